@@ -1,0 +1,1 @@
+"""Frozen data and pure rules: what a finding, an item, a proof and a run are."""

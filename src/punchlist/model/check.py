@@ -1,0 +1,112 @@
+"""Checks are the project's own judges; a verdict compares what they say now with what they said of the base."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class CheckKind(StrEnum):
+    """How much a runner tells: PYTEST and UNITTEST per test, JUNIT per test in a file it writes, PLAIN only an exit code."""
+
+    PYTEST = "pytest"
+    UNITTEST = "unittest"
+    JUNIT = "junit"
+    PLAIN = "plain"
+
+
+class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A command from trusted settings, or detected and then allowed by a person."""
+
+    name: str
+    command: tuple[str, ...]
+    kind: CheckKind = CheckKind.PLAIN
+    timeout: float = 1800
+    junit: str = ""
+    """For JUNIT: the file the runner writes, relative to the root."""
+    origin: str = ""
+    """Where the command comes from: a settings file, or what it was detected by."""
+
+
+class TestOutcome(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One run of one check. `tests` maps test ids to outcomes where the runner tells; `trouble` says why a result cannot be trusted."""
+
+    check: str
+    exit_code: int | None
+    seconds: float
+    tests: dict[str, TestOutcome] = {}
+    output: str = ""
+    trouble: str = ""
+
+    @property
+    def green(self) -> bool:
+        return self.exit_code == 0 and not self.trouble
+
+
+class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A check's result held against its baseline."""
+
+    check: str
+    passed: bool
+    why: str
+    failing: tuple[str, ...] = ()
+    """Tests that fail now and did not before."""
+    flaky: tuple[str, ...] = ()
+    collected: int = 0
+    seconds: float = 0
+    runs: int = 1
+    evidence: str = ""
+
+
+def verdict(now: CheckResult, before: CheckResult, *, only: frozenset[str] | None = None) -> Verdict:
+    """Newly failing, missing or newly skipped tests fail; what failed before is not held against the fix.
+
+    `only` is the set of test ids that this run was limited to; without it every test of the baseline must be there again.
+    """
+    passed = {test for test, outcome in before.tests.items() if outcome is TestOutcome.PASSED}
+    expected = passed if only is None else passed & only
+    now_failing = tuple(sorted(t for t in now.tests if now.tests[t] is TestOutcome.FAILED and before.tests.get(t) is not TestOutcome.FAILED))
+    missing = sorted(test for test in expected if test not in now.tests)
+    skipped = sorted(test for test in expected if now.tests.get(test) is TestOutcome.SKIPPED)
+    why = _reason(now, before, now_failing, missing, skipped)
+    return Verdict(
+        check=now.check,
+        passed=not why,
+        why=why or _praise(now, before),
+        failing=now_failing or tuple(missing or skipped),
+        collected=len(now.tests),
+        seconds=now.seconds,
+        evidence=now.output if why else "",
+    )
+
+
+def _reason(now: CheckResult, before: CheckResult, failing: tuple[str, ...], missing: list[str], skipped: list[str]) -> str:
+    if now.trouble:
+        return now.trouble
+    if failing:
+        return f"{len(failing)} newly failing: {_few(list(failing))}"
+    if missing:
+        return f"{len(missing)} tests of the baseline did not run: {_few(missing)}"
+    if skipped:
+        return f"{len(skipped)} tests that passed before were skipped: {_few(skipped)}"
+    if now.exit_code == 0 or (now.tests and now.exit_code == before.exit_code):
+        return ""
+    if not now.tests and before.exit_code == now.exit_code:
+        return f"exits {now.exit_code}, as it did before the fix, and tells nothing per test"
+    return f"exit code {now.exit_code}, was {before.exit_code}"
+
+
+def _praise(now: CheckResult, before: CheckResult) -> str:
+    failed_before = sum(outcome is TestOutcome.FAILED for outcome in before.tests.values())
+    known = f", {failed_before} failing as before" if failed_before else ""
+    return f"{len(now.tests)} tests{known}" if now.tests else "exit code 0"
+
+
+def _few(names: list[str], limit: int = 3) -> str:
+    rest = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,253 @@
+"""Everything that can happen in a run, one frozen value each; the ledger is a list of these and nothing else."""
+
+from msgspec import Struct
+
+from punchlist.model.change import Change
+from punchlist.model.check import Check, Verdict
+from punchlist.model.finding import Finding, Refused
+from punchlist.model.item import Item, Move
+from punchlist.model.patch import Patch
+from punchlist.model.plan import Batch
+from punchlist.model.usage import Usage
+
+
+class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag=lambda name: name.lower()):
+    """What every event may bring: moves of items, and what it cost."""
+
+    moves: tuple[Move, ...] = ()
+    usage: Usage = Usage()
+
+
+class Started(Event, kw_only=True):
+    """The run is pinned: the workflow's text, the settings and the change do not change any more."""
+
+    repository: str
+    change: Change
+    workflow_name: str
+    workflow: str
+    settings: str
+    """The settings as JSON, each value with where it came from."""
+    checks: tuple[Check, ...]
+    checks_allowed: bool
+    version: str
+    request: str = ""
+    """What was asked for, as a hash: the same request twice is refused while the first runs."""
+
+
+class Reviewed(Event, kw_only=True):
+    """A reviewer looked. `failed` is why it cannot vouch for anything; then the run cannot end clean."""
+
+    reviewer: str
+    commit: str
+    findings: tuple[Finding, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    looked_at: int = 0
+    failed: str = ""
+    skipped: str = ""
+    """Why it had nothing to do here (no files of its language); not a failure."""
+
+
+class Sighting(Struct, frozen=True):
+    """A later finding of an item that is already on the list."""
+
+    item: int
+    finding: Finding
+
+
+class Consolidated(Event, kw_only=True):
+    """Findings became items: new ones, sightings of known ones, and (as moves) those no longer seen."""
+
+    items: tuple[Item, ...] = ()
+    sightings: tuple[Sighting, ...] = ()
+    rule: str = "smart"
+
+
+class Planned(Event, kw_only=True):
+    """Which batches are worked on this round."""
+
+    batches: tuple[Batch, ...]
+    waiting: int = 0
+    """Items whose fix overlaps another's and comes next round."""
+
+
+class Attempted(Event, kw_only=True):
+    """Fixers did (or did not do) something: the patch of each batch that has one."""
+
+    fixer: str
+    patches: dict[int, Patch] = {}
+    refused: dict[int, str] = {}
+
+
+class Baselined(Event, kw_only=True):
+    """What a check says of the base. `unusable` is why it cannot judge here (not found, wrong code judged)."""
+
+    check: str
+    exit_code: int | None = None
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    unusable: str = ""
+    sentinel: str = ""
+    artifact: str = ""
+    cached: bool = False
+
+
+class Rechecked(Event, kw_only=True):
+    """The analyzers ran over the fixed tree: which batches silence what they were made for."""
+
+    passed: tuple[int, ...] = ()
+    failed: dict[int, str] = {}
+    followed_by: dict[int, tuple[str, ...]] = {}
+    """New, lesser findings that a batch brings about and that carry a fix of their own."""
+
+
+class Tried(Event, kw_only=True):
+    """One run of the checks over one set of batches together."""
+
+    batches: tuple[int, ...]
+    verdicts: tuple[Verdict, ...]
+    complete: bool
+    """False when only the tests that had failed were run."""
+
+    @property
+    def green(self) -> bool:
+        return bool(self.verdicts) and all(verdict.passed for verdict in self.verdicts)
+
+
+class Verified(Event, kw_only=True):
+    """The end of verification: who may land, and who goes back with which evidence (as moves)."""
+
+    passed: tuple[int, ...] = ()
+    failed: dict[int, str] = {}
+    unverified: str = ""
+    """Why no check judged, if none did."""
+
+
+class Landed(Struct, frozen=True):
+    batch: int
+    commit: str
+
+
+class Committed(Event, kw_only=True):
+    """Commits on the run's own branch; `refused` is what a git hook said."""
+
+    branch: str
+    tip: str
+    landed: tuple[Landed, ...] = ()
+    refused: str = ""
+
+
+class Filed(Event, kw_only=True):
+    """Items given to the tracker (as moves); `failed` are kept as "to be filed"."""
+
+    tracker: str
+    failed: dict[int, str] = {}
+
+
+class Reported(Event, kw_only=True):
+    """Reports written; `listed` are the items that end here without another end."""
+
+    artifacts: tuple[str, ...] = ()
+    listed: tuple[int, ...] = ()
+
+
+class Dismissed(Event, kw_only=True):
+    """Somebody who may said that items need no work (as moves)."""
+
+    by: str
+    why: str
+
+
+class Failed(Event, kw_only=True):
+    """An action could not be done; the step decides what that means."""
+
+    reason: str
+    hint: str = ""
+
+
+class StepDone(Event, kw_only=True):
+    """The step at this place has nothing more to do."""
+
+    verb: str
+
+
+class RoundEnded(Event, kw_only=True):
+    """A loop decision: `stop` says why the loop ends, or is empty and another round begins."""
+
+    round: int
+    stop: str = ""
+
+
+class Asked(Event, kw_only=True):
+    """The run waits for a person."""
+
+    question: str
+    choices: dict[str, str]
+
+
+class Answered(Event, kw_only=True):
+    choice: str
+    by: str
+
+
+class Halted(Event, kw_only=True):
+    """A limit was reached; what is left is reported and filed, nothing more is fixed."""
+
+    limit: str
+
+
+class Interrupted(Event, kw_only=True):
+    """A person or a signal stopped the process; the run can be resumed."""
+
+    reason: str
+
+
+class Resumed(Event, kw_only=True):
+    version: str
+
+
+class Ended(Event, kw_only=True):
+    """The last event of a run."""
+
+    outcome: str
+
+
+AnyEvent = (
+    Started
+    | Reviewed
+    | Consolidated
+    | Planned
+    | Attempted
+    | Baselined
+    | Rechecked
+    | Tried
+    | Verified
+    | Committed
+    | Filed
+    | Reported
+    | Dismissed
+    | Failed
+    | StepDone
+    | RoundEnded
+    | Asked
+    | Answered
+    | Halted
+    | Interrupted
+    | Resumed
+    | Ended
+)
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """A line of the ledger. `(run, place, key)` names an action for good; `hash` chains the lines."""
+
+    run: str
+    seq: int
+    at: float
+    place: str
+    key: str
+    event: AnyEvent
+    prev: str = ""
+    hash: str = ""
+
+

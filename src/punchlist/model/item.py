@@ -1,0 +1,140 @@
+"""An item is what reviewers' findings come down to; it moves only by one table of (status, fact) -> status."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.model.finding import Finding
+from punchlist.model.proof import Proof
+from punchlist.model.severity import Severity, worst
+
+
+class Status(StrEnum):
+    OPEN = "open"
+    CLAIMED = "claimed"
+    DEFERRED = "deferred"
+    BLOCKED = "blocked"
+    FIXED = "fixed"
+    FILED = "filed"
+    DISMISSED = "dismissed"
+
+
+class Fact(StrEnum):
+    """Something that happened to an item."""
+
+    SAID_FIXED = "said-fixed"
+    SAID_DEFERRED = "said-deferred"
+    SAID_BLOCKED = "said-blocked"
+    CONTESTED = "contested"
+    CONTEST_AGREED = "contest-agreed"
+    REJECTED = "rejected"
+    COMMITTED = "committed"
+    FILED = "filed"
+    DISMISSED = "dismissed"
+    SEEN_AGAIN = "seen-again"
+
+
+_LIVE = {
+    Fact.SAID_FIXED: Status.CLAIMED,
+    Fact.SAID_DEFERRED: Status.DEFERRED,
+    Fact.SAID_BLOCKED: Status.BLOCKED,
+    Fact.CONTESTED: Status.OPEN,
+    Fact.CONTEST_AGREED: Status.DISMISSED,
+    Fact.FILED: Status.FILED,
+    Fact.DISMISSED: Status.DISMISSED,
+    Fact.SEEN_AGAIN: Status.OPEN,
+}
+
+MOVES: dict[Status, dict[Fact, Status]] = {
+    Status.OPEN: _LIVE,
+    Status.DEFERRED: _LIVE,
+    Status.CLAIMED: {Fact.REJECTED: Status.OPEN, Fact.COMMITTED: Status.FIXED, Fact.FILED: Status.FILED},
+    Status.BLOCKED: {Fact.FILED: Status.FILED, Fact.DISMISSED: Status.DISMISSED, Fact.SEEN_AGAIN: Status.BLOCKED},
+    Status.FIXED: {Fact.SEEN_AGAIN: Status.OPEN},
+    Status.FILED: {},
+    Status.DISMISSED: {},
+}
+"""An empty cell leaves the item where it is."""
+
+ENDED = frozenset({Status.FIXED, Status.FILED, Status.DISMISSED})
+ACTIONABLE = frozenset({Status.OPEN, Status.DEFERRED})
+
+
+def after(status: Status, fact: Fact) -> Status:
+    return MOVES[status].get(fact, status)
+
+
+class Move(Struct, frozen=True, omit_defaults=True):
+    """A fact about one item, with who says so and why; a commit brings the proof along."""
+
+    item: int
+    fact: Fact
+    by: str = ""
+    why: str = ""
+    evidence: str = ""
+    proofs: tuple[Proof, ...] = ()
+    ref: str = ""
+    """The commit or issue a move points at."""
+
+
+class Attempt(Struct, frozen=True, omit_defaults=True):
+    """One move in the item's history, kept for retries and for the issue that may come of it."""
+
+    round: int
+    fact: Fact
+    by: str
+    why: str
+    evidence: str = ""
+
+
+class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`number` is for people, `fingerprint` for machines. The first finding leads; the others were merged into it."""
+
+    number: int
+    fingerprint: str
+    findings: tuple[Finding, ...]
+    in_scope: bool = True
+    status: Status = Status.OPEN
+    attempts: tuple[Attempt, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    flags: tuple[str, ...] = ()
+    commit: str = ""
+    issue: str = ""
+
+    @property
+    def lead(self) -> Finding:
+        return self.findings[0]
+
+    @property
+    def severity(self) -> Severity:
+        return worst([finding.severity for finding in self.findings])
+
+    @property
+    def must_fix(self) -> bool:
+        return self.in_scope and self.severity is not Severity.MINOR
+
+    @property
+    def tries(self) -> int:
+        """How often somebody was asked to fix it."""
+        asked = {Fact.SAID_FIXED, Fact.SAID_DEFERRED, Fact.SAID_BLOCKED, Fact.CONTESTED}
+        return sum(attempt.fact in asked for attempt in self.attempts)
+
+    def moved(self, move: Move, round_: int) -> "Item":
+        """The item after one fact; history grows even where the status stays."""
+        status = after(self.status, move.fact)
+        attempt = Attempt(round_, move.fact, move.by, move.why, move.evidence)
+        fixed = move.fact is Fact.COMMITTED and status is Status.FIXED
+        return replace(
+            self,
+            status=status,
+            attempts=(*self.attempts, attempt),
+            proofs=move.proofs if fixed else (() if self.status is Status.FIXED and status is Status.OPEN else self.proofs),
+            commit=move.ref if fixed else self.commit,
+            issue=move.ref if move.fact is Fact.FILED and status is Status.FILED else self.issue,
+        )
+
+
+def reading_order(item: Item) -> tuple[int, str, int, int]:
+    """Severity, file, line: how people read a list."""
+    return (item.severity.rank, item.lead.spot.path, item.lead.spot.line or 0, item.number)

@@ -1,0 +1,24 @@
+"""A batch is the set of items one fixer call works on, giving one patch."""
+
+from msgspec import Struct
+
+from punchlist.model.finding import Safety
+from punchlist.model.patch import Patch
+
+
+class Batch(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`level` orders group testing: what is likeliest to be harmless comes first. A deterministic batch knows its patch already."""
+
+    number: int
+    items: tuple[int, ...]
+    fixer: str
+    title: str
+    paths: tuple[str, ...]
+    safety: Safety = Safety.SAFE
+    protected: bool = False
+    """Touches tests, checks or their configuration; allowed only because the finding is about that very file."""
+    patch: Patch | None = None
+
+    @property
+    def level(self) -> tuple[bool, int]:
+        return (self.protected, list(Safety).index(self.safety))

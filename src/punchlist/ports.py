@@ -1,0 +1,181 @@
+"""The seams: protocols of one to three methods behind which everything outside lives, and World, which holds them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from punchlist.model.change import Change
+from punchlist.model.check import Check, CheckResult
+from punchlist.model.finding import Finding, Refused
+from punchlist.model.item import Item
+from punchlist.model.patch import Patch
+from punchlist.model.plan import Batch
+
+
+class Tree(Protocol):
+    """Files of one commit, with patches laid on, in a folder of our own."""
+
+    @property
+    def root(self) -> Path: ...
+
+    @property
+    def commit(self) -> str: ...
+
+    def text(self, path: str) -> str | None:
+        """A file as text (UTF-8, odd bytes kept as surrogates, line ends kept); None where there is no regular file."""
+        ...
+
+    def files(self) -> Sequence[str]:
+        """Every file git tracks there, links and submodules left out, in git's order."""
+        ...
+
+
+class Trees(Protocol):
+    """Lends isolated work trees; the user's checkout is never one of them."""
+
+    def at(
+        self, commit: str, patches: Iterable[Patch] = (), *, pristine: Sequence[str] = (), pristine_from: str = ""
+    ) -> AbstractAsyncContextManager[Tree]:
+        """A tree of `commit` with `patches` on it; files that match the `pristine` patterns are as in `pristine_from`,
+        whatever the patches did to them, and files of such names that only the patches have stay."""
+        ...
+
+
+class Repository(Protocol):
+    """What a run needs of git, on branches of its own."""
+
+    async def commit_chain(self, branch: str, parent: str, commits: Sequence["Draft"], action: str) -> tuple[str, ...]:
+        """One commit per draft on `branch` above `parent`, all or none; the same `action` again returns the same commits."""
+        ...
+
+    async def publish(self, branch: str) -> None:
+        """Makes the branch visible in the user's repository; nothing else there changes."""
+        ...
+
+    async def hook(self, name: str, commit: str, patches: Sequence[Patch]) -> str:
+        """Runs a hook of the user's repository over the patched tree; what it said if it refused, else an empty string."""
+        ...
+
+
+class Draft(Struct, frozen=True):
+    """A commit to be made: the patch is against the parent of the whole chain."""
+
+    message: str
+    patch: Patch
+
+
+class Analysis(Struct, frozen=True, kw_only=True):
+    """What an analyzer reported of a tree."""
+
+    findings: tuple[Finding, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    looked_at: int = 0
+    failed: str = ""
+    skipped: str = ""
+
+
+class Analyzer(Protocol):
+    """A tool that reads code and reports findings; it never writes into the tree."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
+        """Findings of the given files, or of the whole tree for None. A tool that fails says so in `failed`; it never raises for that."""
+        ...
+
+
+class Fixed(Struct, frozen=True, kw_only=True):
+    """What a fixer did about one batch: a patch, or the reason why there is none."""
+
+    batch: int
+    patch: Patch | None = None
+    refused: str = ""
+
+
+class Fixer(Protocol):
+    """Turns batches into patches against the tree it is given."""
+
+    async def fix(self, batches: Sequence[Batch], items: Mapping[int, Item], tree: Tree) -> Sequence[Fixed]: ...
+
+
+class CheckRunner(Protocol):
+    """Runs a check so that it judges the tree's code, and nothing else."""
+
+    async def run(self, check: Check, tree: Tree, *, only: Sequence[str] = ()) -> CheckResult:
+        """One run; `only` limits it to these test ids where the runner can."""
+        ...
+
+    async def sentinel(self, check: Check, tree: Tree) -> str:
+        """Plants a failure in the tree's own code and runs the check: an empty string if it was seen, else why the check is unusable."""
+        ...
+
+
+class Filing(Struct, frozen=True, kw_only=True):
+    item: int
+    ref: str = ""
+    failed: str = ""
+
+
+class Dossier(Struct, frozen=True, kw_only=True):
+    """All an issue needs: the item with its history, and the run it comes from."""
+
+    item: Item
+    title: str
+    body: str
+    labels: tuple[str, ...]
+    run: str
+
+
+class Tracker(Protocol):
+    """Where leftovers are filed; get-or-create by the item's fingerprint."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def chunk(self) -> int:
+        """How many dossiers go into one call."""
+        ...
+
+    async def file(self, dossiers: Sequence[Dossier]) -> Sequence[Filing]: ...
+
+
+class Artifacts(Protocol):
+    """Evidence and reports of a run, by name."""
+
+    def write(self, name: str, content: bytes) -> str:
+        """Stores it whole or not at all, and returns where a person finds it."""
+        ...
+
+    def read(self, name: str) -> bytes | None: ...
+
+
+class Cache(Protocol):
+    """What was measured once and holds for ever: keyed by everything it depends on."""
+
+    def get(self, key: str) -> bytes | None: ...
+
+    def put(self, key: str, value: bytes) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Everything outside that a performer may use."""
+
+    change: Change
+    trees: Trees
+    repository: Repository
+    analyzers: Mapping[str, Analyzer]
+    documents: Mapping[str, Analyzer]
+    """Findings given as files: they speak once, and are never re-run."""
+    fixers: Mapping[str, Fixer]
+    checks: CheckRunner
+    tracker: Tracker
+    artifacts: Artifacts
+    cache: Cache
+    clock: Callable[[], float]
