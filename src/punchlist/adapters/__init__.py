@@ -1,0 +1,1 @@
+"""Everything that touches the outside, each behind a port."""

@@ -1,0 +1,202 @@
+"""The one door to child processes: an explicit environment, an end in time, and nothing left behind.
+
+What holds where, when a child ends, is timed out or is cancelled: on Linux every descendant dies, also one that left its
+session, because orphans are re-parented to us; elsewhere its process group and the tree below it. When punchlist itself is
+killed with -9, the groups of its children are killed by a small guardian, and everything in a sandbox by the kernel.
+"""
+
+import asyncio
+import os
+import secrets
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from punchlist.adapters.family import MARK, Family
+from punchlist.adapters.output import Output
+from punchlist.adapters.sandbox import Walls, available, walled
+
+_ALLOWED = frozenset({"PATH", "LANG", "LANGUAGE", "TZ", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR", "SYSTEMROOT"})
+_TERM_GRACE = 0.3
+_PIPE_GRACE = 1.0
+_NOT_FOUND = 127
+
+
+class Ran(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of a child. `trouble` says why its exit code and output are not an answer."""
+
+    command: tuple[str, ...]
+    exit_code: int | None
+    stdout: bytes
+    stderr: bytes
+    seconds: float
+    trouble: str = ""
+    cut: bool = False
+    """Some of the output is missing; a line in it says how much."""
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == 0 and not self.trouble
+
+
+def base_environment(*, home: bool = False) -> dict[str, str]:
+    """The allow-listed part of our own environment: where programs are and how text looks, and no secret."""
+    kept = {name: value for name, value in os.environ.items() if name in _ALLOWED or name.startswith("LC_")}
+    kept.setdefault("PATH", os.defpath)
+    if home and "HOME" in os.environ:
+        kept["HOME"] = os.environ["HOME"]
+    return kept
+
+
+def which(name: str) -> str | None:
+    return shutil.which(name)
+
+
+async def run(  # noqa: PLR0913  # one child is described in full where it is started
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 600,  # noqa: ASYNC109  # ending the child in time is the point of this function
+    stdin: bytes = b"",
+    limit: int = 64 << 20,
+    walls: Walls | None = None,
+    trim: bool = False,
+) -> Ran:
+    """Runs a command to its end; a child that fails, hangs, crashes or is not there is a value, never an exception.
+
+    Output beyond `limit` bytes a stream loses its middle; that is trouble unless `trim` says that both ends will do.
+    """
+    started = time.monotonic()
+    family = Family(secrets.token_hex(8))
+    child = _Child(limit)
+    environment = {**(base_environment() if env is None else env), MARK: family.mark}
+    line = walled(command, walls, cwd=cwd) if walls else list(command)
+    # In the sandbox the folder may exist only behind the walls; bubblewrap goes there itself.
+    where = Path("/") if walls and available() == "bubblewrap" else cwd
+    try:
+        trouble = await _started(child, family, line, cwd=where, env=environment, stdin=stdin)
+        trouble = trouble or await _waited(child, family, timeout)
+        family.end()
+        await child.drained()
+    finally:
+        family.end()
+        await child.closed()
+    return Ran(
+        command=tuple(command),
+        exit_code=child.exit_code,
+        stdout=child.streams[1].value(),
+        stderr=child.streams[2].value(),
+        seconds=time.monotonic() - started,
+        trouble=trouble or child.trouble(limit, trim=trim) or (_from_walls(child, command[0]) if walls else ""),
+        cut=child.cut,
+    )
+
+
+class _Child(asyncio.SubprocessProtocol):
+    """Collects what a child writes and notices its end, also while a descendant keeps the pipes open."""
+
+    def __init__(self, limit: int) -> None:
+        self.streams = {1: Output(limit), 2: Output(limit)}
+        self.exited = asyncio.Event()
+        self._open = {1, 2}
+        self._drained = asyncio.Event()
+        self._transport: asyncio.SubprocessTransport | None = None
+        self.exit_code: int | None = None
+        self._signal = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101  # asyncio's own promise, told to the type checker
+        self._transport = transport
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.streams[fd].write(data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002  # the signature is asyncio's
+        self._open.discard(fd)
+        if not self._open:
+            self._drained.set()
+
+    def process_exited(self) -> None:
+        code = self._transport.get_returncode() if self._transport else None
+        if code is not None and code < 0:
+            self._signal = -code
+        else:
+            self.exit_code = code
+        self.exited.set()
+
+    async def drained(self) -> None:
+        """All that was written has been read; a pipe that some stranger holds open is not waited for long."""
+        if self._transport:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._drained.wait(), _PIPE_GRACE)
+
+    async def closed(self) -> None:
+        if self._transport:
+            self._transport.close()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.exited.wait(), _PIPE_GRACE)
+
+    @property
+    def cut(self) -> bool:
+        return any(stream.cut for stream in self.streams.values())
+
+    def trouble(self, limit: int, *, trim: bool) -> str:
+        if self._signal:
+            return f"ended by signal {self._signal}"
+        return f"output over {limit} bytes" if self.cut and not trim else ""
+
+
+async def _started(  # noqa: PLR0913  # the parts of one child, from the one place that starts it
+    child: _Child, family: Family, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes
+) -> str:
+    """Starts the child; why it could not be, or an empty string."""
+    loop = asyncio.get_running_loop()
+    source = subprocess.PIPE if stdin else subprocess.DEVNULL
+    try:
+        transport, _ = await loop.subprocess_exec(
+            lambda: child, *command, stdin=source, cwd=cwd, env=dict(env), start_new_session=True
+        )
+    except (OSError, ValueError) as error:
+        return _why_not_started(error, command[0], cwd)
+    family.began(transport.get_pid())
+    pipe = transport.get_pipe_transport(0)
+    if isinstance(pipe, asyncio.WriteTransport):
+        pipe.write(stdin)
+        pipe.close()
+    return ""
+
+
+async def _waited(child: _Child, family: Family, seconds: float) -> str:
+    """Waits for the child's end, and brings it about when time is up."""
+    try:
+        await asyncio.wait_for(child.exited.wait(), seconds)
+    except TimeoutError:
+        family.term()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(child.exited.wait(), _TERM_GRACE)
+        return f"timed out after {seconds:g} s"
+    return ""
+
+
+def _why_not_started(error: OSError | ValueError, name: str, cwd: Path) -> str:
+    if isinstance(error, FileNotFoundError) and not cwd.is_dir():
+        return f"no such folder to run in: {cwd}"
+    if isinstance(error, FileNotFoundError):
+        return f"command not found: {name}"
+    return f"cannot run {name}: {error.strerror if isinstance(error, OSError) else error}"
+
+
+def _from_walls(child: _Child, name: str) -> str:
+    """What the wrapper around a command says when it could not start it; a child that says the same is not believed either."""
+    said = child.streams[2].value().decode(errors="replace")
+    if child.exit_code == _NOT_FOUND and name in said and "not found" in said:
+        return f"command not found: {name}"
+    if child.exit_code == 1 and said.startswith("bwrap: "):
+        return f"the sandbox could not be set up: {said.splitlines()[0]}"
+    return ""
