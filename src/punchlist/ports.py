@@ -1,6 +1,6 @@
 """The seams: protocols of one to three methods behind which everything outside lives, and World, which holds them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from punchlist.model.change import Change
 from punchlist.model.check import Check, CheckResult
+from punchlist.model.events import AnyEvent, Entry
 from punchlist.model.finding import Finding, Refused
 from punchlist.model.item import Item
 from punchlist.model.patch import Patch
@@ -161,6 +162,33 @@ class Cache(Protocol):
     def get(self, key: str) -> bytes | None: ...
 
     def put(self, key: str, value: bytes) -> None: ...
+
+
+class RunRow(Struct, frozen=True):
+    """A run as a list shows it. `last_kind` is the kind of its last event: "ended" means that nothing is left to do."""
+
+    id: str
+    repository: str
+    started_at: float
+    last_at: float
+    last_kind: str
+    entries: int
+
+
+class Store(Protocol):
+    """The ledger: what is appended is there for good, and each (run, place, key) is there once."""
+
+    def append(self, run: str, place: str, key: str, event: AnyEvent, at: float) -> Entry:
+        """Durable when it returns; if the action is recorded already, that entry is returned and nothing is written."""
+        ...
+
+    def read(self, run: str, after: int = 0) -> Iterator[Entry]:
+        """The entries of a run, in order."""
+        ...
+
+    def runs(self, repository: str = "") -> Sequence[RunRow]:
+        """Newest first; of one repository, or of all."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)

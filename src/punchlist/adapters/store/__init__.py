@@ -1,0 +1,1 @@
+"""The ledger on disk, and the leases that keep one run in one process."""

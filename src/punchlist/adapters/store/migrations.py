@@ -1,0 +1,49 @@
+"""The schema of the ledger, as numbered steps: step n brings a file of version n-1 to version n."""
+
+import sqlite3
+
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE runs (
+             id TEXT PRIMARY KEY,
+             repository TEXT NOT NULL,
+             started_at REAL NOT NULL
+           )""",
+        """CREATE TABLE entries (
+             run TEXT NOT NULL REFERENCES runs (id),
+             seq INTEGER NOT NULL,
+             at REAL NOT NULL,
+             place TEXT NOT NULL,
+             key TEXT NOT NULL,
+             kind TEXT NOT NULL,
+             hash TEXT NOT NULL,
+             line BLOB NOT NULL,
+             PRIMARY KEY (run, seq),
+             UNIQUE (run, place, key)
+           )""",
+        "CREATE INDEX runs_by_repository ON runs (repository, started_at)",
+        "CREATE TABLE cache (key TEXT PRIMARY KEY, value BLOB NOT NULL)",
+    ),
+)
+
+VERSION = len(STEPS)
+
+
+def version_of(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(database: sqlite3.Connection) -> None:
+    """Brings the file to VERSION, all steps or none; two processes that come at once take turns."""
+    if version_of(database) == VERSION:
+        return
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        for statements in STEPS[version_of(database) :]:
+            for statement in statements:
+                database.execute(statement)
+        database.execute(f"PRAGMA user_version = {VERSION}")
+    except BaseException:
+        database.execute("ROLLBACK")
+        raise
+    database.execute("COMMIT")

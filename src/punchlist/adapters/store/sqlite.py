@@ -1,0 +1,204 @@
+"""The ledger in one SQLite file: appended to by one writer at a time, durable before anyone is told, read by everybody."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Any, Self
+
+from punchlist.adapters.store import migrations
+from punchlist.adapters.store.trouble import told
+from punchlist.errors import StoreError, UsageError
+from punchlist.model import wire
+from punchlist.model.chain import chained, line_of
+from punchlist.model.events import AnyEvent, Entry, Started
+from punchlist.ports import RunRow
+
+FILE = "ledger.sqlite3"
+_PAGE = 32
+"""Entries fetched at a time: an event may be several megabytes, and readers may stop early."""
+_BUSY_SECONDS = 30
+_CANDIDATES = 10
+
+
+class SqliteStore:
+    """All runs of a home. Safe to use from several threads and processes; each (run, place, key) is written once."""
+
+    def __init__(self, database: sqlite3.Connection, path: Path) -> None:
+        self._database = database
+        self._path = path
+        self._turn = RLock()
+
+    @classmethod
+    def open(cls, home: Path, *, readonly: bool = False) -> Self:
+        """The ledger below `home`, made if it is not there. A reader makes nothing, and may read while a run writes."""
+        path = home / FILE
+        try:
+            database = _reader(path) if readonly else _writer(path)
+        except (sqlite3.Error, OSError) as error:
+            raise told(error, path, "opened") from error
+        return cls(database, path)
+
+    def append(self, run: str, place: str, key: str, event: AnyEvent, at: float) -> Entry:
+        """Writes the event of one action, or returns what is recorded for that action already. Durable when it returns."""
+        with self._writing("written") as database:
+            recorded = database.execute(
+                "SELECT line FROM entries WHERE run = ? AND place = ? AND key = ?", (run, place, key)
+            ).fetchone()
+            if recorded:
+                return wire.decode(recorded[0], Entry)
+            last = database.execute("SELECT seq, hash FROM entries WHERE run = ? ORDER BY seq DESC LIMIT 1", (run,)).fetchone()
+            seq, prev = last or (0, "")
+            entry = chained(Entry(run=run, seq=seq + 1, at=float(at), place=place, key=key, event=event), prev)
+            if not last:
+                repository = event.repository if isinstance(event, Started) else ""
+                database.execute("INSERT INTO runs (id, repository, started_at) VALUES (?, ?, ?)", (run, repository, at))
+            row = (run, entry.seq, at, place, key, event.__struct_config__.tag, entry.hash, line_of(entry))
+            database.execute(
+                "INSERT INTO entries (run, seq, at, place, key, kind, hash, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row
+            )
+            return entry
+
+    def read(self, run: str, after: int = 0) -> Iterator[Entry]:
+        """The entries of a run in order, those after `after` only; what is appended meanwhile comes too."""
+        for line in self._lines(run, after):
+            yield wire.decode(line, Entry)
+
+    def export(self, run: str) -> Iterator[bytes]:
+        """JSON lines, one entry each, exactly as hashed and written."""
+        for line in self._lines(run, 0):
+            yield line + b"\n"
+
+    def runs(self, repository: str = "") -> list[RunRow]:
+        """Newest first; of one repository, or of all."""
+        rows = self._rows(
+            """SELECT runs.id, runs.repository, runs.started_at, entries.at, entries.kind, entries.seq FROM runs
+               JOIN entries ON entries.run = runs.id AND entries.seq = (SELECT max(seq) FROM entries WHERE run = runs.id)
+               WHERE ? IN ('', runs.repository) ORDER BY runs.started_at DESC, runs.id DESC""",
+            (repository,),
+        )
+        return [RunRow(*row) for row in rows]
+
+    def find(self, prefix: str, repository: str = "") -> str:
+        """The run whose id begins so, or the newest for "last"."""
+        runs = self.runs(repository)
+        ids = [run.id for run in runs]
+        if not ids:
+            raise UsageError(_nothing_recorded(repository), hint="punchlist run")
+        if prefix == "last":
+            return ids[0]
+        found = [prefix] if prefix in ids else [each for each in ids if prefix and each.startswith(prefix)]
+        if len(found) == 1:
+            return found[0]
+        listed = ", ".join((found or ids)[:_CANDIDATES])
+        if found:
+            raise UsageError(f'{len(found)} runs begin with "{prefix}": {listed}', hint="give more of the id")
+        raise UsageError(f'no run begins with "{prefix}"; there are: {listed}', hint='punchlist list, or "last" for the newest')
+
+    def get(self, key: str) -> bytes | None:
+        rows = self._rows("SELECT value FROM cache WHERE key = ?", (key,))
+        return rows[0][0] if rows else None
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keeps what was measured; the first value of a key holds."""
+        with self._writing("written") as database:
+            database.execute("INSERT OR IGNORE INTO cache (key, value) VALUES (?, ?)", (key, value))
+
+    def close(self) -> None:
+        with self._turn:
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _lines(self, run: str, after: int) -> Iterator[bytes]:
+        while page := self._rows(
+            "SELECT seq, line FROM entries WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?", (run, after, _PAGE)
+        ):
+            for seq, line in page:
+                yield line
+                after = seq
+
+    def _rows(self, sql: str, values: tuple[object, ...]) -> list[Any]:
+        try:
+            with self._turn:
+                return self._database.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise told(error, self._path, "read") from error
+
+    @contextmanager
+    def _writing(self, done: str) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it is on the disk when this ends, or none of it is anywhere."""
+        with self._turn:
+            try:
+                self._database.execute("BEGIN IMMEDIATE")
+                yield self._database
+                self._database.execute("COMMIT")
+            except BaseException as error:
+                self._undo()
+                if isinstance(error, sqlite3.Error):
+                    raise told(error, self._path, done) from error
+                raise
+
+    def _undo(self) -> None:
+        # SQLite may have rolled back by itself, as it does on a full disk.
+        if self._database.in_transaction:
+            try:
+                self._database.execute("ROLLBACK")
+            except sqlite3.Error as error:
+                raise told(error, self._path, "rolled back") from error
+
+
+def _writer(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        _check_version(database, path)
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = FULL")
+        database.execute("PRAGMA foreign_keys = ON")
+        migrations.migrate(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _reader(path: Path) -> sqlite3.Connection:
+    if not path.exists():
+        database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        migrations.migrate(database)
+        return database
+    try:
+        return _opened_for_reading(path, "mode=ro")
+    except sqlite3.OperationalError:
+        # In a folder where nothing may be made, SQLite cannot make its shared-memory file; then nobody writes there either.
+        return _opened_for_reading(path, "mode=ro&immutable=1")
+
+
+def _opened_for_reading(path: Path, how: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?{how}"
+    database = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        _check_version(database, path)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _check_version(database: sqlite3.Connection, path: Path) -> None:
+    version = migrations.version_of(database)
+    if version > migrations.VERSION:
+        raise StoreError(
+            f"{path} was written by a newer punchlist (schema {version}, this one knows {migrations.VERSION})",
+            hint="upgrade punchlist, or set PUNCHLIST_HOME to another folder",
+        )
+
+
+def _nothing_recorded(repository: str) -> str:
+    return f"no run is recorded for {repository}" if repository else "no run is recorded yet"
