@@ -91,5 +91,5 @@ def test_names_never_lead_out_of_the_home(tmp_path):
 
 def test_a_home_that_cannot_be_locked_is_told(tmp_path):
     (tmp_path / "runs").write_text("")
-    with pytest.raises(StoreError, match="PUNCHLIST_HOME|cannot be locked"):
+    with pytest.raises(StoreError, match="cannot be locked"):
         Lease.take(tmp_path, "r1")

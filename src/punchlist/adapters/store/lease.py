@@ -83,17 +83,16 @@ def _file_name(name: str) -> str:
 def _lock(path: Path, holder: Holder) -> int:
     handle = _opened(path)
     try:
-        if not _locked(handle, _TRIES):
-            raise _taken(_read(handle))
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, msgspec.json.encode(holder), 0)
+        if _locked(handle, _TRIES):
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, msgspec.json.encode(holder), 0)
+            return handle
+        other = _read(handle)
     except OSError as error:
         os.close(handle)
         raise told(error, path, "locked") from error
-    except BaseException:
-        os.close(handle)
-        raise
-    return handle
+    os.close(handle)
+    raise _taken(other)
 
 
 def _opened(path: Path) -> int:
