@@ -149,4 +149,6 @@ def _taken(holder: Holder) -> AlreadyRunning:
 
 def _close(handles: "list[int] | tuple[int, ...]") -> None:
     for handle in handles:
+        # Closing alone is not enough: a child between fork and exec has the file open too.
+        fcntl.flock(handle, fcntl.LOCK_UN)
         os.close(handle)
