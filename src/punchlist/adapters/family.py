@@ -46,7 +46,7 @@ class Family:
                 os.killpg(self.root, signal.SIGTERM)
 
     def end(self) -> None:
-        """Kills and reaps whatever is left; returns when nothing is, or after two seconds of trying. A second call does nothing."""
+        """Kills and reaps whatever is left; returns when nothing is, or after two seconds of trying. Once is enough."""
         if self not in self._living:
             return
         deadline = time.monotonic() + _END_SECONDS
@@ -106,7 +106,7 @@ def adopt_orphans() -> bool:
     """Makes descendants whose parent died children of this process, so that they can be found and reaped. Linux only."""
     if not _LINUX:
         return False
-    return ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
 @cache
@@ -129,8 +129,8 @@ def _tell_guardian(line: str) -> None:
 
 def _children(pid: int) -> Iterator[int]:
     with suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            yield from map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            yield from map(int, _read(f"{thread}/children").split())
 
 
 def _descendants(pid: int) -> Iterator[int]:
@@ -153,7 +153,7 @@ def _dead(pid: int) -> bool:
 
 
 def _members_by_ps(root: int) -> set[int]:
-    """Where there is no /proc: the tree below the child, and its group. One that left both before its parent died is not found."""
+    """Where there is no /proc: the tree below the child, and its group. One that left both, and whose parent died, is missed."""
     try:
         os.killpg(root, 0)
     except (ProcessLookupError, PermissionError):

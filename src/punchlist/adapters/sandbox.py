@@ -10,10 +10,11 @@ from msgspec import Struct
 
 PRIVATE = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))  # noqa: S108  # these are replaced in the sandbox, not used
 HOME = Path("/tmp/home")  # noqa: S108  # inside the sandbox, where /tmp is the child's own
-SECRETS = (
-    ".ssh .aws .azure .gnupg .kube .docker .netrc .git-credentials .npmrc .pypirc .password-store .vault-token .cargo/credentials .cargo/credentials.toml "
-    ".config/gh .config/gcloud .config/hub .config/op .config/git/credentials .claude .claude.json .codex .gemini .local/share/keyrings .mozilla"
-).split()
+SECRETS = """
+    .ssh .aws .azure .gnupg .kube .docker .netrc .git-credentials .npmrc .pypirc .password-store .vault-token
+    .cargo/credentials .cargo/credentials.toml .config/gh .config/gcloud .config/hub .config/op .config/git/credentials
+    .claude .claude.json .codex .gemini .local/share/keyrings .mozilla
+"""
 _PROBE = (
     "--ro-bind",
     "/",
@@ -42,7 +43,8 @@ class Rlimits(Struct, frozen=True, omit_defaults=True):
 class Walls(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a child may see: the file system read-only with a /tmp of its own, plus what is named here.
 
-    `binds` are (source, target, writable), laid in order, over `hidden`; `writable` are folders it may write where they are.
+    `binds` are (source, target, writable), laid in order; `writable` are folders it may write to where they are; `hidden` is empty
+    inside, but for binds that lie in it.
     """
 
     writable: tuple[Path, ...] = ()
@@ -54,7 +56,7 @@ class Walls(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def secrets(home: Path) -> tuple[Path, ...]:
     """Where a person's keys and tokens usually lie."""
-    return tuple(home / name for name in SECRETS)
+    return tuple(home / name for name in SECRETS.split())
 
 
 @cache
@@ -92,16 +94,21 @@ def _arguments(walls: Walls, cwd: Path) -> Iterator[str]:
         if folder.is_dir():
             yield from ("--tmpfs", str(folder))
     yield from ("--dir", str(HOME))
-    for path in walls.hidden:
+    shown = [(path, path, True) for path in walls.writable] + list(walls.binds)
+    yield from _hidden(walls.hidden)
+    for source, target, writable in shown:
+        yield from ("--bind" if writable else "--ro-bind", str(source), str(target))
+    # A bind that lies in a hidden folder is meant to be seen; a hidden path that lies in a bind is not.
+    yield from _hidden([path for path in walls.hidden if any(target in path.parents for _, target, _ in shown)])
+    yield from ("--chdir", str(cwd))
+
+
+def _hidden(paths: Sequence[Path]) -> Iterator[str]:
+    for path in paths:
         if path.is_dir():
             yield from ("--tmpfs", str(path.resolve()))
         elif path.exists():
             yield from ("--ro-bind", "/dev/null", str(path.resolve()))
-    for path in walls.writable:
-        yield from ("--bind", str(path), str(path))
-    for source, target, writable in walls.binds:
-        yield from ("--bind" if writable else "--ro-bind", str(source), str(target))
-    yield from ("--chdir", str(cwd))
 
 
 def _succeeds(command: list[str]) -> bool:

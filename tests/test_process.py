@@ -1,0 +1,212 @@
+"""The process door: whatever a child does is a value, and nothing it started outlives it."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from punchlist.adapters.output import LINES, Output
+from punchlist.adapters.process import base_environment, run, which
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="orphans are re-parented to us on Linux only")
+
+
+def started(command, **options):
+    options.setdefault("cwd", Path.cwd())
+    return asyncio.run(run(command, **options))
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return bool(state.strip()) and not state.startswith("Z")
+
+
+def pid_in(path: Path) -> int:
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        if path.exists() and (text := path.read_text().strip()):
+            return int(text)
+        time.sleep(0.01)
+    raise AssertionError(f"no process wrote its id into {path}")
+
+
+def test_output_exit_code_and_input_come_through():
+    ran = started(["sh", "-c", "cat; echo oops >&2; exit 3"], stdin=b"hello")
+    assert (ran.exit_code, ran.stdout, ran.stderr, ran.trouble, ran.ok) == (3, b"hello", b"oops\n", "", False)
+    assert started(["true"]).ok
+
+
+def test_a_command_that_is_not_there_is_a_value():
+    ran = started(["no-such-command-here"])
+    assert (ran.exit_code, ran.trouble) == (None, "command not found: no-such-command-here")
+    assert not ran.ok
+
+
+def test_a_folder_that_is_not_there_is_not_called_a_missing_command(tmp_path):
+    assert started(["true"], cwd=tmp_path / "gone").trouble == f"no such folder to run in: {tmp_path / 'gone'}"
+
+
+def test_a_file_that_cannot_be_executed_is_a_value(tmp_path):
+    (tmp_path / "plain").write_text("not a program")
+    assert "cannot run ./plain" in started(["./plain"], cwd=tmp_path).trouble
+    assert "cannot run a\0b" in started(["a\0b"]).trouble
+
+
+def test_a_crash_is_trouble_and_not_an_exit_code():
+    ran = started(["sh", "-c", "kill -SEGV $$"])
+    assert (ran.exit_code, ran.trouble) == (None, f"ended by signal {signal.SIGSEGV}")
+
+
+def test_a_child_that_ignores_its_input_and_ends_is_fine():
+    assert started(["true"], stdin=b"x" * (1 << 20)).ok
+
+
+def test_much_input_and_much_output_at_once_do_not_lock_up():
+    data = b"line\n" * 400_000
+    assert started(["cat"], stdin=data, timeout=20).stdout == data
+
+
+def test_a_time_out_ends_a_child_that_ignores_the_polite_signal_and_keeps_what_it_said():
+    ran = started(["sh", "-c", "trap '' TERM; echo before; while :; do sleep 0.1; done"], timeout=0.3)
+    assert ran.trouble == "timed out after 0.3 s"
+    assert ran.stdout == b"before\n"
+    assert ran.seconds < 1.5
+
+
+def test_a_time_out_ends_grandchildren_too(tmp_path):
+    ran = started(["sh", "-c", f"sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 60"], timeout=0.4)
+    assert ran.seconds < 1.5
+    assert not alive(pid_in(tmp_path / "pid"))
+
+
+@linux_only
+@pytest.mark.parametrize("escape", ["setsid", "setsid env -i", "env -i setsid setsid"])
+def test_a_descendant_that_left_its_session_ends_too(tmp_path, escape):
+    script = f"{escape} sh -c 'echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done' &"
+    ran = started(["sh", "-c", f"{script} while [ ! -s {tmp_path}/pid ]; do sleep 0.02; done; sleep 60"], timeout=0.6)
+    assert ran.trouble == "timed out after 0.6 s"
+    assert not alive(pid_in(tmp_path / "pid"))
+
+
+@linux_only
+@pytest.mark.parametrize("escape", ["", "setsid", "setsid env -i"])
+def test_a_child_that_ends_well_leaves_nothing_behind(tmp_path, escape):
+    script = f"{escape} sh -c 'echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done' &"
+    ran = started(["sh", "-c", f"{script} while [ ! -s {tmp_path}/pid ]; do sleep 0.02; done; echo done"])
+    assert (ran.stdout, ran.ok) == (b"done\n", True)
+    assert ran.seconds < 2
+    assert not alive(pid_in(tmp_path / "pid"))
+
+
+@linux_only
+def test_one_child_s_end_does_not_end_another_child_s_daemon(tmp_path):
+    async def both():
+        slow = asyncio.create_task(
+            run(
+                ["sh", "-c", f"setsid sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 0.6; kill -0 $(cat {tmp_path}/pid)"],
+                cwd=tmp_path,
+            )
+        )
+        await asyncio.to_thread(pid_in, tmp_path / "pid")
+        await run(["sh", "-c", "setsid sleep 60 & true"], cwd=tmp_path)
+        return await slow
+
+    assert asyncio.run(both()).ok
+
+
+def test_cancelling_ends_the_tree_within_a_second(tmp_path):
+    async def cancelled():
+        task = asyncio.create_task(
+            run(["sh", "-c", f"trap '' TERM; sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 60"], cwd=tmp_path)
+        )
+        await asyncio.to_thread(pid_in, tmp_path / "pid")
+        before = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return time.monotonic() - before
+
+    assert asyncio.run(cancelled()) < 1
+    assert not alive(pid_in(tmp_path / "pid"))
+
+
+def test_children_die_with_a_punchlist_that_is_killed(tmp_path):
+    program = (
+        "import asyncio; from pathlib import Path; from punchlist.adapters.process import run; "
+        f"asyncio.run(run(['sh', '-c', 'echo $$ > {tmp_path}/pid; sh -c \"echo \\\\$\\\\$ > {tmp_path}/grand; sleep 60\"; true'], cwd=Path('/')))"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    child, grandchild = pid_in(tmp_path / "pid"), pid_in(tmp_path / "grand")
+    assert alive(child)
+    parent.kill()
+    parent.wait()
+    deadline = time.monotonic() + 2
+    while (alive(child) or alive(grandchild)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not alive(child)
+    assert not alive(grandchild)
+
+
+def test_output_over_the_limit_keeps_both_ends_and_says_how_much_is_missing():
+    ran = started(["sh", "-c", "seq 1 300000"], limit=1 << 20)
+    lines = ran.stdout.decode().splitlines()
+    assert lines[: LINES - 1] == [str(n) for n in range(1, LINES)]
+    assert lines[-LINES:] == [str(n) for n in range(300001 - LINES, 300001)]
+    assert f"{300000 - 2 * LINES} lines, are missing here" in lines[LINES]
+    assert ran.trouble == f"output over {1 << 20} bytes"
+    assert not ran.ok
+    assert started(["sh", "-c", "seq 1 300000"], limit=1 << 20, trim=True).ok
+
+
+@given(st.lists(st.binary(max_size=40), max_size=30), st.integers(2, 200))
+def test_output_within_the_limit_is_whole_and_beyond_it_is_bounded(chunks, limit):
+    output, whole = Output(limit), b"".join(chunks)
+    for chunk in chunks:
+        output.write(chunk)
+    if len(whole) <= limit // 2 * 2:
+        assert output.value() == whole
+    else:
+        assert len(output.value()) <= limit + 100
+        assert b"missing here" in output.value()
+        assert output.cut
+
+
+def test_a_child_sees_no_variable_that_was_not_named(monkeypatch):
+    monkeypatch.setenv("GITHUB_TOKEN", "s3cret")
+    monkeypatch.setenv("HOME", "/home/somebody")
+    seen = started(["env"]).stdout
+    assert b"s3cret" not in seen
+    assert b"HOME=" not in seen
+    assert base_environment(home=True)["HOME"] == "/home/somebody"
+    assert b"COLOUR=blue" in started(["env"], env={"PATH": os.environ["PATH"], "COLOUR": "blue"}).stdout
+
+
+def test_starting_a_child_costs_little():
+    async def several():
+        before = time.perf_counter()
+        for _ in range(20):
+            await run(["true"], cwd=Path("/"))
+        return (time.perf_counter() - before) / 20
+
+    # The floor is the price of a process here and now, so that a busy machine does not fail the test.
+    before = time.perf_counter()
+    for _ in range(20):
+        subprocess.run(["true"], check=True)
+    floor = (time.perf_counter() - before) / 20
+    assert asyncio.run(several()) < floor + 0.010
+
+
+def test_programs_are_found_by_name():
+    assert which("sh")
+    assert which("no-such-command-here") is None
