@@ -1,0 +1,158 @@
+"""What patches and pristine files make of a commit, as bytes per path, and how they get into a folder without leaving it."""
+
+import os
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+
+from punchlist.adapters.git import LINK, REGULAR, SUBMODULE, bytes_of, shown, text_of
+from punchlist.adapters.workshop import Workshop
+from punchlist.errors import RepositoryError
+from punchlist.model.finding import Splice
+from punchlist.model.patch import FileChange, Patch, spliced
+from punchlist.model.protected import matches
+
+
+class Laid(Struct, frozen=True):
+    """A file as it shall be. For a link the content is where it points to."""
+
+    content: bytes
+    mode: str
+
+
+Overlay = dict[str, Laid | None]
+"""What differs from the commit; None is a file that is gone."""
+
+
+class Parts(Struct, frozen=True):
+    """Patches sorted by path."""
+
+    splices: dict[str, list[Splice]]
+    files: dict[str, FileChange]
+
+
+async def overlay(workshop: Workshop, commit: str, patches: Iterable[Patch], pristine: Sequence[str], origin: str) -> Overlay:
+    """The patches' work on `commit`, except that files matching `pristine` are as in `origin`, or else as in `commit`."""
+    listing = await workshop.listing(commit)
+    judges = await workshop.listing(origin) if pristine else {}
+    patterns = tuple(pristine)
+    parts = parts_of(patches)
+    touched = (*parts.splices, *parts.files)
+    free = {path for path in touched if not (matches(path, patterns) and (path in judges or path in listing))}
+    edited = [path for path in parts.splices if path in free]
+    for path in edited:
+        if path not in listing or not listing[path].regular:
+            raise RepositoryError(f"{shown(path)}: the patch edits a file that {commit[:10]} does not have")
+    kept = [
+        entry
+        for path, entry in judges.items()
+        if listing.get(path) != entry and entry.mode != SUBMODULE and matches(path, patterns)
+    ]
+    contents = await workshop.blobs([listing[path].blob for path in edited] + [entry.blob for entry in kept])
+    result: Overlay = {}
+    for path, content in zip(edited, contents, strict=False):
+        result[path] = Laid(edit(content, parts.splices[path]), listing[path].mode)
+    result |= {path: laid(change) for path, change in parts.files.items() if path in free}
+    result |= {entry.path: Laid(content, entry.mode) for entry, content in zip(kept, contents[len(edited) :], strict=True)}
+    return result
+
+
+def parts_of(patches: Iterable[Patch]) -> Parts:
+    """The patches by path; two that speak for one file in ways that do not combine are refused."""
+    splices: dict[str, list[Splice]] = {}
+    files: dict[str, FileChange] = {}
+    for patch in patches:
+        for splice in patch.splices:
+            splices.setdefault(splice.path, []).append(splice)
+        for change in patch.files:
+            if files.setdefault(change.path, change) != change:
+                raise RepositoryError(f"{shown(change.path)}: two patches replace this file, each in its own way")
+    for path in splices.keys() & files.keys():
+        raise RepositoryError(f"{shown(path)}: one patch edits this file, another replaces it")
+    for path in (*splices, *files):
+        refuse_outside(path)
+    return Parts(splices, files)
+
+
+def edit(content: bytes, splices: Iterable[Splice]) -> bytes:
+    """The content with the splices in; bytes that no splice covers stay as they are."""
+    try:
+        return bytes_of(spliced(text_of(content), splices))
+    except ValueError as error:
+        raise RepositoryError(f"the patch does not fit: {error}") from error
+
+
+def laid(change: FileChange) -> Laid | None:
+    if change.content is None:
+        return None
+    if change.mode not in (*REGULAR, LINK):
+        raise RepositoryError(f"{shown(change.path)}: {change.mode} is not the mode of a file")
+    content = change.content.encode("latin-1")
+    if change.mode == LINK and _leads_out(change.path, text_of(content)):
+        raise RepositoryError(f"{shown(change.path)}: the patch makes a link that leads out of the repository")
+    return Laid(content, change.mode)
+
+
+def refuse_outside(path: str) -> None:
+    """A path must stay below the root, and out of git's own files."""
+    parts = path.split("/")
+    if "\0" in path or any(part in ("", ".", "..") or part.casefold() == ".git" for part in parts):
+        raise RepositoryError(f"{shown(path)!r}: the patch writes where no file of a repository can be")
+
+
+def _leads_out(path: str, target: str) -> bool:
+    return target.startswith("/") or os.path.normpath(PurePosixPath(path).parent / target).startswith("..")
+
+
+def lay(root: Path, changes: Mapping[str, Laid | None]) -> None:
+    """Writes an overlay into a work tree; never through a link, whatever the repository has planted there."""
+    for path in changes:
+        _refuse_links(root, path)
+    for path, change in changes.items():
+        if change is None:
+            _remove(root, path)
+    for path, change in changes.items():
+        if change is not None:
+            _put(root / path, change)
+
+
+def real(root: Path, path: str) -> Path | None:
+    """Where a regular file of the tree is; None for links, what lies behind links, and everything else."""
+    full = root / path
+    try:
+        regular = stat.S_ISREG(full.lstat().st_mode)
+    except (OSError, ValueError):
+        return None
+    return full if regular and os.path.realpath(full) == str(full) else None
+
+
+def _refuse_links(root: Path, path: str) -> None:
+    parent = (root / path).parent
+    if os.path.realpath(parent) != str(parent):
+        raise RepositoryError(f"{shown(path)}: lies behind a link, and nothing is written through links")
+
+
+def _remove(root: Path, path: str) -> None:
+    full = root / path
+    full.unlink(missing_ok=True)
+    for parent in full.parents:
+        # Git keeps no empty folders, and an empty one can change what an import finds.
+        if parent == root or any(parent.iterdir()):
+            return
+        parent.rmdir()
+
+
+def _put(full: Path, change: Laid) -> None:
+    try:
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.unlink(missing_ok=True)
+        if change.mode == LINK:
+            full.symlink_to(os.fsdecode(change.content))
+            return
+        mode = 0o777 if change.mode == "100755" else 0o666
+        with open(os.open(full, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode), "wb") as file:  # noqa: PTH123  # exclusive, mode at birth
+            file.write(change.content)
+    except (FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        raise RepositoryError(f"{shown(str(full))}: the patch does not fit: {error.strerror}") from error
