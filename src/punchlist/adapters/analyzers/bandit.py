@@ -1,0 +1,131 @@
+"""Bandit: security of Python code."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from punchlist.adapters.analyzers.positions import UTF8
+from punchlist.adapters.analyzers.python_project import has_tool_table
+from punchlist.adapters.analyzers.reports import broken, decoded, gathered, shortened
+from punchlist.adapters.analyzers.sources import Note, Sources
+from punchlist.adapters.analyzers.tool import Kit, Tool
+from punchlist.adapters.process import Ran
+from punchlist.model.finding import Refused
+from punchlist.model.severity import Severity
+from punchlist.ports import Analysis, Tree
+
+DEFAULT_SKIP = "B101"
+"""Where a project has no bandit settings: every assert of every test is no news."""
+
+_YAML = ("bandit.yaml", "bandit.yml", ".bandit.yaml", ".bandit.yml")
+_RANKS = {
+    ("HIGH", "HIGH"): Severity.CRITICAL,
+    ("HIGH", "MEDIUM"): Severity.MAJOR,
+    ("HIGH", "LOW"): Severity.MAJOR,
+    ("MEDIUM", "HIGH"): Severity.MAJOR,
+    ("MEDIUM", "MEDIUM"): Severity.MAJOR,
+    ("MEDIUM", "LOW"): Severity.MINOR,
+    ("LOW", "HIGH"): Severity.MINOR,
+    ("LOW", "MEDIUM"): Severity.MINOR,
+    ("LOW", "LOW"): Severity.MINOR,
+}
+
+
+class Cwe(Struct, frozen=True):
+    link: str = ""
+
+
+class Result(Struct, frozen=True):
+    filename: str
+    test_id: str
+    issue_text: str
+    issue_severity: str
+    issue_confidence: str
+    line_number: Annotated[int, Meta(ge=0)]
+    line_range: list[int] = []
+    col_offset: int = -1
+    end_col_offset: int = -1
+    test_name: str = ""
+    more_info: str = ""
+    issue_cwe: Cwe = Cwe()
+
+
+class Unread(Struct, frozen=True):
+    filename: str
+    reason: str
+
+
+class Report(Struct, frozen=True):
+    results: list[msgspec.Raw]
+    errors: list[msgspec.Raw] = []
+
+
+class Bandit(Tool):
+    name = "bandit"
+    suffixes = (".py",)
+
+    def __init__(self, args: Sequence[str] = ()) -> None:
+        self.args = tuple(args)
+
+    def program(self, kit: Kit) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
+        return (sys.executable, "-I", "-m", "bandit")
+
+    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
+        return (*program, "--format=json", "--quiet", *self._settings(tree), *self.args, "--")
+
+    def _settings(self, tree: Tree) -> tuple[str, ...]:
+        if has_tool_table(tree, "pyproject.toml", "bandit"):
+            return ("--configfile=pyproject.toml",)
+        for name in _YAML:
+            if tree.text(name) is not None:
+                return (f"--configfile={name}",)
+        return ("--ini=.bandit",) if "[bandit]" in (tree.text(".bandit") or "") else (f"--skip={DEFAULT_SKIP}",)
+
+    def read(self, ran: Ran, sources: Sources) -> Analysis:
+        return parse(ran.stdout, sources)
+
+
+def parse(output: bytes, sources: Sources) -> Analysis:
+    """The findings of bandit's JSON report; a file that it could not read is a refusal."""
+    try:
+        report = decoded(output, Report)
+    except msgspec.DecodeError as error:
+        return broken("bandit", output, error)
+    analysis = gathered("bandit", report.results, lambda raw: _note(msgspec.json.decode(raw, type=Result), sources), sources)
+    unread = tuple(
+        Refused("bandit", shortened(bytes(raw)), f"bandit could not look at this file{_why(bytes(raw))}") for raw in report.errors
+    )
+    return msgspec.structs.replace(analysis, refused=(*analysis.refused, *unread))
+
+
+def _note(result: Result, sources: Sources) -> Note:
+    severity = result.issue_severity.upper()
+    confidence = result.issue_confidence.upper()
+    positions = sources.positions_of(result.filename)
+    line = result.line_number or None
+    last = max(result.line_range, default=line)
+    return Note(
+        path=result.filename,
+        title=result.issue_text,
+        severity=_RANKS.get((severity, confidence), Severity.MAJOR),
+        severity_word=f"{severity.lower()}, confidence {confidence.lower()}",
+        rule=result.test_id,
+        label=result.test_name,
+        line=line,
+        end_line=last,
+        column=positions.column(line, result.col_offset, UTF8) if positions else None,
+        end_column=positions.column(last, result.end_col_offset, UTF8) if positions and result.end_col_offset > 0 else None,
+        category="security",
+        url=result.more_info or result.issue_cwe.link,
+    )
+
+
+def _why(raw: bytes) -> str:
+    try:
+        entry = msgspec.json.decode(raw, type=Unread)
+    except msgspec.MsgspecError:
+        return ""
+    return f": {' '.join(entry.reason.split())}"

@@ -1,0 +1,83 @@
+"""Reading reports entry by entry: one bad entry never costs the others, and none is dropped."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from punchlist.adapters.analyzers.sources import Note, Sources
+from punchlist.model.finding import Finding, Refused
+from punchlist.ports import Analysis
+
+T = TypeVar("T")
+RAW_LIMIT = 4000
+# An escaped surrogate that has no partner; the backslashes before it come in pairs.
+_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_HALF = re.compile(rf"((?<!\\)(?:\\\\)*)(?:{_HIGH}(?!{_LOW})|(?<!\\u[dD][89abAB][0-9a-fA-F][0-9a-fA-F]){_LOW})")
+
+
+class Unreadable(ValueError):  # noqa: N818  # it names what the entry is
+    """An entry that is well-formed and still says nothing usable; the message says why."""
+
+
+def decoded(output: bytes, shape: type[T]) -> T:
+    """The report as a whole; what is no Unicode is replaced, so that one odd name does not cost the report."""
+    text = output.removeprefix(b"\xef\xbb\xbf")
+    try:
+        return msgspec.json.decode(text, type=shape)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        mended = _mended(text)
+        if mended == text:
+            raise msgspec.DecodeError(str(error)) from error
+        return msgspec.json.decode(mended, type=shape)
+
+
+def _mended(output: bytes) -> bytes:
+    """Bytes that are no UTF-8, and escapes of half a character, as replacement characters."""
+    text = output.decode("utf-8", "replace")
+    return _HALF.sub(r"\1\\ufffd", text).encode()
+
+
+def broken(tool: str, output: bytes, error: Exception) -> Analysis:
+    """The answer where a report as a whole cannot be read."""
+    said = output[:200].decode("utf-8", "replace").strip()
+    return Analysis(
+        failed=f"{tool}: its report could not be read ({error}); it begins with {said!r}"
+        if said
+        else f"{tool}: it wrote no report"
+    )
+
+
+def gathered(tool: str, entries: Iterable[msgspec.Raw], read: Callable[[bytes], Note | None], sources: Sources) -> Analysis:
+    """Every entry as a finding or as a refusal; None from `read` is an entry that reports nothing."""
+    findings: list[Finding] = []
+    refused: list[Refused] = []
+    for entry in entries:
+        raw = bytes(entry)
+        try:
+            note = read(raw)
+        except (msgspec.MsgspecError, Unreadable) as error:
+            refused.append(Refused(tool, shortened(raw), str(error)))
+            continue
+        if note is not None:
+            findings.append(sources.finding(tool, len(findings) + 1, note))
+    return Analysis(findings=tuple(findings), refused=tuple(refused))
+
+
+def joined(tool: str, parts: Sequence[Analysis]) -> Analysis:
+    """The parts of one analysis as one; findings are numbered anew, and a failed part fails the whole."""
+    findings = [finding for part in parts for finding in part.findings]
+    return Analysis(
+        findings=tuple(replace(finding, id=f"{tool}:{number}") for number, finding in enumerate(findings, 1)),
+        refused=tuple(entry for part in parts for entry in part.refused),
+        failed="; ".join(dict.fromkeys(part.failed for part in parts if part.failed)),
+    )
+
+
+def shortened(raw: bytes) -> str:
+    text = raw.decode("utf-8", "replace")
+    return text if len(text) <= RAW_LIMIT else text[:RAW_LIMIT] + f"... ({len(text) - RAW_LIMIT} characters more)"

@@ -1,0 +1,153 @@
+"""How any command-line analyzer is run over a tree: which files, in which portions, behind which walls, and when it failed."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from punchlist.adapters.analyzers.reports import joined
+from punchlist.adapters.analyzers.sources import Sources
+from punchlist.adapters.process import Ran, run, which
+from punchlist.adapters.sandbox import Walls
+from punchlist.ports import Analysis, Tree
+
+ARGV_LIMIT = 100_000
+OUTPUT_LIMIT = 512 << 20
+LOCAL = (".venv/bin", "venv/bin", "node_modules/.bin")
+
+WallsOf = Callable[[Path, Sequence[Path]], Walls | None]
+
+
+def no_network(root: Path, needs: Sequence[Path]) -> Walls:
+    """The walls for an analyzer: the tree and what the program is made of are readable, nothing is writable, no network."""
+    return Walls(binds=tuple((path, path, False) for path in (*needs, root)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kit:
+    """What every analyzer is run with. `checkout` is where the user's own tool folders are; a tree has none."""
+
+    checkout: Path | None = None
+    walls: WallsOf = no_network
+    timeout: float = 600
+    find: Callable[[str], str | None] = which
+
+    def program(self, name: str) -> tuple[str, ...]:
+        """The command of a tool: the project's own first, then the one beside our interpreter, then PATH."""
+        local = [self.checkout / folder / name for folder in LOCAL] if self.checkout else []
+        for path in (*local, Path(sys.executable).parent / name):
+            if path.is_file():
+                return (str(path),)
+        found = self.find(name)
+        return (found,) if found else ()
+
+
+class Tool:
+    """What is special about one analyzer; the defaults fit a tool that takes files and exits 0 or 1."""
+
+    name = ""
+    suffixes: tuple[str, ...] = ()
+    exits = frozenset({0, 1})
+    """With these codes the report is whole; any other is a failure."""
+    whole = False
+    """Looks at a project as a whole: it is given no files, and what is not asked for is left out of the answer."""
+    args: tuple[str, ...] = ()
+    asked = False
+    """Enabled by name, not just found: then it runs even in a project that does not configure it."""
+
+    def program(self, kit: Kit) -> tuple[str, ...]:
+        return kit.program(self.name)
+
+    def wants(self, path: str, tree: Tree) -> bool:  # noqa: ARG002  # some tools look into the file
+        return path.endswith(self.suffixes)
+
+    def idle(self, tree: Tree) -> str:  # noqa: ARG002  # most tools work in any project
+        """Why there is nothing to do in this project; empty if there is."""
+        return ""
+
+    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
+        """The command line up to the files."""
+        raise NotImplementedError
+
+    def read(self, ran: Ran, sources: Sources) -> Analysis:
+        """The report of one run that ended with one of `exits`."""
+        raise NotImplementedError
+
+
+class Command:
+    """An analyzer that is a command: the Analyzer of every Tool."""
+
+    def __init__(self, tool: Tool, kit: Kit) -> None:
+        self._tool = tool
+        self._kit = kit
+        self.name = tool.name
+
+    async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
+        tool = self._tool
+        tracked = tree.files()
+        asked = frozenset(tracked if paths is None else paths)
+        files = [path for path in tracked if path in asked and tool.wants(path, tree)]
+        if not files:
+            return Analysis(skipped="no files it looks at")
+        if idle := tool.idle(tree):
+            return Analysis(skipped=idle)
+        program = tool.program(self._kit)
+        if not program:
+            return Analysis(failed=f"{tool.name} is not installed; install it, or leave it out of the enabled analyzers")
+        sources = Sources(tree)
+        head = tool.command(program, tree, self._kit)
+        parts = [await self._portion([*head, *portion], tree, sources) for portion in ([()] if tool.whole else portions(files))]
+        whole = joined(tool.name, parts)
+        kept = whole if paths is None or not tool.whole else _only(whole, frozenset(files))
+        return Analysis(findings=kept.findings, refused=kept.refused, looked_at=len(files), failed=kept.failed)
+
+    async def _portion(self, command: Sequence[str], tree: Tree, sources: Sources) -> Analysis:
+        tool, kit = self._tool, self._kit
+        walls = kit.walls(tree.root, _needs(command[0]))
+        ran = await run(command, cwd=tree.root, timeout=kit.timeout, limit=OUTPUT_LIMIT, walls=walls)
+        if ran.trouble or ran.exit_code not in tool.exits:
+            return Analysis(failed=f"{tool.name}: {ran.trouble or f'exit code {ran.exit_code}'}{_last_words(ran)}")
+        return tool.read(ran, sources)
+
+
+def portions(files: Sequence[str], limit: int = ARGV_LIMIT) -> Iterator[list[str]]:
+    """The files in portions that fit a command line, none of them looking like an option."""
+    portion: list[str] = []
+    size = 0
+    for name in map(safe_argument, files):
+        length = len(name.encode("utf-8", "surrogateescape")) + 1
+        if portion and size + length > limit:
+            yield portion
+            portion, size = [], 0
+        portion.append(name)
+        size += length
+    if portion:
+        yield portion
+
+
+def safe_argument(path: str) -> str:
+    """A name that no tool takes for an option, a response file or a pattern to leave out."""
+    return path if path[0].isalnum() or path[0] in "._" else f"./{path}"
+
+
+def named(tree: Tree, *names: str) -> list[str]:
+    """The tracked files of these names, anywhere in the tree."""
+    wanted = frozenset(names)
+    return [path for path in tree.files() if PurePosixPath(path).name in wanted]
+
+
+def _only(analysis: Analysis, files: frozenset[str]) -> Analysis:
+    findings = tuple(f for f in analysis.findings if f.spot.path in files or not f.spot.path)
+    return Analysis(findings=findings, refused=analysis.refused, failed=analysis.failed)
+
+
+def _needs(program: str) -> tuple[Path, ...]:
+    """The folders a program is made of: it may live where the walls have a /tmp of their own."""
+    own = Path(program).resolve().parent.parent
+    folders = (Path(program).parent.parent, own, Path(sys.prefix), Path(sys.base_prefix))
+    return tuple(dict.fromkeys(folder for folder in folders if folder.is_dir() and folder != Path("/")))
+
+
+def _last_words(ran: Ran) -> str:
+    said = (ran.stderr.strip() or ran.stdout.strip()).decode("utf-8", "replace")
+    return f": {said[-600:]}" if said else ""

@@ -1,0 +1,82 @@
+"""Bandit for real: severity times confidence, places in code points, and files it cannot read."""
+
+import asyncio
+import json
+
+import pytest
+
+from punchlist.adapters.analyzers.bandit import Bandit, parse
+from punchlist.adapters.analyzers.sources import Sources
+from punchlist.adapters.analyzers.tool import Command, Kit
+from punchlist.model.severity import Severity
+
+SHELL = 'import subprocess\nz = "é😀"; subprocess.call("ls " + z, shell=True)\n'
+
+
+def looked(tree, paths=None):
+    return asyncio.run(Command(Bandit(), Kit()).analyze(tree, paths))
+
+
+def test_a_finding_is_ranked_by_severity_and_confidence_and_placed_in_code_points(grown):
+    analysis = looked(grown({"src/a.py": SHELL}))
+    assert (analysis.failed, analysis.looked_at) == ("", 1)
+    by_rule = {f.rule: f for f in analysis.findings}
+    shell = by_rule["B602"]
+    assert (shell.severity, shell.severity_word, shell.category) == (Severity.CRITICAL, "high, confidence high", "security")
+    assert (shell.spot.path, shell.spot.line, shell.spot.column) == ("src/a.py", 2, 11)
+    assert SHELL.splitlines()[1][shell.spot.column - 1 : shell.spot.end_column - 1] == 'subprocess.call("ls " + z, shell=True)'
+    assert (shell.label, shell.url[:8]) == ("subprocess_popen_with_shell_equals_true", "https://")
+    assert by_rule["B404"].severity is Severity.MINOR
+
+
+def test_a_file_it_cannot_parse_is_refused_and_the_others_are_looked_at(grown):
+    analysis = looked(grown({"a.py": "def (:\n", "b.py": SHELL}))
+    assert {f.spot.path for f in analysis.findings} == {"b.py"}
+    (refused,) = analysis.refused
+    assert "a.py" in refused.raw
+    assert "syntax error" in refused.reason
+
+
+def test_asserts_are_no_news_unless_the_project_configures_bandit(grown):
+    assert looked(grown({"a.py": "assert 1\n"})).findings == ()
+    configured = grown({"a.py": "assert 1\n", "pyproject.toml": "[tool.bandit]\nskips = ['B404']\n"})
+    assert [f.rule for f in looked(configured).findings] == ["B101"]
+
+
+def test_odd_names_are_named_as_git_has_them(grown):
+    raw = b"n\xffame.py".decode("utf-8", "surrogateescape")
+    names = sorted(["-dash.py", "sp ace.py", "new\nline.py", "ünï.py", raw])
+    analysis = looked(grown(dict.fromkeys(names, SHELL)))
+    assert analysis.failed == ""
+    assert sorted(f.spot.path for f in analysis.findings if f.rule == "B602") == names
+
+
+def test_a_broken_configuration_is_a_failure(grown):
+    assert looked(grown({"a.py": SHELL, "bandit.yaml": "a: [\n"})).failed
+
+
+RESULT = {
+    "filename": "a.py",
+    "test_id": "B1",
+    "issue_text": "t",
+    "issue_severity": "LOW",
+    "issue_confidence": "HIGH",
+    "line_number": 1,
+}
+
+
+@pytest.mark.parametrize("bad", [None, {}, {**RESULT, "line_number": "x"}, {**RESULT, "issue_severity": None}])
+def test_one_bad_entry_never_costs_the_others(grown, bad):
+    report = json.dumps({"results": [RESULT, bad, RESULT], "errors": [{"odd": 1}]}).encode()
+    analysis = parse(report, Sources(grown({"a.py": "x\n"})))
+    assert (len(analysis.findings), len(analysis.refused)) == (2, 2)
+
+
+@pytest.mark.parametrize("garbage", [b"", b"[]", b"{}", b"Traceback (most recent call last):"])
+def test_garbage_is_a_failure_never_clean(grown, garbage):
+    assert parse(garbage, Sources(grown({"a.py": ""}))).failed
+
+
+def test_an_unknown_severity_word_is_never_the_lowest(grown):
+    report = json.dumps({"results": [{**RESULT, "issue_severity": "UNDEFINED"}]}).encode()
+    assert parse(report, Sources(grown({"a.py": "x\n"}))).findings[0].severity is Severity.MAJOR

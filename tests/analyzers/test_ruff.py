@@ -1,0 +1,205 @@
+"""Ruff for real: every finding with its place, its weight and its fix."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from punchlist.adapters.analyzers.positions import Positions
+from punchlist.adapters.analyzers.ruff import CELL_FIX, Ruff, parse
+from punchlist.adapters.analyzers.ruff_rules import DEFAULT_IGNORE, DEFAULT_SELECT, meaning
+from punchlist.adapters.analyzers.sources import LOST_FIX, Sources
+from punchlist.adapters.analyzers.tool import Command, Kit
+from punchlist.model.finding import Safety
+from punchlist.model.patch import spliced
+from punchlist.model.severity import Severity
+
+RUFF = str(Path(sys.executable).parent / "ruff")
+
+
+def looked(tree, paths=None, **options):
+    return asyncio.run(Command(Ruff(**options), Kit()).analyze(tree, paths))
+
+
+def test_a_finding_has_its_rule_place_weight_url_and_fix(grown):
+    tree = grown({"src/a.py": "def f():\n    import os\n    return undefined\n"})
+    analysis = looked(tree)
+    assert (analysis.failed, analysis.skipped, analysis.refused, analysis.looked_at) == ("", "", (), 1)
+    unused, undefined = analysis.findings
+    assert (unused.id, unused.source, unused.rule, unused.spot.path, unused.spot.line) == (
+        "ruff:1",
+        "ruff",
+        "F401",
+        "src/a.py",
+        2,
+    )
+    assert (unused.spot.column, unused.spot.end_line, unused.spot.end_column) == (12, 2, 14)
+    assert unused.severity is Severity.MINOR
+    assert unused.url.startswith("https://")
+    assert unused.fix.safety is Safety.SAFE
+    assert unused.context.symbol
+    assert (undefined.rule, undefined.severity, undefined.category) == ("F821", Severity.CRITICAL, "correctness")
+
+
+def test_a_syntax_error_is_a_critical_finding(grown):
+    analysis = looked(grown({"a.py": "def (:\n"}))
+    assert analysis.findings
+    assert {f.severity for f in analysis.findings} == {Severity.CRITICAL}
+
+
+def test_all_edits_of_a_fix_belong_together_and_say_how_safe_they_are(grown):
+    text = "def f(a=[]):\n    return a\n"
+    tree = grown({"a.py": text, "b.py": "# x = 1\n"})
+    mutable, commented = looked(tree, select=["B006", "ERA001"]).findings
+    assert (len(mutable.fix.splices), mutable.fix.safety) == (2, Safety.UNSAFE)
+    assert spliced(text, mutable.fix.splices) == "def f(a=None):\n    if a is None:\n        a = []\n    return a\n"
+    assert commented.fix.safety is Safety.DISPLAY
+
+
+def test_the_projects_own_configuration_is_respected(grown):
+    tree = grown({"pyproject.toml": "[tool.ruff.lint]\nselect = ['E711']\n[tool.ruff]\nexclude = ['gen']\n",
+                  "a.py": "import os\nx = y == None\n", "gen/b.py": "x = y == None\n"})  # fmt: skip
+    assert [(f.rule, f.spot.path) for f in looked(tree).findings] == [("E711", "a.py")]
+    assert [f.rule for f in looked(tree, select=["F401"]).findings] == ["F401"]
+
+
+def test_a_project_that_says_fix_true_is_still_not_written_to(grown):
+    tree = grown({"ruff.toml": "fix = true\nfix-only = true\n", "a.py": "import os\n"})
+    assert [f.rule for f in looked(tree).findings] == ["F401"]
+    assert tree.text("a.py") == "import os\n"
+
+
+def test_settings_of_folders_above_the_tree_are_not_the_projects(grown, tmp_path):
+    (tmp_path / "ruff.toml").write_text("lint.select = ['D']\n")
+    assert [f.rule for f in looked(grown({"a.py": "import os\n"})).findings] == ["F401"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("setup.py", "setup(python_requires='>=3.8')"), ("setup.cfg", "[options]\npython_requires = >=3.8\n"),
+     ("pyproject.toml", "[project]\nname='x'\nversion='1'\nrequires-python = '>=3.8,<4'\n")],
+)  # fmt: skip
+def test_nothing_newer_than_the_oldest_supported_python_is_asked_for(grown, name, content):
+    code = "from typing import Optional\n\n\ndef f(x: Optional[int]) -> None:\n    return None\n"
+    rules = {f.rule for f in looked(grown({"a.py": code})).findings}
+    assert "UP045" in rules
+    assert "UP045" not in {f.rule for f in looked(grown({"a.py": code, name: content})).findings}
+
+
+def test_odd_names_are_looked_at_and_named_as_git_has_them(grown):
+    names = ["-dash.py", "sp ace.py", "new\nline.py", "per%20cent.py", "back\\slash.py", "@at.py", "ünï.py"]
+    raw = b"n\xffame.py".decode("utf-8", "surrogateescape")
+    tree = grown(dict.fromkeys([*names, raw], "import os\n"))
+    findings = looked(tree).findings
+    assert sorted(f.spot.path for f in findings) == sorted([*names, raw])
+    assert all(f.fix and not f.marks for f in findings)
+    assert [f.spot.path for f in looked(tree, [raw]).findings] == [raw]
+
+
+def test_only_the_files_asked_for_are_looked_at(grown):
+    tree = grown({"a.py": "import os\n", "b.py": "import os\n"})
+    assert [f.spot.path for f in looked(tree, ["b.py", "gone.py"]).findings] == ["b.py"]
+    assert looked(tree, ["gone.py"]).skipped
+
+
+def test_untracked_files_are_not_looked_at(grown):
+    tree = grown({"a.py": "x = 1\n"})
+    (tree.root / "stray.py").write_text("import os\n")
+    assert looked(tree).findings == ()
+
+
+def test_a_tree_without_python_is_skipped_with_a_reason(grown):
+    analysis = looked(grown({"README.md": "x"}))
+    assert analysis.skipped
+    assert not analysis.failed
+
+
+def test_a_broken_configuration_is_a_failure(grown):
+    analysis = looked(grown({"ruff.toml": "select = [", "a.py": "import os\n"}))
+    assert "ruff: exit code 2" in analysis.failed
+
+
+def test_an_unknown_rule_in_the_settings_is_a_failure(grown):
+    assert "NOPE" in looked(grown({"a.py": "import os\n"}), select=["NOPE"]).failed
+
+
+def test_a_time_out_is_a_failure(grown):
+    analysis = asyncio.run(Command(Ruff(), Kit(timeout=0.0001)).analyze(grown({"a.py": ""}), None))
+    assert "timed out" in analysis.failed
+
+
+def test_a_file_it_cannot_read_is_never_silently_clean(grown):
+    analysis = looked(grown({"a.py": b'x = "\xff"\n', "b.py": "import os\n"}), select=["F"])
+    assert [f.spot.path for f in analysis.findings] == ["b.py"]
+    (refused,) = analysis.refused
+    assert "a.py" in refused.raw
+
+
+def test_a_notebooks_finding_is_kept_without_a_fix(grown):
+    cell = {"cell_type": "code", "execution_count": None, "id": "a", "metadata": {}, "outputs": [], "source": ["import os\n"]}
+    notebook = {"cells": [cell], "metadata": {"language_info": {"name": "python"}}, "nbformat": 4, "nbformat_minor": 5}
+    (finding,) = looked(grown({"n.ipynb": json.dumps(notebook)}), select=["F401"]).findings
+    assert (finding.fix, finding.marks, finding.spot.line, finding.detail) == (None, (CELL_FIX,), None, "cell 1, line 1")
+
+
+ENTRY = {
+    "filename": "a.py",
+    "message": "m",
+    "code": "F401",
+    "location": {"row": 1, "column": 1},
+    "end_location": {"row": 1, "column": 2},
+}
+
+
+@pytest.mark.parametrize(
+    "bad", [None, 3, {}, {**ENTRY, "message": None}, {**ENTRY, "location": {"row": "x"}}, {**ENTRY, "fix": 7}]
+)
+def test_one_bad_entry_never_costs_the_others(grown, bad):
+    sources = Sources(grown({"a.py": "x\n"}))
+    analysis = parse(json.dumps([ENTRY, bad, ENTRY]).encode(), sources)
+    assert [f.id for f in analysis.findings] == ["ruff:1", "ruff:2"]
+    (refused,) = analysis.refused
+    assert json.loads(refused.raw) == bad
+    assert refused.reason
+
+
+@pytest.mark.parametrize("garbage", [b"", b"{}", b"[", b"oops", b"\xff\xfe", b"null"])
+def test_garbage_is_a_failure_never_clean(grown, garbage):
+    assert parse(garbage, Sources(grown({"a.py": ""}))).failed
+
+
+def test_a_fix_that_points_outside_the_file_is_left_out_and_said_so(grown):
+    edit = {"content": "", "location": {"row": 1, "column": 1}, "end_location": {"row": 9, "column": 1}}
+    entry = {**ENTRY, "fix": {"edits": [edit], "applicability": "safe", "message": "m"}}
+    (finding,) = parse(json.dumps([entry]).encode(), Sources(grown({"a.py": "x\n"}))).findings
+    assert (finding.fix, finding.marks) == (None, (LOST_FIX,))
+
+
+def test_a_syntax_error_without_a_code_as_older_versions_write_it_is_understood(grown):
+    (finding,) = parse(json.dumps([{**ENTRY, "code": None}]).encode(), Sources(grown({"a.py": "x\n"}))).findings
+    assert (finding.rule, finding.severity) == ("invalid-syntax", Severity.CRITICAL)
+
+
+def test_a_rules_meaning_is_that_of_its_own_group():
+    assert meaning("ISC001")[1] == "style"
+    assert meaning("F821") == (Severity.CRITICAL, "correctness")
+    assert meaning("FURB116") == (Severity.MINOR, "modernisation")
+    assert meaning("S602") == (Severity.CRITICAL, "security")
+    assert meaning("XYZ999")[0] is Severity.MINOR
+
+
+def test_every_default_rule_exists():
+    """A rule that a new version of ruff renamed would make every run fail."""
+    command = [RUFF, "check", "--isolated", f"--select={DEFAULT_SELECT}", f"--ignore={DEFAULT_IGNORE}", "-"]
+    ran = subprocess.run(command, input=b"", capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_a_byte_order_mark_is_no_column():
+    positions = Positions("\ufeffab\r\nc")
+    assert positions.offset(1, 1) == 1
+    assert positions.place(1) == (1, 1)
+    assert positions.offset(2, 2) == len(positions.text)
