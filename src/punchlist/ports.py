@@ -15,6 +15,8 @@ from punchlist.model.finding import Finding, Refused
 from punchlist.model.item import Item
 from punchlist.model.patch import Patch
 from punchlist.model.plan import Batch
+from punchlist.model.protected import Protected
+from punchlist.model.run import Run
 
 
 class Tree(Protocol):
@@ -206,4 +208,7 @@ class World:
     tracker: Tracker
     artifacts: Artifacts
     cache: Cache
+    reports: Mapping[str, Callable[[Run], bytes]]
+    """File name -> how it is made of a run."""
+    protected: Protected
     clock: Callable[[], float]

@@ -63,39 +63,55 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     evidence: str = ""
 
 
-def verdict(now: CheckResult, before: CheckResult, *, only: frozenset[str] | None = None) -> Verdict:
+def verdict(now: CheckResult, before: CheckResult, *, only: frozenset[str] = frozenset(), ignored: frozenset[str] = frozenset()) -> Verdict:
     """Newly failing, missing or newly skipped tests fail; what failed before is not held against the fix.
 
-    `only` is the set of test ids that this run was limited to; without it every test of the baseline must be there again.
+    `only`: the run was limited to the files of these tests, and these alone are judged. `ignored`: tests that were seen to
+    fail without any fix, too.
     """
-    passed = {test for test, outcome in before.tests.items() if outcome is TestOutcome.PASSED}
-    expected = passed if only is None else passed & only
-    now_failing = tuple(sorted(t for t in now.tests if now.tests[t] is TestOutcome.FAILED and before.tests.get(t) is not TestOutcome.FAILED))
+
+    def judged(test: str) -> bool:
+        return test not in ignored and (not only or test in only)
+
+    expected = [test for test, outcome in before.tests.items() if outcome is TestOutcome.PASSED and judged(test)]
+    failing = sorted(
+        test
+        for test, outcome in now.tests.items()
+        if outcome is TestOutcome.FAILED and before.tests.get(test) is not TestOutcome.FAILED and judged(test)
+    )
     missing = sorted(test for test in expected if test not in now.tests)
     skipped = sorted(test for test in expected if now.tests.get(test) is TestOutcome.SKIPPED)
-    why = _reason(now, before, now_failing, missing, skipped)
+    limited = bool(only) and not now.trouble  # the exit code of a limited run speaks of tests that are not judged
+    why = _lost(failing, missing, skipped) if limited else _reason(now, before, failing, (missing, skipped))
     return Verdict(
         check=now.check,
         passed=not why,
         why=why or _praise(now, before),
-        failing=now_failing or tuple(missing or skipped),
+        failing=tuple(failing + missing + skipped),
         collected=len(now.tests),
         seconds=now.seconds,
         evidence=now.output if why else "",
     )
 
 
-def _reason(now: CheckResult, before: CheckResult, failing: tuple[str, ...], missing: list[str], skipped: list[str]) -> str:
-    if now.trouble:
-        return now.trouble
+def _lost(failing: list[str], missing: list[str], skipped: list[str]) -> str:
+    """What got worse test by test."""
     if failing:
-        return f"{len(failing)} newly failing: {_few(list(failing))}"
+        return f"{len(failing)} newly failing: {_few(failing)}"
     if missing:
         return f"{len(missing)} tests of the baseline did not run: {_few(missing)}"
-    if skipped:
-        return f"{len(skipped)} tests that passed before were skipped: {_few(skipped)}"
+    return f"{len(skipped)} tests that passed before were skipped: {_few(skipped)}" if skipped else ""
+
+
+def _reason(now: CheckResult, before: CheckResult, failing: list[str], gone: tuple[list[str], list[str]]) -> str:
+    if now.trouble:
+        return now.trouble
+    if lost := _lost(failing, *gone):
+        return lost
     if now.exit_code == 0 or (now.tests and now.exit_code == before.exit_code):
         return ""
+    if now.exit_code == 1 and TestOutcome.FAILED in now.tests.values():
+        return ""  # the failures behind this exit code are all known
     if not now.tests and before.exit_code == now.exit_code:
         return f"exits {now.exit_code}, as it did before the fix, and tells nothing per test"
     return f"exit code {now.exit_code}, was {before.exit_code}"

@@ -27,6 +27,9 @@ class Started(Event, kw_only=True):
     workflow: str
     settings: str
     """The settings as JSON, each value with where it came from."""
+    reviewers: tuple[str, ...]
+    documents: tuple[str, ...] = ()
+    """Findings given as files; they speak once."""
     checks: tuple[Check, ...]
     checks_allowed: bool
     version: str
@@ -96,6 +99,8 @@ class Rechecked(Event, kw_only=True):
     """The analyzers ran over the fixed tree: which batches silence what they were made for."""
 
     passed: tuple[int, ...] = ()
+    silent: tuple[int, ...] = ()
+    """Those of the passed whose own analyzer was run and is silent; findings from documents have none."""
     failed: dict[int, str] = {}
     followed_by: dict[int, tuple[str, ...]] = {}
     """New, lesser findings that a batch brings about and that carry a fix of their own."""

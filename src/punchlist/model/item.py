@@ -75,7 +75,7 @@ class Move(Struct, frozen=True, omit_defaults=True):
     evidence: str = ""
     proofs: tuple[Proof, ...] = ()
     ref: str = ""
-    """The commit or issue a move points at."""
+    """What a move points at: a commit, an issue, or the key of the fix that was rejected."""
 
 
 class Attempt(Struct, frozen=True, omit_defaults=True):
@@ -86,14 +86,18 @@ class Attempt(Struct, frozen=True, omit_defaults=True):
     by: str
     why: str
     evidence: str = ""
+    ref: str = ""
 
 
 class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`number` is for people, `fingerprint` for machines. The first finding leads; the others were merged into it."""
+    """`number` is for people, `fingerprint` for machines. The first finding leads; the others were merged into it.
+    `latest` is the newest sighting by each source: its place and fix fit the run's present tip."""
 
     number: int
     fingerprint: str
     findings: tuple[Finding, ...]
+    latest: tuple[Finding, ...] = ()
+    sightings: int = 0
     in_scope: bool = True
     status: Status = Status.OPEN
     attempts: tuple[Attempt, ...] = ()
@@ -105,6 +109,16 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def lead(self) -> Finding:
         return self.findings[0]
+
+    @property
+    def current(self) -> Finding:
+        """The newest report of it, one with a fix if there is one."""
+        known = self.latest or self.findings
+        return next((finding for finding in known if finding.fix), known[0])
+
+    def seen(self, finding: Finding) -> "Item":
+        others = tuple(known for known in self.latest or self.findings if known.source != finding.source)
+        return replace(self, latest=(*others, finding), sightings=self.sightings + 1)
 
     @property
     def severity(self) -> Severity:
@@ -120,10 +134,15 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
         asked = {Fact.SAID_FIXED, Fact.SAID_DEFERRED, Fact.SAID_BLOCKED, Fact.CONTESTED}
         return sum(attempt.fact in asked for attempt in self.attempts)
 
+    @property
+    def rejected(self) -> frozenset[str]:
+        """Keys of the fixes that were tried and did not hold; they are not tried again."""
+        return frozenset(attempt.ref for attempt in self.attempts if attempt.fact in (Fact.REJECTED, Fact.SAID_DEFERRED))
+
     def moved(self, move: Move, round_: int) -> "Item":
         """The item after one fact; history grows even where the status stays."""
         status = after(self.status, move.fact)
-        attempt = Attempt(round_, move.fact, move.by, move.why, move.evidence)
+        attempt = Attempt(round_, move.fact, move.by, move.why, move.evidence, move.ref)
         fixed = move.fact is Fact.COMMITTED and status is Status.FIXED
         return replace(
             self,

@@ -1,0 +1,5 @@
+"""Fixers: who turns a batch into a patch."""
+
+from punchlist.adapters.fixers.edits import Edits
+
+__all__ = ["Edits"]

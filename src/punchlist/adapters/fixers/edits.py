@@ -1,0 +1,62 @@
+"""Applies the edits that analyzers propose themselves, and refuses those that are no fix."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from punchlist.model.finding import Splice
+from punchlist.model.item import Item
+from punchlist.model.patch import Patch, spliced
+from punchlist.model.plan import Batch
+from punchlist.model.tamper import adds_suppression, parses
+from punchlist.ports import Fixed, Tree
+
+
+class Edits:
+    """The deterministic fixer. A whole file is parsed once for all its batches; only if that fails are they tried one by one."""
+
+    async def fix(self, batches: Sequence[Batch], items: Mapping[int, Item], tree: Tree) -> Sequence[Fixed]:
+        texts = {path: tree.text(path) for batch in batches for path in batch.paths}
+        refused: dict[int, str] = {}
+        sound: list[tuple[Batch, Patch]] = []
+        for batch in batches:
+            patch = batch.patch or Patch()
+            reason = _reason(batch, patch, items, texts)
+            if reason:
+                refused[batch.number] = reason
+            else:
+                sound.append((batch, patch))
+        refused |= dict(_unparsable(sound, texts))
+        return [Fixed(batch=b.number, refused=refused[b.number]) if b.number in refused else Fixed(batch=b.number, patch=b.patch) for b in batches]
+
+
+def _reason(batch: Batch, patch: Patch, items: Mapping[int, Item], texts: Mapping[str, str | None]) -> str:
+    if not patch:
+        return "no change was made"
+    about = {items[number].current.spot.path for number in batch.items}
+    if batch.protected and not set(patch.paths) <= about:
+        return "it would change files of the judge that the finding is not about"
+    before, after = "", ""
+    for splice in patch.splices:
+        text = texts.get(splice.path)
+        if text is None:
+            return f"{splice.path} cannot be read as text"
+        if not 0 <= splice.start <= splice.end <= len(text):
+            return f"the proposed edit lies outside {splice.path}"
+        before += text[splice.start : splice.end]
+        after += splice.text
+    if before == after:
+        return "no change was made"
+    return "it only adds a suppression" if adds_suppression(before, after) else ""
+
+
+def _unparsable(sound: Sequence[tuple[Batch, Patch]], texts: Mapping[str, str | None]) -> Iterator[tuple[int, str]]:
+    by_path: dict[str, list[tuple[int, tuple[Splice, ...]]]] = defaultdict(list)
+    for batch, patch in sound:
+        for path in patch.paths:
+            by_path[path].append((batch.number, tuple(splice for splice in patch.splices if splice.path == path)))
+    for path, edits in by_path.items():
+        text = texts[path]
+        if text is None or parses(path, text):
+            continue  # what did not parse before is no measure
+        if parses(path, spliced(text, [splice for _, splices in edits for splice in splices])):
+            yield from ((number, broken) for number, splices in edits if (broken := parses(path, spliced(text, splices))))

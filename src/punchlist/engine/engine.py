@@ -1,0 +1,160 @@
+"""Drives one run: names, performs, records, folds, asks again; no barrier between actions of a step."""
+
+import asyncio
+from typing import Protocol
+
+from msgspec import Struct
+
+from punchlist.engine.cursor import MORE, At, Decide, position
+from punchlist.engine.stopping import stop_reason
+from punchlist.errors import PunchlistError, StoreError
+from punchlist.model import events as ev
+from punchlist.model.item import ACTIONABLE, Fact, Move
+from punchlist.model.outcome import outcome
+from punchlist.model.run import Question, Run, fold
+from punchlist.ports import Store, World
+from punchlist.steps import VERBS, Action
+from punchlist.workflow import Workflow
+
+
+class Limits(Struct, frozen=True):
+    """What a run may spend; zero means no limit."""
+
+    seconds: float = 0
+    dollars: float = 0
+    width: int = 4
+
+
+class Watcher(Protocol):
+    """Whoever wants to see a run go by."""
+
+    def began(self, place: str, action: Action) -> None: ...
+
+    def told(self, entry: ev.Entry, run: Run) -> None: ...
+
+
+class Engine:
+    """One process' hold on one run. The caller has the lease."""
+
+    def __init__(self, workflow: Workflow, world: World, store: Store, limits: Limits, watcher: Watcher) -> None:
+        self._workflow = workflow
+        self._world = world
+        self._store = store
+        self._limits = limits
+        self._watcher = watcher
+
+    async def drive(self, run: Run) -> Run:
+        """To the end, to a question, or to a limit; cancelling stops it at an event boundary."""
+        self._run = run
+        try:
+            while not self._run.ended and self._run.waiting_for is None:
+                self._halt_if_spent()
+                match position(self._workflow, self._run):
+                    case None:
+                        self._tell("end", "ended", ev.Ended(outcome=outcome(self._run).value))
+                    case At() as at:
+                        await self._step(at)
+                    case Decide() as decide:
+                        self._decide(decide)
+        except asyncio.CancelledError:
+            self._tell("signal", f"interrupted {self._run.seq}", ev.Interrupted(reason="stopped by a person or a signal"))
+        return self._run
+
+    async def _step(self, at: At) -> None:
+        verb = VERBS[at.do.verb]
+        running: dict[asyncio.Task[ev.AnyEvent], Action] = {}
+        try:
+            while True:
+                self._start(verb.step(self._run, at.do.options, at.place), at, running)
+                if not running:
+                    break
+                finished, _ = await asyncio.wait(running, timeout=self._time_left(), return_when=asyncio.FIRST_COMPLETED)
+                for task in finished:
+                    action = running.pop(task)
+                    self._tell(at.place, action.key, task.result())
+                if not finished:
+                    self._halt("time")
+                    return
+        finally:
+            await _ended(running)
+        self._tell(at.place, "done", ev.StepDone(verb=at.do.verb))
+
+    def _start(self, actions: tuple[Action, ...], at: At, running: dict[asyncio.Task[ev.AnyEvent], Action]) -> None:
+        under_way = {action.key for action in running.values()}
+        for action in actions:
+            if len(running) >= self._limits.width:
+                return
+            if action.key in under_way or action.key in self._here(at.place):
+                continue
+            self._watcher.began(at.place, action)
+            running[asyncio.create_task(self._perform(at, action))] = action
+
+    def _here(self, place: str) -> dict[str, ev.AnyEvent]:
+        return self._run.here if self._run.place == place else {}
+
+    async def _perform(self, at: At, action: Action) -> ev.AnyEvent:
+        performer = VERBS[at.do.verb].performers[type(action.input)]
+        try:
+            return await performer(action.input, self._run, self._world)
+        except StoreError:
+            raise  # what cannot be written down must not look done
+        except PunchlistError as error:
+            return ev.Failed(reason=str(error), hint=error.hint)
+
+    def _decide(self, at: Decide) -> None:
+        reason = stop_reason(at.until, self._run)
+        question = next((q for q in self._run.questions if q.place == at.place), None)
+        if reason or not at.at_limit:
+            self._tell(at.place, "decision", ev.RoundEnded(round=at.round, stop=reason))
+        elif not at.may_ask:
+            self._tell(at.place, "decision", ev.RoundEnded(round=at.round, stop=f"limit: {at.round} rounds"))
+        elif question is None:
+            self._tell(at.place, "question", self._question(at))
+        else:
+            self._tell(at.place, "decision", self._answered(at, question))
+
+    def _question(self, at: Decide) -> ev.Asked:
+        choices = {"a": "block: leave the open items for a person", "b": "accept: the open items are dismissed on your word"}
+        if at.left > 0:
+            choices[MORE] = f"one more round ({at.left} can still be granted)"
+        still = sum(item.must_fix for item in self._run.having(*ACTIONABLE))
+        return ev.Asked(question=f"After {at.round} rounds {still} must-fix items are open.", choices=choices)
+
+    def _answered(self, at: Decide, question: Question) -> ev.RoundEnded:
+        fact, stop = (Fact.DISMISSED, "accepted") if question.answer == "b" else (Fact.SAID_BLOCKED, "blocked")
+        moves = tuple(
+            Move(item.number, fact, by=question.by, why=f"{stop} after {at.round} rounds") for item in self._run.having(*ACTIONABLE) if item.in_scope
+        )
+        return ev.RoundEnded(round=at.round, stop=f"{stop} by {question.by}", moves=moves)
+
+    def _halt_if_spent(self) -> None:
+        if not self._run.halted and self._limits.dollars and self._run.usage.dollars >= self._limits.dollars:
+            self._halt("money")
+        elif not self._run.halted and self._limits.seconds and self._run.active >= self._limits.seconds:
+            self._halt("time")
+
+    def _halt(self, limit: str) -> None:
+        if not self._run.halted:
+            spent = {"time": f"{self._limits.seconds:g} s", "money": f"${self._limits.dollars:g}"}[limit]
+            self._tell("limit", "halted", ev.Halted(limit=f"{limit} limit of {spent} reached"))
+
+    def _time_left(self) -> float | None:
+        if not self._limits.seconds or self._run.halted:
+            return None
+        since_last = self._world.clock() - self._run.last_at
+        return max(0.01, self._limits.seconds - self._run.active - since_last)
+
+    def _tell(self, place: str, key: str, event: ev.AnyEvent) -> None:
+        """Written first, then folded, then shown."""
+        entry = self._store.append(self._run.id, place, key, event, self._world.clock())
+        self._run = fold(self._run, entry)
+        self._watcher.told(entry, self._run)
+
+
+async def _ended(running: dict[asyncio.Task[ev.AnyEvent], Action]) -> None:
+    for task in running:
+        task.cancel()
+    if running:
+        await asyncio.gather(*running, return_exceptions=True)
+
+

@@ -1,0 +1,49 @@
+"""When a loop has done its work, and when it only goes in circles."""
+
+from collections.abc import Callable
+
+from punchlist.model.item import ACTIONABLE, Fact, Item
+from punchlist.model.run import Run
+from punchlist.steps.plan import Options as PlanOptions
+from punchlist.steps.plan import tryable
+from punchlist.workflow import Until
+
+_CHURN = 2
+"""Rounds without fewer items, or fixes of one item undone, before the loop is called churning."""
+
+
+def stop_reason(until: Until, run: Run) -> str:
+    """Why to stop, or an empty string to go on."""
+    return _REASONS[until](run)
+
+
+def _settled(run: Run) -> str:
+    if not run.work.batches:
+        return "settled: nothing more could be tried"
+    return "" if any(tryable(item, PlanOptions()) for item in run.items.values()) else "settled"
+
+
+def _no_must_fix(run: Run) -> str:
+    return "" if any(item.must_fix and item.status in ACTIONABLE for item in run.items.values()) else "no must-fix item is open"
+
+
+def _converged(run: Run) -> str:
+    return _no_must_fix(run) or _churning(run)
+
+
+def _churning(run: Run) -> str:
+    undone = [item.number for item in run.items.values() if _reopenings(item) >= _CHURN]
+    if undone:
+        return f"churning: item {undone[0]} came back after {_CHURN} fixes"
+    counts = [past.open for past in run.rounds] + [sum(item.in_scope for item in run.having(*ACTIONABLE))]
+    recent = counts[-_CHURN - 1 :]
+    if len(recent) > _CHURN and all(later >= earlier for earlier, later in zip(recent, recent[1:], strict=False)):
+        return f"churning: no fewer items in {_CHURN} rounds"
+    return ""
+
+
+def _reopenings(item: Item) -> int:
+    return sum(attempt.fact is Fact.SEEN_AGAIN for attempt in item.attempts)
+
+
+_REASONS: dict[Until, Callable[[Run], str]] = {Until.SETTLED: _settled, Until.NO_MUST_FIX: _no_must_fix, Until.CONVERGED: _converged}

@@ -1,0 +1,57 @@
+"""Which files belong to the judge: tests, checks and their configuration."""
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+CONFIGURATION = (
+    "conftest.py", "pytest.ini", "tox.ini", "noxfile.py", "setup.cfg", "setup.py", "pyproject.toml", "Makefile", "makefile", "GNUmakefile",
+    ".pre-commit-config.yaml", ".coveragerc", "ruff.toml", ".ruff.toml", ".flake8", ".pylintrc", "pylintrc", "mypy.ini", ".mypy.ini",
+    "pyrightconfig.json", "ty.toml", ".bandit", "bandit.yaml", "sgconfig.yml", ".shellcheckrc", ".semgrep.yml", ".semgrep/**", ".semgrepignore",
+    "package.json", ".npmrc", "tsconfig*.json", ".eslintrc*", "eslint.config.*", ".eslintignore", "biome.json", "biome.jsonc", "jest.config.*",
+    "vitest.config.*", "vite.config.*", "babel.config.*", "Cargo.toml", "build.rs", "clippy.toml", "go.mod", "sitecustomize.py", "usercustomize.py",
+    "*.lock", "package-lock.json", "pnpm-lock.yaml", "go.sum", "requirements*.txt", "constraints*.txt",
+    ".github/**", ".gitlab-ci.yml", ".circleci/**", ".gitea/**", "azure-pipelines.yml", "Jenkinsfile", ".punchlist.toml", ".punchlist/**",
+)  # fmt: skip
+TESTS = (
+    "tests/**", "test/**", "testing/**", "__tests__/**", "spec/**", "test_*.py", "*_test.py", "tests.py", "*_test.go", "*.test.*", "*.spec.*",
+)  # fmt: skip
+
+
+class Protected(Struct, frozen=True):
+    """Patterns: with a slash they match below any folder, without one the file's name. `**` crosses folders."""
+
+    configuration: tuple[str, ...] = CONFIGURATION
+    tests: tuple[str, ...] = TESTS
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.configuration, *self.tests)
+
+    def holds(self, path: str) -> bool:
+        return matches(path, self.all)
+
+
+def matches(path: str, patterns: tuple[str, ...]) -> bool:
+    return bool(patterns) and _compiled(patterns).search(path) is not None
+
+
+@lru_cache(maxsize=32)
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:^|/){_translated(pattern)}$" for pattern in patterns))
+
+
+def _translated(pattern: str) -> str:
+    out = ""
+    for part in re.split(r"(\*\*/?|\*|\?)", pattern.strip("/")):
+        match part:
+            case "**" | "**/":
+                out += ".*"
+            case "*":
+                out += "[^/]*"
+            case "?":
+                out += "[^/]"
+            case _:
+                out += re.escape(part)
+    return out

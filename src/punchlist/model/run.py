@@ -1,0 +1,280 @@
+"""A run is the fold of its ledger: this is the only place where events become state."""
+
+from collections.abc import Iterable, Mapping
+from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.model import events as ev
+from punchlist.model.finding import Finding, Refused
+from punchlist.model.item import ACTIONABLE, ENDED, Item, Move, Status
+from punchlist.model.patch import Patch
+from punchlist.model.plan import Batch
+from punchlist.model.usage import Usage
+
+
+class Review(Struct, frozen=True):
+    """The last word of one reviewer."""
+
+    reviewer: str
+    commit: str
+    findings: int = 0
+    looked_at: int = 0
+    failed: str = ""
+    skipped: str = ""
+
+
+class Round(Struct, frozen=True):
+    """One line of the run's story: how a round of the loop ended."""
+
+    round: int
+    open: int
+    fixed: int
+    landed: int
+    stop: str = ""
+
+
+class Question(Struct, frozen=True):
+    place: str
+    question: str
+    choices: dict[str, str]
+    answer: str = ""
+    by: str = ""
+
+
+class Work(Struct, frozen=True):
+    """What is on the bench in the present round: from plan to commit."""
+
+    batches: dict[int, Batch] = {}
+    patches: dict[int, Patch] = {}
+    rechecked: ev.Rechecked | None = None
+    verified: ev.Verified | None = None
+    waiting: int = 0
+    landed: int = 0
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """Everything the steps and the surfaces may know. `here` has the events of the place that is under way, by key."""
+
+    id: str
+    seq: int = 0
+    started_at: float = 0
+    last_at: float = 0
+    active: float = 0
+    """Seconds during which a process was driving it."""
+    started: ev.Started | None = None
+    tip: str = ""
+    branch: str = ""
+    place: str = ""
+    here: dict[str, ev.AnyEvent] = {}
+    done: frozenset[str] = frozenset()
+    """Places whose step has nothing more to do."""
+    decisions: dict[str, str] = {}
+    """By place of a stop-when: why the loop ended there, or an empty string."""
+    round: int = 1
+    rounds: tuple[Round, ...] = ()
+    items: dict[int, Item] = {}
+    reported: int = 0
+    fresh: tuple[Finding, ...] = ()
+    """Reported, and not yet consolidated."""
+    fresh_from: dict[str, str] = {}
+    """Reviewers who spoke since the last consolidation, and the commit they looked at."""
+    refused: tuple[Refused, ...] = ()
+    reviews: dict[str, Review] = {}
+    work: Work = Work()
+    last_batch: int = 0
+    landed: tuple[ev.Landed, ...] = ()
+    titles: dict[int, str] = {}
+    """What each landed batch was called."""
+    baselines: dict[str, ev.Baselined] = {}
+    unverified: str = ""
+    flaky: frozenset[str] = frozenset()
+    unfiled: dict[int, str] = {}
+    artifacts: tuple[str, ...] = ()
+    listed: tuple[int, ...] = ()
+    questions: tuple[Question, ...] = ()
+    trouble: tuple[str, ...] = ()
+    """Actions that failed, in words."""
+    halted: str = ""
+    interrupted: bool = False
+    ended: str = ""
+    usage: Usage = Usage()
+
+    @property
+    def waiting_for(self) -> Question | None:
+        return next((question for question in self.questions if not question.answer), None)
+
+    def having(self, *statuses: Status) -> list[Item]:
+        return [item for item in self.items.values() if item.status in statuses]
+
+    @property
+    def in_scope(self) -> list[Item]:
+        return [item for item in self.items.values() if item.in_scope]
+
+    @property
+    def left(self) -> list[Item]:
+        """In scope and without an end."""
+        return [item for item in self.items.values() if item.in_scope and item.status not in ENDED]
+
+    @property
+    def blind(self) -> list[str]:
+        """Reviewers that failed: the run cannot vouch for what they would have said."""
+        return [f"{review.reviewer}: {review.failed}" for review in self.reviews.values() if review.failed]
+
+
+def fold(run: Run, entry: ev.Entry) -> Run:
+    """The run after one more line of its ledger."""
+    event = entry.event
+    run = _placed(run, entry)
+    run = replace(
+        run,
+        seq=entry.seq,
+        last_at=entry.at,
+        active=run.active + _driven(run, entry),
+        started_at=run.started_at or entry.at,
+        usage=run.usage + event.usage,
+        items=_moved(run.items, event.moves, run.round),
+    )
+    return _told(run, entry, event)
+
+
+def _driven(run: Run, entry: ev.Entry) -> float:
+    idle = isinstance(entry.event, ev.Resumed | ev.Answered) or not run.seq
+    return 0 if idle else max(0, entry.at - run.last_at)
+
+
+def folded(run_id: str, entries: Iterable[ev.Entry]) -> Run:
+    run = Run(id=run_id)
+    for entry in entries:
+        run = fold(run, entry)
+    return run
+
+
+def _placed(run: Run, entry: ev.Entry) -> Run:
+    here = run.here if entry.place == run.place else {}
+    return replace(run, place=entry.place, here={**here, entry.key: entry.event})
+
+
+def _moved(items: dict[int, Item], moves: Iterable[Move], round_: int) -> dict[int, Item]:
+    moves = tuple(moves)
+    if not moves:
+        return items
+    after = dict(items)
+    for move in moves:
+        if move.item in after:
+            after[move.item] = after[move.item].moved(move, round_)
+    return after
+
+
+def _told(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:  # noqa: C901, PLR0911, PLR0912 - one arm per event: the table of what each means
+    match event:
+        case ev.Started():
+            return replace(run, started=event, tip=event.change.head, branch=f"punchlist/{run.id}")
+        case ev.Reviewed():
+            return _reviewed(run, event)
+        case ev.Consolidated():
+            return _consolidated(run, event)
+        case ev.Planned():
+            work = Work(batches={batch.number: batch for batch in event.batches}, waiting=event.waiting)
+            return replace(run, work=work, last_batch=max((b.number for b in event.batches), default=run.last_batch))
+        case ev.Attempted():
+            return replace(run, work=replace(run.work, patches={**run.work.patches, **event.patches}))
+        case ev.Baselined():
+            return replace(run, baselines={**run.baselines, event.check: event})
+        case ev.Rechecked():
+            return replace(run, work=replace(run.work, rechecked=event))
+        case ev.Tried():
+            return replace(run, flaky=run.flaky.union(*(verdict.flaky for verdict in event.verdicts)))
+        case ev.Verified():
+            return replace(run, work=replace(run.work, verified=event), unverified=event.unverified)
+        case ev.Committed():
+            return _committed(run, event)
+        case ev.Filed():
+            filed = {move.item for move in event.moves}
+            return replace(run, unfiled={n: why for n, why in {**run.unfiled, **event.failed}.items() if n not in filed})
+        case ev.Reported():
+            return replace(run, artifacts=event.artifacts, listed=event.listed)
+        case ev.Failed():
+            return replace(run, trouble=(*run.trouble, f"{entry.place} {entry.key}: {event.reason}"))
+        case ev.StepDone():
+            return replace(run, done=run.done | {entry.place}, here={})
+        case ev.RoundEnded():
+            return _round_ended(run, entry.place, event)
+        case ev.Asked():
+            return replace(run, questions=(*run.questions, Question(entry.place, event.question, event.choices)))
+        case ev.Answered():
+            return replace(run, questions=tuple(_answered(question, event) for question in run.questions))
+        case ev.Halted():
+            return replace(run, halted=event.limit)
+        case ev.Interrupted():
+            return replace(run, interrupted=True)
+        case ev.Resumed():
+            return replace(run, interrupted=False)
+        case ev.Ended():
+            return replace(run, ended=event.outcome)
+        case ev.Dismissed():
+            return run
+        case _:
+            assert_never(event)
+
+
+def _reviewed(run: Run, event: ev.Reviewed) -> Run:
+    review = Review(event.reviewer, event.commit, len(event.findings), event.looked_at, event.failed, event.skipped)
+    return replace(
+        run,
+        reported=run.reported + len(event.findings),
+        fresh=(*run.fresh, *event.findings),
+        fresh_from={**run.fresh_from, event.reviewer: event.commit} if not event.failed else run.fresh_from,
+        refused=(*run.refused, *event.refused),
+        reviews={**run.reviews, event.reviewer: review},
+    )
+
+
+def _consolidated(run: Run, event: ev.Consolidated) -> Run:
+    items = dict(run.items)
+    items.update((item.number, item) for item in event.items)
+    for sighting in event.sightings:
+        items[sighting.item] = items[sighting.item].seen(sighting.finding)
+    return replace(run, items=items, fresh=(), fresh_from={})
+
+
+def _committed(run: Run, event: ev.Committed) -> Run:
+    names = {landed.batch: run.work.batches[landed.batch].title for landed in event.landed if landed.batch in run.work.batches}
+    return replace(
+        run,
+        tip=event.tip or run.tip,
+        landed=(*run.landed, *event.landed),
+        titles={**run.titles, **names},
+        work=replace(run.work, landed=len(event.landed)),
+        trouble=(*run.trouble, f"a git hook refused: {event.refused}") if event.refused else run.trouble,
+    )
+
+
+def _round_ended(run: Run, place: str, event: ev.RoundEnded) -> Run:
+    now = Round(
+        round=event.round,
+        open=sum(item.in_scope for item in run.having(*ACTIONABLE)),
+        fixed=len(run.having(Status.FIXED)),
+        landed=run.work.landed,
+        stop=event.stop,
+    )
+    return replace(
+        run,
+        decisions={**run.decisions, place: event.stop},
+        rounds=(*run.rounds, now),
+        round=run.round + (not event.stop),
+    )
+
+
+def _answered(question: Question, event: ev.Answered) -> Question:
+    return question if question.answer else replace(question, answer=event.choice, by=event.by)
+
+
+def counts(items: Mapping[int, Item]) -> dict[Status, int]:
+    """In scope, by status, every status named."""
+    tally = dict.fromkeys(Status, 0)
+    for item in items.values():
+        if item.in_scope:
+            tally[item.status] += 1
+    return tally

@@ -1,0 +1,91 @@
+"""commit: what is proven lands on the run's own branch, one commit per batch, all or none."""
+
+from msgspec import Struct
+
+from punchlist.errors import RepositoryError
+from punchlist.model.events import Committed, Landed
+from punchlist.model.item import Fact, Move
+from punchlist.model.outgoing import safe_text
+from punchlist.model.plan import Batch
+from punchlist.model.proof import Proof, ProofClass
+from punchlist.model.run import Run
+from punchlist.ports import Draft, World
+from punchlist.steps.fix import key_of
+from punchlist.steps.verb import Action, NoOptions, Verb, missing
+
+_SUBJECT = 72
+
+
+class Land(Struct, frozen=True):
+    batches: tuple[int, ...]
+    action: str
+
+
+def step(run: Run, options: NoOptions, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
+    verified = run.work.verified
+    if verified is None or not verified.passed:
+        return ()
+    return missing(run, Action("land", Land(verified.passed, f"{run.id}/{place}/land"), f"{len(verified.passed)} commits"))
+
+
+async def land(task: Land, run: Run, world: World) -> Committed:
+    batches = [run.work.batches[number] for number in task.batches]
+    patches = [run.work.patches[number] for number in task.batches]
+    refused = await world.repository.hook("pre-commit", run.tip, patches)
+    if refused:
+        moves = tuple(_rejected(batch, run, refused) for batch in batches)
+        return Committed(branch=run.branch, tip=run.tip, refused=refused, moves=tuple(move for each in moves for move in each))
+    drafts = [Draft(message(batch, run), patch) for batch, patch in zip(batches, patches, strict=True)]
+    shas = await world.repository.commit_chain(run.branch, run.tip, drafts, task.action)
+    if len(shas) != len(batches):
+        raise RepositoryError(f"{len(batches)} commits were to be made on {run.branch}, and git has {len(shas)}")
+    await world.repository.publish(run.branch)
+    landed = tuple(Landed(batch.number, sha) for batch, sha in zip(batches, shas, strict=True))
+    moves = tuple(
+        Move(item, Fact.COMMITTED, by="punchlist", why=batch.title, proofs=proofs(batch, run), ref=sha)
+        for batch, sha in zip(batches, shas, strict=True)
+        for item in batch.items
+    )
+    return Committed(branch=run.branch, tip=shas[-1], landed=landed, moves=moves)
+
+
+def _rejected(batch: Batch, run: Run, refused: str) -> list[Move]:
+    why = "a git hook refused the commit"
+    return [Move(item, Fact.REJECTED, by="pre-commit", why=why, evidence=refused[-4000:], ref=key_of(run.items[item])) for item in batch.items]
+
+
+def message(batch: Batch, run: Run) -> str:
+    """A subject people can read, what stands behind it, and trailers for machines."""
+    lead = run.items[batch.items[0]].current
+    subject = safe_text(" ".join(f"Fix {batch.title}".split()))
+    short = subject if len(subject) <= _SUBJECT else subject[: _SUBJECT - 1].rstrip() + "…"
+    where = f"{lead.spot.path}:{lead.spot.line}" if lead.spot.line else lead.spot.path
+    proven = "\n".join(f"Proof: {proof.kind}: {safe_text(proof.said)}" for proof in proofs(batch, run))
+    numbers = ", ".join(str(number) for number in batch.items)
+    return f"{short}\n\n{where}: {safe_text(lead.title)}\n\n{proven}\n\nPunchlist-Run: {run.id}\nPunchlist-Items: {numbers}\n"
+
+
+def proofs(batch: Batch, run: Run) -> tuple[Proof, ...]:
+    """What was seen of this batch."""
+    found: list[Proof] = []
+    rechecked, verified = run.work.rechecked, run.work.verified
+    if rechecked is not None and batch.number in rechecked.silent:
+        tools = sorted({finding.source for number in batch.items for finding in run.items[number].findings})
+        extra = f"; follow-up: {', '.join(rechecked.followed_by[batch.number])}" if batch.number in rechecked.followed_by else ""
+        found.append(Proof(ProofClass.RECHECKED, f"{', '.join(tools)} no longer report it{extra}"))
+    if verified is not None and not verified.unverified:
+        found.append(Proof(ProofClass.CHECKED, _checked(run)))
+    return tuple(found)
+
+
+def _checked(run: Run) -> str:
+    judges = [baseline for baseline in run.baselines.values() if not baseline.unusable]
+    return "; ".join(
+        f"{judge.check}: {judge.passed} tests as on the base" + (f", {judge.failed} failing as before" if judge.failed else "")
+        if judge.passed or judge.failed
+        else f"{judge.check}: exit code 0"
+        for judge in judges
+    )
+
+
+VERB = Verb("what is proven lands on a branch", NoOptions, step, {Land: land})

@@ -1,0 +1,128 @@
+"""consolidate: what was reported becomes items, sightings of known items, and items that are seen no more."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from punchlist.model.change import Change
+from punchlist.model.events import Consolidated, Sighting
+from punchlist.model.finding import Finding
+from punchlist.model.identity import fingerprint, matched
+from punchlist.model.item import ACTIONABLE, Fact, Item, Move, Status
+from punchlist.model.merge import MergeRule, groups
+from punchlist.model.proof import Proof, ProofClass
+from punchlist.model.run import Run
+from punchlist.ports import World
+from punchlist.steps.verb import Action, Verb, missing
+
+
+class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    rule: MergeRule = MergeRule.SMART
+
+
+class Sort(Struct, frozen=True):
+    rule: MergeRule
+
+
+def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
+    return missing(run, Action("items", Sort(options.rule), "findings become items")) if run.fresh_from or run.fresh else ()
+
+
+async def sort(task: Sort, run: Run, world: World) -> Consolidated:
+    return consolidated(run, world.change, task.rule)
+
+
+def consolidated(run: Run, change: Change, rule: MergeRule) -> Consolidated:
+    known = _recognised(run)
+    merged = groups(run.fresh, rule)
+    for group in merged:
+        owner = next((known[finding.id] for finding in group if finding.id in known), None)
+        if owner is not None:
+            known.update((finding.id, owner) for finding in group if finding.id not in known)
+    new = [group for group in merged if group[0].id not in known]
+    sightings = sorted(
+        (Sighting(known[finding.id], finding) for finding in run.fresh if finding.id in known),
+        key=lambda sighting: (sighting.item, sighting.finding.id),
+    )
+    seen = {sighting.item for sighting in sightings}
+    return Consolidated(
+        items=tuple(_items(new, run, change)),
+        sightings=tuple(sightings),
+        rule=rule.value,
+        moves=(*_reopened(run, seen), *_gone(run, seen)),
+    )
+
+
+def _recognised(run: Run) -> dict[str, int]:
+    """Fresh findings that are known items, by finding id."""
+    old = [(item.number, finding) for item in run.items.values() for finding in (item.latest or item.findings)]
+    pairs = matched([finding for _, finding in old], run.fresh)
+    known = {run.fresh[new].id: old[index][0] for new, index in pairs.items()}
+    return known | _adopted(run, old, known, {old[index][1].id for index in pairs.values()})
+
+
+def _adopted(run: Run, old: Sequence[tuple[int, Finding]], known: dict[str, int], used: set[str]) -> dict[str, int]:
+    """Where a tool still reports a rule in a file, its lost items are taken to be those: a doubtful match must never make a "fixed"."""
+    spare: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for number, finding in old:
+        if finding.id not in used and run.items[number].status in ACTIONABLE:
+            spare[_kind(finding)].append(number)
+    adopted = {}
+    for finding in run.fresh:
+        waiting = spare.get(_kind(finding))
+        if finding.id not in known and waiting:
+            adopted[finding.id] = waiting.pop(0)
+    return adopted
+
+
+def _kind(finding: Finding) -> tuple[str, str, str]:
+    return (finding.source, finding.rule or finding.title, finding.spot.path)
+
+
+def _items(new: Sequence[tuple[Finding, ...]], run: Run, change: Change) -> Iterator[Item]:
+    ordered = sorted(new, key=lambda group: (group[0].severity.rank, group[0].spot.path, group[0].spot.line or 0, group[0].id))
+    twins: dict[str, int] = defaultdict(int)
+    for item in run.items.values():
+        twins[fingerprint(item.lead)] += 1
+    first = max(run.items, default=0) + 1
+    for number, group in enumerate(ordered, first):
+        plain = fingerprint(group[0])
+        yield Item(
+            number=number,
+            fingerprint=fingerprint(group[0], twins[plain]) if twins[plain] else plain,
+            findings=group,
+            in_scope=any(_in_scope(finding, run, change) for finding in group),
+        )
+        twins[plain] += 1
+
+
+def _in_scope(finding: Finding, run: Run, change: Change) -> bool:
+    """After the first fixes landed, whatever is new was brought about by them, and is ours."""
+    spot = finding.spot
+    given = run.started is not None and finding.source in run.started.documents
+    return bool(run.landed) or given or change.covers(spot.path, spot.line, spot.last_line)
+
+
+def _reopened(run: Run, seen: set[int]) -> Iterator[Move]:
+    for number in sorted(seen):
+        if run.items[number].status is Status.FIXED:
+            yield Move(number, Fact.SEEN_AGAIN, by="review", why="reported again after its fix")
+
+
+def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
+    """Items that every tool which had reported them no longer reports, after this run's own commits."""
+    if not run.landed:
+        return
+    silent = run.fresh_from
+    for item in run.items.values():
+        sources = {finding.source for finding in item.latest or item.findings}
+        if item.number in seen or item.status not in ACTIONABLE or not sources <= silent.keys():
+            continue
+        said = f"{', '.join(sorted(sources))} no longer report it, after other fixes of this run"
+        yield Move(item.number, Fact.SAID_FIXED, by="review", why=said)
+        proof = Proof(ProofClass.RECHECKED, said)
+        yield Move(item.number, Fact.COMMITTED, by="review", why=said, proofs=(proof,), ref=run.tip)
+
+
+VERB = Verb("reports become items", Options, step, {Sort: sort})

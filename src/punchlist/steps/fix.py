@@ -1,0 +1,60 @@
+"""fix: fixers turn batches into patches; what they say is a claim, no more."""
+
+from collections import defaultdict
+
+from msgspec import Struct
+
+from punchlist.model.events import Attempted
+from punchlist.model.fixkey import fix_key
+from punchlist.model.item import Fact, Item, Move
+from punchlist.model.patch import Patch
+from punchlist.model.plan import Batch
+from punchlist.model.run import Run
+from punchlist.model.usage import Usage
+from punchlist.ports import World
+from punchlist.steps.verb import Action, NoOptions, Verb, missing
+
+
+class Work(Struct, frozen=True):
+    fixer: str
+    batches: tuple[int, ...]
+
+
+def step(run: Run, options: NoOptions, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
+    by_fixer: dict[str, list[int]] = defaultdict(list)
+    for batch in run.work.batches.values():
+        by_fixer[batch.fixer].append(batch.number)
+    return missing(run, *(Action(name, Work(name, tuple(numbers)), f"{len(numbers)} fixes by {name}") for name, numbers in by_fixer.items()))
+
+
+async def work(task: Work, run: Run, world: World) -> Attempted:
+    began = world.clock()
+    batches = [run.work.batches[number] for number in task.batches]
+    async with world.trees.at(run.tip) as tree:
+        answers = {fixed.batch: fixed for fixed in await world.fixers[task.fixer].fix(batches, run.items, tree)}
+    patches: dict[int, Patch] = {}
+    refused: dict[int, str] = {}
+    for batch in batches:
+        answer = answers.get(batch.number)
+        if answer is None:
+            refused[batch.number] = "no status was given"
+        elif not answer.patch:
+            refused[batch.number] = answer.refused or "no change was made"
+        else:
+            patches[batch.number] = answer.patch
+    moves = tuple(move for batch in batches for move in _moves(batch, run.items, refused.get(batch.number)))
+    return Attempted(fixer=task.fixer, patches=patches, refused=refused, moves=moves, usage=Usage(seconds=world.clock() - began))
+
+
+def _moves(batch: Batch, items: dict[int, Item], refused: str | None) -> list[Move]:
+    if refused is None:
+        return [Move(number, Fact.SAID_FIXED, by=batch.fixer, why=batch.title) for number in batch.items]
+    return [Move(number, Fact.SAID_DEFERRED, by=batch.fixer, why=refused, ref=key_of(items[number])) for number in batch.items]
+
+
+def key_of(item: Item) -> str:
+    """The name under which this item's present fix is remembered as tried."""
+    return fix_key(item.current.fix) if item.current.fix else ""
+
+
+VERB = Verb("fixers turn batches into patches", NoOptions, step, {Work: work})

@@ -1,0 +1,162 @@
+"""YAML in, Workflow out; every mistake is named with its file, its path and a remedy."""
+
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import yaml
+from msgspec import Struct
+
+from punchlist.errors import WorkflowError
+from punchlist.steps import VERBS
+from punchlist.workflow.language import Do, OnLimit, Repeat, StopWhen, Until, Workflow
+
+T = TypeVar("T", bound=Struct)
+
+_LARGEST = 64 * 1024
+
+
+class _Loop(Struct, frozen=True, forbid_unknown_fields=True):
+    steps: list[Any]
+    rounds: int = 3
+    on_limit: OnLimit = OnLimit.GO_ON
+    hard_cap: int = 5
+
+
+def builtin_names() -> list[str]:
+    folder = files("punchlist.workflow") / "builtin"
+    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+
+
+def load_builtin(name: str) -> Workflow:
+    if name not in builtin_names():
+        raise WorkflowError(f'no workflow is called "{name}"{_guess(name, builtin_names())}', hint="`punchlist workflows` lists them")
+    return parse((files("punchlist.workflow") / "builtin" / f"{name}.yaml").read_text("utf-8"), name, f"{name}.yaml")
+
+
+def load(name: str) -> Workflow:
+    """A built-in one by name, or a file by path (anything with a slash or ending in .yaml)."""
+    path = Path(name)
+    if "/" not in name and path.suffix not in (".yaml", ".yml"):
+        return load_builtin(name)
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WorkflowError(f"{name}: cannot be read: {error}", hint="give the path of a workflow file, or the name of a built-in one") from error
+    return parse(text, path.stem, name)
+
+
+def parse(text: str, name: str, origin: str) -> Workflow:
+    mistakes: list[str] = []
+    data = _yaml(text, origin)
+    unknown = set(data) - {"about", "steps"}
+    mistakes += (f'{origin}: {key}: unknown key{_guess(str(key), ["about", "steps"])}' for key in sorted(unknown, key=str))
+    about = data.get("about", "")
+    if not isinstance(about, str):
+        mistakes.append(f"{origin}: about: must be a line of text")
+    listed = data.get("steps")
+    if not isinstance(listed, list) or not listed:
+        raise WorkflowError(f"{origin}: steps: must be a list with at least one step", hint="see `punchlist workflows show proven`")
+    steps = _elements(listed, f"{origin}: steps", mistakes, outer=True)
+    if mistakes:
+        raise WorkflowError("\n".join(mistakes), hint="`punchlist workflows show proven` prints one that works")
+    return Workflow(name, about.strip(), tuple(step for step in steps if isinstance(step, Do | Repeat)), text)
+
+
+def _yaml(text: str, origin: str) -> Mapping[Any, Any]:
+    if len(text) > _LARGEST:
+        raise WorkflowError(f"{origin}: {len(text)} characters is no workflow; the limit is {_LARGEST}")
+    try:
+        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+            raise WorkflowError(f"{origin}: aliases (*name) are not part of the language", hint="write the step out")
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" line {mark.line + 1}, column {mark.column + 1}:" if mark else ""
+        raise WorkflowError(f"{origin}:{where} not YAML: {getattr(error, 'problem', None) or error}") from error
+    if not isinstance(data, dict):
+        raise WorkflowError(f"{origin}: must have `about` and `steps`", hint="see `punchlist workflows show proven`")
+    return data
+
+
+def _elements(listed: Iterable[Any], path: str, mistakes: list[str], *, outer: bool) -> list[Do | Repeat | StopWhen]:
+    steps = []
+    for index, element in enumerate(listed):
+        where = f"{path}[{index}]"
+        if isinstance(element, str):
+            element = {element: None}  # noqa: PLW2901 - `- plan` is short for `- plan: {}`
+        if not isinstance(element, dict) or len(element) != 1:
+            mistakes.append(f"{where}: must be one `verb: {{options}}`")
+            continue
+        ((key, value),) = element.items()
+        step = _element(str(key), value, where, mistakes, outer=outer)
+        if step is not None:
+            steps.append(step)
+    return steps
+
+
+def _element(key: str, value: Any, where: str, mistakes: list[str], *, outer: bool) -> Do | Repeat | StopWhen | None:
+    read = _FORMS.get(key)
+    if read is None and key not in VERBS:
+        mistakes.append(f'{where}: no verb is called "{key}"{_guess(key, [*VERBS, *_FORMS])}')
+        return None
+    if (key == "repeat") != outer and key in _FORMS:
+        place = "only inside repeat" if key == "stop-when" else "not inside another repeat"
+        mistakes.append(f"{where}.{key}: belongs {place}")
+        return None
+    if read is not None:
+        return read(value, f"{where}.{key}", mistakes)
+    return _do(key, value, f"{where}.{key}", mistakes)
+
+
+def _do(verb: str, value: Any, where: str, mistakes: list[str]) -> Do | None:
+    kind = VERBS[verb].options
+    options = _converted({} if value is None else value, kind, where, mistakes)
+    return None if options is None else Do(verb, options)
+
+
+def _repeat(value: Any, where: str, mistakes: list[str]) -> Repeat | None:
+    loop = _converted({} if value is None else value, _Loop, where, mistakes)
+    if loop is None:
+        return None
+    if loop.rounds < 1:
+        mistakes.append(f"{where}.rounds: must be at least 1; zero rounds prove nothing")
+    body = _elements(loop.steps, f"{where}.steps", mistakes, outer=False)
+    stops = sum(isinstance(step, StopWhen) for step in body)
+    if stops != 1:
+        mistakes.append(f"{where}.steps: needs exactly one `stop-when`, has {stops}")
+    cap = max(loop.hard_cap, loop.rounds)
+    return Repeat(loop.rounds, loop.on_limit, cap, tuple(step for step in body if not isinstance(step, Repeat)))
+
+
+def _stop_when(value: Any, where: str, mistakes: list[str]) -> StopWhen | None:
+    known = [until.value for until in Until]
+    if value not in known:
+        mistakes.append(f"{where}: {value!r} is no condition{_guess(str(value), known)}; there are {', '.join(known)}")
+        return None
+    return StopWhen(Until(value))
+
+
+_FORMS: dict[str, Callable[[Any, str, list[str]], Repeat | StopWhen | None]] = {"repeat": _repeat, "stop-when": _stop_when}
+
+
+def _converted(value: Any, kind: type[T], where: str, mistakes: list[str]) -> T | None:
+    if isinstance(value, dict):
+        fields = [field.encode_name for field in msgspec.structs.fields(kind)]
+        unknown = [str(key) for key in value if key not in fields]
+        mistakes += (f"{where}.{key}: no such option{_guess(key, fields)}" for key in unknown)
+        value = {key: entry for key, entry in value.items() if key in fields}
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        message, _, path = str(error).partition(" - at `$")
+        mistakes.append(f"{where}{path.rstrip('`')}: {message}")
+        return None
+
+
+def _guess(word: str, known: Iterable[str]) -> str:
+    close = get_close_matches(word, list(known), n=1)
+    return f'; did you mean "{close[0]}"?' if close else ""
