@@ -109,10 +109,10 @@ class Checkout:
                 return found
         return ()
 
-    async def uncommitted(self) -> int:
-        """How many files differ from HEAD or are unknown to git."""
-        ran = await self.theirs.ran("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
-        return len(list(fields(ran.stdout)))
+    async def uncommitted(self, *, unstaged_only: bool = False) -> int:
+        """How many files differ from HEAD (or only from the index), or are unknown to git."""
+        printed = await self.theirs.out("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
+        return sum(not unstaged_only or line[1] != " " for line in fields(printed))
 
     async def identity(self) -> Identity:
         """The user's own name, as their git has it."""

@@ -88,6 +88,17 @@ class Workshop:
         ran = await self.git.ran("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}")
         return ran.stdout.decode().strip() if ran.ok else None
 
+    async def record(self, tree: str, parents: Sequence[str], message: str) -> str:
+        """A commit of a tree, dated like its parent, so that the same input always has the same name."""
+        when = await self.git.line("show", "--no-patch", "--format=%ct", parents[0]) if parents else "0"
+        names = [part for parent in parents for part in ("-p", parent)]
+        return await self.git.line("commit-tree", tree, *names, "-m", message, env=self.signature(f"@{when} +0000"))
+
+    def signature(self, date: str) -> dict[str, str]:
+        """Who makes commits, and when, as git wants to be told."""
+        said = {"NAME": self.identity.name, "EMAIL": self.identity.email, "DATE": date}
+        return {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in said.items()}
+
     def _make(self) -> None:
         """Plain files and folders are a repository; writing them is quicker than `git init`, and says exactly what it has."""
         for name in ("git/objects/info", "git/objects/pack", "git/refs/heads", "git/info", "trees"):

@@ -136,6 +136,10 @@ class WorkTrees:
         finally:
             os.close(fd)
 
+    def git(self, tree: WorkTree) -> Git:
+        """Git in a lent tree, with the index that whatever runs in the tree sees too."""
+        return Git(tree.root, git_dir=self._workshop.git_dir.resolve() / "worktrees" / tree.root.name)
+
     def prune(self) -> int:
         """Removes every tree nobody uses, and says how many; those in use stay."""
         gone = 0
