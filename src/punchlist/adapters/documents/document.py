@@ -1,0 +1,172 @@
+"""Findings given as a file: which format it is, is told by its content; then it is read entry by entry."""
+
+import asyncio
+import codecs
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from punchlist.adapters.analyzers.sources import Sources
+from punchlist.adapters.documents import markdown, rdjson, sarif
+from punchlist.adapters.documents.entries import PATH, TITLE, read_entries
+from punchlist.errors import UsageError
+from punchlist.ports import Analysis, Tree
+
+LIMIT = 256 << 20
+FORMATS = (
+    "SARIF 2.1.0, reviewdog's rdjson or rdjsonl, a JSON list of findings (or an object that has one), "
+    "or a Markdown findings document"
+)
+
+Read = Callable[[str, bytes, Sources], Analysis]
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_LISTS = ("findings", "items", "issues", "results", "comments", "problems", "violations")
+"""What a list of findings is called in an object."""
+
+
+class Document:
+    """An Analyzer that reads no code: it says what the file says, whatever files are asked for. Out of scope is not lost."""
+
+    def __init__(self, name: str, content: bytes, read: Read) -> None:
+        self.name = name
+        self._content = content
+        self._read = read
+
+    @classmethod
+    def open(cls, path: Path, *, limit: int = LIMIT) -> Self:
+        """Raises UsageError if the file cannot be read, or is of no format we know."""
+        content = _utf8(_bytes(path, limit))
+        try:
+            read = format_of(content)
+        except msgspec.MsgspecError as error:
+            raise UsageError(
+                f"{path} is not valid JSON: {error}", hint="make the report again; nothing was read from this one"
+            ) from error
+        except RecursionError as error:
+            raise UsageError(f"{path} is nested too deeply to be a report", hint=f"give {FORMATS}") from error
+        if read is None:
+            raise UsageError(f"{path} is of no format that punchlist knows", hint=f"give {FORMATS}")
+        return cls(f"file:{path.name}", content, read)
+
+    async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:  # noqa: ARG002  # the port's shape
+        return await asyncio.to_thread(self._analyze, tree)
+
+    def _analyze(self, tree: Tree) -> Analysis:
+        try:
+            return self._read(self.name, self._content, Sources(tree))
+        except msgspec.MsgspecError as error:
+            return Analysis(failed=f"{self.name} could not be read: {error}")
+
+
+def format_of(content: bytes) -> Read | None:
+    """How to read it; None where it is nothing we know. Raises msgspec.MsgspecError for what begins as JSON and is none."""
+    start = content.lstrip()[:1]
+    if start == b"[":
+        msgspec.json.decode(content, type=list[msgspec.Raw])
+        return _read_list
+    if start == b"{":
+        try:
+            return _format_of_object(msgspec.json.decode(content, type=dict[str, msgspec.Raw]))
+        except msgspec.DecodeError:
+            if not _json_lines(content):
+                raise
+            return _read_lines
+    return markdown.read if markdown.recognised(content.decode()) else None
+
+
+def _format_of_object(fields: dict[str, msgspec.Raw]) -> Read | None:
+    if "runs" in fields:
+        return sarif.read
+    if "diagnostics" in fields:
+        return rdjson.read
+    if "groups" in fields:
+        return _read_groups
+    if any(name in fields for name in _LISTS):
+        return _read_object
+    if rdjson.is_diagnostic(fields):
+        return rdjson.read_lines
+    return _read_lines if _is_finding(fields) else None
+
+
+def _is_finding(fields: dict[str, msgspec.Raw]) -> bool:
+    return any(name in fields for name in TITLE) and any(name in fields for name in PATH)
+
+
+def _json_lines(content: bytes) -> bool:
+    line, end, rest = content.lstrip().partition(b"\n")
+    if not end or not rest.strip():
+        return False
+    try:
+        fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    except msgspec.MsgspecError:
+        return False
+    return _is_finding(fields) or rdjson.is_diagnostic(fields)
+
+
+def _read_list(name: str, content: bytes, sources: Sources) -> Analysis:
+    return read_entries(name, _unfolded(msgspec.json.decode(content, type=list[msgspec.Raw])), sources)
+
+
+def _read_object(name: str, content: bytes, sources: Sources) -> Analysis:
+    fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+    lists = [msgspec.json.decode(fields[key], type=list[msgspec.Raw]) for key in _LISTS if key in fields]
+    return read_entries(name, _unfolded([entry for entries in lists for entry in entries]), sources)
+
+
+def _read_groups(name: str, content: bytes, sources: Sources) -> Analysis:
+    fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+    groups = msgspec.json.decode(fields["groups"], type=list[msgspec.Raw])
+    loose = msgspec.json.decode(fields["findings"], type=list[msgspec.Raw]) if "findings" in fields else []
+    return read_entries(name, _unfolded([*groups, *loose]), sources)
+
+
+def _read_lines(name: str, content: bytes, sources: Sources) -> Analysis:
+    if not _json_lines(content):
+        return read_entries(name, [msgspec.Raw(content)], sources)
+    lines = [line for line in content.splitlines() if line.strip()]
+    first = msgspec.json.decode(lines[0], type=dict[str, msgspec.Raw])
+    if rdjson.is_diagnostic(first):
+        return rdjson.read_lines(name, content, sources)
+    return read_entries(name, map(msgspec.Raw, lines), sources)
+
+
+class _Fold(msgspec.Struct):
+    findings: list[msgspec.Raw]
+
+
+def _unfolded(entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
+    """Groups, and items of our own reports, as the findings they are made of."""
+    unfolded: list[msgspec.Raw] = []
+    for entry in entries:
+        try:
+            unfolded += msgspec.json.decode(entry, type=_Fold).findings
+        except msgspec.MsgspecError:
+            unfolded.append(entry)
+    return unfolded
+
+
+def _bytes(path: Path, limit: int) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > limit:
+            raise UsageError(
+                f"{path} is {size >> 20} MB; at most {limit >> 20} MB are read", hint="split it, or leave out what is not needed"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", hint="give the path of a findings file") from error
+
+
+def _utf8(content: bytes) -> bytes:
+    """The text as valid UTF-8 without a mark; an odd byte costs itself, not the document."""
+    for bom, encoding in _BOMS:
+        if content.startswith(bom):
+            return content[len(bom) :].decode(encoding, "replace").encode("utf-8", "replace")
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return content.decode("utf-8", "replace").encode()
+    return content

@@ -1,0 +1,218 @@
+"""The Markdown findings document: severities as headings, findings as list items, their fields as bullets below them."""
+
+import re
+from collections.abc import Iterator
+from enum import Enum, auto
+
+from msgspec import Struct
+
+from punchlist.adapters.analyzers.reports import Unreadable, shortened
+from punchlist.adapters.analyzers.sources import Sources
+from punchlist.adapters.documents.entries import note
+from punchlist.model.finding import Finding, Refused
+from punchlist.model.severity import severity_of
+from punchlist.ports import Analysis
+
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)")
+_BULLET = re.compile(r"(?P<indent>\s*)(?P<mark>\d{1,6}[.)]|[-*+•‣\u2013])\s+(?:\[[ xX]\]\s+)?(?P<text>.*)")
+_FIELD = re.compile(r"(?:\*\*|__)?(?P<name>[A-Za-z][A-Za-z _-]{1,24}?)(?:\*\*|__)?\s*:\s*(?:\*\*|__)?\s*(?P<value>.*)")
+_CATEGORY = re.compile(r"(?:\*\*|__)?\[(?P<name>[^\[\]]{1,80})\](?!\()\s*:?\s*(?:\*\*|__)?\s*:?\s*(?P<rest>.*)")
+_BOLD_CATEGORY = re.compile(
+    r"(?:\*\*|__)(?P<name>[^*_:]{1,80}):(?:\*\*|__)\s*(?P<rest>.+)|(?:\*\*|__)(?P<name2>[^*_:]{1,80})(?:\*\*|__)\s*:\s*(?P<rest2>.+)"
+)
+_NONE = re.compile(
+    r"[_*(]*(?:none|nothing|n/?a|no\b[\w\s-]{0,60}?(?:issues?|findings?|problems?)\b.{0,60})[\s.)_*]*", re.IGNORECASE
+)
+_NUMBER = re.compile(r"(?:#?\d{1,6}[.):]|#\d{1,6}\b)\s*")
+_OTHER = re.compile(
+    r"summary|recommendation|conclusion|verdict|strength|positive|next steps|overview|statistics|scope|acceptance", re.IGNORECASE
+)
+_FENCE = re.compile(r"\s*(```|~~~)")
+
+_FIELDS = {
+    word: field
+    for field, words in {
+        "file": "file, files, location, path, where",
+        "line": "line, lines",
+        "detail": "problem, issue, description, detail, details, evidence",
+        "impact": "impact, why, why it matters, risk",
+        "suggestion": "fix, suggestion, suggested fix, recommendation, remediation",
+        "severity": "severity, priority",
+        "category": "category, type",
+        "rule": "rule",
+        "id": "id",
+        "status": "status",
+        "title": "title",
+    }.items()
+    for word in words.split(", ")
+}
+"""What fields are called, and what they are."""
+
+
+class _Mood(Enum):
+    """What a section is: BEFORE any heading that tells, SEVERITY by its heading, OTHER for what is no list of findings."""
+
+    BEFORE = auto()
+    SEVERITY = auto()
+    OTHER = auto()
+
+
+class _Draft(Struct):
+    """A finding while its lines come in."""
+
+    fields: dict[str, list[str]]
+    lines: list[str]
+    indent: int
+    field: str = "detail"
+
+
+class Stray(Struct, frozen=True):
+    """Text under a severity that belongs to no list item: it may have been a finding."""
+
+    text: str
+    severity: str
+
+
+def recognised(text: str) -> bool:
+    """Whether it is such a document: it has a heading for a severity, or findings with files."""
+    headings = [found[2] for line in text.splitlines() if (found := _HEADING.fullmatch(line))]
+    if any(_severity_word(heading) for heading in headings):
+        return True
+    return any(isinstance(part, dict) and "file" in part for part in parts(text))
+
+
+def read(name: str, content: bytes, sources: Sources) -> Analysis:
+    findings: list[Finding] = []
+    refused: list[Refused] = []
+    for part in parts(content.decode()):
+        if isinstance(part, Stray):
+            refused.append(Refused(name, shortened(part.text.encode()), f"stands under {part.severity}, but is no list item"))
+            continue
+        try:
+            findings.append(sources.finding(name, len(findings) + 1, note(part)))
+        except Unreadable as error:
+            refused.append(Refused(name, shortened("\n".join(part.values()).encode()), str(error)))
+    return Analysis(findings=tuple(findings), refused=tuple(refused))
+
+
+def parts(text: str) -> Iterator[dict[str, str] | Stray]:
+    """The findings as fields, and the strays, in their order."""
+    reader = _Reader()
+    for line in text.splitlines():
+        yield from reader.line(line.rstrip())
+    yield from reader.flush()
+
+
+class _Reader:
+    """Goes through the lines once."""
+
+    def __init__(self) -> None:
+        self._mood = _Mood.BEFORE
+        self._severity = ""
+        self._level = 0
+        self._draft: _Draft | None = None
+        self._stray: list[str] = []
+        self._fenced = False
+
+    def line(self, line: str) -> Iterator[dict[str, str] | Stray]:
+        if _FENCE.match(line):
+            self._fenced = not self._fenced
+            return self._more(line)
+        if self._fenced:
+            return self._more(line)
+        if heading := _HEADING.fullmatch(line):
+            return self._heading(len(heading[1]), heading[2].rstrip("# "))
+        bullet = _BULLET.fullmatch(line)
+        if bullet and self._is_item(bullet):
+            return self._item(bullet["text"], len(bullet["indent"]))
+        return self._field(bullet["text"] if bullet else line.strip(), line)
+
+    def flush(self) -> Iterator[dict[str, str] | Stray]:
+        draft, self._draft = self._draft, None
+        stray, self._stray = "\n".join(self._stray).strip(), []
+        if draft:
+            yield {name: "\n".join(lines).strip() for name, lines in draft.fields.items()}
+        elif stray and not _NONE.fullmatch(stray):
+            yield Stray(stray, self._severity)
+
+    def _heading(self, level: int, text: str) -> Iterator[dict[str, str] | Stray]:
+        word = _severity_word(text)
+        below = self._mood is _Mood.SEVERITY and level > self._level
+        if below and not _OTHER.search(text):
+            yield from self._item(text, -1)
+            return
+        yield from self.flush()
+        if word:
+            self._mood, self._severity, self._level = _Mood.SEVERITY, word, level
+        else:
+            self._mood, self._severity = (_Mood.OTHER if _OTHER.search(text) else _Mood.BEFORE), ""
+
+    def _is_item(self, bullet: "re.Match[str]") -> bool:
+        if self._mood is _Mood.OTHER or self._is_field(bullet["text"]):
+            return False
+        numbered = bullet["mark"][0].isdigit()
+        if self._mood is _Mood.BEFORE and not numbered:
+            return False
+        return self._draft is None or (self._draft.indent >= 0 and len(bullet["indent"]) <= self._draft.indent)
+
+    def _is_field(self, text: str) -> bool:
+        found = _FIELD.fullmatch(text)
+        return self._draft is not None and found is not None and found["name"].casefold().strip() in _FIELDS
+
+    def _item(self, text: str, indent: int) -> Iterator[dict[str, str] | Stray]:
+        yield from self.flush()
+        if _NONE.fullmatch(text):
+            return
+        category, title = _titled(_NUMBER.sub("", text, count=1) if indent < 0 else text)
+        fields = {"title": [title]}
+        if category:
+            fields["category"] = [category]
+        if self._severity:
+            fields["severity"] = [self._severity]
+        self._draft = _Draft(fields, [text], indent)
+
+    def _field(self, text: str, line: str) -> Iterator[dict[str, str] | Stray]:
+        if self._draft is None or not self._is_field(text):
+            return self._more(line)
+        found = _FIELD.fullmatch(text)
+        if found:
+            name = _FIELDS[found["name"].casefold().strip()]
+            self._draft.field = name
+            # The item's own word on its severity is nearer than the heading's.
+            values = self._draft.fields.setdefault(name, []) if name not in ("severity", "title") else []
+            values.append(found["value"].strip())
+            self._draft.fields[name] = values
+        return iter(())
+
+    def _more(self, line: str) -> Iterator[dict[str, str] | Stray]:
+        """A line that continues what was being said."""
+        if self._draft is not None:
+            short = self._draft.field in ("file", "line", "severity", "category", "rule", "id", "status", "title")
+            if line.strip():
+                self._draft.fields.setdefault("detail" if short else self._draft.field, []).append(
+                    line.strip() if not self._fenced else line
+                )
+        elif self._mood is _Mood.SEVERITY and line.strip("-* _"):
+            self._stray.append(line)
+        return iter(())
+
+
+def _severity_word(heading: str) -> str:
+    """The first word of a heading that is a severity; "Critical Issues (Must Fix)" is critical."""
+    if _OTHER.search(heading):
+        return ""
+    words = re.findall(r"[A-Za-z]+\d?", heading)[:4]
+    return next((word for word in words if word.casefold() not in ("none", "style", "information") and severity_of(word)[1]), "")
+
+
+def _titled(text: str) -> tuple[str, str]:
+    """The category in brackets or bold, and the title without either."""
+    if found := _CATEGORY.fullmatch(text):
+        return found["name"].strip(), _unmarked(found["rest"]) or found["name"].strip()
+    if found := _BOLD_CATEGORY.fullmatch(text):
+        return (found["name"] or found["name2"]).strip(), _unmarked(found["rest"] or found["rest2"])
+    return "", _unmarked(text)
+
+
+def _unmarked(text: str) -> str:
+    return text.strip().removeprefix("**").removesuffix("**").strip()

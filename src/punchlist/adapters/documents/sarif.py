@@ -1,0 +1,173 @@
+"""SARIF 2.1.0 in: all runs and results, with what their rules add; one odd result never costs the others."""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from punchlist.adapters.analyzers.reports import Unreadable, gathered, joined, shortened
+from punchlist.adapters.analyzers.sources import Note, Sources
+from punchlist.adapters.documents.entries import headline
+from punchlist.adapters.documents.sarif_places import Places
+from punchlist.adapters.documents.sarif_rules import Rules
+from punchlist.adapters.sarif import BareResult, Message, Result, Rule, Run, Suppression
+from punchlist.model.finding import Refused
+from punchlist.model.severity import Severity, severity_of
+from punchlist.ports import Analysis
+
+_NO_PROBLEM = {"pass": "says that the rule holds here", "notApplicable": "says that the rule does not apply here"}
+_SCORES = ((7.0, Severity.CRITICAL), (4.0, Severity.MAJOR), (0.0, Severity.MINOR))
+"""CVSS, as code scanning services cut it; high and critical are one rank here."""
+
+
+class Log(Struct, frozen=True):
+    runs: list[Raw] | None = None
+    version: str | None = None
+
+
+class BareRun(Struct, frozen=True):
+    results: list[Raw] | None = None
+
+
+def read(name: str, content: bytes, sources: Sources) -> Analysis:
+    log = msgspec.json.decode(content, type=Log, strict=False)
+    if log.version and not log.version.startswith("2."):
+        return Analysis(failed=f"{name} is SARIF {log.version}; 2.1.0 is read")
+    if not log.runs:
+        return Analysis(failed=f"{name} has no runs: nothing says that anyone looked")
+    return joined(name, [_read_run(name, raw, sources) for raw in log.runs])
+
+
+def _read_run(name: str, raw: Raw, sources: Sources) -> Analysis:
+    try:
+        run = msgspec.json.decode(raw, type=Run, strict=False)
+    except msgspec.ValidationError as error:
+        return _salvaged(name, raw, sources, str(error))
+    tool = run.tool.driver.name or "a tool"
+    reader = _Reader(run, sources)
+    analysis = gathered(name, run.results or (), reader.note, sources)
+    return replace(analysis, failed=_failure(name, tool, run))
+
+
+def _salvaged(name: str, raw: Raw, sources: Sources, error: str) -> Analysis:
+    """Of a run with something odd around its results, the results."""
+    try:
+        results = msgspec.json.decode(raw, type=BareRun).results or []
+    except msgspec.ValidationError:
+        return Analysis(
+            refused=(Refused(name, shortened(bytes(raw)), error),), failed=f"{name}: a run in it could not be read: {error}"
+        )
+    analysis = gathered(name, results, _Reader(Run(), sources).note, sources)
+    return replace(analysis, failed=f"{name}: a run in it could be read in part only: {error}")
+
+
+def _failure(name: str, tool: str, run: Run) -> str:
+    """Why the run cannot vouch for what it does not mention."""
+    if run.results is None:
+        return f"{name}: {tool} gave no list of results: nothing says that it looked"
+    if any(invocation.execution_successful is False for invocation in run.invocations or ()):
+        return f"{name}: {tool} says itself that its run did not succeed"
+    return ""
+
+
+class _Reader:
+    """One run's results, with what stands elsewhere in the run."""
+
+    def __init__(self, run: Run, sources: Sources) -> None:
+        self._tool = run.tool.driver.name
+        self._rules = Rules(run.tool)
+        self._places = Places(run, sources)
+
+    def note(self, raw: bytes) -> Note:
+        result, trouble = _result(raw)
+        rule_id, rule = self._rules.of(result)
+        _refuse_what_is_no_problem(result)
+        title, detail = self._said(result, rule)
+        severity, word, odd = _severity(result, rule)
+        place, elsewhere = self._places.of(result)
+        fix, lost = self._places.fix(result)
+        also = "Also at " + ", ".join(elsewhere) if elsewhere else ""
+        marks = (trouble, odd, _suppressed(result.suppressions or ()), *lost)
+        return Note(
+            path=place.path,
+            title=title,
+            severity=severity,
+            rule=rule_id,
+            line=place.line,
+            end_line=place.end_line,
+            column=place.column,
+            end_column=place.end_column,
+            label=_label(result),
+            detail="\n\n".join(part for part in (detail, also) if part),
+            category=self._tool,
+            url=(rule.help_uri if rule else None) or result.hosted_viewer_uri or "",
+            severity_word=word,
+            fix=fix,
+            marks=tuple(mark for mark in marks if mark),
+        )
+
+    def _said(self, result: Result, rule: Rule | None) -> tuple[str, str]:
+        text = self._rules.text(result.message or Message(), rule)
+        if not text and rule:
+            described = (rule.short_description, rule.full_description)
+            text = next((message.text for message in described if message and message.text), rule.name or "")
+        if not text.strip():
+            raise Unreadable("has no message, and its rule has no description")
+        return headline(text)
+
+
+def _result(raw: bytes) -> tuple[Result, str]:
+    """The result, and what of it could not be read."""
+    try:
+        return msgspec.json.decode(raw, type=Result, strict=False), ""
+    except msgspec.ValidationError as error:
+        bare = msgspec.json.decode(raw, type=BareResult, strict=False)
+        result = Result(rule_id=bare.rule_id, level=bare.level, message=bare.message, locations=bare.locations)
+        return result, f"parts of it could not be read: {error}"
+
+
+def _refuse_what_is_no_problem(result: Result) -> None:
+    if reason := _NO_PROBLEM.get(result.kind or ""):
+        raise Unreadable(reason)
+    if result.baseline_state == "absent":
+        raise Unreadable("says that it is there no longer")
+
+
+def _severity(result: Result, rule: Rule | None) -> tuple[Severity, str, str]:
+    """The rank, the word for it, and what is odd: a security score says more than a level."""
+    score = _score(result.properties or {}, (rule.properties if rule else None) or {})
+    if score is not None:
+        return next(rank for least, rank in _SCORES if score >= least), f"security-severity {score:g}", ""
+    configured = rule.default_configuration.level if rule and rule.default_configuration else None
+    word = result.level or configured or ("note" if result.kind == "informational" else "warning")
+    severity, known = severity_of(word)
+    return severity, word, "" if known else f'severity "{word}" is not known, ranked major'
+
+
+def _score(*bags: dict[str, object]) -> float | None:
+    for bag in bags:
+        said = bag.get("security-severity")
+        try:
+            score = float(said) if isinstance(said, (str, int, float)) else -1.0
+        except ValueError:
+            continue
+        if score >= 0:
+            return score
+    return None
+
+
+def _suppressed(suppressions: Iterable[Suppression]) -> str:
+    for suppression in suppressions:
+        if suppression.status in (None, "accepted"):
+            why = f": {suppression.justification}" if suppression.justification else ""
+            return f"suppressed in the report ({suppression.kind or 'no kind given'}){why}"
+    return ""
+
+
+def _label(result: Result) -> str:
+    """The tool's own name for it, the strongest there is."""
+    for named in (result.fingerprints, result.partial_fingerprints):
+        if named:
+            return named[min(named)]
+    return result.guid or ""
