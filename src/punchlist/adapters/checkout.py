@@ -49,9 +49,8 @@ class Checkout:
             raise _refused(start, facts)
         bare, inside, shallow, object_format = facts.stdout.decode().split()
         if bare == "true" or inside == "false":
-            raise RepositoryError(
-                f"{start}: there is no checkout here, only git's own files", hint="clone it, or go to its work tree"
-            )
+            what = "a bare repository" if bare == "true" else "inside git's own folder"
+            raise RepositoryError(f"{start}: {what}, there are no files to work on", hint="clone it, or go to its work tree")
         root = Path(await git.line("rev-parse", "--show-toplevel"))
         return cls(
             root=root,
