@@ -5,6 +5,7 @@ from msgspec import Struct
 from punchlist.model.change import Change
 from punchlist.model.check import Check, Verdict
 from punchlist.model.finding import Finding, Refused
+from punchlist.model.hunk import Hunk
 from punchlist.model.item import Item, Move
 from punchlist.model.patch import Patch
 from punchlist.model.plan import Batch
@@ -30,6 +31,8 @@ class Started(Event, kw_only=True):
     reviewers: tuple[str, ...]
     documents: tuple[str, ...] = ()
     """Findings given as files; they speak once."""
+    document_files: tuple[str, ...] = ()
+    """The artifacts that hold them, in the same order."""
     checks: tuple[Check, ...]
     checks_allowed: bool
     version: str
@@ -79,6 +82,8 @@ class Attempted(Event, kw_only=True):
     fixer: str
     patches: dict[int, Patch] = {}
     refused: dict[int, str] = {}
+    hunks: dict[int, tuple[Hunk, ...]] = {}
+    """The patches as people read them."""
 
 
 class Baselined(Event, kw_only=True):

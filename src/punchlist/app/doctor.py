@@ -1,0 +1,56 @@
+"""What is on this machine that punchlist can use, and what is missing."""
+
+import platform
+import sys
+from pathlib import Path
+
+from msgspec import Struct
+
+from punchlist.adapters import sandbox
+from punchlist.adapters.analyzers import detected
+from punchlist.adapters.process import run
+
+
+class Probe(Struct, frozen=True, kw_only=True):
+    name: str
+    found: bool
+    version: str = ""
+    note: str = ""
+    needed: bool = False
+
+
+async def probes(home: Path, checkout: Path | None) -> list[Probe]:
+    return [_python(), await _git(), _home(home), _sandbox(), *await _analyzers(checkout)]
+
+
+def _python() -> Probe:
+    return Probe(name="python", found=True, version=platform.python_version(), note=sys.executable, needed=True)
+
+
+async def _git() -> Probe:
+    ran = await run(["git", "--version"], cwd=Path.cwd(), timeout=10)
+    version = ran.stdout.decode("utf-8", "replace").removeprefix("git version").strip()
+    return Probe(name="git", found=ran.ok, version=version, note=ran.trouble, needed=True)
+
+
+def _home(home: Path) -> Probe:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        probe = home / ".writable"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        return Probe(name="state folder", found=False, note=f"{home}: {error.strerror}; set PUNCHLIST_HOME", needed=True)
+    return Probe(name="state folder", found=True, note=str(home), needed=True)
+
+
+def _sandbox() -> Probe:
+    kind = sandbox.available()
+    note = "" if kind != "none" else "checks and analyzers run without walls; install bubblewrap to have them"
+    return Probe(name="sandbox", found=kind != "none", version=kind, note=note)
+
+
+async def _analyzers(checkout: Path | None) -> list[Probe]:
+    return [
+        Probe(name=tool.name, found=tool.found, version=tool.version, note=tool.note, needed=tool.needed) for tool in await detected(checkout)
+    ]

@@ -1,0 +1,83 @@
+"""Decides everything about a run before it begins, and writes nothing."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from punchlist.adapters.checks import detect
+from punchlist.adapters.documents.document import Document
+from punchlist.adapters.scope import change
+from punchlist.adapters.workshop import Workshop
+from punchlist.adapters.worktree import WorkTrees
+from punchlist.app import wiring
+from punchlist.app.allowance import Allowance, of_checks, of_settings
+from punchlist.app.request import Prepared, Request
+from punchlist.errors import SettingsError, UsageError
+from punchlist.model.check import Check
+from punchlist.settings import REPOSITORY_FILE, Loaded, load
+from punchlist.workflow import load as load_workflow
+
+
+async def prepared(request: Request, workshop: Workshop, allowance: Allowance, flags: Mapping[str, str]) -> Prepared:
+    scope = await change(workshop, kind=request.kind, base=request.base, commit=request.commit, paths=request.paths)
+    text = await repository_settings(workshop, scope.base)
+    trusted = text is not None and (request.allow_checks is True or allowance.covers(of_settings(text)))
+    loaded = load(text if trusted else None, flags)
+    checks = await found_checks(workshop, scope.base, loaded)
+    tools = wiring.reviewers(loaded.settings, workshop.checkout.root)
+    ready = Prepared(
+        change=scope,
+        workflow=load_workflow(request.workflow or loaded.settings.workflow),
+        loaded=loaded,
+        reviewers=tuple(tools),
+        documents=_documents(request.findings),
+        checks=checks,
+        checks_allowed=_allowed(request, checks, allowance, loaded),
+        notes=(*scope.notes, *_distrust(text, trusted=trusted)),
+        force=request.force,
+    )
+    if not ready.reviewers and not ready.documents:
+        raise SettingsError("no analyzer is enabled and no findings were given: there is nobody to review", hint="punchlist doctor")
+    return ready
+
+
+async def repository_settings(workshop: Workshop, commit: str) -> str | None:
+    raw = await workshop.checkout.show(commit, REPOSITORY_FILE)
+    try:
+        return None if raw is None else raw.decode()
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{REPOSITORY_FILE} at {commit[:10]}: not UTF-8") from error
+
+
+async def found_checks(workshop: Workshop, commit: str, loaded: Loaded) -> tuple[Check, ...]:
+    """The configured ones; where there are none, what the base commit looks as if it were tested with."""
+    configured = loaded.settings.configured_checks(loaded.origins.get("checks", ""))
+    if configured or not loaded.settings.detect_checks:
+        return configured
+    async with WorkTrees(workshop).at(commit) as tree:
+        return await detect(tree, workshop.checkout.root)
+
+
+def _allowed(request: Request, checks: tuple[Check, ...], allowance: Allowance, loaded: Loaded) -> bool | None:
+    """Commands the user wrote into their own settings are theirs already; all others need a word."""
+    if request.allow_checks is not None:
+        return request.allow_checks
+    own = loaded.origins.get("checks", REPOSITORY_FILE) != REPOSITORY_FILE
+    return True if own or not checks or allowance.covers(of_checks(checks)) else None
+
+
+def _distrust(text: str | None, *, trusted: bool) -> tuple[str, ...]:
+    if text is None or trusted:
+        return ()
+    return (f"{REPOSITORY_FILE} was not used: nobody has allowed it yet (`punchlist allow`)",)
+
+
+def _documents(files: tuple[str, ...]) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for file in files:
+        name = Document.open(Path(file)).name
+        if name in named:
+            name = f"{name} ({len(named) + 1})"
+        if str(Path(file).resolve()) in named.values():
+            raise UsageError(f"{file} was given twice", hint="give each file once")
+        named[name] = str(Path(file).resolve())
+    return named

@@ -1,0 +1,214 @@
+"""Settings, layer over layer (default < user < repository < environment < flag), each value knowing where it came from."""
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_origin
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.adapters.analyzers import AnalyzerSettings
+from punchlist.errors import SettingsError
+from punchlist.model.check import Check, CheckKind
+from punchlist.model.protected import Protected
+
+REPOSITORY_FILE = ".punchlist.toml"
+_PREFIX = "PUNCHLIST_"
+_RESERVED = {"PUNCHLIST_HOME", "PUNCHLIST_CONFIG"}
+
+Tables = dict[str, Any]
+
+
+class CheckSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """A check by hand: `command` is a list, never a shell line."""
+
+    name: str
+    command: tuple[str, ...]
+    kind: CheckKind = CheckKind.PLAIN
+    timeout: float = 1800
+    junit: str = ""
+
+
+class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """`time` in seconds and `dollars` for a whole run, 0 for none; `width` is how many actions go side by side."""
+
+    time: float = 0
+    dollars: float = 0
+    width: int = 2
+
+
+class TrackSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Where leftovers are filed; `folder` is empty for the state folder."""
+
+    folder: str = ""
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+    workflow: str = "proven"
+    analyzers: AnalyzerSettings = AnalyzerSettings()
+    checks: tuple[CheckSettings, ...] = ()
+    detect_checks: bool = True
+    limits: LimitSettings = LimitSettings()
+    protect: Protected = Protected()
+    track: TrackSettings = TrackSettings()
+
+    def configured_checks(self, origin: str) -> tuple[Check, ...]:
+        return tuple(
+            Check(name=c.name, command=c.command, kind=c.kind, timeout=c.timeout, junit=c.junit, origin=origin) for c in self.checks
+        )
+
+
+class Loaded(Struct, frozen=True):
+    """`origins` says of every value that is not the default where it was set."""
+
+    settings: Settings
+    origins: dict[str, str]
+
+
+class Layer(Struct, frozen=True):
+    origin: str
+    values: Tables
+
+
+def home_folder(environment: Mapping[str, str] | None = None) -> Path:
+    """Where ledgers, work trees and reports live: PUNCHLIST_HOME, else the XDG state folder."""
+    env = os.environ if environment is None else environment
+    if own := env.get("PUNCHLIST_HOME"):
+        return Path(own).expanduser().absolute()
+    state = env.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "punchlist"
+
+
+def user_file(environment: Mapping[str, str] | None = None) -> Path:
+    env = os.environ if environment is None else environment
+    if own := env.get("PUNCHLIST_CONFIG"):
+        return Path(own).expanduser().absolute()
+    config = env.get("XDG_CONFIG_HOME")
+    return (Path(config) if config else Path.home() / ".config") / "punchlist" / "settings.toml"
+
+
+def load(repository: str | None, flags: Mapping[str, str], environment: Mapping[str, str] | None = None) -> Loaded:
+    """`repository` is the text of the repository's own file, from the base commit, once a person allowed it."""
+    env = os.environ if environment is None else environment
+    layers = [Layer(REPOSITORY_FILE, _toml(repository, REPOSITORY_FILE))] if repository is not None else []
+    return settled([*_user_layer(env), *layers, *_environment_layers(env), *_flag_layers(flags)])
+
+
+def settled(layers: list[Layer]) -> Loaded:
+    merged: Tables = {}
+    origins: dict[str, str] = {}
+    for layer in layers:
+        _laid_over(merged, layer.values, layer.origin, origins)
+    try:
+        return Loaded(msgspec.convert(merged, Settings, strict=False), origins)
+    except msgspec.ValidationError as error:
+        raise _mistake(error, origins) from error
+
+
+def pinned(loaded: Loaded) -> str:
+    """The settings as a run keeps them."""
+    return msgspec.json.encode(loaded).decode()
+
+
+def unpinned(text: str) -> Loaded:
+    return msgspec.json.decode(text, type=Loaded)
+
+
+def _laid_over(below: Tables, above: Tables, origin: str, origins: dict[str, str], path: str = "") -> None:
+    for key, value in above.items():
+        name = f"{path}.{key}" if path else key
+        if isinstance(value, dict) and isinstance(below.get(key, {}), dict):
+            _laid_over(below.setdefault(key, {}), value, origin, origins, name)
+        else:
+            below[key] = value
+            origins[name] = origin
+
+
+def _user_layer(env: Mapping[str, str]) -> Iterator[Layer]:
+    path = user_file(env)
+    try:
+        yield Layer(str(path), _toml(path.read_text("utf-8"), str(path)))
+    except FileNotFoundError:
+        if "PUNCHLIST_CONFIG" in env:
+            raise SettingsError(f"{path}: no such file", hint="PUNCHLIST_CONFIG must name a settings file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read: {error}") from error
+
+
+def _toml(text: str, origin: str) -> Tables:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{origin}: not TOML: {error}", hint="`punchlist init` writes one that works") from error
+
+
+def _environment_layers(env: Mapping[str, str]) -> Iterator[Layer]:
+    """PUNCHLIST_LIMITS__TIME=60 is limits.time."""
+    for name in sorted(env):
+        if name.startswith(_PREFIX) and name not in _RESERVED:
+            path = name.removeprefix(_PREFIX).lower().replace("__", ".").replace("_", "-")
+            yield Layer(f"environment {name}", _nested(path, env[name], name))
+
+
+def _flag_layers(flags: Mapping[str, str]) -> Iterator[Layer]:
+    for path, text in flags.items():
+        yield Layer(f"--set {path}", _nested(path, text, f"--set {path}"))
+
+
+def _nested(path: str, text: str, origin: str) -> Tables:
+    value: Any = _spelled(path, text, origin)
+    for key in reversed(path.split(".")):
+        value = {key: value}
+    return value  # type: ignore[no-any-return]  # a path has at least one key
+
+
+def _spelled(path: str, text: str, origin: str) -> object:
+    """Text as the setting of that name wants it: lists are written with commas."""
+    kind: Any = Settings
+    for key in path.split("."):
+        known = {field.encode_name: field.type for field in msgspec.structs.fields(kind)} if _is_struct(kind) else None
+        if known is not None and key not in known:
+            raise SettingsError(f"{origin}: no setting is called {path!r}{_guess(path)}", hint="`punchlist doctor --settings` lists them")
+        kind = known[key] if known is not None else _inner(kind)
+    return tuple(part.strip() for part in text.split(",") if part.strip()) if _listy(kind, text) else text
+
+
+def _listy(kind: Any, text: str) -> bool:
+    options = [kind, *getattr(kind, "__args__", ())] if get_origin(kind) is not tuple else [kind]
+    return any(get_origin(option) is tuple for option in options) and text != "auto"
+
+
+def _inner(kind: Any) -> Any:
+    return kind.__args__[-1] if get_origin(kind) is dict else str
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+def _mistake(error: msgspec.ValidationError, origins: Mapping[str, str]) -> SettingsError:
+    message, _, path = str(error).partition(" - at `$")
+    where = path.strip("`.")
+    top = where.split("[", maxsplit=1)[0]
+    origin = next((origins[name] for name in sorted(origins) if name.startswith(top) or top.startswith(name)), "settings")
+    field = message.split("`")[1] if "unknown field" in message and "`" in message else ""
+    name = f"{where}.{field}".strip(".") if field else where
+    return SettingsError(f"{origin}: {name or 'settings'}: {message}{_guess(name) if field else ''}", hint="`punchlist doctor --settings` lists them")
+
+
+def names(kind: type[Struct] = Settings, path: str = "") -> Iterator[str]:
+    """Every setting's full name."""
+    for field in msgspec.structs.fields(kind):
+        name = f"{path}{field.encode_name}"
+        if _is_struct(field.type):
+            yield from names(field.type, f"{name}.")
+        else:
+            yield name
+
+
+def _guess(name: str) -> str:
+    close = get_close_matches(name, list(names()), n=1)
+    return f'; did you mean "{close[0]}"?' if close else ""
