@@ -1,0 +1,149 @@
+"""Which checks a project has, by the files it keeps them in; they are proposals until a person or a setting allows them."""
+
+import configparser
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from punchlist.adapters.process import base_environment, run, which
+from punchlist.model.check import Check, CheckKind
+from punchlist.ports import Tree
+
+_PLACEHOLDER = "no test specified"
+_SECTIONS = {"pytest.ini": "pytest", ".pytest.ini": "pytest", "tox.ini": "pytest", "setup.cfg": "tool:pytest"}
+_PROBE = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)"
+
+
+async def detect(tree: Tree, checkout: Path) -> tuple[Check, ...]:
+    """The most direct check per language; tox, nox and make only where nothing more direct is there.
+
+    What is read is the tree's; the checkout lends only its environment, and one that is in git is not trusted to be run.
+    """
+    files = tuple(tree.files())
+    direct = [*await _python(tree, files, checkout), *_by_manifest(tree, files)]
+    return tuple(direct or _indirect(tree, files))
+
+
+async def _python(tree: Tree, files: tuple[str, ...], checkout: Path) -> list[Check]:
+    tests = [path for path in files if _is_test(path)]
+    texts = [text for path in tests[:200] if (text := tree.text(path)) is not None]
+    origin = _pytest_configuration(tree, files)
+    for_pytest = origin or any("pytest" in text for text in texts)
+    pythons = _pythons(files, checkout)
+    found = await _with_pytest(pythons) if tests or origin else None
+    if found and (for_pytest or texts):
+        return [_check("pytest", (found, "-m", "pytest"), CheckKind.PYTEST, origin or tests[0])]
+    if not for_pytest and pythons and any("unittest" in text for text in texts):
+        command = (pythons[0], "-m", "unittest", "discover", *_discovery(tests, files))
+        return [_check("unittest", command, CheckKind.UNITTEST, tests[0])]
+    return []
+
+
+def _pytest_configuration(tree: Tree, files: tuple[str, ...]) -> str:
+    """The file that sets pytest up, or an empty string."""
+    tool = _toml(tree.text("pyproject.toml")).get("tool")
+    if isinstance(tool, dict) and "pytest" in tool:
+        return "pyproject.toml [tool.pytest]"
+    for name, section in _SECTIONS.items():
+        if _has_section(tree.text(name), section):
+            return f"{name} [{section}]"
+    return next((path for path in files if PurePosixPath(path).name == "conftest.py"), "")
+
+
+def _pythons(files: tuple[str, ...], checkout: Path) -> list[str]:
+    """Interpreters in order of trust: the project's own environment, the one on PATH, ours."""
+    own = [
+        str(checkout / name / "bin/python")
+        for name in (".venv", "venv")
+        if (checkout / name / "bin/python").exists() and not any(path.startswith(f"{name}/") for path in files)
+    ]
+    return list(dict.fromkeys(path for path in (*own, which("python3"), sys.executable) if path))
+
+
+async def _with_pytest(pythons: list[str]) -> str | None:
+    for python in pythons:
+        # Run from the root folder, so that nothing of the project is imported before anybody allowed it.
+        ran = await run([python, "-c", _PROBE, "pytest"], cwd=Path("/"), env=base_environment(home=True), timeout=30)
+        if ran.ok:
+            return python
+    return None
+
+
+def _discovery(tests: list[str], files: tuple[str, ...]) -> tuple[str, ...]:
+    top = tests[0].partition("/")[0] if "/" in tests[0] else ""
+    if not top:
+        return ()
+    return ("-s", top, "-t", ".") if f"{top}/__init__.py" in files else ("-s", top)
+
+
+def _by_manifest(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
+    """Languages whose manifest names the one way to test."""
+    script = _npm_script(tree.text("package.json"))
+    if script and _PLACEHOLDER not in script:
+        manager = next((tool for tool, lock in _LOCKS.items() if lock in files), "npm")
+        yield from _if_installed("npm", (manager, "test"), "package.json scripts.test")
+    if "Cargo.toml" in files:
+        yield from _if_installed("cargo", ("cargo", "test"), "Cargo.toml")
+    if "go.mod" in files:
+        yield from _if_installed("go", ("go", "test", "./..."), "go.mod")
+
+
+_LOCKS = {"pnpm": "pnpm-lock.yaml", "yarn": "yarn.lock"}
+
+
+def _indirect(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
+    if _has_section(tree.text("tox.ini"), "tox") or "tox.toml" in files:
+        yield from _if_installed("tox", ("tox",), "tox.ini")
+    elif "noxfile.py" in files:
+        yield from _if_installed("nox", ("nox",), "noxfile.py")
+    else:
+        names = [name for name in ("GNUmakefile", "makefile", "Makefile") if _has_test_target(tree.text(name))]
+        for name in names[:1]:
+            yield from _if_installed("make", ("make", "test"), f"{name}: test")
+
+
+def _if_installed(name: str, command: tuple[str, ...], origin: str) -> Iterator[Check]:
+    if which(command[0]):
+        yield _check(name, command, CheckKind.PLAIN, origin)
+
+
+def _check(name: str, command: tuple[str, ...], kind: CheckKind, origin: str) -> Check:
+    return Check(name=name, command=command, kind=kind, origin=f"detected by {origin}")
+
+
+def _is_test(path: str) -> bool:
+    name = PurePosixPath(path).name
+    return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py") or name == "tests.py")
+
+
+def _has_test_target(text: str | None) -> bool:
+    return any(line.startswith(("test:", "test :")) for line in (text or "").splitlines())
+
+
+def _has_section(text: str | None, section: str) -> bool:
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(text or "")
+    except configparser.Error:
+        return False
+    return parser.has_section(section)
+
+
+def _toml(text: str | None) -> dict[str, object]:
+    try:
+        return tomllib.loads(text or "")
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+def _npm_script(text: str | None) -> str:
+    try:
+        manifest = msgspec.json.decode(text or "{}", type=dict[str, object])
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return ""
+    scripts = manifest.get("scripts")
+    script = scripts.get("test") if isinstance(scripts, dict) else None
+    return script if isinstance(script, str) else ""

@@ -1,0 +1,62 @@
+"""A folder as a tree, and both ways a check can be run: behind bubblewrap, and without it."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from punchlist.adapters import sandbox
+from punchlist.adapters.checks import Runner
+from punchlist.model.check import Check
+
+
+class Folder:
+    """The simplest tree: what is on disk."""
+
+    commit = "0" * 40
+
+    def __init__(self, root: Path, files: dict[str, str] | None = None) -> None:
+        self.root = root
+        root.mkdir(parents=True, exist_ok=True)
+        for path, content in (files or {}).items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(content)
+        self._files = tuple(sorted(files or {}))
+
+    def text(self, path):
+        return (self.root / path).read_text() if (self.root / path).is_file() else None
+
+    def files(self):
+        return self._files
+
+
+class Checked:
+    """A checkout beside a tree, and checks over it."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.checkout = base / "checkout"
+        self.checkout.mkdir()
+
+    def tree(self, files: dict[str, str], name: str = "tree") -> Folder:
+        return Folder(self.base / "state" / name, files)
+
+    def run(self, check: Check, tree: Folder, **options):
+        return asyncio.run(Runner(self.checkout, hidden=(self.base / "state",)).run(check, tree, **options))
+
+    def sentinel(self, check: Check, tree: Folder) -> str:
+        return asyncio.run(Runner(self.checkout).sentinel(check, tree))
+
+
+@pytest.fixture(params=["bubblewrap", "none"])
+def walls(request, monkeypatch):
+    if request.param == "none":
+        monkeypatch.setattr(sandbox, "bubblewrap", str)
+    elif sandbox.available() != "bubblewrap":
+        pytest.skip("LOUD: bubblewrap is not installed or does not work here; checks are NOT tested behind it")
+    return request.param
+
+
+@pytest.fixture
+def checked(tmp_path):
+    return Checked(tmp_path)

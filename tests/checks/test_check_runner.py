@@ -1,0 +1,291 @@
+"""Checks over a work tree: what they tell per test, and everything that must never count as green."""
+
+import asyncio
+import subprocess
+import sys
+import time
+
+import pytest
+
+from punchlist.adapters.checks import Runner
+from punchlist.adapters.checks.evidence import LIMIT
+from punchlist.model.check import Check, CheckKind
+from punchlist.model.check import TestOutcome as Outcome
+
+PASSED, FAILED, SKIPPED = Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED
+# Plugins of the machine make each run slower, and are not what is tested here.
+LEAN = (sys.executable, "-m", "pytest", "-pno:hypothesispytest", "-pno:xdist", "-pno:anyio")
+PYTEST = Check(name="pytest", command=LEAN, kind=CheckKind.PYTEST, timeout=60)
+UNITTEST = Check(
+    name="unittest", command=(sys.executable, "-m", "unittest", "discover", "-s", "tests"), kind=CheckKind.UNITTEST, timeout=60
+)
+PROJECT = {
+    "app.py": "def double(x):\n    return 2 * x\n",
+    "tests/test_app.py": (
+        "import pytest\nfrom app import double\n\n"
+        "def test_two():\n    assert double(1) == 2\n\n"
+        "class TestMore:\n    @pytest.mark.parametrize('x', ['a/b', 'c::d'])\n    def test_text(self, x):\n        assert double(x) == x + x\n\n"
+        "def test_wrong():\n    assert double(1) == 3\n\n"
+        "@pytest.mark.skip\ndef test_later():\n    pass\n"
+    ),
+    "tests/test_other.py": "def test_other():\n    pass\n",
+}
+
+
+def sh(script: str, **options) -> Check:
+    return Check(name="sh", command=("sh", "-c", script), **options)
+
+
+def test_each_test_is_told_by_the_id_pytest_knows_it_by(checked, walls):
+    result = checked.run(PYTEST, checked.tree(PROJECT))
+    assert result.tests == {
+        "tests/test_app.py::test_two": PASSED,
+        "tests/test_app.py::TestMore::test_text[a/b]": PASSED,
+        "tests/test_app.py::TestMore::test_text[c::d]": PASSED,
+        "tests/test_app.py::test_wrong": FAILED,
+        "tests/test_app.py::test_later": SKIPPED,
+        "tests/test_other.py::test_other": PASSED,
+    }
+    assert (result.exit_code, result.trouble, result.green) == (1, "", False)
+    assert "assert 2 == 3" in result.output
+    assert "test session starts" not in result.output
+
+
+def test_a_limited_run_runs_the_files_of_these_tests(checked, walls):
+    only = ["tests/test_other.py::test_other"]
+    assert list(checked.run(PYTEST, checked.tree(PROJECT), only=only).tests) == only
+
+
+def test_a_limited_run_does_not_add_to_the_paths_the_command_names(checked):
+    check = Check(name="pytest", command=(*LEAN, "-k", "tests or test_", "tests"), kind=CheckKind.PYTEST)
+    only = ["tests/test_other.py::test_other"]
+    assert list(checked.run(check, checked.tree(PROJECT), only=only).tests) == only
+
+
+def test_a_run_limited_to_an_unknown_test_runs_everything(checked):
+    assert len(checked.run(PYTEST, checked.tree(PROJECT), only=["no.such::test"]).tests) == 6
+
+
+def test_nothing_is_left_in_the_tree(checked, walls):
+    tree = checked.tree(PROJECT)
+    checked.run(PYTEST, tree)
+    found = {str(path.relative_to(tree.root)) for path in tree.root.rglob("*") if path.is_file()}
+    assert found == set(PROJECT)
+
+
+def test_the_project_s_own_options_do_not_silence_the_report(checked, walls):
+    ini = "[pytest]\naddopts = -qq -x --strict-config --junitxml=mine.xml\n"
+    result = checked.run(PYTEST, checked.tree({**PROJECT, "pytest.ini": ini}))
+    assert len(result.tests) == 6
+    assert result.trouble == ""
+
+
+def test_failures_in_set_up_teardown_and_parts_agree_with_what_is_printed(checked):
+    text = (
+        "import pytest, unittest\n"
+        "@pytest.fixture\ndef bad():\n    yield\n    raise ValueError\n"
+        "def test_teardown(bad): pass\ndef test_both(bad): assert 0\n"
+        "@pytest.mark.xfail\ndef test_expected(): assert 0\n"
+        "@pytest.mark.xfail\ndef test_unexpected(): pass\n"
+        "class TestParts(unittest.TestCase):\n    def test_parts(self):\n        for i in range(3):\n"
+        "            with self.subTest(i=i): self.assertNotEqual(i, 1)\n"
+    )
+    result = checked.run(PYTEST, checked.tree({"test_odd.py": text}))
+    assert result.trouble == ""
+    assert {name.rpartition("::")[2]: outcome for name, outcome in result.tests.items()} == {
+        "test_teardown": FAILED,
+        "test_both": FAILED,
+        "test_expected": SKIPPED,
+        "test_unexpected": PASSED,
+        "test_parts": FAILED,
+    }
+
+
+def test_a_module_that_cannot_be_imported_is_a_failing_test(checked):
+    result = checked.run(PYTEST, checked.tree({"tests/test_gone.py": "import nothing_like_it\n"}))
+    assert result.tests == {"tests/test_gone.py": FAILED}
+    assert not result.green
+
+
+@pytest.mark.parametrize(
+    ("app", "trouble"),
+    [
+        ("import os; os._exit(0)", "it wrote no report of its tests: it ended early"),
+        ("import sys, threading, os; threading.Timer(0.2, os._exit, [0]).start()\nimport time; time.sleep(5)", "ended early"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended "),
+        ("import time; time.sleep(60)", "timed out after 2 s"),
+    ],
+)
+def test_code_that_ends_or_stalls_the_runner_is_trouble(checked, walls, app, trouble):
+    check = Check(name="pytest", command=PYTEST.command, kind=CheckKind.PYTEST, timeout=2)
+    result = checked.run(check, checked.tree({"app.py": app, "test_app.py": "import app\n\ndef test_it():\n    pass\n"}))
+    assert trouble in result.trouble
+    assert not result.green
+
+
+def test_an_exit_in_the_middle_that_says_success_is_trouble(checked, walls):
+    text = "import os\n\ndef test_one():\n    pass\n\ndef test_two():\n    os._exit(0)\n"
+    result = checked.run(PYTEST, checked.tree({"test_app.py": text}))
+    assert (result.exit_code, result.trouble) == (0, "it wrote no report of its tests: it ended early")
+
+
+def test_a_report_that_the_judged_code_rewrote_is_not_believed(checked):
+    forged = (
+        "import atexit, sys\n"
+        "at = sys.argv[sys.argv.index('--junitxml') + 1]\n"
+        "atexit.register(lambda: open(at, 'w').write('<testsuite><testcase classname=\"test_app\" name=\"test_it\"/></testsuite>'))\n"
+    )
+    files = {"app.py": forged, "test_app.py": "import app\n\ndef test_it():\n    assert 0\n"}
+    result = checked.run(PYTEST, checked.tree(files))
+    assert 'it printed "1 failed" and reported 1 tests with 0 failures' in result.trouble
+
+
+def test_success_beside_a_failing_test_is_trouble(checked):
+    conftest = "import pytest\n@pytest.hookimpl(trylast=True)\ndef pytest_sessionfinish(session):\n    session.exitstatus = 0\n"
+    result = checked.run(PYTEST, checked.tree({"conftest.py": conftest, "test_app.py": "def test_it():\n    assert 0\n"}))
+    assert result.exit_code == 0
+    assert result.trouble == "it exits 0 and reports 1 failing tests"
+
+
+def test_no_tests_is_trouble_whatever_the_exit_code(checked):
+    assert checked.run(PYTEST, checked.tree({"app.py": ""})).trouble == "no test was collected"
+    conftest = "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n"
+    result = checked.run(PYTEST, checked.tree({"conftest.py": conftest}))
+    assert (result.exit_code, result.trouble) == (0, "no test ran")
+
+
+def test_a_command_line_pytest_refuses_is_trouble(checked):
+    check = Check(name="pytest", command=(*PYTEST.command, "--no-such-option"), kind=CheckKind.PYTEST)
+    assert checked.run(check, checked.tree(PROJECT)).trouble == "pytest did not understand its command line"
+
+
+UNITTESTS = {
+    "app.py": "def double(x):\n    return 2 * x\n",
+    "tests/test_app.py": (
+        "import unittest\nfrom app import double\n\nclass TestApp(unittest.TestCase):\n"
+        "    def test_two(self):\n        self.assertEqual(double(1), 2)\n"
+        "    def test_wrong(self):\n        self.assertEqual(double(1), 3)\n"
+        "    @unittest.skip('later')\n    def test_later(self):\n        pass\n"
+        "    def test_parts(self):\n        for i in range(2):\n            with self.subTest(i=i):\n                self.assertEqual(i, 0)\n"
+    ),
+    "tests/test_more.py": "import unittest\n\nclass TestMore(unittest.TestCase):\n    def test_more(self):\n        pass\n",
+}
+
+
+def test_unittest_tells_each_test_too(checked, walls):
+    result = checked.run(UNITTEST, checked.tree(UNITTESTS))
+    assert result.tests == {
+        "test_app.TestApp.test_two": PASSED,
+        "test_app.TestApp.test_wrong": FAILED,
+        "test_app.TestApp.test_later": SKIPPED,
+        "test_app.TestApp.test_parts": FAILED,
+        "test_more.TestMore.test_more": PASSED,
+    }
+    assert (result.exit_code, result.trouble) == (1, "")
+    assert "AssertionError: 2 != 3" in result.output
+
+
+def test_unittest_can_be_limited_to_modules(checked):
+    result = checked.run(UNITTEST, checked.tree(UNITTESTS), only=["test_more.TestMore.test_more"])
+    assert (result.tests, result.green) == ({"test_more.TestMore.test_more": PASSED}, True)
+
+
+def test_unittest_that_ends_early_keeps_what_it_told_and_is_trouble(checked):
+    more = "import os, unittest\n\nclass TestMore(unittest.TestCase):\n    def test_a(self):\n        pass\n    def test_b(self):\n        os._exit(0)\n"
+    result = checked.run(UNITTEST, checked.tree({"tests/test_more.py": more}))
+    assert result.exit_code == 0
+    assert "ended early" in result.trouble
+
+
+def test_a_plain_check_passes_on_exit_0_and_fails_on_everything_else(checked, walls):
+    tree = checked.tree({"file": "content"})
+    assert checked.run(sh("cat file"), tree).green
+    red = checked.run(sh("echo out; echo err >&2; exit 3"), tree)
+    assert (red.exit_code, red.green, red.trouble) == (3, False, "")
+    assert red.output == "out\n--- standard error ---\nerr\n"
+    gone = Check(name="gone", command=("no-such-command",))
+    assert checked.run(gone, tree).trouble == "command not found: no-such-command"
+    crash = checked.run(sh("kill -SEGV $$"), tree)
+    assert not crash.green
+    assert checked.run(sh("sleep 60", timeout=0.3), tree).trouble == "timed out after 0.3 s"
+
+
+def test_a_junit_check_is_read_from_its_file_and_an_old_file_is_not(checked, walls):
+    report = '<testsuite tests="2"><testcase classname="a.B" name="one"/><testcase classname="a.B" name="two"><failure/></testcase></testsuite>'
+    tree = checked.tree({"fresh.xml": report, "out/report.xml": report})
+    check = sh("cp fresh.xml out/report.xml; exit 1", kind=CheckKind.JUNIT, junit="out/report.xml")
+    assert checked.run(check, tree).tests == {"a.B::one": PASSED, "a.B::two": FAILED}
+    silent = sh("true", kind=CheckKind.JUNIT, junit="out/report.xml")
+    assert checked.run(silent, tree).trouble == "it wrote no report of its tests: it ended early"
+
+
+def test_a_junit_setting_cannot_reach_out_of_the_tree(checked):
+    outside = checked.base / "precious.xml"
+    outside.write_text("<testsuite/>")
+    tree = checked.tree({"file": ""})
+    (tree.root / "link.xml").symlink_to(outside)
+    for name in ("../../precious.xml", "link.xml"):
+        assert checked.run(sh("true", kind=CheckKind.JUNIT, junit=name), tree).trouble
+    assert outside.exists()
+
+
+def test_much_output_keeps_its_ends_and_is_no_trouble(checked):
+    result = checked.run(sh("seq 1 300000"), checked.tree({"file": ""}))
+    assert result.green
+    assert result.output.startswith("1\n2\n")
+    assert result.output.endswith("299999\n300000\n")
+    assert "are missing here" in result.output
+    assert len(result.output) < LIMIT
+
+
+def test_a_cancelled_check_is_no_result_and_leaves_the_tree_clean(checked, walls):
+    (checked.checkout / "node_modules").mkdir()
+    tree = checked.tree({"file": ""})
+
+    async def cancelled():
+        task = asyncio.create_task(Runner(checked.checkout).run(sh("sleep 60"), tree))
+        await asyncio.sleep(0.4)
+        before = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return time.monotonic() - before
+
+    assert asyncio.run(cancelled()) < 1
+    assert [path.name for path in tree.root.iterdir()] == ["file"]
+
+
+def test_a_check_sees_neither_the_user_s_checkout_nor_what_is_hidden(checked, walls):
+    (checked.checkout / "mine.txt").write_text("uncommitted")
+    (checked.base / "state").mkdir()
+    (checked.base / "state/ledger").write_text("secret")
+    script = f"ls; cat {checked.base}/state/ledger || true"
+    result = checked.run(sh(script), checked.tree({"file": ""}))
+    assert result.output.startswith("file\n")
+    assert "mine.txt" not in result.output
+    assert ("secret" in result.output) == (walls == "none")  # said in the docs: without bubblewrap nothing is hidden
+
+
+def test_the_user_s_checkout_cannot_be_written_to(checked, walls):
+    (checked.checkout / "mine.txt").write_text("uncommitted")
+    checked.run(
+        sh(f"echo changed > {checked.checkout}/new.txt; echo changed > mine.txt"), checked.tree({"mine.txt": "committed"})
+    )
+    assert (checked.checkout / "mine.txt").read_text() == "uncommitted"
+    assert not (checked.checkout / "new.txt").exists() or walls == "none"
+
+
+def test_ignored_folders_of_the_checkout_are_lent_and_caches_and_keys_are_not(checked, walls):
+    git = ["git", "-C", str(checked.checkout)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for path in ("node_modules/lib/index.js", "pkg/_version.py", ".env", "pkg/__pycache__/x.pyc", "pkg/code.py"):
+        (checked.checkout / path).parent.mkdir(parents=True, exist_ok=True)
+        (checked.checkout / path).write_text("lent")
+    (checked.checkout / ".gitignore").write_text("node_modules\n_version.py\n.env\n__pycache__\n")
+    subprocess.run([*git, "add", "--all"], check=True)
+    tree = checked.tree({"pkg/code.py": "", ".gitignore": (checked.checkout / ".gitignore").read_text()})
+    result = checked.run(sh("cat node_modules/lib/index.js pkg/_version.py; ls -A . pkg"), tree)
+    assert result.output.startswith("lentlent")
+    assert ".env" not in result.output
+    assert "__pycache__" not in result.output
+    assert sorted(path.name for path in tree.root.rglob("*")) == [".gitignore", "code.py", "pkg"]
