@@ -73,6 +73,8 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     severity_word: str = ""
     fix: Fix | None = None
     context: Context = Context()
+    code: str = ""
+    """The lines it is about as people read them, from one above to one below; long ones are cut."""
     marks: tuple[str, ...] = ()
     """What is odd about it, in words: an unknown severity, a path outside the repository. Marks never drop a finding."""
 

@@ -8,9 +8,11 @@ from msgspec.structs import replace
 
 from punchlist.model import events as ev
 from punchlist.model.finding import Finding, Refused
+from punchlist.model.hunk import Diff
 from punchlist.model.item import ACTIONABLE, ENDED, Item, Move, Status
 from punchlist.model.patch import Patch
 from punchlist.model.plan import Batch
+from punchlist.model.story import Moment, moment
 from punchlist.model.usage import Usage
 
 
@@ -87,6 +89,9 @@ class Run(Struct, frozen=True, kw_only=True):
     landed: tuple[ev.Landed, ...] = ()
     titles: dict[int, str] = {}
     """What each landed batch was called."""
+    diffs: dict[int, Diff] = {}
+    """By item: the last change that was tried for it, landed or not."""
+    timeline: tuple[Moment, ...] = ()
     baselines: dict[str, ev.Baselined] = {}
     unverified: str = ""
     flaky: frozenset[str] = frozenset()
@@ -136,7 +141,8 @@ def fold(run: Run, entry: ev.Entry) -> Run:
         usage=run.usage + event.usage,
         items=_moved(run.items, event.moves, run.round),
     )
-    return _told(run, entry, event)
+    now = moment(entry, run.active, run.round)
+    return _told(replace(run, timeline=(*run.timeline, now)) if now else run, entry, event)
 
 
 def _driven(run: Run, entry: ev.Entry) -> float:
@@ -179,7 +185,8 @@ def _told(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:  # noqa: C901, 
             work = Work(batches={batch.number: batch for batch in event.batches}, waiting=event.waiting)
             return replace(run, work=work, last_batch=max((b.number for b in event.batches), default=run.last_batch))
         case ev.Attempted():
-            return replace(run, work=replace(run.work, patches={**run.work.patches, **event.patches}))
+            work = replace(run.work, patches={**run.work.patches, **event.patches})
+            return replace(run, work=work, diffs={**run.diffs, **_diffs(run.work.batches, event)})
         case ev.Baselined():
             return replace(run, baselines={**run.baselines, event.check: event})
         case ev.Rechecked():
@@ -237,6 +244,11 @@ def _consolidated(run: Run, event: ev.Consolidated) -> Run:
     for sighting in event.sightings:
         items[sighting.item] = items[sighting.item].seen(sighting.finding)
     return replace(run, items=items, fresh=(), fresh_from={})
+
+
+def _diffs(batches: dict[int, Batch], event: ev.Attempted) -> dict[int, Diff]:
+    known = {number: Diff(number, shown) for number, shown in event.hunks.items() if number in batches}
+    return {item: diff for number, diff in known.items() for item in batches[number].items}
 
 
 def _committed(run: Run, event: ev.Committed) -> Run:

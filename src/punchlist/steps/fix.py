@@ -6,12 +6,13 @@ from msgspec import Struct
 
 from punchlist.model.events import Attempted
 from punchlist.model.fixkey import fix_key
+from punchlist.model.hunk import Hunk, Original, hunks
 from punchlist.model.item import Fact, Item, Move
 from punchlist.model.patch import Patch
 from punchlist.model.plan import Batch
 from punchlist.model.run import Run
 from punchlist.model.usage import Usage
-from punchlist.ports import World
+from punchlist.ports import Tree, World
 from punchlist.steps.verb import Action, NoOptions, Verb, missing
 
 
@@ -32,6 +33,7 @@ async def work(task: Work, run: Run, world: World) -> Attempted:
     batches = [run.work.batches[number] for number in task.batches]
     async with world.trees.at(run.tip) as tree:
         answers = {fixed.batch: fixed for fixed in await world.fixers[task.fixer].fix(batches, run.items, tree)}
+        shown = _shown({number: fixed.patch for number, fixed in answers.items() if fixed.patch}, tree)
     patches: dict[int, Patch] = {}
     refused: dict[int, str] = {}
     for batch in batches:
@@ -43,7 +45,15 @@ async def work(task: Work, run: Run, world: World) -> Attempted:
         else:
             patches[batch.number] = answer.patch
     moves = tuple(move for batch in batches for move in _moves(batch, run.items, refused.get(batch.number)))
-    return Attempted(fixer=task.fixer, patches=patches, refused=refused, moves=moves, usage=Usage(seconds=world.clock() - began))
+    spent = Usage(seconds=world.clock() - began)
+    return Attempted(fixer=task.fixer, patches=patches, refused=refused, hunks=shown, moves=moves, usage=spent)
+
+
+def _shown(patches: dict[int, Patch], tree: Tree) -> dict[int, tuple[Hunk, ...]]:
+    """The patches as hunks, drawn while the files are at hand; each file is read once."""
+    texts = {splice.path: tree.text(splice.path) for patch in patches.values() for splice in patch.splices}
+    originals = {path: Original(path, text) for path, text in texts.items() if text is not None}
+    return {number: hunks(patch, originals) for number, patch in patches.items()}
 
 
 def _moves(batch: Batch, items: dict[int, Item], refused: str | None) -> list[Move]:

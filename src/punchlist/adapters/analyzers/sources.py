@@ -16,6 +16,10 @@ UNTRACKED = "is not a file that git tracks here"
 NO_SUCH_LINE = "names a line that the file does not have"
 LOST_FIX = "its fix points outside the file and was left out"
 
+_SHOWN = 6
+_WIDEST = 200
+_BREAK = re.compile(r"\r\n|\r|\n")
+
 _ODD = re.compile("[\udc80-\udcff]")
 
 
@@ -99,6 +103,7 @@ class Sources:
             severity_word=note.severity_word,
             fix=note.fix,
             context=self._context(spot, note.title),
+            code=self._code(spot),
             marks=tuple(word for word in (*note.marks, mark, misplaced) if word),
         )
 
@@ -110,6 +115,17 @@ class Sources:
         positions = self.positions(path)
         missing = positions is not None and positions.offset(note.line, 1) is None
         return spot, NO_SUCH_LINE if missing else ""
+
+    def _code(self, spot: Spot) -> str:
+        positions = self.positions(spot.path)
+        if positions is None or spot.line is None:
+            return ""
+        first, last = max(1, spot.line - 1), min(spot.last_line or spot.line, spot.line + _SHOWN) + 1
+        start = positions.offset(first, 1)
+        if start is None:
+            return ""
+        lines = _BREAK.split(positions.text[start : start + _SHOWN * _WIDEST])[: last - first + 1]
+        return "\n".join(line[:_WIDEST] for line in lines)
 
     def _context(self, spot: Spot, claim: str) -> Context:
         path = spot.path

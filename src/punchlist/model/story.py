@@ -1,0 +1,142 @@
+"""The run's story: one short line for each thing that happened, with how long it took."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from punchlist.model import events as ev
+
+
+class Tone(StrEnum):
+    PLAIN = "plain"
+    GOOD = "good"
+    BAD = "bad"
+
+
+class Moment(Struct, frozen=True, omit_defaults=True):
+    """`ended` counts the seconds in which the run was driven, so that a night between two sittings takes no room."""
+
+    at: float
+    ended: float
+    seconds: float
+    round: int
+    verb: str
+    said: str
+    tone: Tone = Tone.PLAIN
+    why: str = ""
+
+
+Told = tuple[str, str, Tone, str]
+"""Verb, what was done, how it went, and why."""
+
+
+def moment(entry: ev.Entry, active: float, round_: int) -> Moment | None:
+    """One line of the story; None for events that only move the run along."""
+    tell = _TELL.get(type(entry.event))
+    if tell is None:
+        return None
+    verb, said, tone, why = tell(entry.event)
+    return Moment(entry.at, active, entry.event.usage.seconds, round_, verb, said, tone, why)
+
+
+def amount(number: int, thing: str, things: str = "") -> str:
+    """1 item, 2 items."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def _started(event: ev.Started) -> Told:
+    return "start", f"the run is pinned at {event.change.head[:12]}", Tone.PLAIN, ""
+
+
+def _reviewed(event: ev.Reviewed) -> Told:
+    if event.failed:
+        return "review", f"{event.reviewer} failed", Tone.BAD, event.failed
+    if event.skipped:
+        return "review", f"{event.reviewer} had nothing to do", Tone.PLAIN, event.skipped
+    refused = f", {amount(len(event.refused), 'entry', 'entries')} not understood" if event.refused else ""
+    looked = f" in {amount(event.looked_at, 'file')}" if event.looked_at else ""
+    return "review", f"{event.reviewer} reports {amount(len(event.findings), 'finding')}{looked}{refused}", Tone.PLAIN, ""
+
+
+def _consolidated(event: ev.Consolidated) -> Told:
+    again = f", {amount(len(event.sightings), 'finding')} of known ones" if event.sightings else ""
+    return "consolidate", f"{amount(len(event.items), 'new item')}{again}", Tone.PLAIN, ""
+
+
+def _planned(event: ev.Planned) -> Told:
+    waiting = f"; {amount(event.waiting, 'item waits', 'items wait')} for the next round" if event.waiting else ""
+    return "plan", f"{amount(len(event.batches), 'batch', 'batches')}{waiting}", Tone.PLAIN, ""
+
+
+def _attempted(event: ev.Attempted) -> Told:
+    refused = f"; {event.fixer} refused {len(event.refused):,}" if event.refused else ""
+    return "fix", f"{amount(len(event.patches), 'patch', 'patches')} by {event.fixer}{refused}", Tone.PLAIN, ""
+
+
+def _baselined(event: ev.Baselined) -> Told:
+    if event.unusable:
+        return "baseline", f"{event.check} cannot judge here", Tone.BAD, event.unusable
+    per_test = event.passed or event.failed
+    told = amount(event.passed, "test passes", "tests pass") if per_test else f"exit code {event.exit_code}"
+    failing = f", {event.failed:,} already fail" if event.failed else ""
+    return "baseline", f"{event.check} on the base: {told}{failing}{' (remembered)' if event.cached else ''}", Tone.PLAIN, ""
+
+
+def _rechecked(event: ev.Rechecked) -> Told:
+    failed = f"; {amount(len(event.failed), 'does', 'do')} not hold" if event.failed else ""
+    return "re-check", f"{amount(len(event.passed), 'fix holds', 'fixes hold')} before the analyzers{failed}", Tone.PLAIN, ""
+
+
+def _tried(event: ev.Tried) -> Told:
+    part = "" if event.complete else ", only the tests in question"
+    red = "; ".join(f"{verdict.check}: {verdict.why}" for verdict in event.verdicts if not verdict.passed)
+    said = f"checks over {amount(len(event.batches), 'fix', 'fixes')}{part}: {'green' if event.green else 'red'}"
+    return "check", said, Tone.GOOD if event.green else Tone.BAD, red
+
+
+def _verified(event: ev.Verified) -> Told:
+    failed = f", {len(event.failed):,} may not" if event.failed else ""
+    said = f"{amount(len(event.passed), 'fix', 'fixes')} may land{failed}"
+    return "verdict", said, Tone.BAD if event.unverified else Tone.PLAIN, event.unverified and f"unverified: {event.unverified}"
+
+
+def _committed(event: ev.Committed) -> Told:
+    if event.refused:
+        return "commit", "a git hook refused", Tone.BAD, event.refused
+    return "commit", f"{amount(len(event.landed), 'commit')} on {event.branch}", Tone.GOOD, ""
+
+
+def _filed(event: ev.Filed) -> Told:
+    failed = f", {len(event.failed):,} could not be" if event.failed else ""
+    said = f"{amount(len(event.moves), 'leftover')} filed with {event.tracker}{failed}"
+    return "file", said, Tone.BAD if failed else Tone.PLAIN, ""
+
+
+def _round_ended(event: ev.RoundEnded) -> Told:
+    return "round", f"round {event.round} ends" + (", and the loop with it" if event.stop else ""), Tone.PLAIN, event.stop
+
+
+_TELL: dict[type[ev.Event], Callable[[Any], Told]] = {
+    ev.Started: _started,
+    ev.Reviewed: _reviewed,
+    ev.Consolidated: _consolidated,
+    ev.Planned: _planned,
+    ev.Attempted: _attempted,
+    ev.Baselined: _baselined,
+    ev.Rechecked: _rechecked,
+    ev.Tried: _tried,
+    ev.Verified: _verified,
+    ev.Committed: _committed,
+    ev.Filed: _filed,
+    ev.Dismissed: lambda event: ("dismiss", f"{amount(len(event.moves), 'item')} dismissed by {event.by}", Tone.PLAIN, event.why),
+    ev.Failed: lambda event: ("trouble", "an action failed", Tone.BAD, event.reason),
+    ev.RoundEnded: _round_ended,
+    ev.Asked: lambda event: ("question", "a person is asked", Tone.PLAIN, event.question),
+    ev.Answered: lambda event: ("answer", f"{event.by} answers {event.choice}", Tone.PLAIN, ""),
+    ev.Halted: lambda event: ("limit", "a limit was reached", Tone.BAD, event.limit),
+    ev.Interrupted: lambda event: ("stop", "the run was interrupted", Tone.BAD, event.reason),
+    ev.Resumed: lambda event: ("resume", f"the run goes on, with punchlist {event.version}", Tone.PLAIN, ""),
+    ev.Ended: lambda event: ("end", f"the run ended: {event.outcome}", Tone.PLAIN, ""),
+}
