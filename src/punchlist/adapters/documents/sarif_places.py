@@ -33,6 +33,7 @@ class Places:
         self._bases = run.original_uri_base_ids or {}
         self._artifacts = run.artifacts or []
         self._utf16 = run.column_kind == "utf16CodeUnits"
+        self._paths: dict[ArtifactLocation, str] = {}
 
     def of(self, result: Result) -> tuple[Spot, list[str]]:
         """Where it is, and the other places it names."""
@@ -107,6 +108,11 @@ class Places:
         return Spot(path, region.start_line, region.end_line, column, self._column(positions, last, region.end_column))
 
     def _path(self, location: ArtifactLocation) -> str:
+        if location not in self._paths:
+            self._paths[location] = self._looked_up(location)
+        return self._paths[location]
+
+    def _looked_up(self, location: ArtifactLocation) -> str:
         """The name that means a file of the tree, if one of the ways to read it does; else as reported."""
         if location.uri is None and location.index is not None and 0 <= location.index < len(self._artifacts):
             location = self._artifacts[location.index].location or ArtifactLocation()
