@@ -22,6 +22,19 @@ class Clusters:
         first, second = sorted((self.of(a), self.of(b)))
         self._parent[second] = first
 
+    def leads(self) -> list[int]:
+        """The smallest index of every set."""
+        return [index for index, parent in enumerate(self._parent) if index == parent]
+
+    def members(self, leads: Iterable[int]) -> dict[int, list[int]]:
+        """The sets that these lead."""
+        wanted = set(leads)
+        members: dict[int, list[int]] = {index: [] for index in sorted(wanted)}
+        for index in range(len(self._parent)):
+            if (lead := self.of(index)) in wanted:
+                members[lead].append(index)
+        return members
+
     def sets(self) -> list[list[int]]:
         return self.sets_of(range(len(self._parent)))
 

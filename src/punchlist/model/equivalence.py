@@ -11,13 +11,16 @@ _TABLE = """
 unused-import           F401 W0611 unused-import unused-imports no-unused-imports
 unused-variable         F841 F842 RUF059 B007 W0612 unused-variable no-unused-vars no-unused-variables
 unused-argument         ARG001 ARG002 ARG003 ARG004 ARG005 W0613 unused-argument no-unused-function-parameters
-undefined-name          F821 E0602 undefined-variable name-defined reportUndefinedVariable unresolved-reference no-undef no-undeclared-variables unknown-name
+undefined-name          F821 E0602 undefined-variable name-defined reportUndefinedVariable unresolved-reference no-undef no-
+undefined-name          undeclared-variables unknown-name
 undefined-export        F822 E0603 undefined-all-variable reportUnsupportedDunderAll
-used-before-assignment  F823 E0601 used-before-assignment used-before-def possibly-undefined reportPossiblyUnbound possibly-unresolved-reference E0606 possibly-used-before-assignment reportUnboundVariable unbound-name
+used-before-assignment  F823 E0601 used-before-assignment used-before-def possibly-undefined reportPossiblyUnbound possibly-
+used-before-assignment  unresolved-reference E0606 possibly-used-before-assignment reportUnboundVariable unbound-name
 redefined               F811 E0102 W0404 function-redefined reimported no-redef reportRedeclaration no-redeclare
 wildcard-import         F403 W0401 wildcard-import
 bad-name                N801 N802 N803 N806 N815 N816 C0103 invalid-name
-bad-first-argument      N804 N805 E0211 E0213 C0202 C0203 C0204 no-self-argument bad-classmethod-argument bad-mcs-method-argument
+bad-first-argument      N804 N805 E0211 E0213 C0202 C0203 C0204 no-self-argument bad-classmethod-argument bad-mcs-method-
+bad-first-argument      argument
 shadowed-builtin        A001 A002 A003 A004 W0622 redefined-builtin no-shadow-restricted-names
 old-string-format       UP030 UP031 UP032 C0209 consider-using-f-string
 left-to-do              FIX001 FIX002 FIX003 FIX004 W0511 fixme no-warning-comments
@@ -62,7 +65,8 @@ needless-bool           SIM103 R1703 simplifiable-if-statement no-unneeded-terna
 needless-if-expression  SIM210 SIM211 R1719 simplifiable-if-expression
 keys-in-membership      SIM118 C0201 consider-iterating-dictionary
 mutable-default         B006 W0102 dangerous-default-value
-useless-expression      B018 W0104 W0106 pointless-statement expression-not-assigned reportUnusedExpression no-unused-expressions
+useless-expression      B018 W0104 W0106 pointless-statement expression-not-assigned reportUnusedExpression no-unused-
+useless-expression      expressions
 useless-comparison      B015 reportUnusedComparison
 duplicate-key           F601 F602 W0109 duplicate-key no-dupe-keys no-duplicate-object-keys
 duplicate-value         B033 W0130 duplicate-value
@@ -93,17 +97,24 @@ complexity              C901 R1260 too-complex complexity no-excessive-cognitive
 format-arguments        F507 E1305 E1306 too-many-format-args too-few-format-args
 format-unused-key       F504 W1301 unused-format-string-key
 syntax-error            E999 E0001 F0010 syntax-error invalid-syntax syntax parse-error
-unknown-attribute       E1101 no-member attr-defined union-attr reportAttributeAccessIssue reportOptionalMemberAccess unresolved-attribute missing-attribute possibly-missing-attribute
-unknown-import          E0401 E0611 import-error no-name-in-module import-not-found import-untyped reportMissingImports reportMissingModuleSource unresolved-import missing-import
+unknown-attribute       E1101 no-member attr-defined union-attr reportAttributeAccessIssue reportOptionalMemberAccess
+unknown-attribute       unresolved-attribute missing-attribute possibly-missing-attribute
+unknown-import          E0401 E0611 import-error no-name-in-module import-not-found import-untyped reportMissingImports
+unknown-import          reportMissingModuleSource unresolved-import missing-import
 wrong-argument          arg-type reportArgumentType invalid-argument-type bad-argument-type
-wrong-call              E1120 E1121 E1123 no-value-for-parameter too-many-function-args unexpected-keyword-arg call-arg reportCallIssue missing-argument too-many-positional-arguments unknown-argument call-overload no-matching-overload bad-argument-count
+wrong-call              E1120 E1121 E1123 no-value-for-parameter too-many-function-args unexpected-keyword-arg call-arg
+wrong-call              reportCallIssue missing-argument too-many-positional-arguments unknown-argument call-overload no-
+wrong-call              matching-overload bad-argument-count
 wrong-return            return-value reportReturnType invalid-return-type bad-return
 wrong-assignment        assignment reportAssignmentType invalid-assignment bad-assignment
-not-indexable           E1136 E1137 unsubscriptable-object unsupported-assignment-operation index reportIndexIssue reportOptionalSubscript non-subscriptable not-subscriptable
-wrong-operator          E1131 unsupported-binary-operation operator reportOperatorIssue reportOptionalOperand unsupported-operator unsupported-operation
+not-indexable           E1136 E1137 unsubscriptable-object unsupported-assignment-operation index reportIndexIssue
+not-indexable           reportOptionalSubscript non-subscriptable not-subscriptable
+wrong-operator          E1131 unsupported-binary-operation operator reportOperatorIssue reportOptionalOperand unsupported-
+wrong-operator          operator unsupported-operation
 not-callable            E1102 not-callable reportOptionalCall call-non-callable
 not-iterable            E1133 not-an-iterable reportOptionalIterable
-wrong-override          W0221 W0222 W0236 W0237 arguments-differ signature-differs arguments-renamed override reportIncompatibleMethodOverride invalid-method-override bad-override
+wrong-override          W0221 W0222 W0236 W0237 arguments-differ signature-differs arguments-renamed override
+wrong-override          reportIncompatibleMethodOverride invalid-method-override bad-override
 abstract-instance       E0110 abstract-class-instantiated abstract reportAbstractUsage
 unknown-key             typeddict-item typeddict-unknown-key reportTypedDictNotRequiredAccess invalid-key
 loose-equality          eqeqeq no-double-equals
@@ -122,7 +133,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 @lru_cache(maxsize=16384)
 def kind(rule: str) -> str:
-    """The name of the defect that a rule is about, the same for every tool that has such a rule; a rule nobody else has names itself."""
+    """The defect a rule is about, named the same for every tool that has such a rule; what nobody else has names itself."""
     code = rule.strip()
     return _KINDS.get(code) or _named(code)
 

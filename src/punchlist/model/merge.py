@@ -54,7 +54,7 @@ def counts(groups: Sequence[Group]) -> Counts:
 
 
 def _precedence(finding: Finding) -> tuple[int, bool, bool, int, bool, tuple[object, ...]]:
-    """Who leads: the worst, then the most precise (a line, a short extent, a rule), then by content so that order cannot matter."""
+    """Who leads: the worst, then the most precise (a line, a short extent, a rule), then by content."""
     spot = finding.spot
     extent = (spot.last_line or 0) - (spot.line or 0)
     content = (
@@ -77,7 +77,9 @@ def _reading(finding: Finding) -> tuple[object, ...]:
 def _exact(findings: Sequence[Finding]) -> list[list[int]]:
     alike: dict[Hashable, list[int]] = defaultdict(list)
     for index, finding in enumerate(findings):
-        alike[finding.spot.path, finding.spot.line, finding.category].append(index)
+        # What lacks a line or a category would be one with everything else that does; its rule or title stands in.
+        what = finding.category or finding.rule or finding.title
+        alike[finding.spot.path, finding.spot.line, what, "" if finding.spot.line is not None else finding.title].append(index)
     return list(alike.values())
 
 

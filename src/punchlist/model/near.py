@@ -1,4 +1,4 @@
-"""The near rule: same file, ranges at most five lines apart, and titles that differ in less than three tenths of their letters."""
+"""The near rule: same file, ranges at most five lines apart, titles that differ in less than three tenths."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -9,7 +9,7 @@ from punchlist.model.finding import Finding
 
 _LINES_APART = 5
 _TITLE_DISTANCE = 0.3
-# How many comparisons a block may cost, in all or per title; a block that needs more is a crowd, where only look-alikes are cheap.
+# How many comparisons a block may cost, in all or per title; one that needs more is a crowd, where only look-alikes are cheap.
 _FREE = 20_000
 _PER_TITLE = 60
 _NEIGHBOURS = 12
@@ -103,7 +103,7 @@ def _windows(block: list[_Run]) -> list[range]:
 
 
 def _join_outwards(block: list[_Run], found: Clusters) -> None:
-    """A crowd: from one title to all like it, and on from those, as long as the budget lasts; then only neighbours by spelling."""
+    """A crowd: from one title to all like it, and on from those, while the budget lasts; then neighbours by spelling."""
     budget = _budget(len(block))
     left = dict.fromkeys(range(len(block)))
     frontier: list[int] = []
@@ -126,7 +126,7 @@ def _join_outwards(block: list[_Run], found: Clusters) -> None:
 
 def _join_neighbours(block: list[_Run], found: Clusters) -> None:
     for step in (1, -1):
-        ordered = sorted(block, key=lambda run: (run.title[::step], run.start, run.end))  # noqa: B023 - used within the turn
+        ordered = sorted(block, key=lambda run: (run.title[::step], run.start, run.end))
         for at, run in enumerate(ordered):
             nearby = [other for other in ordered[at + 1 : at + 1 + _NEIGHBOURS] if run.meets(other)]
             for index in _alike(run.title, [other.title for other in nearby]):

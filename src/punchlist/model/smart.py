@@ -1,20 +1,93 @@
-"""The smart rule: equivalent rules on the same code are one, then claims that say the same of the same code."""
+"""The smart rule: equivalent rules on the same line are one, then equal claims about the same code, words last."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import combinations
 
+from punchlist.model.claims import join_equal, join_worded
 from punchlist.model.clusters import Clusters
 from punchlist.model.equivalence import kind
 from punchlist.model.finding import Finding
+from punchlist.model.words import names_in
 
 
 def clusters(findings: Sequence[Finding]) -> list[list[int]]:
+    """Indexes that belong together. The findings come in order of precedence, so the smallest index of a set leads it.
+
+    Each pass looks at leads only, until one finds nothing: what is merged once stays as it is when merged again.
+    """
     found = Clusters(len(findings))
-    alike: dict[Hashable, list[int]] = defaultdict(list)
-    for index, f in enumerate(findings):
-        alike[f.spot.path, f.spot.line, kind(f.rule), f.title if not f.rule else ""].append(index)
-    for indexes in alike.values():
-        if len({findings[i].source for i in indexes}) == len(indexes):
-            for index in indexes:
-                found.join(indexes[0], index)
+    left = len(findings) + 1
+    while len(leads := found.leads()) < left:
+        left = len(leads)
+        _join_rules(findings, leads, found)
+        join_equal(findings, found.leads(), found)
+        join_worded(findings, found)
     return found.sets()
+
+
+def _join_rules(findings: Sequence[Finding], leads: Iterable[int], found: Clusters) -> None:
+    alike: dict[Hashable, list[int]] = defaultdict(list)
+    for index in leads:
+        finding = findings[index]
+        if finding.rule:
+            alike[finding.spot.path, finding.spot.line, kind(finding.rule)].append(index)
+    for bucket in alike.values():
+        if len(bucket) > 1:
+            for key in (_repeated, _column, _names, _anything):
+                _join_bucket(findings, bucket, key, found)
+
+
+def _join_bucket(findings: Sequence[Finding], bucket: list[int], key: "_Key", found: Clusters) -> None:
+    """Joins those with equal keys, unless that would make one of two findings of one tool."""
+    alike: dict[Hashable, list[int]] = defaultdict(list)
+    for index in sorted({found.of(index) for index in bucket}):
+        value = key(findings[index])
+        if value is not None:
+            alike[value].append(index)
+    members: dict[int, list[int]] = defaultdict(list)
+    for index in bucket:
+        members[found.of(index)].append(index)
+    for same in alike.values():
+        everybody = [findings[i] for index in same for i in members[index]]
+        if len(same) > 1 and (key is _repeated or _one_each(everybody)):
+            for index in same[1:]:
+                found.join(same[0], index)
+
+
+def _one_each(findings: Sequence[Finding]) -> bool:
+    voices = {_repeated(finding) for finding in findings}
+    sources = {finding.source for finding in findings}
+    return len(sources) == len(voices) and all(_compatible(a, b) for a, b in combinations(findings, 2))
+
+
+def _compatible(a: Finding, b: Finding) -> bool:
+    """Neither the names they mention nor the code they cover speak against their being one."""
+    mine, yours = set(names_in(a.title)), set(names_in(b.title))
+    if mine and yours and not (mine <= yours or yours <= mine):
+        return False
+    if mine and mine == yours:
+        return True
+    one, two = a.spot, b.spot
+    if None in (one.column, one.end_column, two.column, two.end_column) or one.last_line != one.line or two.last_line != two.line:
+        return True
+    return (one.column or 0) < (two.end_column or 0) and (two.column or 0) < (one.end_column or 0)
+
+
+_Key = Callable[[Finding], Hashable]
+
+
+def _repeated(finding: Finding) -> Hashable:
+    return (finding.source, finding.rule, finding.spot, finding.title)
+
+
+def _column(finding: Finding) -> Hashable:
+    return finding.spot.column
+
+
+def _names(finding: Finding) -> Hashable:
+    return names_in(finding.title) or None
+
+
+def _anything(finding: Finding) -> Hashable:
+    return finding.spot.path

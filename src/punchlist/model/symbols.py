@@ -20,8 +20,8 @@ _DEFINITION = re.compile(
 _NOT_NAMES = frozenset(
     re.findall(
         r"\w+",
-        """if for while switch catch return else do try with match select foreach unless until elif when using lock synchronized in
-        await yield throw new delete typeof sizeof assert print echo not and or import from raise del case""",
+        """if for while switch catch return else do try with match select foreach unless until elif when using lock synchronized
+        in await yield throw new delete typeof sizeof assert print echo not and or import from raise del case""",
     )
 )
 _CLOSERS = ("}", ")", "]", "end")
