@@ -33,7 +33,7 @@ def trees(repo, home):
     """The trees of the repository; opened on first use, when there is a commit."""
 
     class Lazy:
-        def look(self, commit, patches=(), see=lambda tree: None, **pristine):
+        def look(self, commit, patches=(), see=content, **pristine):
             async def inside():
                 opened = await open_trees(repo.root, home)
                 async with opened.at(commit, patches, **pristine) as tree:
@@ -47,14 +47,10 @@ def trees(repo, home):
 def content(tree: WorkTree) -> dict[str, bytes]:
     """Every file on disk but git's own, by path; links by where they point."""
     found = {}
-    for folder, names, files in os.walk(tree.root):
-        names[:] = [name for name in names if name != ".git"]
-        for name in [*files, *(n for n in names if os.path.islink(os.path.join(folder, n)))]:
-            full = os.path.join(folder, name)
-            if name != ".git":
-                found[os.path.relpath(full, tree.root)] = (
-                    os.fsencode(os.readlink(full)) if os.path.islink(full) else Path(full).read_bytes()
-                )
+    for full in tree.root.rglob("*"):
+        path = full.relative_to(tree.root)
+        if path.parts[0] != ".git" and (full.is_symlink() or not full.is_dir()):
+            found[str(path)] = os.fsencode(full.readlink()) if full.is_symlink() else full.read_bytes()
     return found
 
 
@@ -283,9 +279,12 @@ def test_a_commit_made_inside_a_tree_moves_no_branch(repo, trees):
         subprocess.run(["git", "checkout", "--quiet", "-b", "sneaky"], cwd=tree.root, check=True)
 
     trees.look(commit, see=commit_inside)
-    log = lambda tree: (
-        subprocess.run(["git", "log", "--format=%H"], cwd=tree.root, check=True, capture_output=True).stdout.decode().split()
-    )  # noqa: E731
+
+    def log(tree):
+        return (
+            subprocess.run(["git", "log", "--format=%H"], cwd=tree.root, check=True, capture_output=True).stdout.decode().split()
+        )
+
     assert trees.look(commit, see=log) == [commit]
     assert repo.git("branch", "--list") == "* main"
 

@@ -108,9 +108,9 @@ def speakable(path: str) -> bool:
 
 
 def shown(path: str) -> str:
-    """A path as a person can read it, on one line, odd bytes escaped."""
-    escaped = path.encode("unicode_escape", "surrogateescape") if not speakable(path) else path.encode()
-    return escaped.decode("utf-8", "backslashreplace").replace("\n", "\\n")
+    """A path as a person can read it, on one line; odd bytes and control characters are escaped."""
+    words = bytes_of(path).decode("utf-8", "backslashreplace")
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in words)
 
 
 async def require_git() -> None:

@@ -80,6 +80,9 @@ class GitRepository:
             raise RepositoryError(
                 f"{branch}: is checked out in {where}, and would change there", hint="switch to another branch first"
             )
+        if theirs and not await self._workshop.git.has("merge-base", "--is-ancestor", theirs, tip):
+            hint = f"keep yours under another name: git branch -m {branch} {branch}-mine"
+            raise RepositoryError(f"{branch}: your branch of that name has commits of its own", hint=hint)
         await bring(self._workshop, f"refs/heads/{branch}:refs/heads/{branch}", branch)
 
     async def _theirs(self, branch: str) -> tuple[str, str]:
@@ -133,15 +136,10 @@ async def bring(workshop: Workshop, refspec: str, branch: str) -> None:
     """Fetches from the workshop into the user's repository, leaving no trace but objects and, if named, the ref."""
     quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance")
     ran = await workshop.checkout.git.ran("fetch", *quiet, str(workshop.git_dir), refspec)
-    if ran.ok:
-        return
-    words = said(ran)
-    if "non-fast-forward" in words or "rejected" in words:
-        hint = f"keep yours under another name: git branch -m {branch} {branch}-mine"
-        raise RepositoryError(f"{branch}: your branch of that name has commits of its own", hint=hint)
-    raise RepositoryError(
-        f"{branch}: could not be brought into {workshop.checkout.root}: {words}", hint="look at: git fsck, git status"
-    )
+    if not ran.ok:
+        raise RepositoryError(
+            f"{branch}: could not be brought into {workshop.checkout.root}: {said(ran)}", hint="look at: git fsck"
+        )
 
 
 def _signed(commits: Sequence[Draft], action: str) -> Iterator[Draft]:

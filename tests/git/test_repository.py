@@ -1,0 +1,459 @@
+"""A run's commits are made all or none, once, and are shown to the user's repository as one branch and nothing else."""
+
+import asyncio
+import hashlib
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from punchlist.adapters.chain import Growing
+from punchlist.adapters.checkout import Checkout
+from punchlist.adapters.homecoming import Homecoming
+from punchlist.adapters.overlay import Laid
+from punchlist.adapters.repository import GitRepository
+from punchlist.adapters.scope import change
+from punchlist.adapters.workshop import Workshop
+from punchlist.adapters.worktree import WorkTrees
+from punchlist.errors import RepositoryError
+from punchlist.model.change import ScopeKind
+from punchlist.model.finding import Splice
+from punchlist.model.patch import FileChange, Patch, spliced
+from punchlist.ports import Draft
+
+BRANCH = "punchlist/r1"
+
+
+class Bench:
+    """A repository with everything opened on it, and calls that run to their end."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        self.checkout = asyncio.run(Checkout.find(root))
+        self.workshop = asyncio.run(Workshop.open(self.checkout, home))
+        self.trees = WorkTrees(self.workshop)
+        self.repository = GitRepository(self.workshop, self.trees)
+        self.homecoming = Homecoming(self.workshop, self.trees)
+
+    def chain(self, parent, *drafts, action="r1/2/commit", branch=BRANCH):
+        return asyncio.run(self.repository.commit_chain(branch, parent, drafts, action))
+
+    def publish(self, branch=BRANCH):
+        asyncio.run(self.repository.publish(branch))
+
+    def hook(self, commit, *patches):
+        return asyncio.run(self.repository.hook("pre-commit", commit, patches))
+
+    def apply(self, **options):
+        return asyncio.run(self.homecoming.apply(BRANCH, **options))
+
+    def discard(self, **options):
+        return asyncio.run(self.homecoming.discard(BRANCH, **options))
+
+    def git(self, *arguments):
+        done = subprocess.run(["git", *arguments], cwd=self.workshop.git_dir, capture_output=True, check=True)
+        return os.fsdecode(done.stdout).removesuffix("\n")
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return lambda repo: Bench(repo.root, tmp_path / "state")
+
+
+def edit(path, start, end, text, message="fix it"):
+    return Draft(message, Patch(splices=(Splice(path, start, end, text),)))
+
+
+def whole(*changes, message="fix it"):
+    return Draft(message, Patch(files=tuple(FileChange(*each) for each in changes)))
+
+
+def state(root: Path) -> dict[str, str]:
+    """A hash of everything in the checkout and in .git, but for objects and punchlist's own branches."""
+    found = {}
+    for full in root.rglob("*"):
+        path = full.relative_to(root).as_posix()
+        if full.is_file() and not path.startswith((".git/objects/", ".git/refs/heads/punchlist/")):
+            found[path] = hashlib.sha256(full.read_bytes()).hexdigest() + oct(full.lstat().st_mode)
+    return found
+
+
+def test_each_draft_is_one_commit_with_exactly_its_own_edit(repo, bench):
+    parent = repo.commit({"a.py": "one two three\n", "b.py": "b\n"})
+    desk = bench(repo)
+    made = desk.chain(
+        parent, edit("a.py", 8, 13, "3"), edit("a.py", 0, 3, "1"), whole(("b.py", None), ("c d.py", "\xff", "100755"))
+    )
+    assert [desk.git("show", f"{commit}:a.py") for commit in made] == ["one two 3", "1 two 3", "1 two 3"]
+    assert desk.git("ls-tree", "-r", "--format=%(objectmode) %(path)", made[-1]) == "100644 a.py\n100755 c d.py"
+    assert desk.git("log", "--format=%H", "--reverse", f"{parent}..{BRANCH}").split() == list(made)
+    desk.git("fsck", "--strict", "--no-dangling")
+
+
+def test_the_same_action_again_returns_the_same_commits_and_makes_nothing(repo, bench):
+    parent = repo.commit({"a.py": "abc\n"})
+    desk = bench(repo)
+    made = desk.chain(parent, edit("a.py", 0, 1, "x"), edit("a.py", 2, 3, "z"))
+    assert desk.chain(parent, edit("a.py", 0, 1, "x"), edit("a.py", 2, 3, "z")) == made
+    more = desk.chain(made[-1], edit("a.py", 1, 2, "y"), action="r1/3/commit")
+    assert desk.chain(parent, edit("a.py", 0, 1, "x"), edit("a.py", 2, 3, "z")) == made
+    assert desk.git("rev-list", "--count", f"{parent}..{BRANCH}") == "3"
+    assert desk.git("show", f"{more[0]}:a.py") == "xyz"
+
+
+def test_commits_have_the_same_names_on_every_machine(repo, bench, tmp_path):
+    parent = repo.commit({"a.py": "abc\n"})
+    draft = edit("a.py", 0, 1, "x")
+    assert bench(repo).chain(parent, draft) == Bench(repo.root, tmp_path / "another").chain(parent, draft)
+
+
+def test_the_action_is_a_trailer_among_the_others(repo, bench):
+    parent = repo.commit({"a.py": "abc\n"})
+    desk = bench(repo)
+    desk.chain(
+        parent, edit("a.py", 0, 1, "x", "Fix: a thing\n\nBecause: it was\nbroken.\n\nPunchlist-Run: r1\nPunchlist-Items: 1, 2")
+    )
+    assert desk.git("log", "-1", "--format=%(trailers:only)", BRANCH).split("\n")[:3] == [
+        "Punchlist-Run: r1",
+        "Punchlist-Items: 1, 2",
+        "Punchlist-Action: r1/2/commit",
+    ]
+
+
+def test_commits_somebody_else_made_on_the_branch_are_not_built_upon(repo, bench):
+    parent = repo.commit({"a.py": "abc\n"})
+    desk = bench(repo)
+    desk.chain(parent, edit("a.py", 0, 1, "x"))
+    with pytest.raises(RepositoryError, match="did not make"):
+        desk.chain(parent, edit("a.py", 1, 2, "y"), action="another")
+    with pytest.raises(RepositoryError, match="made 1 commits"):
+        desk.chain(parent, edit("a.py", 0, 1, "x"), edit("a.py", 1, 2, "y"))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        edit("nowhere", 0, 0, "x"),
+        edit("a.py", 9, 9, "x"),
+        edit("a.py", 0, 1, "twice"),
+        whole((".git/config", "x")),
+        whole(("../x", "x")),
+    ],
+)
+def test_one_draft_that_does_not_fit_means_no_commit_at_all(repo, bench, bad):
+    parent = repo.commit({"a.py": "abc\n"})
+    desk = bench(repo)
+    with pytest.raises(RepositoryError):
+        desk.chain(parent, edit("a.py", 0, 1, "x"), bad)
+    assert desk.git("for-each-ref") == ""
+
+
+def test_odd_names_and_bytes_are_committed_as_they_are(repo, bench):
+    names = ["new\nline.py", 'quo"te.py', "back\\slash.py", "ünï.py", " lead", "-dash"]
+    raw = b"\xff\r\n\xef\xbb\xbf\0x"
+    parent = repo.commit(dict.fromkeys(names, raw))
+    desk = bench(repo)
+    length = len(raw.decode("utf-8", "surrogateescape"))
+    made = desk.chain(parent, *(edit(name, length, length, "!") for name in names))
+    assert desk.git("ls-tree", "-r", "-z", "--name-only", made[-1]).split("\0")[:-1] == sorted(names, key=os.fsencode)
+    asyncio.run(desk.workshop.listing(made[-1]))
+    blobs = {entry.blob for entry in asyncio.run(desk.workshop.listing(made[-1])).values()}
+    assert asyncio.run(desk.workshop.blobs(list(blobs))) == [raw + b"!"]
+
+
+def test_a_file_may_make_room_for_a_folder_of_its_name(repo, bench):
+    parent = repo.commit({"a": "abc\n"})
+    desk = bench(repo)
+    made = desk.chain(parent, whole(("a/b.py", "b\n"), ("a", None)))
+    assert desk.git("ls-tree", "-r", "--name-only", made[-1]) == "a/b.py"
+
+
+def test_a_killed_commit_leaves_nothing_or_everything(repo, bench, tmp_path):
+    parent = repo.commit({"a.py": "x" * 4000})
+    program = f"""
+        import asyncio, pathlib
+        from punchlist.adapters.checkout import Checkout
+        from punchlist.adapters.repository import GitRepository
+        from punchlist.adapters.workshop import Workshop
+        from punchlist.adapters.worktree import WorkTrees
+        from punchlist.model.finding import Splice
+        from punchlist.model.patch import Patch
+        from punchlist.ports import Draft
+        async def main():
+            workshop = await Workshop.open(await Checkout.find(pathlib.Path({str(repo.root)!r})), pathlib.Path({str(tmp_path / "state")!r}))
+            drafts = [Draft(f"fix {{i}}", Patch(splices=(Splice("a.py", 2 * i, 2 * i + 1, "yy"),))) for i in range(500)]
+            print("go", flush=True)
+            await GitRepository(workshop, WorkTrees(workshop)).commit_chain({BRANCH!r}, {parent!r}, drafts, "r1/2/commit")
+        asyncio.run(main())
+    """
+    drafts = [edit("a.py", 2 * i, 2 * i + 1, "yy", f"fix {i}") for i in range(500)]
+    expected = Bench(repo.root, tmp_path / "calm").chain(parent, *drafts)
+    for delay in (0.02, 0.05, 0.1):
+        child = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": "src"}
+        )
+        child.stdout.readline()
+        try:
+            child.wait(delay)
+        except subprocess.TimeoutExpired:
+            child.kill()
+        child.communicate()
+        desk = bench(repo)
+        assert desk.git("rev-list", "--count", "--all") in {"0", "501"}
+    assert bench(repo).chain(parent, *drafts) == expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    text=st.text(max_size=40),
+    cuts=st.lists(st.integers(0, 40), max_size=10),
+    words=st.lists(st.text(max_size=5), min_size=5, max_size=5),
+    order=st.permutations(range(5)),
+)
+def test_splices_one_after_another_end_where_all_together_do(text, cuts, words, order):
+    """Law: growing a file splice by splice, in any order, gives what all splices at once give."""
+    points = sorted({min(cut, len(text)) for cut in cuts})
+    splices = [Splice("f", start, end, word) for start, end, word in zip(points[::2], points[1::2], words, strict=False)]
+    growing = Growing(Laid(text.encode(), "100644"))
+    for position in order:
+        if position < len(splices):
+            growing.put(splices[position])
+    assert growing.laid().content == spliced(text, splices).encode()
+
+
+def test_publishing_changes_nothing_in_the_users_repository_but_the_branch(repo, bench, tmp_path, isolated):
+    """The whole path: scope, trees, commits, publishing, with a checkout that has work of every kind lying around."""
+    trap = tmp_path / "trap"
+    parent = repo.commit({"a.py": "abc\n", "b.py": "b\n"})
+    repo.git("tag", "v1")
+    for name in ("post-checkout", "reference-transaction", "post-merge", "pre-auto-gc", "post-index-change", "post-commit"):
+        repo.write(f".git/hooks/{name}", f"#!/bin/sh\ntouch {trap}\n", mode=0o755)
+    repo.write("b.py", "stashed\n")
+    repo.git("stash", "--quiet")
+    repo.write("a.py", "staged\n")
+    repo.git("add", "a.py")
+    repo.write("a.py", "dirty\n")
+    repo.write("untracked.py", "u\n")
+    trap.unlink(missing_ok=True)
+    before = state(repo.root)
+    desk = bench(repo)
+    for kind in (ScopeKind.ALL, ScopeKind.STAGED, ScopeKind.COMMIT):
+        asyncio.run(change(desk.workshop, kind=kind))
+    desk.chain(parent, edit("a.py", 0, 1, "x"))
+    desk.publish()
+    desk.publish()
+    assert state(repo.root) == before
+    assert not trap.exists()
+    assert repo.git("show", f"{BRANCH}:a.py") == "xbc"
+    repo.git("fsck", "--strict", "--no-dangling")
+    desk.discard()
+    assert state(repo.root) == before
+    assert repo.git("for-each-ref", "refs/heads") == repo.git("for-each-ref", "refs/heads/main")
+
+
+def test_a_published_branch_grows_with_the_run(repo, bench):
+    parent = repo.commit({"a.py": "abc\n"})
+    desk = bench(repo)
+    first = desk.chain(parent, edit("a.py", 0, 1, "x"))
+    desk.publish()
+    second = desk.chain(first[-1], edit("a.py", 1, 2, "y"), action="r1/3/commit")
+    desk.publish()
+    assert repo.git("rev-parse", BRANCH) == second[-1]
+
+
+def test_a_branch_the_user_added_to_is_not_overwritten(repo, bench):
+    parent = repo.commit({"a.py": "abc\n"})
+    desk = bench(repo)
+    first = desk.chain(parent, edit("a.py", 0, 1, "x"))
+    desk.publish()
+    repo.git("checkout", "--quiet", BRANCH)
+    mine = repo.commit({"mine.py": "m\n"})
+    repo.git("checkout", "--quiet", "main")
+    desk.chain(first[-1], edit("a.py", 1, 2, "y"), action="r1/3/commit")
+    with pytest.raises(RepositoryError, match="commits of its own") as refused:
+        desk.publish()
+    assert "git branch -m" in refused.value.hint
+    assert repo.git("rev-parse", BRANCH) == mine
+    with pytest.raises(RepositoryError, match="commits of its own"):
+        desk.discard()
+    assert desk.discard(force=True)
+    assert repo.git("for-each-ref", "refs/heads/punchlist") == ""
+
+
+def test_a_branch_that_is_checked_out_is_not_moved_under_the_user(repo, bench):
+    parent = repo.commit({"a.py": "abc\n"})
+    desk = bench(repo)
+    first = desk.chain(parent, edit("a.py", 0, 1, "x"))
+    desk.publish()
+    repo.git("checkout", "--quiet", BRANCH)
+    desk.chain(first[-1], edit("a.py", 1, 2, "y"), action="r1/3/commit")
+    for act in (desk.publish, desk.discard):
+        with pytest.raises(RepositoryError, match="checked out"):
+            act()
+    assert repo.git("status", "--porcelain") == ""
+
+
+def test_only_branches_of_its_own_are_published_or_discarded(repo, bench):
+    repo.commit({"a.py": "abc\n"})
+    desk = bench(repo)
+    with pytest.raises(RepositoryError):
+        desk.publish("main")
+    with pytest.raises(RepositoryError):
+        asyncio.run(desk.homecoming.discard("main"))
+    with pytest.raises(RepositoryError, match="no such branch"):
+        desk.publish("punchlist/nothing")
+
+
+def test_a_shallow_clone_can_be_worked_in_and_stays_shallow(repo, make_repo, bench):
+    repo.commit({"a.py": "abc\n"})
+    repo.commit({"a.py": "abcd\n"})
+    clone = make_repo("shallow", init=False)
+    clone.git("clone", "--quiet", "--depth=1", f"file://{repo.root}", ".")
+    before = state(clone.root)
+    desk = bench(clone)
+    desk.chain(clone.head, edit("a.py", 0, 1, "x"))
+    desk.publish()
+    assert state(clone.root) == before
+    assert clone.git("rev-list", "--count", BRANCH) == "2"
+
+
+def test_work_in_a_linked_work_tree_is_published_to_the_shared_repository(repo, bench, tmp_path):
+    parent = repo.commit({"a.py": "abc\n"})
+    repo.git("worktree", "add", "--quiet", "-b", "side", str(tmp_path / "linked"))
+    desk = Bench(tmp_path / "linked", tmp_path / "state")
+    desk.chain(parent, edit("a.py", 0, 1, "x"))
+    desk.publish()
+    assert repo.git("show", f"{BRANCH}:a.py") == "xbc"
+    assert desk.apply().how == "fast-forward"
+    assert (tmp_path / "linked/a.py").read_text() == "xbc\n"
+    assert (repo.root / "a.py").read_text() == "abc\n"
+
+
+def test_a_refusing_hook_is_heard_over_the_patched_and_staged_tree(repo, bench):
+    parent = repo.commit({"a.py": "abc\n", "b.py": "b\n"})
+    repo.write(
+        ".git/hooks/pre-commit",
+        "#!/bin/sh\ngit diff --cached --name-status\ngrep -q x a.py && echo 'no x, please' >&2 && exit 3\nexit 0\n",
+        mode=0o755,
+    )
+    desk = bench(repo)
+    refusal = desk.hook(parent, edit("a.py", 0, 1, "x").patch, whole(("b.py", None), ("c.py", "c\n")).patch)
+    assert refusal.startswith("pre-commit: exit code 3")
+    assert "M\ta.py\nD\tb.py\nA\tc.py" in refusal
+    assert "no x, please" in refusal
+    assert desk.hook(parent, edit("a.py", 0, 1, "y").patch) == ""
+
+
+def test_a_hook_that_is_not_executable_or_not_there_agrees(repo, bench):
+    parent = repo.commit({"a.py": "abc\n"})
+    assert bench(repo).hook(parent) == ""
+    repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n", mode=0o644)
+    assert bench(repo).hook(parent) == ""
+
+
+def test_hooks_that_are_part_of_the_reviewed_code_are_not_run_and_said(repo, bench, tmp_path, isolated):
+    repo.write(".githooks/pre-commit", "#!/bin/sh\nexit 1\n", mode=0o755)
+    parent = repo.commit()
+    repo.git("config", "core.hooksPath", ".githooks")
+    desk = bench(repo)
+    assert desk.hook(parent) == ""
+    assert ".githooks are not run" in asyncio.run(desk.repository.hooks_note())
+    repo.git("config", "--unset", "core.hooksPath")
+    mine = isolated / "hooks/pre-commit"
+    mine.parent.mkdir()
+    mine.write_text("#!/bin/sh\necho mine; exit 1\n")
+    mine.chmod(0o755)
+    (isolated / ".gitconfig").write_text("[core]\n\thooksPath = ~/hooks\n")
+    assert "mine" in desk.hook(parent)
+    assert asyncio.run(desk.repository.hooks_note()) == ""
+
+
+def test_apply_moves_an_unchanged_checkout_forward(repo, bench):
+    parent = repo.commit({"a.py": "abc\n", "other.py": "o\n"})
+    desk = bench(repo)
+    made = desk.chain(parent, edit("a.py", 0, 1, "x"), whole(("new.py", "n\n")))
+    repo.write("other.py", "my unrelated work\n")
+    applied = desk.apply()
+    assert (applied.how, applied.commit, applied.files, repo.head) == ("fast-forward", made[-1], ("a.py", "new.py"), made[-1])
+    assert (repo.root / "a.py").read_text() == "xbc\n"
+    assert repo.git("status", "--porcelain") == " M other.py"
+    assert desk.apply().how == "already"
+
+
+def test_apply_merges_with_what_was_committed_since(repo, bench):
+    parent = repo.commit({"a.py": "abc\n", "b.py": "b\n"})
+    desk = bench(repo)
+    made = desk.chain(parent, edit("a.py", 0, 1, "x"))
+    since = repo.commit({"b.py": "since\n"})
+    assert desk.apply().how == "merge"
+    assert repo.git("rev-parse", "HEAD^1", "HEAD^2").split() == [since, made[-1]]
+    assert repo.git("status", "--porcelain") == ""
+
+
+def test_apply_as_one_commit(repo, bench):
+    parent = repo.commit({"a.py": "abc\n"})
+    desk = bench(repo)
+    desk.chain(parent, edit("a.py", 0, 1, "x", "first"), edit("a.py", 2, 3, "z", "second"))
+    assert desk.apply(squash=True).how == "squash"
+    assert repo.git("rev-parse", "HEAD^") == parent
+    assert repo.git("log", "-1", "--format=%B") == f"Apply {BRANCH}\n\n* first\n* second\n"
+    assert (repo.root / "a.py").read_text() == "xbz\n"
+
+
+@pytest.mark.parametrize("kind", ["edited", "staged", "untracked", "ignored"])
+def test_apply_refuses_to_mix_with_uncommitted_work_and_names_the_files(repo, bench, kind):
+    parent = repo.commit({"a.py": "abc\n", ".gitignore": "build/\n"})
+    desk = bench(repo)
+    path = {"edited": "a.py", "staged": "a.py", "untracked": "new/n.py", "ignored": "build/out.py"}[kind]
+    desk.chain(parent, whole((path, "from the branch\n")))
+    repo.write(path, "mine\n")
+    if kind == "staged":
+        repo.git("add", path)
+    before = state(repo.root)
+    with pytest.raises(RepositoryError, match=path):
+        desk.apply()
+    assert state(repo.root) == before
+
+
+def test_apply_with_a_conflict_changes_nothing_and_names_the_files(repo, bench):
+    parent = repo.commit({"a.py": "abc\n"})
+    desk = bench(repo)
+    desk.chain(parent, edit("a.py", 0, 1, "x"))
+    repo.commit({"a.py": "mine\n"})
+    before = state(repo.root)
+    for squash in (False, True):
+        with pytest.raises(RepositoryError, match=r"conflicts.*a\.py"):
+            desk.apply(squash=squash)
+    assert state(repo.root) == before
+
+
+def test_discard_of_nothing_says_so(repo, bench):
+    repo.commit({"a.py": "abc\n"})
+    assert bench(repo).discard() is False
+
+
+@pytest.mark.slow
+def test_three_thousand_commits_take_seconds_and_a_large_tree_is_reused_quickly(repo, bench):
+    import time
+
+    parent = repo.commit({f"d{n // 100}/f{n}.py": f"x = {n}\n" * 20 for n in range(10_000)})
+    desk = bench(repo)
+    started = time.monotonic()
+    made = desk.chain(parent, *(edit(f"d{n // 100}/f{n}.py", 0, 1, "yy", f"fix {n}") for n in range(3000)))
+    assert len(set(made)) == 3000
+    assert time.monotonic() - started < 15
+
+    async def reuse():
+        async with desk.trees.at(parent):
+            pass
+        async with desk.trees.at(parent):
+            pass
+        started = time.monotonic()
+        async with desk.trees.at(parent, [edit("d0/f1.py", 0, 1, "yy").patch]):
+            return time.monotonic() - started
+
+    assert asyncio.run(reuse()) < 1
