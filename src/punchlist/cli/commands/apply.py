@@ -1,0 +1,17 @@
+"""punchlist apply: bring a run's fixes onto your branch."""
+
+import click
+
+from punchlist.cli import options
+from punchlist.cli.done import done
+from punchlist.cli.exits import Exit
+from punchlist.cli.session import session
+
+
+@click.command()
+@options.run_argument
+@click.option("--squash", is_flag=True, help="All fixes as one commit.")
+@options.json_option
+def command(run_id: str, squash: bool, json_: bool) -> Exit:
+    """Bring a run's fixes onto your branch: the one command that changes your checkout."""
+    return done(session(lambda app: app.apply(run_id, squash=squash)), json=json_)

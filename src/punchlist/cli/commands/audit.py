@@ -1,0 +1,54 @@
+"""punchlist audit: verify a run's ledger."""
+
+from pathlib import Path
+
+import click
+
+from punchlist.app import App
+from punchlist.cli import options
+from punchlist.cli.exits import Exit
+from punchlist.cli.session import reading
+from punchlist.cli.tables import audit_text
+from punchlist.cli.terminal import answer, note, raw, say
+from punchlist.errors import UsageError
+
+
+@click.command()
+@options.run_argument
+@click.option(
+    "--export",
+    "target",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write the ledger as JSON lines; - for stdout.",
+)
+@options.json_option
+def command(run_id: str, target: str | None, json_: bool) -> Exit:
+    """Verify a run's ledger from its first line.
+
+    The hash chain holds, every reported finding is in exactly one item, every item has an end, and nothing is fixed without a proof.
+    """
+
+    def look(app: App) -> Exit:
+        if target == "-":
+            raw(app.export(run_id))
+            return Exit.FINE
+        if target is not None:
+            _exported(app, run_id, Path(target))
+        audit = app.audit(run_id)
+        if json_:
+            answer(audit)
+        else:
+            say(*audit_text(audit))
+        return Exit.FINE if audit.ok else Exit.LEDGER
+
+    return reading(look)
+
+
+def _exported(app: App, run_id: str, target: Path) -> None:
+    try:
+        with target.open("wb") as file:
+            file.writelines(app.export(run_id))
+    except OSError as error:
+        raise UsageError(f"{target}: cannot be written: {error.strerror}", hint="give another file") from error
+    note(f"wrote {target}")

@@ -1,0 +1,24 @@
+"""punchlist completion: print the completion script of a shell."""
+
+import click
+from click.shell_completion import get_completion_class
+
+from punchlist.cli.exits import Exit
+from punchlist.cli.root import root
+from punchlist.cli.terminal import raw
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> Exit:
+    """Print the completion script of a shell.
+
+    \b
+    bash: punchlist completion bash > ~/.local/share/bash-completion/completions/punchlist
+    zsh:  punchlist completion zsh > "${fpath[1]}/_punchlist"
+    fish: punchlist completion fish > ~/.config/fish/completions/punchlist.fish
+    """
+    kind = get_completion_class(shell)
+    if kind is not None:
+        raw([kind(root, {}, "punchlist", "_PUNCHLIST_COMPLETE").source().encode() + b"\n"])
+    return Exit.FINE

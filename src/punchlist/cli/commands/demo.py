@@ -1,0 +1,77 @@
+"""punchlist demo: make a small repository with defects, and run the loop on it."""
+
+import asyncio
+import os
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from punchlist.app import Request
+from punchlist.app.demo import demo_repository
+from punchlist.cli import options
+from punchlist.cli.drive import started
+from punchlist.cli.exits import Exit
+from punchlist.cli.session import session
+from punchlist.cli.terminal import note
+from punchlist.errors import UsageError
+from punchlist.model.change import ScopeKind
+
+_BEFORE = """\
+A small repository with a dozen seeded defects is in
+  {repository}
+Some have a good fix, one has a fix that breaks a test, one test fails already, and one finding is about a file that is gone.
+What you see now is what `punchlist run --all --yes --findings {findings}` does there.
+"""
+_AFTER = """
+Look around: the repository is in {repository}, the ledger and the reports are in your state folder.
+  cd {repository}
+"""
+_GONE = "\nThe repository was removed again; `punchlist demo --keep` leaves it for you to look around in."
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Leave the repository where it is.")
+@click.option(
+    "--folder", type=click.Path(file_okay=False, path_type=Path), help="Make it in this new or empty folder, and keep it."
+)
+@options.output_options
+def command(keep: bool, folder: Path | None, **chosen: Any) -> Exit:
+    """Make a small repository with defects, and run the loop on it; takes less than a minute.
+
+    The exit code is that of the run: 1, because some of the defects cannot be fixed.
+    """
+    output = options.output(chosen)
+    with ExitStack() as stack:
+        if folder is not None and folder.exists() and any(folder.iterdir()):
+            raise UsageError(f"{folder}: is not empty", hint="give a new folder")
+        kept = keep or folder is not None
+        where = folder or Path(tempfile.mkdtemp(prefix="punchlist-demo-") if kept else stack.enter_context(_temporary()))
+        return _shown(where.absolute(), output, kept=kept)
+
+
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="punchlist-demo-", ignore_cleanup_errors=True)
+
+
+def _shown(folder: Path, output: options.Output, *, kept: bool) -> Exit:
+    folder.mkdir(parents=True, exist_ok=True)
+    repository, findings = _made(folder)
+    if not output.machine and not output.quiet:
+        note(_BEFORE.format(repository=repository, findings=findings))
+    before = Path.cwd()
+    os.chdir(repository)
+    try:
+        request = Request(kind=ScopeKind.ALL, findings=(str(findings),), allow_checks=True)
+        code = session(lambda app: started(app, request, output))
+    finally:
+        os.chdir(before)
+    if not output.machine and not output.quiet:
+        note(_AFTER.format(repository=repository) if kept else _GONE)
+    return code
+
+
+def _made(folder: Path) -> tuple[Path, Path]:
+    return asyncio.run(demo_repository(folder))

@@ -1,0 +1,59 @@
+"""punchlist doctor: what is installed here, and what is missing."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from punchlist.app import App, Probe
+from punchlist.cli import options
+from punchlist.cli.exits import Exit
+from punchlist.cli.session import session
+from punchlist.cli.tables import probes_table, settings_table
+from punchlist.cli.terminal import answer, say
+from punchlist.settings import Loaded, names
+
+
+@click.command()
+@click.option("--settings", "settings_", is_flag=True, help="Every setting, its value, and where that comes from.")
+@options.json_option
+def command(settings_: bool, json_: bool) -> Exit:
+    """What is installed here, and what is missing. Exit code 6 if something needed is."""
+
+    async def work(app: App) -> Exit:
+        if settings_:
+            return _settings(app.settings(), json=json_)
+        return _probes(await app.doctor(), json=json_)
+
+    return session(work, repository=_in_repository())
+
+
+def _in_repository() -> bool:
+    """Everywhere else the doctor looks at the machine alone."""
+    here = Path.cwd()
+    return any((folder / ".git").exists() for folder in (here, *here.parents))
+
+
+def _probes(probes: list[Probe], *, json: bool) -> Exit:
+    if json:
+        answer(probes)
+    else:
+        say(probes_table(probes))
+    return Exit.FINE if all(probe.found or not probe.needed for probe in probes) else Exit.SETUP
+
+
+def _settings(loaded: Loaded, *, json: bool) -> Exit:
+    values: dict[str, Any] = msgspec.to_builtins(loaded.settings)
+    rows = [(name, _at(values, name), loaded.origins.get(name, "default")) for name in names()]
+    if json:
+        answer({name: {"value": value, "origin": origin} for name, value, origin in rows})
+    else:
+        say(settings_table(rows))
+    return Exit.FINE
+
+
+def _at(values: Any, name: str) -> object:
+    for key in name.split("."):
+        values = values[key]
+    return values

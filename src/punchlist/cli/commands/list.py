@@ -1,0 +1,65 @@
+"""punchlist list: the runs of this repository."""
+
+import time
+
+import click
+from msgspec import Struct
+
+from punchlist.app import App
+from punchlist.cli import options
+from punchlist.cli.exits import Exit
+from punchlist.cli.session import reading
+from punchlist.cli.tables import runs_table
+from punchlist.cli.terminal import answer, say
+from punchlist.model.events import Ended
+from punchlist.ports import RunRow
+
+_STATES = {"ended": "ended", "asked": "waiting for an answer", "interrupted": "stopped"}
+
+
+class RunLine(Struct, frozen=True, kw_only=True):
+    run: str
+    state: str
+    outcome: str
+    started_at: float
+    seconds: float
+    entries: int
+    repository: str
+
+
+@click.command()
+@click.option("--all", "everywhere", is_flag=True, help="The runs of all repositories.")
+@click.option("-n", "limit", default=20, show_default=True, help="How many; 0 for all.")
+@options.json_option
+def command(everywhere: bool, limit: int, json_: bool) -> Exit:
+    """The runs of this repository, newest first."""
+
+    def look(app: App) -> Exit:
+        rows = [_line(app, row) for row in app.runs()[: limit or None]]
+        if json_:
+            answer(rows)
+        elif rows:
+            say(
+                runs_table(
+                    [(row.run, row.outcome or row.state, row.started_at, row.seconds, row.repository) for row in rows],
+                    time.time(),
+                )
+            )
+        else:
+            say("No run is recorded here yet. `punchlist run` starts one.")
+        return Exit.FINE
+
+    return reading(look, repository=not everywhere)
+
+
+def _line(app: App, row: RunRow) -> RunLine:
+    last = next(iter(app.store.read(row.id, row.entries - 1)), None)
+    return RunLine(
+        run=row.id,
+        state=_STATES.get(row.last_kind, "under way, or killed"),
+        outcome=last.event.outcome if last and isinstance(last.event, Ended) else "",
+        started_at=row.started_at,
+        seconds=round(row.last_at - row.started_at, 3),
+        entries=row.entries,
+        repository=row.repository,
+    )

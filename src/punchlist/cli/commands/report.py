@@ -1,0 +1,40 @@
+"""punchlist report: a run as Markdown, JSON, SARIF, JUnit or HTML."""
+
+from pathlib import Path
+
+import click
+
+from punchlist.app import App
+from punchlist.cli import options
+from punchlist.cli.exits import Exit
+from punchlist.cli.session import reading
+from punchlist.cli.terminal import note, raw
+from punchlist.errors import UsageError
+
+FORMS = ("md", "json", "sarif", "junit", "html")
+
+
+@click.command()
+@options.run_argument
+@click.option("--format", "form", type=click.Choice(FORMS), default="md", show_default=True)
+@click.option("-o", "--output", "target", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write to FILE.")
+def command(run_id: str, form: str, target: Path | None) -> Exit:
+    """A run as Markdown, JSON, SARIF, JUnit or HTML, on stdout or in a file."""
+
+    def look(app: App) -> Exit:
+        content = app.render(run_id, form)
+        if target is None:
+            raw([content])
+        else:
+            _written(target, content)
+            note(f"wrote {target}")
+        return Exit.FINE
+
+    return reading(look)
+
+
+def _written(target: Path, content: bytes) -> None:
+    try:
+        target.write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"{target}: cannot be written: {error.strerror}", hint="give another file with -o") from error

@@ -1,0 +1,28 @@
+"""punchlist resume: go on with a run that was stopped or killed."""
+
+from typing import Any
+
+import click
+
+from punchlist.app import App
+from punchlist.cli import options
+from punchlist.cli.drive import driven
+from punchlist.cli.exits import Exit
+from punchlist.cli.session import session
+
+
+@click.command()
+@options.run_argument
+@options.output_options
+def command(run_id: str, **chosen: Any) -> Exit:
+    """Go on with a run that was stopped or killed: nothing that was recorded is done again.
+
+    Scope, settings and workflow are those the run was started with. RUN may be the beginning of an id;
+    without it, the last run of this repository.
+    """
+    output = options.output(chosen)
+
+    async def work(app: App) -> Exit:
+        return await driven(lambda view: app.resume(run_id, view), output)
+
+    return session(work)

@@ -1,0 +1,27 @@
+"""punchlist review: review and list; fix nothing."""
+
+from typing import Any
+
+import click
+from msgspec.structs import replace
+
+from punchlist.cli import options
+from punchlist.cli.drive import started
+from punchlist.cli.exits import Exit
+from punchlist.cli.session import session
+
+WORKFLOW = "review"
+
+
+@click.command()
+@options.scope_options
+@options.findings_option
+@options.run_options
+def command(**chosen: Any) -> Exit:
+    """Review and list; fix nothing, file nothing, run no checks.
+
+    The same as `punchlist run --workflow review --no-checks`. `punchlist fix --from RUN` takes it from there.
+    """
+    output = options.output(chosen)
+    request = replace(options.request(chosen), workflow=WORKFLOW, allow_checks=False)
+    return session(lambda app: started(app, request, output, dry=chosen["dry_run"]), options.flags(chosen))

@@ -1,0 +1,26 @@
+"""punchlist run: the whole loop."""
+
+from typing import Any
+
+import click
+
+from punchlist.cli import options
+from punchlist.cli.drive import started
+from punchlist.cli.exits import Exit
+from punchlist.cli.session import session
+
+
+@click.command()
+@options.scope_options
+@options.findings_option
+@options.workflow_option
+@options.run_options
+def command(**chosen: Any) -> Exit:
+    """Review, fix, prove, file: the whole loop.
+
+    By default it is about what this branch changed against its base; PATHS limit it to files and folders. Fixes land on the
+    branch punchlist/RUN, never in your checkout. Progress is on stderr, the result on stdout.
+    """
+    output = options.output(chosen)
+    request = options.request(chosen)
+    return session(lambda app: started(app, request, output, dry=chosen["dry_run"]), options.flags(chosen))

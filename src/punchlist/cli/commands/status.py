@@ -1,0 +1,32 @@
+"""punchlist status: how a run stands."""
+
+import click
+
+from punchlist.app import App
+from punchlist.cli import options
+from punchlist.cli.exits import Exit
+from punchlist.cli.session import reading
+from punchlist.cli.summary import summary
+from punchlist.cli.terminal import answer, raw, say
+from punchlist.cli.view import view_of
+
+
+@click.command()
+@options.run_argument
+@options.json_option
+@click.option("--events", is_flag=True, help="JSON lines on stdout: every entry of the ledger so far.")
+def command(run_id: str, json_: bool, events: bool) -> Exit:
+    """How a run stands: the summary, or the question it waits with. The exit code is 0 whatever the run came to."""
+
+    def look(app: App) -> Exit:
+        if events:
+            raw(app.export(run_id))
+            return Exit.FINE
+        run = app.load(run_id)
+        if json_:
+            answer(view_of(run))
+        else:
+            say(*summary(run))
+        return Exit.FINE
+
+    return reading(look)

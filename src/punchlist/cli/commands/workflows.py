@@ -1,0 +1,48 @@
+"""punchlist workflows: list, show or check workflows."""
+
+import click
+
+from punchlist.cli import options
+from punchlist.cli.exits import Exit
+from punchlist.cli.terminal import answer, say
+from punchlist.workflow import builtin_names, load, load_builtin
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> Exit:
+    """List, show or check workflows."""
+    return context.invoke(listed) if context.invoked_subcommand is None else Exit.FINE
+
+
+@command.command("list")
+@options.json_option
+def listed(json_: bool = False) -> Exit:
+    """The built-in workflows."""
+    known = {name: load_builtin(name).about for name in builtin_names()}
+    if json_:
+        answer(known)
+    else:
+        say(*(f"{name:<12}  {about}" for name, about in known.items()))
+    return Exit.FINE
+
+
+@command.command()
+@click.argument("name")
+def show(name: str) -> Exit:
+    """The text of a workflow: a built-in one by NAME, or a file."""
+    say(load(name).text.rstrip("\n"))
+    return Exit.FINE
+
+
+@command.command()
+@click.argument("file", type=click.Path())
+@options.json_option
+def check(file: str, json_: bool) -> Exit:
+    """Read FILE as a workflow, and name every mistake with its place and a remedy."""
+    workflow = load(file if "/" in file or file.endswith((".yaml", ".yml")) else f"./{file}")
+    if json_:
+        answer({"file": file, "ok": True, "steps": len(workflow.steps)})
+    else:
+        say(f"{file}: fine, {len(workflow.steps)} steps")
+    return Exit.FINE

@@ -1,0 +1,67 @@
+"""From a request to an exit code: prepare, ask about the checks, drive, tell what came of it."""
+
+from collections.abc import Awaitable, Callable
+
+import click
+from msgspec.structs import replace
+
+from punchlist.app import App, Prepared, Request
+from punchlist.cli.exits import Exit
+from punchlist.cli.live import View, watching
+from punchlist.cli.options import Output
+from punchlist.cli.plan import plan_document, plan_text
+from punchlist.cli.session import stoppable
+from punchlist.cli.summary import summary
+from punchlist.cli.terminal import answer, interactive, note, say
+from punchlist.cli.view import exit_of, view_of
+from punchlist.cli.words import count, one_line
+from punchlist.model.run import Run
+
+Drive = Callable[[View], Awaitable[Run]]
+
+
+async def started(app: App, request: Request, output: Output, *, dry: bool = False) -> Exit:
+    ready = await app.prepare(request)
+    if dry:
+        answer(plan_document(ready)) if output.json else say(*plan_text(ready))
+        return Exit.FINE
+    if ready.checks and ready.checks_allowed is None:
+        ready = await _asked(app, request, ready, output)
+    return await driven(lambda view: app.run(ready, view), output)
+
+
+async def driven(drive: Drive, output: Output) -> Exit:
+    with watching(output) as view, stoppable(view.say):
+        run = await drive(view)
+    return told(run, output)
+
+
+def told(run: Run, output: Output) -> Exit:
+    """Shows where the run stands, in the way that was asked for."""
+    if output.json:
+        answer(view_of(run))
+    elif not output.events:
+        say(*summary(run))
+    if run.interrupted and not run.ended:
+        note(f"stopped; `punchlist resume {run.id}` goes on")
+    return exit_of(run)
+
+
+async def _asked(app: App, request: Request, ready: Prepared, output: Output) -> Prepared:
+    """Detected commands run only on somebody's word; where nobody can be asked the run goes on unverified, and says so."""
+    commands = [f"  {one_line(' '.join(check.command))}   ({one_line(check.origin)})" for check in ready.checks]
+    if not interactive() or output.machine:
+        if not output.quiet:
+            note(
+                "These checks were found and may not run yet, so fixes stay unverified:",
+                *commands,
+                "  hint: --yes, or `punchlist allow`",
+            )
+        return ready
+    note(f"{count(len(commands), 'check')} found here; they judge whether a fix is good:", *commands)
+    choice = click.prompt(
+        "Let them run? [y]es this time, [a]lways, [n]o", type=click.Choice(["y", "a", "n"]), show_choices=False, err=True
+    )
+    if choice == "a":
+        await app.allow()
+    return await app.prepare(replace(request, allow_checks=choice != "n"))

@@ -1,0 +1,156 @@
+"""Watching a run: a live view on a terminal, plain lines elsewhere, JSON lines for machines, or nothing."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from punchlist.cli.lines import shown
+from punchlist.cli.options import Output
+from punchlist.cli.terminal import err
+from punchlist.cli.words import duration, one_line
+from punchlist.model import events as ev
+from punchlist.model.item import Status
+from punchlist.model.run import Run, counts
+from punchlist.model.wire import encode
+from punchlist.steps import Action
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.text import Text
+
+_REFRESHES = 4
+_SHOWN_STATUSES = tuple(Status)
+COLOURS = {
+    Status.OPEN: "yellow",
+    Status.CLAIMED: "cyan",
+    Status.DEFERRED: "yellow",
+    Status.BLOCKED: "red",
+    Status.FIXED: "green",
+    Status.FILED: "blue",
+    Status.DISMISSED: "dim",
+}
+
+
+class View(Protocol):
+    """A watcher that can also be told something from outside the run."""
+
+    def began(self, place: str, action: Action) -> None: ...
+
+    def told(self, entry: ev.Entry, run: Run) -> None: ...
+
+    def say(self, text: str) -> None: ...
+
+
+class Silent:
+    def began(self, place: str, action: Action) -> None: ...
+
+    def told(self, entry: ev.Entry, run: Run) -> None: ...
+
+    def say(self, text: str) -> None: ...
+
+
+class Lines:
+    """A line as something ends; what takes long is also said as it begins."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def began(self, place: str, action: Action) -> None: ...
+
+    def told(self, entry: ev.Entry, run: Run) -> None:
+        if line := shown(entry, run):
+            self.say(line)
+
+    def say(self, text: str) -> None:
+        print(f"[{duration(time.monotonic() - self._began):>5}] {text}", file=sys.stderr, flush=True)
+
+
+class Events:
+    """Each entry of the ledger, as it is there, as it happens."""
+
+    def began(self, place: str, action: Action) -> None: ...
+
+    def told(self, entry: ev.Entry, run: Run) -> None:  # noqa: ARG002 - the signature of every watcher
+        sys.stdout.write(encode(entry).decode() + "\n")
+        sys.stdout.flush()
+
+    def say(self, text: str) -> None: ...
+
+
+class Board:
+    """What the live view shows: what is running and for how long, items by status, check runs spent.
+
+    The screen is drawn by a thread of its own, so every change is a new value put in place at once.
+    """
+
+    def __init__(self, line: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._line = line
+        self._clock = clock
+        self._since = clock()
+        self._running: dict[tuple[str, str], tuple[str, float]] = {}
+        self._run = Run(id="")
+        self._notice = ""
+
+    def began(self, place: str, action: Action) -> None:
+        about = one_line(action.about or action.key)
+        self._running = {**self._running, (place, action.key): (about, self._clock())}
+
+    def told(self, entry: ev.Entry, run: Run) -> None:
+        self._running = {key: value for key, value in self._running.items() if key != (entry.place, entry.key)}
+        self._run = run
+        if line := shown(entry, run):
+            self._line(line)
+
+    def say(self, text: str) -> None:
+        self._notice = text
+
+    def drawn(self) -> "Group":
+        from rich.console import Group
+
+        now = self._clock()
+        running = [self._row(about, now - since) for about, since in self._running.values()]
+        return Group(*running, self._foot(now))
+
+    def _row(self, about: str, seconds: float) -> "Text":
+        from rich.spinner import Spinner
+        from rich.text import Text
+
+        frame = Spinner("dots").frames[int(seconds * 10) % 10]
+        return Text.assemble((f" {frame} ", "cyan"), about, (f"  {duration(seconds)}", "dim"), overflow="ellipsis", no_wrap=True)
+
+    def _foot(self, now: float) -> "Text":
+        from rich.text import Text
+
+        run = self._run
+        tally = counts(run.items)
+        parts: list[tuple[str, str]] = [(f" {duration(now - self._since)} ", "bold"), (f"· round {run.round} ", "")]
+        parts += [(f"· {status} {tally[status]} ", COLOURS[status]) for status in _SHOWN_STATUSES if tally[status]]
+        parts.append((f"· check runs {run.usage.checks}", ""))
+        if self._notice:
+            parts.append((f" · {self._notice}", "bold yellow"))
+        return Text.assemble(*parts, overflow="ellipsis", no_wrap=True)
+
+
+@contextmanager
+def watching(output: Output) -> Iterator[View]:
+    """The view that fits: a machine reads stdout, so progress goes to stderr, and only where a person sees it."""
+    console = err()
+    live = console.is_terminal and not console.is_dumb_terminal and not output.quiet
+    if output.events:
+        yield Events()
+    elif not live:
+        yield Silent() if output.quiet or output.machine else Lines()
+    else:
+        yield from _live()
+
+
+def _live() -> Iterator[View]:
+    from rich.live import Live
+    from rich.text import Text
+
+    console = err()
+    board = Board(lambda line: console.print(Text(line, "dim", overflow="ellipsis", no_wrap=True)))
+    with Live(get_renderable=board.drawn, console=console, refresh_per_second=_REFRESHES, transient=True):
+        yield board

@@ -1,0 +1,132 @@
+"""Options that several commands share, and how they become a request."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import click
+from msgspec import Struct
+
+from punchlist.app import Request
+from punchlist.errors import UsageError
+from punchlist.model.change import ScopeKind
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
+_UNITS = {"s": 1, "m": 60, "h": 3600, None: 1}
+
+
+class Output(Struct, frozen=True):
+    """How a command speaks: designed text, one JSON document, or JSON lines."""
+
+    json: bool = False
+    events: bool = False
+    quiet: bool = False
+
+    @property
+    def machine(self) -> bool:
+        return self.json or self.events
+
+
+json_option = click.option("--json", "json_", is_flag=True, help="One JSON document on stdout, also for an error.")
+run_argument = click.argument("run_id", metavar="[RUN]", required=False, default="last")
+set_option = click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Set a setting for this command; `punchlist doctor --settings` lists them.",
+)
+
+
+def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    def decorated(function: F) -> F:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorated
+
+
+output_options: Callable[[Any], Any] = together(
+    json_option,
+    click.option("--events", is_flag=True, help="JSON lines on stdout: each entry of the ledger as it happens."),
+    click.option("-q", "--quiet", is_flag=True, help="No progress; only what came of it."),
+)
+scope_options: Callable[[Any], Any] = together(
+    click.argument("paths", nargs=-1, type=click.Path()),
+    click.option("--all", "everything", is_flag=True, help="Everything in the repository, not only what changed."),
+    click.option("--staged", is_flag=True, help="What is staged for the next commit."),
+    click.option("--commit", metavar="REV", default="", help="What one commit changed."),
+    click.option("--base", metavar="REV", default="", help="What the branch is compared with. Default: the branch it came from."),
+)
+run_options: Callable[[Any], Any] = together(
+    click.option("--yes", "allow", flag_value=True, type=bool, default=None, help="Let the checks found here run, this time."),
+    click.option("--no-checks", "allow", flag_value=False, type=bool, help="Run no checks; fixes are then unverified."),
+    click.option("--max-time", metavar="TIME", default="", help="Stop fixing after so long: 90, 90s, 15m, 2h."),
+    click.option("--force", is_flag=True, help="Start even if the same request is under way."),
+    click.option("--dry-run", is_flag=True, help="Say what would be done; start nothing, write nothing."),
+    set_option,
+    output_options,
+)
+findings_option = click.option(
+    "--findings",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="Findings from a file (SARIF, JSON, rdjson, Markdown); may be given several times.",
+)
+workflow_option = click.option("--workflow", metavar="NAME|FILE", default="", help="A built-in workflow, or a file of your own.")
+
+
+def output(chosen: Mapping[str, Any]) -> Output:
+    if chosen.get("json_") and chosen.get("events"):
+        raise UsageError("--json and --events exclude each other", hint="choose one of them")
+    return Output(bool(chosen.get("json_")), bool(chosen.get("events")), bool(chosen.get("quiet")))
+
+
+def request(chosen: Mapping[str, Any]) -> Request:
+    return Request(
+        kind=_kind(chosen),
+        base=chosen["base"],
+        commit=chosen["commit"],
+        paths=tuple(chosen["paths"]),
+        findings=tuple(chosen.get("findings", ())),
+        workflow=chosen.get("workflow", ""),
+        allow_checks=chosen["allow"],
+        force=chosen["force"],
+    )
+
+
+def _kind(chosen: Mapping[str, Any]) -> ScopeKind | None:
+    asked = {ScopeKind.ALL: chosen["everything"], ScopeKind.STAGED: chosen["staged"], ScopeKind.COMMIT: chosen["commit"]}
+    kinds = [kind for kind, wanted in asked.items() if wanted]
+    if len(kinds) > 1:
+        raise UsageError(f"--{kinds[0]} and --{kinds[1]} exclude each other", hint="choose one scope")
+    return kinds[0] if kinds else None
+
+
+def flags(chosen: Mapping[str, Any]) -> dict[str, str]:
+    """--set and --max-time as settings by name."""
+    named = _pairs(chosen.get("settings", ()))
+    if chosen.get("max_time"):
+        named["limits.time"] = f"{_seconds(chosen['max_time']):g}"
+    return named
+
+
+def _pairs(settings: Sequence[str]) -> dict[str, str]:
+    pairs = {}
+    for setting in settings:
+        key, found, value = setting.partition("=")
+        if not found or not key.strip():
+            raise UsageError(f"--set {setting}: must be KEY=VALUE", hint="for example --set analyzers.ruff.select=E,F")
+        pairs[key.strip()] = value
+    return pairs
+
+
+def _seconds(text: str) -> float:
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"--max-time {text}: is no time", hint="for example 90, 90s, 15m or 2h")
+    return float(match[1]) * _UNITS[match[2]]

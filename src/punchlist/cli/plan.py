@@ -1,0 +1,84 @@
+"""What a run would do, told without doing it."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct, to_builtins
+
+from punchlist.app import Prepared
+from punchlist.cli.words import count, one_line
+from punchlist.model.change import Change, ScopeKind
+from punchlist.model.check import Check
+from punchlist.workflow import Do, Repeat, StopWhen
+
+_ALLOWED = {True: "allowed", False: "not to be run", None: "not allowed yet: --yes, or `punchlist allow`"}
+
+
+class PlanDocument(Struct, frozen=True, kw_only=True):
+    kind: ScopeKind
+    base: str
+    head: str
+    files: tuple[str, ...]
+    workflow: str
+    steps: tuple[str, ...]
+    reviewers: tuple[str, ...]
+    findings: dict[str, str]
+    checks: tuple[Check, ...]
+    checks_allowed: bool | None
+    notes: tuple[str, ...]
+
+
+def plan_document(ready: Prepared) -> PlanDocument:
+    change = ready.change
+    return PlanDocument(
+        kind=change.kind,
+        base=change.base,
+        head=change.head,
+        files=tuple(change.files) or change.paths,
+        workflow=ready.workflow.name,
+        steps=tuple(step.strip() for step in _steps(ready)),
+        reviewers=ready.reviewers,
+        findings=ready.documents,
+        checks=ready.checks,
+        checks_allowed=ready.checks_allowed,
+        notes=ready.notes,
+    )
+
+
+def plan_text(ready: Prepared) -> Iterator[str]:
+    yield "This would be done; nothing was started, nothing was written.\n"
+    yield f"  Scope      {_scope(ready.change)}"
+    yield f"  Reviewers  {', '.join(ready.reviewers) or 'none'}"
+    yield from (f"  Findings   {one_line(path)}" for path in ready.documents.values())
+    yield f"  Checks     {_ALLOWED[ready.checks_allowed] if ready.checks else 'none were found: fixes would be unverified'}"
+    yield from (f"             {one_line(' '.join(check.command))}   ({one_line(check.origin)})" for check in ready.checks)
+    yield f"  Workflow   {ready.workflow.name}: {one_line(ready.workflow.about)}"
+    yield from (f"             {step}" for step in _steps(ready))
+    if ready.notes:
+        yield "\n  Not checked"
+        yield from (f"    - {one_line(each)}" for each in ready.notes)
+
+
+def _scope(change: Change) -> str:
+    against = f" against {change.base_name}" if change.base_name else ""
+    if change.kind is ScopeKind.ALL:
+        return f"everything{' below ' + ', '.join(change.paths) if change.paths else ''} at {change.head[:10]}"
+    lines = sum(min(each.last, 10**6) - each.first + 1 for ranges in change.files.values() for each in ranges)
+    return f"{change.kind}{against} at {change.head[:10]}: {count(lines, 'line')} in {count(len(change.files), 'file')}"
+
+
+def _steps(ready: Prepared) -> Iterator[str]:
+    for step in ready.workflow.steps:
+        yield from _step(step)
+
+
+def _step(step: Do | Repeat | StopWhen) -> Iterator[str]:
+    match step:
+        case Do():
+            options = to_builtins(step.options)
+            yield f"{step.verb}  " + " ".join(f"{key}={value}" for key, value in options.items()) if options else step.verb
+        case Repeat():
+            yield f"repeat, at most {count(step.rounds, 'round')}:"
+            for inner in step.steps:
+                yield from (f"  {line}" for line in _step(inner))
+        case StopWhen():
+            yield f"stop when {step.until}"

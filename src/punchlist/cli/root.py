@@ -1,0 +1,93 @@
+"""The `punchlist` group: a table of commands with one line each, so that help and completion import none of them."""
+
+import os
+from importlib import import_module
+
+import click
+from click.shell_completion import CompletionItem
+
+from punchlist import __version__
+from punchlist.cli.door import Unread
+
+SECTIONS: dict[str, dict[str, str]] = {
+    "Work": {
+        "run": "Review, fix, prove, file: the whole loop.",
+        "review": "Review and list; fix nothing.",
+        "fix": "The loop, over findings that are already there.",
+        "resume": "Go on with a run that was stopped or killed.",
+        "answer": "Answer the question a run waits with, and go on.",
+        "apply": "Bring a run's fixes onto your branch.",
+        "discard": "Drop a run's branch and work trees.",
+    },
+    "Look": {
+        "status": "How a run stands.",
+        "show": "The items of a run, or one with its history, proof and diff.",
+        "list": "The runs of this repository.",
+        "report": "A run as Markdown, JSON, SARIF, JUnit or HTML.",
+        "audit": "Verify a run's ledger: the hash chain, and that no finding is lost.",
+    },
+    "Set up": {
+        "init": "Write a commented .punchlist.toml.",
+        "allow": "Let the checks found here run.",
+        "workflows": "List, show or check workflows.",
+        "doctor": "What is installed here, and what is missing.",
+        "demo": "Make a small repository with defects, and run the loop on it.",
+        "clean": "Remove what ended runs left in the state folder.",
+        "completion": "Print the completion script of a shell.",
+    },
+}
+_NAMES = {name: about for section in SECTIONS.values() for name, about in section.items()}
+
+
+class Root(click.Group):
+    """Commands live in `cli/commands/`, one module each, imported when named."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is click's
+        return list(_NAMES)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 - the signature is click's
+        if name not in _NAMES:
+            return None
+        command: click.Command = import_module(f"punchlist.cli.commands.{name}").command
+        command.short_help = _NAMES[name]
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in _NAMES:
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, _NAMES, n=1)
+            guess = f'; did you mean "{close[0]}"?' if close else ""
+            raise click.UsageError(f'no command is called "{name}"{guess}', ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the signature is click's
+        for section, commands in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl(list(commands.items()), col_max=12)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        named = [CompletionItem(name, help=about) for name, about in _NAMES.items() if name.startswith(incomplete)]
+        return named if not incomplete.startswith("-") else click.Command.shell_complete(self, ctx, incomplete)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise Unread from error
+
+
+@click.command(cls=Root, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="punchlist", message="%(prog)s %(version)s")
+@click.option(
+    "-C", "folder", metavar="FOLDER", type=click.Path(exists=True, file_okay=False), help="Work as if started in FOLDER."
+)
+def root(folder: str | None) -> None:
+    """Sees every review finding through to an end: fixed with a proof, filed with its history, or dismissed.
+
+    In a git repository, `punchlist run` reviews the branch against its base, fixes what can be fixed and proven on a branch of
+    its own, and files the rest. Your checkout is never touched; `punchlist apply` brings the fixes home.
+    """
+    if folder:
+        os.chdir(folder)

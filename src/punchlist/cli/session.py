@@ -1,0 +1,62 @@
+"""One command's time with the app: opened, used, closed; Ctrl-C stops the work cleanly, a second one at once."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from punchlist.app import App
+
+T = TypeVar("T")
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def session(work: Callable[[App], Awaitable[T]], flags: Mapping[str, str] | None = None, *, repository: bool = True) -> T:
+    """Opens the app in the current folder and does the work with it."""
+
+    async def opened() -> T:
+        app = await App.open(Path.cwd(), flags, repository=repository)
+        with closing(app):
+            return await work(app)
+
+    return asyncio.run(opened())
+
+
+def reading(look: Callable[[App], T], *, repository: bool = True) -> T:
+    """A session of commands that only read."""
+
+    async def looked(app: App) -> T:
+        return look(app)
+
+    return session(looked, repository=repository)
+
+
+@contextmanager
+def stoppable(say: Callable[[str], None]) -> Iterator[None]:
+    """The first signal cancels the present task, so that the run writes down that it was stopped; the second ends the process.
+
+    Ending at once is safe: the ledger is always whole, and the guardian ends the children of a process that is gone.
+    """
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    asked: list[int] = []
+
+    def stop(number: int) -> None:
+        if asked:
+            os._exit(128 + number)
+        asked.append(number)
+        say("stopping; once more to stop at once")
+        if task is not None:
+            task.cancel()
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,182 @@
+"""How a run ended, designed: found, fixed, filed, left and why, what was not checked, and what to type next."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from punchlist.cli.view import not_checked, proof_of, state_of, why_of
+from punchlist.cli.words import count, duration, headline, one_line, place
+from punchlist.model.item import Item, Status, reading_order
+from punchlist.model.outcome import Outcome
+from punchlist.model.run import Run
+from punchlist.model.severity import Severity
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+_TOP = 5
+_VERDICTS = {
+    Outcome.CLEAN: ("clean: nothing was found", "bold green"),
+    Outcome.FIXED: ("everything found was fixed or dismissed", "bold green"),
+    Outcome.LEFTOVERS: ("findings are left", "bold yellow"),
+    Outcome.INCOMPLETE: ("incomplete: not everything could be looked at or done", "bold red"),
+}
+SEVERITIES = {Severity.CRITICAL: "bold red", Severity.MAJOR: "yellow", Severity.MINOR: "dim"}
+
+
+def summary(run: Run) -> "Iterator[RenderableType]":
+    """The parts, in reading order."""
+    yield _title(run)
+    yield _tally(run)
+    yield from _left(run)
+    yield from _unseen(run)
+    yield from _next(run)
+
+
+def _title(run: Run) -> "Text":
+    from rich.text import Text
+
+    verdict, style = _VERDICTS[Outcome(run.ended)] if run.ended else (state_of(run), "bold yellow")
+    name = run.started.workflow_name if run.started else ""
+    return Text.assemble("\n", (f"Run {run.id}", "bold"), f" · {name} · {duration(run.active)} · ", (verdict, style), "\n")
+
+
+def _tally(run: Run) -> "Table":
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", min_width=11)
+    table.add_column(justify="right", min_width=5)
+    table.add_column(overflow="fold")
+    table.add_row("  Found", f"{run.reported:,}", _found(run))
+    for status, told in ((Status.FIXED, _fixed(run)), (Status.FILED, _filed(run)), (Status.DISMISSED, ""), (None, _listed(run))):
+        number = len(run.left) if status is None else sum(item.in_scope for item in run.having(status))
+        if number or status is Status.FIXED:
+            table.add_row(f"  {status.capitalize() if status else 'Left'}", f"{number:,}", told)
+    return table
+
+
+def _found(run: Run) -> str:
+    spoke = ", ".join(sorted(review.reviewer for review in run.reviews.values() if not review.failed and not review.skipped))
+    merged = sum(len(item.findings) - 1 for item in run.items.values())
+    outside = len(run.items) - len(run.in_scope)
+    again = sum(item.sightings for item in run.items.values())
+    parts = [count(len(run.items), "item")]
+    parts += [f"{again:,} seen again"] if again else []
+    parts += [f"{merged:,} merged"] if merged else []
+    parts += [f"{outside:,} outside the change"] if outside else []
+    return f"by {spoke or 'nobody'}: " + ", ".join(parts)
+
+
+def _fixed(run: Run) -> str:
+    kinds = Counter(proof_of(item) for item in run.having(Status.FIXED) if item.in_scope)
+    return ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common())
+
+
+def _filed(run: Run) -> str:
+    folders = Counter(str(PurePath(item.issue).parent) for item in run.having(Status.FILED) if item.issue)
+    return "in " + one_line(folders.most_common(1)[0][0]) if folders else ""
+
+
+def _listed(run: Run) -> str:
+    by_status = Counter(item.status for item in run.left)
+    return ", ".join(f"{number:,} {status}" for status, number in by_status.items())
+
+
+def _left(run: Run) -> "Iterator[RenderableType]":
+    """The worst of what is not fixed: filing is not fixing."""
+    unfixed = sorted((item for item in run.in_scope if item.status not in (Status.FIXED, Status.DISMISSED)), key=_worst_first)
+    if not unfixed:
+        return
+    yield _heading("Not fixed, and why")
+    for item in unfixed[:_TOP]:
+        yield item_line(item)
+        if why := why_of(item):
+            yield _dim(f"         {one_line(why)}")
+    if len(unfixed) > _TOP:
+        yield _dim(f"    and {len(unfixed) - _TOP:,} more: punchlist show {run.id}")
+
+
+def _worst_first(item: Item) -> tuple[bool, tuple[int, str, int, int]]:
+    """Those somebody tried to fix first: their reasons are news."""
+    return (not item.attempts or item.tries == 0, reading_order(item))
+
+
+def item_line(item: Item) -> "Text":
+    from rich.text import Text
+
+    return Text.assemble(
+        (f"  {item.number:>5}  ", "bold"),
+        (f"{item.severity:<8}  ", SEVERITIES[item.severity]),
+        (place(item.lead), "cyan"),
+        f"  {headline(item.lead)}",
+    )
+
+
+def _unseen(run: Run) -> "Iterator[RenderableType]":
+    said = list(not_checked(run))
+    if said:
+        yield _heading("Not checked")
+        yield from (_bullet(line) for line in said[:_TOP])
+        if len(said) > _TOP:
+            yield _dim(f"    and {len(said) - _TOP:,} more: punchlist status {run.id} --json")
+
+
+def _next(run: Run) -> "Iterator[RenderableType]":
+    commands = dict(next_commands(run))
+    if run.landed:
+        yield _heading(f"The fixes are on {run.branch} ({count(len(run.landed), 'commit')}); your checkout is as it was")
+    elif commands:
+        yield _heading("Next")
+    yield _commands(commands)
+
+
+def next_commands(run: Run) -> Iterator[tuple[str, str]]:
+    """What to type next, and why."""
+    question = run.waiting_for
+    if question is not None:
+        yield from ((f"punchlist answer {run.id} {choice}", text) for choice, text in question.choices.items())
+    elif not run.ended:
+        yield f"punchlist resume {run.id}", "go on where it stopped"
+    if run.items:
+        yield f"punchlist show {run.id}", "every item with its history and proof"
+    if run.landed:
+        yield f"git diff HEAD...{run.branch}", "what the fixes change"
+        if run.ended:
+            yield f"punchlist apply {run.id}", "bring them onto your branch"
+    report = next((path for path in run.artifacts if path.endswith(".html")), "")
+    if report:
+        yield f"open {report}" if " " not in report else f"open '{report}'", "the whole run on one page"
+
+
+def _commands(commands: dict[str, str]) -> "Table":
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 3, 0, 0))
+    table.add_column(style="cyan", no_wrap=True, overflow="ignore")
+    table.add_column(style="dim")
+    for command, why in commands.items():
+        table.add_row(f"    {command}", one_line(why))
+    return table
+
+
+def _heading(text: str) -> "Text":
+    from rich.text import Text
+
+    return Text(f"\n  {text}", "bold")
+
+
+def _dim(text: str) -> "Text":
+    from rich.text import Text
+
+    return Text(text, "dim")
+
+
+def _bullet(text: str) -> "RenderableType":
+    from rich.padding import Padding
+    from rich.text import Text
+
+    return Padding(Text(f"- {one_line(text)}"), (0, 0, 0, 4))

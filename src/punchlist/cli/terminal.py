@@ -1,0 +1,81 @@
+"""Where text goes: results to stdout, everything else to stderr; colour and width are rich's business, imported late."""
+
+import sys
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+_PIPED_WIDTH = 160
+"""Where nobody looks, lines are not cut to a window."""
+
+
+@cache
+def _console(stream: str) -> "Console":
+    from rich.console import Console
+
+    console = Console(stderr=stream == "stderr", highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = max(console.width, _PIPED_WIDTH)
+    return console
+
+
+def out() -> "Console":
+    return _console("stdout")
+
+
+def err() -> "Console":
+    return _console("stderr")
+
+
+def forget() -> None:
+    """For callers that have replaced sys.stdout since the last command."""
+    _console.cache_clear()
+
+
+def say(*parts: "RenderableType") -> None:
+    """A result."""
+    for part in parts:
+        out().print(part, soft_wrap=isinstance(part, str) and not out().is_terminal)
+
+
+def note(*parts: "RenderableType") -> None:
+    """Something beside the result: progress, a warning, an error."""
+    for part in parts:
+        err().print(part, soft_wrap=not err().is_terminal)
+
+
+def answer(document: object) -> None:
+    """One JSON document on stdout, whole or not at all."""
+    from punchlist.model.wire import encode
+
+    sys.stdout.write(encode(document).decode() + "\n")
+    sys.stdout.flush()
+
+
+def raw(chunks: Iterable[bytes]) -> None:
+    """Bytes as they are."""
+    sys.stdout.flush()
+    for chunk in chunks:
+        sys.stdout.buffer.write(chunk)
+    sys.stdout.buffer.flush()
+
+
+def error_text(message: str, hint: str) -> "Text":
+    from rich.text import Text
+
+    from punchlist.cli.words import safe
+
+    first, *rest = safe(message).splitlines() or ["unknown"]
+    text = Text.assemble(("error: ", "bold red"), (first, "bold"), *(f"\n       {line}" for line in rest))
+    if hint:
+        text.append("\n  hint: ", "cyan").append(safe(hint))
+    return text
+
+
+def interactive() -> bool:
+    """Whether a person can be asked something here."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
