@@ -113,11 +113,15 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def current(self) -> Finding:
         """The newest report of it, one with a fix if there is one."""
-        known = self.latest or self.findings
-        return next((finding for finding in known if finding.fix), known[0])
+        return next((finding for finding in self.sighted if finding.fix), self.sighted[0])
+
+    @property
+    def sighted(self) -> tuple[Finding, ...]:
+        """The newest report by each source."""
+        return self.latest or self.findings
 
     def seen(self, finding: Finding) -> "Item":
-        others = tuple(known for known in self.latest or self.findings if known.source != finding.source)
+        others = tuple(known for known in self.sighted if known.source != finding.source)
         return replace(self, latest=(*others, finding), sightings=self.sightings + 1)
 
     @property

@@ -69,10 +69,11 @@ def spliced(text: str, splices: Iterable[Splice]) -> str:
     return "".join(parts)
 
 
-def combined(patches: Iterable[Patch], texts: Mapping[str, str]) -> dict[str, str | None]:
-    """The new text of every spliced file; `texts` has the old ones. Whole-file changes are the caller's."""
+def combined(patches: Iterable[Patch], texts: Mapping[str, str], *, only: str = "") -> dict[str, str]:
+    """The new text of every spliced file (or of one); `texts` has the old ones. Whole-file changes are the caller's."""
     by_path: dict[str, list[Splice]] = {}
     for patch in patches:
         for splice in patch.splices:
-            by_path.setdefault(splice.path, []).append(splice)
+            if not only or splice.path == only:
+                by_path.setdefault(splice.path, []).append(splice)
     return {path: spliced(texts[path], splices) for path, splices in by_path.items()}

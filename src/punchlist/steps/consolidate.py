@@ -56,10 +56,18 @@ def consolidated(run: Run, change: Change, rule: MergeRule) -> Consolidated:
 
 def _recognised(run: Run) -> dict[str, int]:
     """Fresh findings that are known items, by finding id."""
-    old = [(item.number, finding) for item in run.items.values() for finding in (item.latest or item.findings)]
+    living = [item for item in run.items.values() if item.status is not Status.FIXED]
+    old = [(item.number, finding) for item in living for finding in item.sighted]
     pairs = matched([finding for _, finding in old], run.fresh)
     known = {run.fresh[new].id: old[index][0] for new, index in pairs.items()}
-    return known | _adopted(run, old, known, {old[index][1].id for index in pairs.values()})
+    known |= _adopted(run, old, known, {old[index][1].id for index in pairs.values()})
+    return known | _undone(run, known)
+
+
+def _undone(run: Run, known: dict[str, int]) -> dict[str, int]:
+    """A fixed item is only seen again where the very code of old is back; something alike nearby is news."""
+    fixed = {fingerprint(finding): item.number for item in run.having(Status.FIXED) for finding in item.sighted}
+    return {finding.id: fixed[key] for finding in run.fresh if finding.id not in known and (key := fingerprint(finding)) in fixed}
 
 
 def _adopted(run: Run, old: Sequence[tuple[int, Finding]], known: dict[str, int], used: set[str]) -> dict[str, int]:
@@ -116,7 +124,7 @@ def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
         return
     silent = run.fresh_from
     for item in run.items.values():
-        sources = {finding.source for finding in item.latest or item.findings}
+        sources = {finding.source for finding in item.sighted}
         if item.number in seen or item.status not in ACTIONABLE or not sources <= silent.keys():
             continue
         said = f"{', '.join(sorted(sources))} no longer report it, after other fixes of this run"

@@ -43,12 +43,12 @@ def _checks(run: Run) -> list[Check]:
 
 
 async def _judged(check: Check, tree: Tree, trial: Trial, world: World) -> Verdict:
-    """A test that fails is run again before anybody is blamed."""
+    """A test that fails is run again before anybody is blamed; in a limited run its failure is confirmed already."""
     before = baseline(check.name, world)
     only, ignored = frozenset(trial.only), frozenset(trial.ignored)
     result = await world.checks.run(check, tree, only=trial.only)
     said = verdict(result, before, only=only, ignored=ignored)
-    if said.passed or result.trouble or not said.failing:
+    if said.passed or trial.only or result.trouble or not said.failing:
         return said
     doubtful = frozenset(said.failing)
     for again in range(RERUNS):

@@ -1,0 +1,137 @@
+"""What the analyzers say of a patched tree, held against what they said before: who silenced, and who made louder."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from punchlist.model.finding import Finding
+from punchlist.model.item import Status
+from punchlist.model.patch import combined
+from punchlist.model.plan import Batch
+from punchlist.model.run import Run
+from punchlist.model.shift import Lines, Shift
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+Key = tuple[str, str, str, int]
+"""Source, rule, path, and the line it was on before."""
+
+
+class News(Struct, frozen=True):
+    """A finding that was not there before, and the batches that may have brought it about."""
+
+    finding: Finding
+    key: Key
+    owners: tuple[int, ...]
+
+
+class Aftermath:
+    """Places are compared exactly: the splices say where every line of the patched text was before."""
+
+    def __init__(self, run: Run, batches: Sequence[Batch], before: Mapping[str, str], after: Sequence[Finding]) -> None:
+        self._run = run
+        self._batches = {batch.number: batch for batch in batches}
+        self._before = before
+        self._aimed = {key: batch.number for batch in batches for number in batch.items for key in self._keys(number)}
+        self._news = tuple(self._unknown(after))
+
+    def guilty(self, *, wide: bool) -> dict[int, str]:
+        """Batches that did not silence their finding, or brought about something worse than they cured."""
+        found: dict[int, str] = {}
+        for news in self._news:
+            aimed = self._aimed.get(news.key)
+            if aimed is not None and self._same_kind(news.finding, aimed):
+                found[aimed] = f"{news.finding.source} still reports it"
+                continue
+            for number in self._blamed(news, wide=wide):
+                if self._is_louder(news.finding, self._batches[number]):
+                    found.setdefault(number, f"brings about {_named(news.finding)}")
+        return found
+
+    def follow_ups(self) -> dict[int, tuple[str, ...]]:
+        """What the batches bring about that is no worse and carries a fix of its own."""
+        after: dict[int, tuple[str, ...]] = defaultdict(tuple)
+        for news in self._news:
+            for number in self._blamed(news, wide=False):
+                after[number] = (*after[number], news.finding.rule or news.finding.title)
+        return dict(after)
+
+    def _keys(self, number: int) -> Iterator[Key]:
+        for finding in self._run.items[number].sighted:
+            yield _key(finding, finding.spot.line or 0)
+
+    def _same_kind(self, finding: Finding, number: int) -> bool:
+        rules = {(known.source, known.rule) for item in self._batches[number].items for known in self._run.items[item].sighted}
+        return (finding.source, finding.rule) in rules
+
+    def _unknown(self, after: Sequence[Finding]) -> Iterator[News]:
+        known = self._known()
+        places = {path: self._place(path) for path in self._before}
+        for finding in after:
+            path = finding.spot.path
+            old_line, owners = places[path](finding) if path in places else (finding.spot.line or 0, ())
+            key = _key(finding, old_line)
+            if known[key] > 0:
+                known[key] -= 1
+            else:
+                yield News(finding, key, owners)
+
+    def _known(self) -> Counter[Key]:
+        """What was reported before and is not aimed at now."""
+        items = [item for item in self._run.items.values() if item.status is not Status.FIXED]
+        aimed = {number for batch in self._batches.values() for number in batch.items}
+        return Counter(_key(finding, finding.spot.line or 0) for item in items if item.number not in aimed for finding in item.sighted)
+
+    def _place(self, path: str) -> "_Place":
+        return _Place(path, self._before[path], [self._batches[number] for number in sorted(self._batches)])
+
+    def _blamed(self, news: News, *, wide: bool) -> Sequence[int]:
+        """Whoever wrote there; else whoever in that file took out or put in a name that is now complained about; else the nearest."""
+        if news.owners and not wide:
+            return news.owners[:1]
+        nearby = [batch for batch in self._batches.values() if news.finding.spot.path in batch.paths] or list(self._batches.values())
+        if wide:
+            return [batch.number for batch in nearby]
+        names = set(news.finding.context.names) or set(_WORD.findall(news.finding.title))
+        nearest = min(nearby, key=lambda batch: (not names & self._words(batch), self._distance(batch, news), batch.number), default=None)
+        return [nearest.number] if nearest else []
+
+    def _words(self, batch: Batch) -> set[str]:
+        texts = [self._before.get(s.path, "")[s.start : s.end] + " " + s.text for s in (batch.patch.splices if batch.patch else ())]
+        return {word for text in texts for word in _WORD.findall(text)}
+
+    def _distance(self, batch: Batch, news: News) -> int:
+        lines = [self._run.items[number].current.spot.line or 0 for number in batch.items]
+        return min(abs(line - news.key[3]) for line in lines)
+
+    def _is_louder(self, finding: Finding, batch: Batch) -> bool:
+        cured = min(self._run.items[number].severity.rank for number in batch.items)
+        return finding.severity.rank < cured or (finding.fix is None and finding.severity.rank <= cured)
+
+
+class _Place:
+    """Maps findings of one patched file to the line they had before, and to the batches that wrote there."""
+
+    def __init__(self, path: str, before: str, batches: Sequence[Batch]) -> None:
+        splices = [(splice, b.number) for b in batches for splice in (b.patch.splices if b.patch else ()) if splice.path == path]
+        patched = combined([b.patch for b in batches if b.patch], {path: before}, only=path)[path] if splices else before
+        self._old, self._new, self._shift = Lines(before), Lines(patched), Shift(splices)
+
+    def __call__(self, finding: Finding) -> tuple[int, tuple[int, ...]]:
+        if finding.spot.line is None:
+            return 0, ()
+        offset = self._new.offset(finding.spot)
+        old, _ = self._shift.origin(offset)
+        last = finding.spot.last_line or finding.spot.line
+        span = (self._new.start(finding.spot.line), self._new.start(last + 1) - 1)
+        return self._old.line(old), tuple(dict.fromkeys(self._shift.owners(*span)))
+
+
+def _key(finding: Finding, line: int) -> Key:
+    return (finding.source, finding.rule or finding.title, finding.spot.path, line)
+
+
+def _named(finding: Finding) -> str:
+    return f"{finding.rule or finding.source}: {finding.title} ({finding.spot.path}:{finding.spot.line or '?'})"

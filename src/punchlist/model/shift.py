@@ -1,0 +1,52 @@
+"""Where a place in a patched file was before: exactly, because the splices are known."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from punchlist.model.finding import Splice, Spot
+
+
+class Lines:
+    """Line and column of a text as offsets, and back; both count from 1."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0]
+        for line in text.splitlines(keepends=True):
+            self._starts.append(self._starts[-1] + len(line))
+
+    def offset(self, spot: Spot) -> int:
+        line = min(max(spot.line or 1, 1), len(self._starts)) - 1
+        return self._starts[line] + max((spot.column or 1) - 1, 0)
+
+    def start(self, line: int) -> int:
+        return self._starts[min(max(line, 1), len(self._starts)) - 1]
+
+    def line(self, offset: int) -> int:
+        return bisect_right(self._starts, offset)
+
+
+class Shift:
+    """The splices of several batches on one file, in the coordinates of the patched text."""
+
+    def __init__(self, splices: Iterable[tuple[Splice, int]]) -> None:
+        self._pieces: list[tuple[int, int, int, int]] = []
+        """Where the new text begins and ends, where the old text went on, and whose it is."""
+        moved = 0
+        for splice, batch in sorted(splices, key=lambda pair: (pair[0].start, pair[0].end)):
+            start = splice.start + moved
+            end = start + len(splice.text)
+            self._pieces.append((start, end, splice.end, batch))
+            moved += len(splice.text) - (splice.end - splice.start)
+        self._starts = [piece[0] for piece in self._pieces]
+
+    def origin(self, offset: int) -> tuple[int, int | None]:
+        """The old offset, and the batch that wrote what is there now, if one did."""
+        at = bisect_right(self._starts, offset) - 1
+        if at < 0:
+            return offset, None
+        _, end, old_end, batch = self._pieces[at]
+        return (old_end, batch) if offset < end else (old_end + offset - end, None)
+
+    def owners(self, first: int, last: int) -> list[int]:
+        """The batches that wrote something into [first, last] of the patched text, or took something out of it."""
+        return [batch for start, end, _, batch in self._pieces if start <= last and end >= first]
