@@ -376,6 +376,34 @@ def test_a_repository_with_sha256_names_works_the_same(make_repo, home):
     assert asyncio.run(inside()) == {"a.py": b"b\n"}
 
 
+def test_a_version_taken_from_tags_is_the_same_in_a_tree(repo, trees):
+    repo.commit({"a.py": "a\n"})
+    repo.git("tag", "--annotate", "v1.2", "--message", "a release")
+    commit = repo.commit({"a.py": "b\n"})
+
+    def described(tree):
+        return subprocess.run(["git", "describe"], cwd=tree.root, check=True, capture_output=True).stdout.decode().strip()
+
+    assert trees.look(commit, see=described) == repo.git("describe")
+
+
+def test_a_partial_clone_that_lacks_files_is_refused_with_the_remedy(repo, make_repo, home):
+    base = repo.commit({"a.py": "long gone\n"})
+    repo.commit({"a.py": "now\n"})
+    repo.git("config", "uploadpack.allowFilter", "true")
+    clone = make_repo("partial", init=False)
+    clone.git("clone", "--quiet", "--filter=blob:none", f"file://{repo.root}", ".")
+
+    async def look(commit):
+        async with (await open_trees(clone.root, home)).at(commit) as tree:
+            return content(tree)
+
+    assert asyncio.run(look(clone.head)) == {"a.py": b"now\n"}
+    with pytest.raises(RepositoryError) as refused:
+        asyncio.run(look(base))
+    assert "--refetch" in refused.value.hint
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     text=st.text(max_size=60),

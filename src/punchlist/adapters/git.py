@@ -20,8 +20,16 @@ REGULAR = frozenset({"100644", "100755"})
 LINK = "120000"
 SUBMODULE = "160000"
 
+MISSING = "objects are missing: in a partial clone get them with git fetch --refetch --no-filter; else look at git fsck"
+
 _LIMIT = 1 << 30
-_QUIET = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
+_QUIET = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+}
 _OURS_ONLY = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1", "HOME": "/nonexistent"}
 _SETTINGS = (
     "core.hooksPath=/dev/null",
@@ -134,8 +142,8 @@ _HINTS = {
     b"Read-only file system": "point PUNCHLIST_HOME at a folder that can be written",
     b"Permission denied": "point PUNCHLIST_HOME at a folder that can be written, or check the repository's permissions",
     b"index.lock": "another git process is at work here, or died; look at the lock file git names",
-    b"promisor": "this is a partial clone; fetch the missing objects with: git fetch --refetch --no-filter",
-    b"missing": "the repository lacks objects; look at: git fsck",
+    b"promisor": MISSING,
+    b"missing": MISSING,
+    b"unable to read": MISSING,
     b"corrupt": "the repository is damaged; look at: git fsck",
-    b"unable to read": "the repository lacks objects; look at: git fsck (in a partial clone: git fetch --refetch --no-filter)",
 }

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from punchlist.adapters.checkout import Checkout, Identity
-from punchlist.adapters.git import Entry, Git, fields
+from punchlist.adapters.git import MISSING, Entry, Git, fields, text_of
 from punchlist.errors import RepositoryError
 
 _CONFIG = """[core]
@@ -47,8 +47,11 @@ class Workshop:
     async def open(cls, checkout: Checkout, home: Path) -> "Workshop":
         """The workshop of a checkout, made if it is not there; linked work trees of one repository share one."""
         workshop = cls(home / "repos" / repository_id(checkout), checkout, await checkout.identity())
+        tags = await checkout.git.out("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags")
         try:
             workshop._make()
+            # Projects that take their version from tags must find them in a work tree too.
+            _write(workshop.git_dir / "packed-refs", "# pack-refs with: sorted \n" + text_of(tags))
         except OSError as error:
             hint = "point PUNCHLIST_HOME at a folder that can be written"
             raise RepositoryError(f"{workshop.folder}: cannot be made: {error.strerror}", hint=hint) from error
@@ -78,7 +81,7 @@ class Workshop:
             end = position + _line_length(printed, position)
             header = bytes(printed[position:end]).split()
             if len(header) < 3:  # noqa: PLR2004  # name, kind, size; anything else is git saying "missing"
-                raise RepositoryError(f"{self.checkout.root}: git has no object {name}", hint="look at: git fsck")
+                raise RepositoryError(f"{self.checkout.root}: git has no object {name}", hint=MISSING)
             size = int(header[2])
             contents.append(bytes(printed[end + 1 : end + 1 + size]))
             position = end + size + 2
