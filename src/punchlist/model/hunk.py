@@ -17,7 +17,7 @@ _NO_END = "\\ No newline at end of file"
 
 
 class Hunk(Struct, frozen=True, omit_defaults=True):
-    """`line` is the number of the first line shown, as the file was; lines begin with " ", "-", "+" or a backslash, as in a diff."""
+    """`line` numbers the first line shown, as the file was; lines begin, as in a diff, with " ", "-", "+" or a backslash."""
 
     path: str
     line: int

@@ -43,6 +43,7 @@ _FIELDS = {
         "id": "id",
         "status": "status",
         "title": "title",
+        "aside": "item, merged, proof, filed, history, flagged, commit",  # what our own report says of an item's life
     }.items()
     for word in words.split(", ")
 }

@@ -1,0 +1,39 @@
+"""Text of others made fit to be shown: nothing in it acts on the reader's screen, and nothing in it hides."""
+
+import re
+from urllib.parse import urlsplit
+
+_COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
+_ODD = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff]"
+)
+_PICTURES = 0x2400
+_DELETE = 0x7F
+
+
+def visible(text: str) -> str:
+    """Colours are taken off; other controls, direction marks and broken characters are shown as what they are."""
+    if text.isascii() and text.isprintable():
+        return text
+    plain = _COLOURS.sub("", text.replace("\r\n", "\n"))
+    return _ODD.sub(lambda match: _picture(ord(match[0])), plain)
+
+
+def _picture(code: int) -> str:
+    if code < ord(" "):
+        return chr(_PICTURES + code)
+    return "\u2421" if code == _DELETE else f"\u2039U+{code:04X}\u203a"
+
+
+def one_line(text: str) -> str:
+    return " ".join(visible(text).split())
+
+
+def web_address(url: str) -> str:
+    """The address if a browser may follow it from a report, else an empty string."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    safe = parts.scheme in ("http", "https") and parts.netloc and visible(url) == url and not any(c.isspace() for c in url)
+    return url if safe else ""

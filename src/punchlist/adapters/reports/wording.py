@@ -1,0 +1,36 @@
+"""The words all reports share."""
+
+from punchlist.model.finding import Finding
+from punchlist.model.item import Fact
+
+FACTS = {
+    Fact.SAID_FIXED: "said fixed",
+    Fact.SAID_DEFERRED: "deferred",
+    Fact.SAID_BLOCKED: "blocked",
+    Fact.CONTESTED: "contested",
+    Fact.CONTEST_AGREED: "contested, and agreed",
+    Fact.REJECTED: "rejected",
+    Fact.COMMITTED: "landed",
+    Fact.FILED: "filed",
+    Fact.DISMISSED: "dismissed",
+    Fact.SEEN_AGAIN: "seen again",
+}
+
+
+def place(finding: Finding) -> str:
+    """path:line, or path:first-last."""
+    spot = finding.spot
+    if spot.line is None:
+        return spot.path
+    return f"{spot.path}:{spot.line}" + (f"-{spot.end_line}" if spot.end_line and spot.end_line != spot.line else "")
+
+
+def duration(seconds: float) -> str:
+    """As short as it can be said."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:  # noqa: PLR2004 - a minute
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"

@@ -1,0 +1,164 @@
+"""What a run comes down to, in plain words: the sentence, the numbers, what was not checked, and what to do next."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from punchlist.model.item import ENDED, Status
+from punchlist.model.outcome import Outcome, outcome
+from punchlist.model.run import Run, counts
+from punchlist.model.story import amount
+
+_RAW = 200
+
+
+class Gap(Struct, frozen=True):
+    """Something this run cannot vouch for. `about` sorts them: reviewer, check, entry, scope, limit, trouble, filing."""
+
+    about: str
+    what: str
+    why: str = ""
+
+
+class Numbers(Struct, frozen=True, kw_only=True):
+    """Where every reported finding went: `reported` is `merged` + `again` + `pending` + one for each item."""
+
+    reported: int
+    items: int
+    in_scope: int
+    outside: int
+    merged: int
+    """Findings that say the same as the first one of their item."""
+    again: int
+    """Findings of a later look that were known items."""
+    pending: int
+    """Reported, and not yet sorted into items."""
+    refused: int
+    fixed: int
+    filed: int
+    dismissed: int
+    left: int
+    """In scope and without an end: open, claimed, deferred or blocked."""
+    commits: int
+    check_runs: int
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    outcome: Outcome
+    headline: str
+    numbers: Numbers
+    by_status: dict[Status, int]
+    gaps: tuple[Gap, ...]
+    advice: str
+
+
+def summary(run: Run) -> Summary:
+    numbers = _numbers(run)
+    result = outcome(run)
+    return Summary(
+        outcome=result,
+        headline=_headline(result, numbers, run),
+        numbers=numbers,
+        by_status=counts(run.items),
+        gaps=tuple(gaps(run)),
+        advice=_advice(result, numbers, run),
+    )
+
+
+def _numbers(run: Run) -> Numbers:
+    tally = counts(run.items)
+    inside = sum(tally.values())
+    return Numbers(
+        reported=run.reported,
+        items=len(run.items),
+        in_scope=inside,
+        outside=len(run.items) - inside,
+        merged=sum(len(item.findings) - 1 for item in run.items.values()),
+        again=sum(item.sightings for item in run.items.values()),
+        pending=len(run.fresh),
+        refused=len(run.refused),
+        fixed=tally[Status.FIXED],
+        filed=tally[Status.FILED],
+        dismissed=tally[Status.DISMISSED],
+        left=sum(count for status, count in tally.items() if status not in ENDED),
+        commits=len(run.landed),
+        check_runs=run.usage.checks,
+    )
+
+
+def _headline(result: Outcome, numbers: Numbers, run: Run) -> str:
+    if not numbers.in_scope:
+        looked = amount(sum(not (r.failed or r.skipped) for r in run.reviews.values()), "reviewer")
+        return f"{looked} looked and reported nothing here." if result is Outcome.CLEAN else _nothing(numbers)
+    if numbers.fixed == numbers.in_scope:
+        return f"{'The one item is' if numbers.fixed == 1 else f'All {numbers.fixed:,} items are'} fixed, each with a proof."
+    done = f"{numbers.fixed:,} of {amount(numbers.in_scope, 'item')} fixed with a proof"
+    rest = [(numbers.filed, "filed"), (numbers.left, "left open"), (numbers.dismissed, "dismissed")]
+    return ", ".join([done, *(f"{count:,} {word}" for count, word in rest if count)]) + "."
+
+
+def _nothing(numbers: Numbers) -> str:
+    if numbers.pending:
+        return f"{amount(numbers.pending, 'finding')} reported so far, not yet sorted into items."
+    return "No items, but that does not mean clean: not everything was looked at."
+
+
+def _advice(result: Outcome, numbers: Numbers, run: Run) -> str:
+    apply = f"`punchlist apply {run.id}` brings the {amount(numbers.commits, 'commit')} home" if numbers.commits else ""
+    match result:
+        case Outcome.CLEAN:
+            return "nothing to do"
+        case Outcome.FIXED:
+            return apply or "nothing to do"
+        case Outcome.LEFTOVERS:
+            rest = numbers.filed + numbers.left + numbers.refused
+            return "; ".join(filter(None, (apply, f"look at the {amount(rest, 'leftover')}")))
+        case Outcome.INCOMPLETE:
+            return "; ".join(filter(None, ("do not take this run for the whole truth: see what was not checked", apply)))
+
+
+def gaps(run: Run) -> Iterator[Gap]:
+    """What was not checked, worst first."""
+    yield from _silent_reviewers(run)
+    yield from _idle_checks(run)
+    if run.halted:
+        yield Gap("limit", "The run stopped before it was through", run.halted)
+    if run.interrupted:
+        yield Gap("limit", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
+    yield from (Gap("trouble", "An action failed", reason) for reason in run.trouble)
+    yield from (Gap("filing", f"Item {number} could not be filed", why) for number, why in sorted(run.unfiled.items()))
+    yield from (
+        Gap("entry", f"An entry of {each.source} was not understood: {each.raw[:_RAW]}", each.reason) for each in run.refused
+    )
+    if run.flaky:
+        yield Gap(
+            "check", f"{amount(len(run.flaky), 'test is', 'tests are')} flaky, and judged nobody", ", ".join(sorted(run.flaky))
+        )
+    outside = [item for item in run.items.values() if not item.in_scope]
+    if outside:
+        where = amount(len({item.lead.spot.path for item in outside}), "file")
+        yield Gap("scope", f"{amount(len(outside), 'item')} in {where} outside the change", "listed, and not worked on")
+    if run.started is not None:
+        yield from (Gap("scope", note) for note in run.started.change.notes)
+
+
+def _silent_reviewers(run: Run) -> Iterator[Gap]:
+    for review in run.reviews.values():
+        if review.failed:
+            yield Gap("reviewer", f"{review.reviewer} failed", review.failed)
+        elif review.skipped:
+            yield Gap("reviewer", f"{review.reviewer} did not look", review.skipped)
+    expected = (*run.started.reviewers, *run.started.documents) if run.started is not None else ()
+    yield from (Gap("reviewer", f"{name} did not get to look") for name in expected if name not in run.reviews)
+
+
+def _idle_checks(run: Run) -> Iterator[Gap]:
+    if run.unverified:
+        yield Gap("check", "The fixes are unverified: no check of the project judged them", run.unverified)
+    started = run.started
+    for check in started.checks if started is not None else ():
+        known = run.baselines.get(check.name)
+        if known is not None and known.unusable:
+            yield Gap("check", f"{check.name} could not judge", known.unusable)
+        elif known is None and not run.unverified:
+            yield Gap("check", f"{check.name} was not run", "there was no fix for it to judge")
