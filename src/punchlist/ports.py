@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from punchlist.model.change import Change
 from punchlist.model.check import Check, CheckResult
+from punchlist.model.dossier import Dossier
 from punchlist.model.events import AnyEvent, Entry
 from punchlist.model.finding import Finding, Refused
 from punchlist.model.item import Item
@@ -122,16 +123,6 @@ class Filing(Struct, frozen=True, kw_only=True):
     item: int
     ref: str = ""
     failed: str = ""
-
-
-class Dossier(Struct, frozen=True, kw_only=True):
-    """All an issue needs: the item with its history, and the run it comes from."""
-
-    item: Item
-    title: str
-    body: str
-    labels: tuple[str, ...]
-    run: str
 
 
 class Tracker(Protocol):

@@ -1,0 +1,1 @@
+"""Where leftovers are filed."""

@@ -1,0 +1,116 @@
+"""Issues as Markdown files in a folder: one per item, found again by its fingerprint, with a README that lists them."""
+
+import asyncio
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from punchlist.adapters.store.trouble import told
+from punchlist.adapters.whole_file import write_whole
+from punchlist.model.dossier import Dossier
+from punchlist.model.item import Status
+from punchlist.model.severity import Severity
+from punchlist.ports import Filing
+
+INDEX = "README.md"
+_NAME = re.compile(r"(?P<severity>[a-z]+)-(?P<key>[0-9a-zA-Z]{1,16})-[a-z0-9-]*\.md")
+_COMMENT = re.compile(r"^<!-- punchlist:fingerprint (\S+) -->$", re.MULTILINE)
+_SLUG = re.compile(r"[^a-z0-9]+")
+_SLUG_LIMIT = 60
+
+
+class FilesTracker:
+    """Open means that the file is there; a person closes an issue by deleting it."""
+
+    name = "files"
+    chunk = 500
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._titles: dict[Path, str] = {}
+        self._fingerprints: dict[Path, str] = {}
+
+    async def file(self, dossiers: Sequence[Dossier]) -> Sequence[Filing]:
+        return await asyncio.to_thread(self._file, dossiers)
+
+    def _file(self, dossiers: Sequence[Dossier]) -> list[Filing]:
+        try:
+            with self._alone():
+                known = self._known()
+                filings = [self._one(dossier, known) for dossier in dossiers]
+                write_whole(self._folder / INDEX, self._index())
+        except OSError as error:
+            why = str(told(error, self._folder, "written"))
+            return [Filing(item=dossier.item.number, failed=why) for dossier in dossiers]
+        return filings
+
+    def _one(self, dossier: Dossier, known: dict[str, Path]) -> Filing:
+        item = dossier.item
+        if item.status is Status.FIXED:
+            return Filing(item=item.number, failed="it is fixed; there is nothing to file")
+        path = known.get(item.fingerprint)
+        if path is None:
+            path = self._folder / f"{item.severity}-{_key(item.fingerprint)}-{_slug(item.lead.title)}.md"
+            try:
+                write_whole(path, f"# {dossier.title}\n\nLabels: {', '.join(dossier.labels)}\n\n{dossier.body}".encode())
+            except OSError as error:
+                return Filing(item=item.number, failed=str(told(error, path, "written")))
+            known[item.fingerprint] = path
+        return Filing(item=item.number, ref=str(path))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Two runs that file the same item at once make one issue of it."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _known(self) -> dict[str, Path]:
+        """Fingerprint -> issue: what counts is the comment in the file; a person may have renamed it."""
+        known: dict[str, Path] = {}
+        for path in self._issues():
+            if path not in self._fingerprints:
+                found = _COMMENT.findall(path.read_text(encoding="utf-8", errors="replace"))
+                self._fingerprints[path] = found[-1] if found else ""
+            known.setdefault(self._fingerprints[path], path)
+        return known
+
+    def _issues(self) -> list[Path]:
+        return sorted(path for path in self._folder.glob("*.md") if path.name != INDEX and path.is_file())
+
+    def _index(self) -> bytes:
+        paths = sorted(self._issues(), key=_reading_order)
+        rows = [f"- [{_shown(self._title(path))}]({path.name})" for path in paths]
+        head = f"# Open issues\n\n{len(rows)} filed by punchlist. Delete a file to close its issue.\n"
+        return "\n".join([head, *rows, ""]).encode("utf-8", "replace")
+
+    def _title(self, path: Path) -> str:
+        if path not in self._titles:
+            with path.open(encoding="utf-8", errors="replace") as file:
+                self._titles[path] = file.readline().lstrip("# ").strip() or path.stem
+        return self._titles[path]
+
+
+def _reading_order(path: Path) -> tuple[int, str]:
+    found = _NAME.fullmatch(path.name)
+    ranks = {str(severity): severity.rank for severity in Severity}
+    return (ranks.get(found["severity"] if found else "", len(ranks)), path.name)
+
+
+def _key(fingerprint: str) -> str:
+    return re.sub(r"[^0-9a-zA-Z]", "", fingerprint)[:16] or "0"
+
+
+def _slug(title: str) -> str:
+    return _SLUG.sub("-", title.casefold())[:_SLUG_LIMIT].strip("-") or "finding"
+
+
+def _shown(title: str) -> str:
+    return title.replace("[", "\\[").replace("]", "\\]")
