@@ -89,7 +89,7 @@ class Analyzer(Protocol):
     def name(self) -> str: ...
 
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
-        """Findings of the given files, or of the whole tree for None. A tool that fails says so in `failed`; it never raises for that."""
+        """Findings of the given files, or of the whole tree for None. A tool that fails says so in `failed`; it never raises."""
         ...
 
 
@@ -115,7 +115,7 @@ class CheckRunner(Protocol):
         ...
 
     async def sentinel(self, check: Check, tree: Tree) -> str:
-        """Plants a failure in the tree's own code and runs the check: an empty string if it was seen, else why the check is unusable."""
+        """Plants a failure in the tree's own code and runs the check: empty if it was seen, else why the check is unusable."""
         ...
 
 

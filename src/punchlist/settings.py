@@ -57,7 +57,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
 
     def configured_checks(self, origin: str) -> tuple[Check, ...]:
         return tuple(
-            Check(name=c.name, command=c.command, kind=c.kind, timeout=c.timeout, junit=c.junit, origin=origin) for c in self.checks
+            Check(name=c.name, command=c.command, kind=c.kind, timeout=c.timeout, junit=c.junit, origin=origin)
+            for c in self.checks
         )
 
 
@@ -171,7 +172,9 @@ def _spelled(path: str, text: str, origin: str) -> object:
     for key in path.split("."):
         known = {field.encode_name: field.type for field in msgspec.structs.fields(kind)} if _is_struct(kind) else None
         if known is not None and key not in known:
-            raise SettingsError(f"{origin}: no setting is called {path!r}{_guess(path)}", hint="`punchlist doctor --settings` lists them")
+            raise SettingsError(
+                f"{origin}: no setting is called {path!r}{_guess(path)}", hint="`punchlist doctor --settings` lists them"
+            )
         kind = known[key] if known is not None else _inner(kind)
     return tuple(part.strip() for part in text.split(",") if part.strip()) if _listy(kind, text) else text
 
@@ -196,7 +199,10 @@ def _mistake(error: msgspec.ValidationError, origins: Mapping[str, str]) -> Sett
     origin = next((origins[name] for name in sorted(origins) if name.startswith(top) or top.startswith(name)), "settings")
     field = message.split("`")[1] if "unknown field" in message and "`" in message else ""
     name = f"{where}.{field}".strip(".") if field else where
-    return SettingsError(f"{origin}: {name or 'settings'}: {message}{_guess(name) if field else ''}", hint="`punchlist doctor --settings` lists them")
+    return SettingsError(
+        f"{origin}: {name or 'settings'}: {message}{_guess(name) if field else ''}",
+        hint="`punchlist doctor --settings` lists them",
+    )
 
 
 def names(kind: type[Struct] = Settings, path: str = "") -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a person has allowed to run in a repository: remembered by its exact text, so that a changed command is asked for again."""
+"""What a person has allowed to run in a repository: remembered by its exact text; a changed command is asked for again."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -40,7 +40,9 @@ class Allowance:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_bytes(msgspec.json.encode(allowed))
         except OSError as error:
-            raise StoreError(f"{self._path}: cannot be written: {error.strerror}", hint="point PUNCHLIST_HOME at a folder that can be written") from error
+            raise StoreError(
+                f"{self._path}: cannot be written: {error.strerror}", hint="point PUNCHLIST_HOME at a folder that can be written"
+            ) from error
 
 
 def of_checks(checks: tuple[Check, ...]) -> str:

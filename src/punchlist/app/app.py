@@ -1,6 +1,7 @@
 """One open punchlist: a state folder, and the repository the user stands in."""
 
 import secrets
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,24 +9,26 @@ from pathlib import Path
 from punchlist import __version__
 from punchlist.adapters.artifacts import FolderArtifacts
 from punchlist.adapters.checkout import Checkout
+from punchlist.adapters.homecoming import Homecoming
 from punchlist.adapters.reports import REPORTS
 from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.workshop import Workshop, repository_id
+from punchlist.adapters.worktree import WorkTrees
 from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
 from punchlist.app.audit import Audit, audited
 from punchlist.app.doctor import Probe, probes
 from punchlist.app.prepare import found_checks, prepared, repository_settings
 from punchlist.app.request import Prepared, Request
+from punchlist.app.template import template
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.errors import RepositoryError, UsageError
 from punchlist.model import events as ev
 from punchlist.model.check import Check
 from punchlist.model.run import Run, fold, folded
-from punchlist.ports import Analyzer, RunRow, World
-from punchlist.settings import Loaded, home_folder, load, pinned, unpinned
-from punchlist.workflow import Workflow
+from punchlist.ports import RunRow
+from punchlist.settings import REPOSITORY_FILE, Loaded, home_folder, load, pinned, unpinned
 from punchlist.workflow.loader import parse
 
 
@@ -57,7 +60,7 @@ class App:
         with Lease.take(self.home, run_id, "" if ready.force else request):
             artifacts = FolderArtifacts(wiring.run_folder(self.home, run_id))
             for index, path in enumerate(ready.documents.values()):
-                artifacts.write(_document(index, path), Path(path).read_bytes())
+                artifacts.write(_document(index, path), Path(path).read_bytes())  # noqa: ASYNC240 - before anything runs side by side
             started = ev.Started(
                 repository=self._repository,
                 change=ready.change,
@@ -85,7 +88,10 @@ class App:
         if run.started is None:
             raise UsageError(f"run {run.id} has no beginning", hint="start a new one with `punchlist run`")
         if (waiting := run.waiting_for) is not None:
-            raise UsageError(f"run {run.id} waits for an answer: {waiting.question}", hint=f"punchlist answer {run.id} {'|'.join(waiting.choices)}")
+            raise UsageError(
+                f"run {run.id} waits for an answer: {waiting.question}",
+                hint=f"punchlist answer {run.id} {'|'.join(waiting.choices)}",
+            )
         workshop = await self._workshop()
         if run.started.repository != self._repository:
             raise UsageError(f"run {run.id} is about another repository", hint=f"go to {run.started.repository}")
@@ -128,6 +134,51 @@ class App:
         self._allowance.grant(of_checks(checks), *([of_settings(text)] if text is not None else []))
         return checks
 
+    async def apply(self, run_id: str, *, squash: bool = False) -> str:
+        """Brings a run's branch home; the only thing that changes the user's checkout."""
+        run = self.load(run_id)
+        workshop = await self._workshop()
+        applied = await Homecoming(workshop, WorkTrees(workshop)).apply(run.branch, squash=squash)
+        if applied.how == "already":
+            return f"{run.branch} is part of your branch already"
+        return f"{run.branch} applied ({applied.how}): {len(applied.files)} files at {applied.commit[:10]}"
+
+    async def discard(self, run_id: str, *, force: bool = False) -> str:
+        run = self.load(run_id)
+        workshop = await self._workshop()
+        with Lease.take(self.home, run.id):
+            there = await Homecoming(workshop, WorkTrees(workshop)).discard(run.branch, force=force)
+        return f"{run.branch} is gone; the ledger of run {run.id} stays" if there else f"run {run.id} has no branch"
+
+    async def clean(self, *, older_than_days: float | None = None) -> list[str]:
+        """Removes work trees nobody uses, and the folders of ended runs older than that; ledgers stay."""
+        workshop = await self._workshop()
+        trees = WorkTrees(workshop).prune()
+        return [*([f"{trees} work trees"] if trees else []), *self._old_folders(older_than_days)]
+
+    def _old_folders(self, days: float | None) -> Iterator[str]:
+        if days is None:
+            return
+        for row in self.runs():
+            folder = wiring.run_folder(self.home, row.id)
+            if row.last_kind == "ended" and time.time() - row.last_at > days * 86400 and folder.exists():
+                shutil.rmtree(folder)
+                yield f"the reports of run {row.id}"
+
+    async def init(self) -> Path:
+        """Writes a commented settings file into the checkout; never over one that is there."""
+        if self.checkout is None:
+            raise RepositoryError("this needs a git repository", hint="go to one and try again")
+        path = self.checkout.root / REPOSITORY_FILE
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(template(await found_checks(await self._workshop(), self.checkout.head, load(None, self._flags))))
+        except FileExistsError:
+            raise UsageError(f"{path} is there already", hint="edit it, or remove it first") from None
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+        return path
+
     async def doctor(self) -> list[Probe]:
         return await probes(self.home, self.checkout.root if self.checkout else None)
 
@@ -169,25 +220,16 @@ class App:
         started = run.started
         if started is None:
             raise UsageError(f"run {run.id} has no beginning")
-        loaded = unpinned(started.settings)
+        limits = unpinned(started.settings).settings.limits
         workflow = parse(started.workflow, started.workflow_name, f"{started.workflow_name} (as pinned by run {run.id})")
-        limits = loaded.settings.limits
         engine = Engine(
             workflow,
-            self._world(run, workshop, loaded),
+            wiring.world(workshop, started, self.store, wiring.run_folder(self.home, run.id), heard=run.reviews),
             self.store,
             Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width),
             watcher,
         )
         return await engine.drive(run)
-
-    def _world(self, run: Run, workshop: Workshop, loaded: Loaded) -> World:
-        started = run.started
-        folder = wiring.run_folder(self.home, run.id)
-        files = dict(zip(started.documents, started.document_files, strict=True)) if started else {}
-        due: dict[str, Analyzer] = wiring.documents({name: str(folder / file) for name, file in files.items() if name not in run.reviews})
-        change = started.change if started else run.started.change  # type: ignore[union-attr]  # a run that is driven has begun
-        return wiring.world(workshop, change, loaded.settings, self.store, folder=folder, given=due)
 
 
 def _new_id() -> str:
@@ -196,6 +238,3 @@ def _new_id() -> str:
 
 def _document(index: int, path: str) -> str:
     return f"findings-{index}-{Path(path).name}"
-
-
-__all__ = ["App", "Workflow"]

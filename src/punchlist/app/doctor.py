@@ -8,7 +8,11 @@ from msgspec import Struct
 
 from punchlist.adapters import sandbox
 from punchlist.adapters.analyzers import detected
+from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.process import run
+
+SHIPPED = ("ruff", "bandit", "ast-grep")
+"""Installed with punchlist: if one of these is missing, the installation is broken."""
 
 
 class Probe(Struct, frozen=True, kw_only=True):
@@ -51,6 +55,14 @@ def _sandbox() -> Probe:
 
 
 async def _analyzers(checkout: Path | None) -> list[Probe]:
+    tools = await detected(kit=Kit(checkout=checkout))
     return [
-        Probe(name=tool.name, found=tool.found, version=tool.version, note=tool.note, needed=tool.needed) for tool in await detected(checkout)
+        Probe(
+            name=tool.name,
+            found=tool.there,
+            version=tool.version,
+            note=" ".join(tool.command) if tool.there else "not installed",
+            needed=tool.name in SHIPPED,
+        )
+        for tool in tools
     ]

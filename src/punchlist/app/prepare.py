@@ -36,7 +36,9 @@ async def prepared(request: Request, workshop: Workshop, allowance: Allowance, f
         force=request.force,
     )
     if not ready.reviewers and not ready.documents:
-        raise SettingsError("no analyzer is enabled and no findings were given: there is nobody to review", hint="punchlist doctor")
+        raise SettingsError(
+            "no analyzer is enabled and no findings were given: there is nobody to review", hint="punchlist doctor"
+        )
     return ready
 
 

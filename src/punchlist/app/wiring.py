@@ -1,7 +1,7 @@
 """Puts the adapters behind the ports: what a run's world is made of."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 from punchlist.adapters.analyzers import analyzers
@@ -16,9 +16,9 @@ from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.trackers.files import FilesTracker
 from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
-from punchlist.model.change import Change
+from punchlist.model.events import Started
 from punchlist.ports import Analyzer, World
-from punchlist.settings import Settings
+from punchlist.settings import Settings, unpinned
 
 
 def run_folder(home: Path, run_id: str) -> Path:
@@ -29,21 +29,22 @@ def reviewers(settings: Settings, checkout: Path) -> dict[str, Analyzer]:
     return analyzers(settings.analyzers, Kit(checkout=checkout))
 
 
-def documents(files: Mapping[str, str]) -> dict[str, Analyzer]:
-    return {name: Document.open(Path(path)) for name, path in files.items()}
+def _documents(started: Started, folder: Path, heard: Collection[str]) -> dict[str, Analyzer]:
+    files = zip(started.documents, started.document_files, strict=True)
+    return {name: Document.open(folder / file) for name, file in files if name not in heard}
 
 
-def world(
-    workshop: Workshop, change: Change, settings: Settings, store: SqliteStore, *, folder: Path, given: Mapping[str, Analyzer]
-) -> World:
+def world(workshop: Workshop, started: Started, store: SqliteStore, folder: Path, *, heard: Collection[str]) -> World:
+    """`folder` is the run's own; documents that were `heard` are not read again."""
+    settings = unpinned(started.settings).settings
     trees = WorkTrees(workshop)
     issues = Path(settings.track.folder).expanduser() if settings.track.folder else workshop.folder / "issues"
     return World(
-        change=change,
+        change=started.change,
         trees=trees,
         repository=GitRepository(workshop, trees),
         analyzers=reviewers(settings, workshop.checkout.root),
-        documents=given,
+        documents=_documents(started, folder, heard),
         fixers={"edits": Edits()},
         checks=Runner(workshop.checkout.root),
         tracker=FilesTracker(issues),

@@ -1,5 +1,7 @@
 """Where in the workflow a run is: computed from the ledger alone, so that resuming is the same as going on."""
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 
 from punchlist.model.run import Run
@@ -31,7 +33,7 @@ class Decide(Struct, frozen=True):
 def position(workflow: Workflow, run: Run) -> At | Decide | None:
     """The next thing to do; None at the end. After a limit only what must run last is left."""
     if run.halted:
-        return next((At(str(i), step) for i, step in enumerate(workflow.steps) if _still_due(step, str(i), run)), None)
+        return next(_still_due(workflow, run), None)
     for index, step in enumerate(workflow.steps):
         here = _in_loop(step, index, run) if isinstance(step, Repeat) else _at(str(index), step, run)
         if here is not None:
@@ -39,8 +41,10 @@ def position(workflow: Workflow, run: Run) -> At | Decide | None:
     return None
 
 
-def _still_due(step: Do | Repeat, place: str, run: Run) -> bool:
-    return isinstance(step, Do) and VERBS[step.verb].last and place not in run.done
+def _still_due(workflow: Workflow, run: Run) -> Iterator[At]:
+    for index, step in enumerate(workflow.steps):
+        if isinstance(step, Do) and VERBS[step.verb].last and str(index) not in run.done:
+            yield At(str(index), step)
 
 
 def _at(place: str, step: Do, run: Run) -> At | None:

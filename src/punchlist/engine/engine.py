@@ -123,7 +123,9 @@ class Engine:
     def _answered(self, at: Decide, question: Question) -> ev.RoundEnded:
         fact, stop = (Fact.DISMISSED, "accepted") if question.answer == "b" else (Fact.SAID_BLOCKED, "blocked")
         moves = tuple(
-            Move(item.number, fact, by=question.by, why=f"{stop} after {at.round} rounds") for item in self._run.having(*ACTIONABLE) if item.in_scope
+            Move(item.number, fact, by=question.by, why=f"{stop} after {at.round} rounds")
+            for item in self._run.having(*ACTIONABLE)
+            if item.in_scope
         )
         return ev.RoundEnded(round=at.round, stop=f"{stop} by {question.by}", moves=moves)
 
@@ -156,5 +158,3 @@ async def _ended(running: dict[asyncio.Task[ev.AnyEvent], Action]) -> None:
         task.cancel()
     if running:
         await asyncio.gather(*running, return_exceptions=True)
-
-

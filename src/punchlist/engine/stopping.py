@@ -1,6 +1,7 @@
 """When a loop has done its work, and when it only goes in circles."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from punchlist.model.item import ACTIONABLE, Fact, Item
 from punchlist.model.run import Run
@@ -37,7 +38,7 @@ def _churning(run: Run) -> str:
         return f"churning: item {undone[0]} came back after {_CHURN} fixes"
     counts = [past.open for past in run.rounds] + [sum(item.in_scope for item in run.having(*ACTIONABLE))]
     recent = counts[-_CHURN - 1 :]
-    if len(recent) > _CHURN and all(later >= earlier for earlier, later in zip(recent, recent[1:], strict=False)):
+    if len(recent) > _CHURN and all(later >= earlier for earlier, later in pairwise(recent)):
         return f"churning: no fewer items in {_CHURN} rounds"
     return ""
 
@@ -46,4 +47,8 @@ def _reopenings(item: Item) -> int:
     return sum(attempt.fact is Fact.SEEN_AGAIN for attempt in item.attempts)
 
 
-_REASONS: dict[Until, Callable[[Run], str]] = {Until.SETTLED: _settled, Until.NO_MUST_FIX: _no_must_fix, Until.CONVERGED: _converged}
+_REASONS: dict[Until, Callable[[Run], str]] = {
+    Until.SETTLED: _settled,
+    Until.NO_MUST_FIX: _no_must_fix,
+    Until.CONVERGED: _converged,
+}

@@ -82,24 +82,32 @@ class Aftermath:
         """What was reported before and is not aimed at now."""
         items = [item for item in self._run.items.values() if item.status is not Status.FIXED]
         aimed = {number for batch in self._batches.values() for number in batch.items}
-        return Counter(_key(finding, finding.spot.line or 0) for item in items if item.number not in aimed for finding in item.sighted)
+        return Counter(
+            _key(finding, finding.spot.line or 0) for item in items if item.number not in aimed for finding in item.sighted
+        )
 
     def _place(self, path: str) -> "_Place":
         return _Place(path, self._before[path], [self._batches[number] for number in sorted(self._batches)])
 
     def _blamed(self, news: News, *, wide: bool) -> Sequence[int]:
-        """Whoever wrote there; else whoever in that file took out or put in a name that is now complained about; else the nearest."""
+        """Whoever wrote there; else who in that file took out or put in a name that is complained about; else the nearest."""
         if news.owners and not wide:
             return news.owners[:1]
-        nearby = [batch for batch in self._batches.values() if news.finding.spot.path in batch.paths] or list(self._batches.values())
+        nearby = [batch for batch in self._batches.values() if news.finding.spot.path in batch.paths] or list(
+            self._batches.values()
+        )
         if wide:
             return [batch.number for batch in nearby]
         names = set(news.finding.context.names) or set(_WORD.findall(news.finding.title))
-        nearest = min(nearby, key=lambda batch: (not names & self._words(batch), self._distance(batch, news), batch.number), default=None)
+        nearest = min(
+            nearby, key=lambda batch: (not names & self._words(batch), self._distance(batch, news), batch.number), default=None
+        )
         return [nearest.number] if nearest else []
 
     def _words(self, batch: Batch) -> set[str]:
-        texts = [self._before.get(s.path, "")[s.start : s.end] + " " + s.text for s in (batch.patch.splices if batch.patch else ())]
+        texts = [
+            self._before.get(s.path, "")[s.start : s.end] + " " + s.text for s in (batch.patch.splices if batch.patch else ())
+        ]
         return {word for text in texts for word in _WORD.findall(text)}
 
     def _distance(self, batch: Batch, news: News) -> int:

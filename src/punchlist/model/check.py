@@ -34,7 +34,7 @@ class TestOutcome(StrEnum):
 
 
 class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One run of one check. `tests` maps test ids to outcomes where the runner tells; `trouble` says why a result cannot be trusted."""
+    """One run of one check. `tests` has the outcome of each test where the runner tells; `trouble` is why not to trust it."""
 
     check: str
     exit_code: int | None
@@ -63,7 +63,9 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     evidence: str = ""
 
 
-def verdict(now: CheckResult, before: CheckResult, *, only: frozenset[str] = frozenset(), ignored: frozenset[str] = frozenset()) -> Verdict:
+def verdict(
+    now: CheckResult, before: CheckResult, *, only: frozenset[str] = frozenset(), ignored: frozenset[str] = frozenset()
+) -> Verdict:
     """Newly failing, missing or newly skipped tests fail; what failed before is not held against the fix.
 
     `only`: the run was limited to the files of these tests, and these alone are judged. `ignored`: tests that were seen to

@@ -84,9 +84,10 @@ def join_worded(findings: Sequence[Finding], found: Clusters) -> None:
     likeness = Likeness([_text(findings[index]) for index in batch])
     edges: list[tuple[float, int, int]] = []
     for leads in talking.values():
-        for a, b, score in likeness.pairs([position[index] for index in leads], _ALIKE_HERE):
-            one, two = findings[batch[a]], findings[batch[b]]
-            if score >= _needed(one, two) and not _told_apart(one, two):
+        for a, b, score in likeness.pairs(
+            [position[i] for i in leads], lambda a, b: _needed(findings[batch[a]], findings[batch[b]])
+        ):
+            if not _told_apart(findings[batch[a]], findings[batch[b]]):
                 edges.append((-score, min(batch[a], batch[b]), max(batch[a], batch[b])))
     _join_best(findings, sorted(edges), found)
 

@@ -19,7 +19,7 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ki
     usage: Usage = Usage()
 
 
-class Started(Event, kw_only=True):
+class Started(Event, frozen=True, kw_only=True):
     """The run is pinned: the workflow's text, the settings and the change do not change any more."""
 
     repository: str
@@ -40,7 +40,7 @@ class Started(Event, kw_only=True):
     """What was asked for, as a hash: the same request twice is refused while the first runs."""
 
 
-class Reviewed(Event, kw_only=True):
+class Reviewed(Event, frozen=True, kw_only=True):
     """A reviewer looked. `failed` is why it cannot vouch for anything; then the run cannot end clean."""
 
     reviewer: str
@@ -60,7 +60,7 @@ class Sighting(Struct, frozen=True):
     finding: Finding
 
 
-class Consolidated(Event, kw_only=True):
+class Consolidated(Event, frozen=True, kw_only=True):
     """Findings became items: new ones, sightings of known ones, and (as moves) those no longer seen."""
 
     items: tuple[Item, ...] = ()
@@ -68,7 +68,7 @@ class Consolidated(Event, kw_only=True):
     rule: str = "smart"
 
 
-class Planned(Event, kw_only=True):
+class Planned(Event, frozen=True, kw_only=True):
     """Which batches are worked on this round."""
 
     batches: tuple[Batch, ...]
@@ -76,7 +76,7 @@ class Planned(Event, kw_only=True):
     """Items whose fix overlaps another's and comes next round."""
 
 
-class Attempted(Event, kw_only=True):
+class Attempted(Event, frozen=True, kw_only=True):
     """Fixers did (or did not do) something: the patch of each batch that has one."""
 
     fixer: str
@@ -86,7 +86,7 @@ class Attempted(Event, kw_only=True):
     """The patches as people read them."""
 
 
-class Baselined(Event, kw_only=True):
+class Baselined(Event, frozen=True, kw_only=True):
     """What a check says of the base. `unusable` is why it cannot judge here (not found, wrong code judged)."""
 
     check: str
@@ -100,7 +100,7 @@ class Baselined(Event, kw_only=True):
     cached: bool = False
 
 
-class Rechecked(Event, kw_only=True):
+class Rechecked(Event, frozen=True, kw_only=True):
     """The analyzers ran over the fixed tree: which batches silence what they were made for."""
 
     passed: tuple[int, ...] = ()
@@ -111,7 +111,7 @@ class Rechecked(Event, kw_only=True):
     """New, lesser findings that a batch brings about and that carry a fix of their own."""
 
 
-class Tried(Event, kw_only=True):
+class Tried(Event, frozen=True, kw_only=True):
     """One run of the checks over one set of batches together."""
 
     batches: tuple[int, ...]
@@ -124,7 +124,7 @@ class Tried(Event, kw_only=True):
         return bool(self.verdicts) and all(verdict.passed for verdict in self.verdicts)
 
 
-class Verified(Event, kw_only=True):
+class Verified(Event, frozen=True, kw_only=True):
     """The end of verification: who may land, and who goes back with which evidence (as moves)."""
 
     passed: tuple[int, ...] = ()
@@ -138,7 +138,7 @@ class Landed(Struct, frozen=True):
     commit: str
 
 
-class Committed(Event, kw_only=True):
+class Committed(Event, frozen=True, kw_only=True):
     """Commits on the run's own branch; `refused` is what a git hook said."""
 
     branch: str
@@ -147,76 +147,76 @@ class Committed(Event, kw_only=True):
     refused: str = ""
 
 
-class Filed(Event, kw_only=True):
+class Filed(Event, frozen=True, kw_only=True):
     """Items given to the tracker (as moves); `failed` are kept as "to be filed"."""
 
     tracker: str
     failed: dict[int, str] = {}
 
 
-class Reported(Event, kw_only=True):
+class Reported(Event, frozen=True, kw_only=True):
     """Reports written; `listed` are the items that end here without another end."""
 
     artifacts: tuple[str, ...] = ()
     listed: tuple[int, ...] = ()
 
 
-class Dismissed(Event, kw_only=True):
+class Dismissed(Event, frozen=True, kw_only=True):
     """Somebody who may said that items need no work (as moves)."""
 
     by: str
     why: str
 
 
-class Failed(Event, kw_only=True):
+class Failed(Event, frozen=True, kw_only=True):
     """An action could not be done; the step decides what that means."""
 
     reason: str
     hint: str = ""
 
 
-class StepDone(Event, kw_only=True):
+class StepDone(Event, frozen=True, kw_only=True):
     """The step at this place has nothing more to do."""
 
     verb: str
 
 
-class RoundEnded(Event, kw_only=True):
+class RoundEnded(Event, frozen=True, kw_only=True):
     """A loop decision: `stop` says why the loop ends, or is empty and another round begins."""
 
     round: int
     stop: str = ""
 
 
-class Asked(Event, kw_only=True):
+class Asked(Event, frozen=True, kw_only=True):
     """The run waits for a person."""
 
     question: str
     choices: dict[str, str]
 
 
-class Answered(Event, kw_only=True):
+class Answered(Event, frozen=True, kw_only=True):
     choice: str
     by: str
 
 
-class Halted(Event, kw_only=True):
+class Halted(Event, frozen=True, kw_only=True):
     """A limit was reached; what is left is reported and filed, nothing more is fixed."""
 
     limit: str
 
 
-class Interrupted(Event, kw_only=True):
+class Interrupted(Event, frozen=True, kw_only=True):
     """A person or a signal stopped the process; the run can be resumed."""
 
     reason: str
 
 
-class Resumed(Event, kw_only=True):
+class Resumed(Event, frozen=True, kw_only=True):
     version: str
 
 
-class Ended(Event, kw_only=True):
+class Ended(Event, frozen=True, kw_only=True):
     """The last event of a run."""
 
     outcome: str
@@ -259,5 +259,3 @@ class Entry(Struct, frozen=True, kw_only=True):
     event: AnyEvent
     prev: str = ""
     hash: str = ""
-
-

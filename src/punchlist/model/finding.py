@@ -8,7 +8,7 @@ from punchlist.model.severity import Severity
 
 
 class Spot(Struct, frozen=True, omit_defaults=True):
-    """Where: a path below the root with forward slashes; lines and columns count from 1, in code points; the end column is exclusive."""
+    """Where: a path below the root, with slashes; lines and columns count from 1, in code points; the end column is exclusive."""
 
     path: str
     line: int | None = None

@@ -1,8 +1,8 @@
 """Group testing: the largest set of fixes that keeps the checks green, found with few runs.
 
-The search is a generator of trials. It is replayed from the ledger: feed it the recorded results and it names the next trial,
-so a killed search goes on where it was. With k culprits among n fixes it takes about k * log2(n) runs, nearly all of them limited to
-the tests that failed.
+The search is a generator of trials. It is replayed from the ledger: feed it the recorded results and it names the next
+trial, so a killed search goes on where it was. With k culprits among n fixes it takes about k * log2(n) runs, nearly all
+of them limited to the tests that failed.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -63,7 +63,9 @@ def search(candidates: Sequence[int], settled: Sequence[int] = (), unstable: Seq
     return Found(tuple(good), culprits, tuple(ignored))
 
 
-def _narrow(good: Sequence[int], suspects: Sequence[int], only: tuple[str, ...], ignored: tuple[str, ...]) -> Generator[Trial, Result, int]:
+def _narrow(
+    good: Sequence[int], suspects: Sequence[int], only: tuple[str, ...], ignored: tuple[str, ...]
+) -> Generator[Trial, Result, int]:
     """One batch that turns `only` red on top of `good`, which is green, given that all suspects together do."""
     cleared = list(good)
     while len(suspects) > 1:

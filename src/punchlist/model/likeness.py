@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from math import log, sqrt
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from math import fsum, log, sqrt
 
 from punchlist.model.words import names_in, stem, vocabulary
 
@@ -45,29 +46,28 @@ class Likeness:
             word: log(total / (count + _WORTH * _EXPECTED.get(word, _EXPECTED_OF_OTHERS))) ** _STEEPNESS
             for word, count in use.items()
         }
-        self._size = [sum(map(self._weight.__getitem__, sorted(words))) for words in self._words]
+        self._size = [fsum(map(self._weight.__getitem__, words)) for words in self._words]
 
     def of(self, a: int, b: int) -> float:
         """The cosine between the two claims, by their places in the batch."""
-        shared = sorted(self._words[a] & self._words[b])
-        return sum(map(self._weight.__getitem__, shared)) / sqrt(self._size[a] * self._size[b]) if shared else 0.0
+        shared = self._words[a] & self._words[b]
+        return fsum(map(self._weight.__getitem__, shared)) / sqrt(self._size[a] * self._size[b]) if shared else 0.0
 
-    def pairs(self, members: Sequence[int], least: float) -> Iterator[tuple[int, int, float]]:
+    def pairs(self, members: Sequence[int], least: Callable[[int, int], float]) -> Iterator[tuple[int, int, float]]:
         """The pairs among these that are alike enough; complete, but for claims that have only crowded words in common."""
         users: dict[str, list[int]] = defaultdict(list)
         for index in members:
             for word in self._words[index]:
                 users[word].append(index)
-        near: dict[int, set[int]] = defaultdict(set)
-        for word, using in users.items():
+        seen: set[tuple[int, int]] = set()
+        for word in sorted(users):
+            using = users[word]
             if 1 < len(using) <= _CROWD and word not in _EXPECTED:
-                for at, index in enumerate(using):
-                    near[index].update(using[at + 1 :])
-        for index in sorted(near):
-            for other in sorted(near[index]):
-                score = self.of(index, other)
-                if score >= least:
-                    yield index, other, score
+                seen.update(combinations(using, 2))
+        for a, b in sorted(seen):
+            needed = least(a, b)
+            if needed <= 1 and (score := self.of(a, b)) >= needed:
+                yield a, b, score
 
 
 def told_apart(a: str, b: str) -> bool:

@@ -37,7 +37,9 @@ def groups(findings: Sequence[Finding], rule: MergeRule = MergeRule.SMART) -> li
     """Each finding in exactly one group, its lead first; groups by severity, file and line, whatever the order of the input."""
     ordered = sorted(findings, key=_precedence)
     clusters = [tuple(ordered[index] for index in sorted(cluster)) for cluster in _RULES[rule](ordered)]
-    return sorted(clusters, key=lambda group: _reading(group[0]))
+    return sorted(
+        clusters, key=lambda group: (group[0].severity.rank, group[0].spot.path, group[0].spot.line or 0, _content(group[0]))
+    )
 
 
 def counts(groups: Sequence[Group]) -> Counts:
@@ -53,25 +55,26 @@ def counts(groups: Sequence[Group]) -> Counts:
     )
 
 
-def _precedence(finding: Finding) -> tuple[int, bool, bool, int, bool, tuple[object, ...]]:
-    """Who leads: the worst, then the most precise (a line, a short extent, a rule), then by content."""
+def _precedence(finding: Finding) -> tuple[object, ...]:
+    """Who leads: the worst, then the most precise (a line, a rule, a short extent, a column), then by content."""
     spot = finding.spot
     extent = (spot.last_line or 0) - (spot.line or 0)
-    content = (
-        spot.path,
+    return (finding.severity.rank, spot.line is None, not finding.rule, extent, spot.column is None, spot.path, _content(finding))
+
+
+def _content(finding: Finding) -> tuple[object, ...]:
+    """What is left to tell findings apart by, so that the order of the input never does."""
+    spot = finding.spot
+    return (
         spot.line or 0,
         spot.column or 0,
         finding.source,
         finding.rule,
         finding.title,
         finding.id,
-        repr(finding),
+        finding.detail,
+        finding.category,
     )
-    return (finding.severity.rank, spot.line is None, not finding.rule, extent, spot.column is None, content)
-
-
-def _reading(finding: Finding) -> tuple[object, ...]:
-    return (finding.severity.rank, finding.spot.path, finding.spot.line or 0, finding.spot.column or 0, _precedence(finding))
 
 
 def _exact(findings: Sequence[Finding]) -> list[list[int]]:

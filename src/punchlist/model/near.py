@@ -90,7 +90,7 @@ def _join_alike(block: list[_Run], found: Clusters) -> None:
             for at in _alike(run.title, [block[i].title for i in window]):
                 found.join(run.index, block[window[at]].index)
     else:
-        _join_outwards(block, found)
+        _join_crowd(block, found)
 
 
 def _windows(block: list[_Run]) -> list[range]:
@@ -102,34 +102,28 @@ def _windows(block: list[_Run]) -> list[range]:
     return windows
 
 
-def _join_outwards(block: list[_Run], found: Clusters) -> None:
-    """A crowd: from one title to all like it, and on from those, while the budget lasts; then neighbours by spelling."""
+def _join_crowd(block: list[_Run], found: Clusters) -> None:
+    """Too many for every pair: one title after the other takes all that are like it, while the budget lasts; then neighbours by
+    spelling. Only a link over several steps can be missed."""
     budget = _budget(len(block))
-    left = dict.fromkeys(range(len(block)))
-    frontier: list[int] = []
+    left = block
     while left and budget > 0:
-        if not frontier:
-            frontier = [next(iter(left))]
-            del left[frontier[0]]
-        run = block[frontier.pop()]
-        waiting = list(left)
-        budget -= len(waiting)
-        for at in _alike(run.title, [block[i].title for i in waiting]):
-            other = waiting[at]
-            if run.meets(block[other]):
-                found.join(run.index, block[other].index)
-                frontier.append(other)
-                del left[other]
-    if left:
-        _join_neighbours(block, found)
+        run, left = left[0], left[1:]
+        budget -= len(left)
+        taken = {at for at in _alike(run.title, [other.title for other in left]) if run.meets(left[at])}
+        for at in taken:
+            found.join(run.index, left[at].index)
+        left = [other for at, other in enumerate(left) if at not in taken]
+    _join_neighbours(block, found)
 
 
 def _join_neighbours(block: list[_Run], found: Clusters) -> None:
     for step in (1, -1):
         ordered = sorted(block, key=lambda run: (run.title[::step], run.start, run.end))
         for at, run in enumerate(ordered):
-            nearby = [other for other in ordered[at + 1 : at + 1 + _NEIGHBOURS] if run.meets(other)]
-            for index in _alike(run.title, [other.title for other in nearby]):
+            near = ordered[at + 1 : at + 1 + _NEIGHBOURS]
+            nearby = [other for other in near if found.of(run.index) != found.of(other.index) and run.meets(other)]
+            for index in _alike(run.title, [other.title for other in nearby]) if nearby else ():
                 found.join(run.index, nearby[index].index)
 
 

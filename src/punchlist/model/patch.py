@@ -9,7 +9,7 @@ from punchlist.model.finding import Splice
 
 
 class FileChange(Struct, frozen=True, omit_defaults=True):
-    """A file as a whole: made, replaced (binary), deleted (content is None) or given a mode. `content` is latin-1 so that any bytes fit JSON."""
+    """A file as a whole: made, replaced, deleted (content is None) or given a mode. `content` is latin-1: any bytes fit JSON."""
 
     path: str
     content: str | None

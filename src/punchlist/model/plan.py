@@ -7,7 +7,7 @@ from punchlist.model.patch import Patch
 
 
 class Batch(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`level` orders group testing: what is likeliest to be harmless comes first. A deterministic batch knows its patch already."""
+    """`level` orders group testing: what is likeliest to be harmless comes first. A deterministic batch has its patch already."""
 
     number: int
     items: tuple[int, ...]

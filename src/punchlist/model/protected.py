@@ -5,18 +5,22 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-CONFIGURATION = (
-    "conftest.py", "pytest.ini", "tox.ini", "noxfile.py", "setup.cfg", "setup.py", "pyproject.toml", "Makefile", "makefile", "GNUmakefile",
-    ".pre-commit-config.yaml", ".coveragerc", "ruff.toml", ".ruff.toml", ".flake8", ".pylintrc", "pylintrc", "mypy.ini", ".mypy.ini",
-    "pyrightconfig.json", "ty.toml", ".bandit", "bandit.yaml", "sgconfig.yml", ".shellcheckrc", ".semgrep.yml", ".semgrep/**", ".semgrepignore",
-    "package.json", ".npmrc", "tsconfig*.json", ".eslintrc*", "eslint.config.*", ".eslintignore", "biome.json", "biome.jsonc", "jest.config.*",
-    "vitest.config.*", "vite.config.*", "babel.config.*", "Cargo.toml", "build.rs", "clippy.toml", "go.mod", "sitecustomize.py", "usercustomize.py",
-    "*.lock", "package-lock.json", "pnpm-lock.yaml", "go.sum", "requirements*.txt", "constraints*.txt",
-    ".github/**", ".gitlab-ci.yml", ".circleci/**", ".gitea/**", "azure-pipelines.yml", "Jenkinsfile", ".punchlist.toml", ".punchlist/**",
-)  # fmt: skip
-TESTS = (
-    "tests/**", "test/**", "testing/**", "__tests__/**", "spec/**", "test_*.py", "*_test.py", "tests.py", "*_test.go", "*.test.*", "*.spec.*",
-)  # fmt: skip
+CONFIGURATION = tuple(
+    """
+    conftest.py pytest.ini tox.ini noxfile.py setup.cfg setup.py pyproject.toml Makefile makefile GNUmakefile
+    .pre-commit-config.yaml .coveragerc ruff.toml .ruff.toml .flake8 .pylintrc pylintrc mypy.ini .mypy.ini
+    pyrightconfig.json ty.toml .bandit bandit.yaml sgconfig.yml .shellcheckrc .semgrep.yml .semgrep/** .semgrepignore
+    package.json .npmrc tsconfig*.json .eslintrc* eslint.config.* .eslintignore biome.json biome.jsonc jest.config.*
+    vitest.config.* vite.config.* babel.config.* Cargo.toml build.rs clippy.toml go.mod sitecustomize.py
+    usercustomize.py *.lock package-lock.json pnpm-lock.yaml go.sum requirements*.txt constraints*.txt .github/**
+    .gitlab-ci.yml .circleci/** .gitea/** azure-pipelines.yml Jenkinsfile .punchlist.toml .punchlist/**
+    """.split()
+)
+TESTS = tuple(
+    """
+    tests/** test/** testing/** __tests__/** spec/** test_*.py *_test.py tests.py *_test.go *.test.* *.spec.*
+    """.split()
+)
 
 
 class Protected(Struct, frozen=True):

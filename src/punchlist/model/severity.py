@@ -19,7 +19,8 @@ _RANKS = {Severity.CRITICAL: 0, Severity.MAJOR: 1, Severity.MINOR: 2}
 _WORDS = {
     Severity.CRITICAL: "critical blocker blocking p0 error high fatal severe sev0 sev1 must-fix",
     Severity.MAJOR: "important major p1 warning warn medium moderate sev2 should-fix",
-    Severity.MINOR: "minor low p2 p3 p4 note info information informational notice nit nitpick trivial style hint suggestion recommendation convention none sev3 nice-to-have",
+    Severity.MINOR: """minor low p2 p3 p4 note info information informational notice nit nitpick trivial style hint suggestion
+        recommendation convention none sev3 nice-to-have""",
 }
 _BY_WORD = {word: severity for severity, words in _WORDS.items() for word in words.split()}
 

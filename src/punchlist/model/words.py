@@ -45,7 +45,7 @@ _ENDINGS = (
 _SHORTEST_STEM = 3
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=262144)
 def names_in(text: str) -> tuple[str, ...]:
     """The identifiers a text speaks of, each once, in alphabetical order: quoted ones, and words shaped like code."""
     found: set[str] = set()
@@ -68,10 +68,16 @@ def stem(word: str) -> str:
 
 def parts_of(name: str) -> list[str]:
     """The words inside an identifier: `getUserName`, `get_user_name` and `x.get_user` share theirs."""
-    return [part.casefold() for word in _WORD.findall(name) for part in _HUMP.split(word) if part]
+    parts: list[str] = []
+    for word in _WORD.findall(name):
+        if word.islower() or word.isdecimal():
+            parts.append(word)
+        else:
+            parts += [part.casefold() for part in _HUMP.split(word)]
+    return parts
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=262144)
 def vocabulary(text: str) -> frozenset[str]:
     """The stems of all words of a text, identifiers taken apart."""
     return frozenset(stem(part) for part in parts_of(text))

@@ -24,7 +24,7 @@ class Known(Struct, frozen=True):
     sentinel: str = ""
 
 
-async def measure(task: Measure, run: Run, world: World) -> Baselined:
+async def measure(task: Measure, run: Run, world: World) -> Baselined:  # noqa: ARG001 - the signature of every performer
     key = baseline_key(task.check, world.change.head, world)
     kept = world.cache.get(key)
     began = world.clock()

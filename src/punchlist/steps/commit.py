@@ -33,8 +33,8 @@ async def land(task: Land, run: Run, world: World) -> Committed:
     patches = [run.work.patches[number] for number in task.batches]
     refused = await world.repository.hook("pre-commit", run.tip, patches)
     if refused:
-        moves = tuple(_rejected(batch, run, refused) for batch in batches)
-        return Committed(branch=run.branch, tip=run.tip, refused=refused, moves=tuple(move for each in moves for move in each))
+        back = tuple(move for batch in batches for move in _rejected(batch, run, refused))
+        return Committed(branch=run.branch, tip=run.tip, refused=refused, moves=back)
     drafts = [Draft(message(batch, run), patch) for batch, patch in zip(batches, patches, strict=True)]
     shas = await world.repository.commit_chain(run.branch, run.tip, drafts, task.action)
     if len(shas) != len(batches):
@@ -51,7 +51,10 @@ async def land(task: Land, run: Run, world: World) -> Committed:
 
 def _rejected(batch: Batch, run: Run, refused: str) -> list[Move]:
     why = "a git hook refused the commit"
-    return [Move(item, Fact.REJECTED, by="pre-commit", why=why, evidence=refused[-4000:], ref=key_of(run.items[item])) for item in batch.items]
+    return [
+        Move(item, Fact.REJECTED, by="pre-commit", why=why, evidence=refused[-4000:], ref=key_of(run.items[item]))
+        for item in batch.items
+    ]
 
 
 def message(batch: Batch, run: Run) -> str:

@@ -71,7 +71,7 @@ def _undone(run: Run, known: dict[str, int]) -> dict[str, int]:
 
 
 def _adopted(run: Run, old: Sequence[tuple[int, Finding]], known: dict[str, int], used: set[str]) -> dict[str, int]:
-    """Where a tool still reports a rule in a file, its lost items are taken to be those: a doubtful match must never make a "fixed"."""
+    """Where a tool still reports a rule in a file, its lost items are taken to be those: a doubt must never make a "fixed"."""
     spare: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for number, finding in old:
         if finding.id not in used and run.items[number].status in ACTIONABLE:

@@ -25,7 +25,9 @@ def step(run: Run, options: NoOptions, place: str) -> tuple[Action, ...]:  # noq
     by_fixer: dict[str, list[int]] = defaultdict(list)
     for batch in run.work.batches.values():
         by_fixer[batch.fixer].append(batch.number)
-    return missing(run, *(Action(name, Work(name, tuple(numbers)), f"{len(numbers)} fixes by {name}") for name, numbers in by_fixer.items()))
+    return missing(
+        run, *(Action(name, Work(name, tuple(numbers)), f"{len(numbers)} fixes by {name}") for name, numbers in by_fixer.items())
+    )
 
 
 async def work(task: Work, run: Run, world: World) -> Attempted:

@@ -21,7 +21,7 @@ GONE = "Referenced file deleted"
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`floor`: the least severity that is worked on. `attempts`: after so many an item is left. `safety`: the boldest fixes tried."""
+    """`floor`: the least severity worked on. `attempts`: after so many an item is left. `safety`: the boldest fixes tried."""
 
     floor: Severity = Severity.MINOR
     attempts: int = 3
@@ -72,7 +72,9 @@ def _blocked(run: Run, present: frozenset[str]) -> Iterable[Move]:
     for item in run.items.values():
         path = item.current.spot.path
         if item.in_scope and item.status in ACTIONABLE and path and path not in present:
-            yield Move(item.number, Fact.SAID_BLOCKED, by="punchlist", why=GONE, evidence=f"{path} is not in the tree at {run.tip[:12]}")
+            yield Move(
+                item.number, Fact.SAID_BLOCKED, by="punchlist", why=GONE, evidence=f"{path} is not in the tree at {run.tip[:12]}"
+            )
 
 
 def _batched(items: list[Item], protected: Protected, first: int) -> tuple[list[Batch], int]:

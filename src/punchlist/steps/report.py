@@ -35,9 +35,13 @@ class Tell(Struct, frozen=True):
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
-    wanted = [item.number for item in sorted(run.left, key=reading_order) if _to_file(item, options) and item.number not in run.unfiled]
+    wanted = [
+        item.number for item in sorted(run.left, key=reading_order) if _to_file(item, options) and item.number not in run.unfiled
+    ]
     # Named by their first item: what is left shrinks as chunks are filed, and a finished chunk must not be named again.
-    chunks = [Action(f"file {numbers[0]}", File(tuple(numbers)), f"{len(numbers)} leftovers are filed") for numbers in _chunks(wanted)]
+    chunks = [
+        Action(f"file {numbers[0]}", File(tuple(numbers)), f"{len(numbers)} leftovers are filed") for numbers in _chunks(wanted)
+    ]
     filing = missing(run, *chunks[:1])
     return filing or missing(run, Action("report", Tell(), "reports are written"))
 
@@ -59,7 +63,9 @@ def _to_file(item: Item, options: Options) -> bool:
 async def file(task: File, run: Run, world: World) -> Filed:
     filings = await world.tracker.file([dossier(run.items[number], run.id) for number in task.items])
     moves = tuple(
-        Move(filing.item, Fact.FILED, by=world.tracker.name, why="left over", ref=filing.ref) for filing in filings if not filing.failed
+        Move(filing.item, Fact.FILED, by=world.tracker.name, why="left over", ref=filing.ref)
+        for filing in filings
+        if not filing.failed
     )
     answered = {filing.item for filing in filings}
     failed = {filing.item: filing.failed for filing in filings if filing.failed}

@@ -1,6 +1,7 @@
 """One run of the checks over one set of patches, with files the fixers could not touch."""
 
 from collections.abc import Sequence
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -57,6 +58,8 @@ async def _judged(check: Check, tree: Tree, trial: Trial, world: World) -> Verdi
         doubtful &= frozenset(still.failing)
         if not doubtful:
             flaky = tuple(said.failing)
-            return replace(said, passed=True, why=f"{len(flaky)} flaky tests passed when run again", failing=(), flaky=flaky, runs=2 + again)
+            return replace(
+                said, passed=True, why=f"{len(flaky)} flaky tests passed when run again", failing=(), flaky=flaky, runs=2 + again
+            )
     flaky = tuple(sorted(frozenset(said.failing) - doubtful))
     return replace(said, failing=tuple(sorted(doubtful)), flaky=flaky, runs=1 + RERUNS)

@@ -19,7 +19,6 @@ from punchlist.steps.recheck import Recheck, recheck
 from punchlist.steps.trial import Try, attempt
 from punchlist.steps.verb import Action, Verb, missing
 
-
 _NAMED = 3
 
 
@@ -39,7 +38,9 @@ class Conclude(Struct, frozen=True):
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
     if not run.work.patches or run.work.verified is not None:
         return ()
-    first = missing(run, Action("recheck", Recheck(tuple(run.work.patches)), f"analyzers look again at {len(run.work.patches)} fixes"))
+    first = missing(
+        run, Action("recheck", Recheck(tuple(run.work.patches)), f"analyzers look again at {len(run.work.patches)} fixes")
+    )
     if first or run.work.rechecked is None:
         return first
     candidates = _ordered(run, run.work.rechecked.passed)
@@ -114,7 +115,14 @@ def concluded(task: Conclude, run: Run) -> Verified:
             failed[number] = why
     evidence = _evidence(run)
     moves = tuple(
-        Move(item, Fact.REJECTED, by="verify", why=why, ref=key_of(run.items[item]), evidence=evidence if number in task.found.culprits else "")
+        Move(
+            item,
+            Fact.REJECTED,
+            by="verify",
+            why=why,
+            ref=key_of(run.items[item]),
+            evidence=evidence if number in task.found.culprits else "",
+        )
         for number, why in sorted(failed.items())
         for item in run.work.batches[number].items
     )

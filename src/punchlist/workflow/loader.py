@@ -33,7 +33,9 @@ def builtin_names() -> list[str]:
 
 def load_builtin(name: str) -> Workflow:
     if name not in builtin_names():
-        raise WorkflowError(f'no workflow is called "{name}"{_guess(name, builtin_names())}', hint="`punchlist workflows` lists them")
+        raise WorkflowError(
+            f'no workflow is called "{name}"{_guess(name, builtin_names())}', hint="`punchlist workflows` lists them"
+        )
     return parse((files("punchlist.workflow") / "builtin" / f"{name}.yaml").read_text("utf-8"), name, f"{name}.yaml")
 
 
@@ -45,7 +47,9 @@ def load(name: str) -> Workflow:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise WorkflowError(f"{name}: cannot be read: {error}", hint="give the path of a workflow file, or the name of a built-in one") from error
+        raise WorkflowError(
+            f"{name}: cannot be read: {error}", hint="give the path of a workflow file, or the name of a built-in one"
+        ) from error
     return parse(text, path.stem, name)
 
 
@@ -53,13 +57,15 @@ def parse(text: str, name: str, origin: str) -> Workflow:
     mistakes: list[str] = []
     data = _yaml(text, origin)
     unknown = set(data) - {"about", "steps"}
-    mistakes += (f'{origin}: {key}: unknown key{_guess(str(key), ["about", "steps"])}' for key in sorted(unknown, key=str))
+    mistakes += (f"{origin}: {key}: unknown key{_guess(str(key), ['about', 'steps'])}" for key in sorted(unknown, key=str))
     about = data.get("about", "")
     if not isinstance(about, str):
         mistakes.append(f"{origin}: about: must be a line of text")
     listed = data.get("steps")
     if not isinstance(listed, list) or not listed:
-        raise WorkflowError(f"{origin}: steps: must be a list with at least one step", hint="see `punchlist workflows show proven`")
+        raise WorkflowError(
+            f"{origin}: steps: must be a list with at least one step", hint="see `punchlist workflows show proven`"
+        )
     steps = _elements(listed, f"{origin}: steps", mistakes, outer=True)
     if mistakes:
         raise WorkflowError("\n".join(mistakes), hint="`punchlist workflows show proven` prints one that works")

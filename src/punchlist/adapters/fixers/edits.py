@@ -26,7 +26,10 @@ class Edits:
             else:
                 sound.append((batch, patch))
         refused |= dict(_unparsable(sound, texts))
-        return [Fixed(batch=b.number, refused=refused[b.number]) if b.number in refused else Fixed(batch=b.number, patch=b.patch) for b in batches]
+        return [
+            Fixed(batch=b.number, refused=refused[b.number]) if b.number in refused else Fixed(batch=b.number, patch=b.patch)
+            for b in batches
+        ]
 
 
 def _reason(batch: Batch, patch: Patch, items: Mapping[int, Item], texts: Mapping[str, str | None]) -> str:
