@@ -88,15 +88,15 @@ class Bandit(Tool):
         return parse(ran.stdout, sources)
 
 
-def parse(output: bytes, sources: Sources) -> Analysis:
+def parse(output: bytes, sources: Sources, tool: str = "bandit") -> Analysis:
     """The findings of bandit's JSON report; a file that it could not read is a refusal."""
     try:
         report = decoded(output, Report)
     except msgspec.DecodeError as error:
-        return broken("bandit", output, error)
-    analysis = gathered("bandit", report.results, lambda raw: _note(msgspec.json.decode(raw, type=Result), sources), sources)
+        return broken(tool, output, error)
+    analysis = gathered(tool, report.results, lambda raw: _note(msgspec.json.decode(raw, type=Result), sources), sources)
     unread = tuple(
-        Refused("bandit", shortened(bytes(raw)), f"bandit could not look at this file{_why(bytes(raw))}") for raw in report.errors
+        Refused(tool, shortened(bytes(raw)), f"bandit could not look at this file{_why(bytes(raw))}") for raw in report.errors
     )
     return msgspec.structs.replace(analysis, refused=(*analysis.refused, *unread))
 

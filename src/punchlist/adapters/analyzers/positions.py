@@ -34,6 +34,12 @@ class Positions:
         end = self._starts[line] if line < len(self._starts) else len(self.text)
         return offset if offset <= end else None
 
+    def line_end(self, line: int) -> int | None:
+        """The offset of a line's end, its line break left out."""
+        if not 1 <= line <= len(self._lines):
+            return self.offset(line, 1)
+        return self._starts[line - 1] + len(self._lines[line - 1].rstrip("\r\n"))
+
     def column(self, line: int | None, units: int | None, encoding: str) -> int | None:
         """The column in code points (from 1) of a column in code units (from 0)."""
         if line is None or units is None or units < 0:
@@ -44,8 +50,18 @@ class Positions:
         end = self._starts[line] if line < len(self._starts) else len(self.text)
         return _characters(self.text[start:end], units, encoding) + 1
 
-    def of_units(self, units: int, encoding: str) -> int | None:
-        """The offset that is `units` code units into the file; None beyond its end or within a character."""
+    def without_mark(self, line: int, column: int) -> int:
+        """The column of a tool that does count the byte order mark."""
+        return max(column - self._mark, 1) if line == 1 else column
+
+    def is_plain(self, line: int) -> bool:
+        """Whether a line is ASCII, so that all ways to count its columns agree."""
+        return 1 <= line <= len(self._lines) and self._lines[line - 1].isascii()
+
+    def of_units(self, units: int, encoding: str, *, marked: bool = True) -> int | None:
+        """The offset that many code units into the file, its mark counted if `marked`; None if no character begins there."""
+        if not marked and self._mark and units >= 0:
+            units += _size(self.text[0], encoding)
         starts = self._unit_starts(encoding)
         if not 0 <= units <= starts[-1]:
             return None

@@ -65,7 +65,9 @@ def gathered(tool: str, entries: Iterable[msgspec.Raw], read: Callable[[bytes], 
             continue
         if note is not None:
             findings.append(sources.finding(tool, len(findings) + 1, note))
-    return Analysis(findings=tuple(findings), refused=tuple(refused))
+    # Where nothing at all can be read, the format is not the one we know: that is no clean answer.
+    failed = f"{tool}: none of its {len(refused)} entries could be read ({refused[0].reason})" if refused and not findings else ""
+    return Analysis(findings=tuple(findings), refused=tuple(refused), failed=failed)
 
 
 def joined(tool: str, parts: Sequence[Analysis]) -> Analysis:

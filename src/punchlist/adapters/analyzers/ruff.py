@@ -89,13 +89,13 @@ class Ruff(Tool):
         return msgspec.structs.replace(analysis, refused=(*analysis.refused, *unread))
 
 
-def parse(output: bytes, sources: Sources) -> Analysis:
+def parse(output: bytes, sources: Sources, tool: str = "ruff") -> Analysis:
     """The findings of ruff's JSON report."""
     try:
         entries = decoded(output, list[msgspec.Raw])
     except msgspec.DecodeError as error:
-        return broken("ruff", output, error)
-    return gathered("ruff", entries, lambda raw: _note(msgspec.json.decode(raw, type=Entry), sources), sources)
+        return broken(tool, output, error)
+    return gathered(tool, entries, lambda raw: _note(msgspec.json.decode(raw, type=Entry), sources), sources)
 
 
 def _note(entry: Entry, sources: Sources) -> Note:

@@ -2,18 +2,20 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from punchlist.adapters.analyzers.reports import joined
 from punchlist.adapters.analyzers.sources import Sources
-from punchlist.adapters.process import Ran, run, which
-from punchlist.adapters.sandbox import Walls
+from punchlist.adapters.process import Ran, base_environment, run, which
+from punchlist.adapters.sandbox import HOME, Walls, available
 from punchlist.ports import Analysis, Tree
 
 ARGV_LIMIT = 100_000
 OUTPUT_LIMIT = 512 << 20
 LOCAL = (".venv/bin", "venv/bin", "node_modules/.bin")
+OWN_FOLDERS = (".venv", "venv", "node_modules")
 
 WallsOf = Callable[[Path, Sequence[Path]], Walls | None]
 
@@ -41,6 +43,17 @@ class Kit:
         found = self.find(name)
         return (found,) if found else ()
 
+    def python(self) -> str:
+        """The interpreter of the project's own environment, which knows its dependencies; empty if there is none."""
+        places = [self.checkout / folder / "python" for folder in LOCAL[:2]] if self.checkout else []
+        return next((str(path) for path in places if path.exists()), "")
+
+    def needs(self, program: str) -> tuple[Path, ...]:
+        """The folders a program is made of: they may lie where the walls have a /tmp of their own."""
+        local = [self.checkout / folder for folder in OWN_FOLDERS] if self.checkout else []
+        made_of = (Path(program).parent.parent, Path(program).resolve().parent.parent, Path(sys.prefix), Path(sys.base_prefix))
+        return tuple(dict.fromkeys(path for path in (*made_of, *local) if path.is_dir() and path != Path("/")))
+
 
 class Tool:
     """What is special about one analyzer; the defaults fit a tool that takes files and exits 0 or 1."""
@@ -52,6 +65,10 @@ class Tool:
     whole = False
     """Looks at a project as a whole: it is given no files, and what is not asked for is left out of the answer."""
     args: tuple[str, ...] = ()
+    borrows: tuple[str, ...] = ()
+    """Folders of the user's checkout that its settings load code from."""
+    inputs: tuple[Path, ...] = ()
+    """Files of the user's that it reads besides the tree."""
     asked = False
     """Enabled by name, not just found: then it runs even in a project that does not configure it."""
 
@@ -68,6 +85,9 @@ class Tool:
     def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
         """The command line up to the files."""
         raise NotImplementedError
+
+    def line(self, head: Sequence[str], files: Sequence[str]) -> list[str]:
+        return [*head, *files]
 
     def read(self, ran: Ran, sources: Sources) -> Analysis:
         """The report of one run that ended with one of `exits`."""
@@ -96,18 +116,47 @@ class Command:
             return Analysis(failed=f"{tool.name} is not installed; install it, or leave it out of the enabled analyzers")
         sources = Sources(tree)
         head = tool.command(program, tree, self._kit)
-        parts = [await self._portion([*head, *portion], tree, sources) for portion in ([()] if tool.whole else portions(files))]
+        with self._borrowed(tree):
+            parts = [
+                await self._portion(tool.line(head, portion), tree, sources)
+                for portion in ([()] if tool.whole else portions(files))
+            ]
         whole = joined(tool.name, parts)
         kept = whole if paths is None or not tool.whole else _only(whole, frozenset(files))
         return Analysis(findings=kept.findings, refused=kept.refused, looked_at=len(files), failed=kept.failed)
 
+    @contextmanager
+    def _borrowed(self, tree: Tree) -> Iterator[None]:
+        """Lends the tree the checkout's ignored folders that a tool's settings load code from, for as long as it runs."""
+        lent: list[Path] = []
+        for name in self._tool.borrows if self._kit.checkout else ():
+            here, there = tree.root / name, (self._kit.checkout or tree.root) / name
+            if there.is_dir() and not here.exists():
+                here.symlink_to(there.resolve())
+                lent.append(here)
+        try:
+            yield
+        finally:
+            for link in lent:
+                link.unlink(missing_ok=True)
+
     async def _portion(self, command: Sequence[str], tree: Tree, sources: Sources) -> Analysis:
+        """One run; a failed one keeps what its report says all the same."""
         tool, kit = self._tool, self._kit
-        walls = kit.walls(tree.root, _needs(command[0]))
-        ran = await run(command, cwd=tree.root, timeout=kit.timeout, limit=OUTPUT_LIMIT, walls=walls)
-        if ran.trouble or ran.exit_code not in tool.exits:
-            return Analysis(failed=f"{tool.name}: {ran.trouble or f'exit code {ran.exit_code}'}{_last_words(ran)}")
-        return tool.read(ran, sources)
+        walls = kit.walls(tree.root, (*kit.needs(command[0]), *(path for path in tool.inputs if path.exists())))
+        env = environment(walled=walls is not None)
+        ran = await run(command, cwd=tree.root, env=env, timeout=kit.timeout, limit=OUTPUT_LIMIT, walls=walls)
+        analysis = tool.read(ran, sources)
+        if not ran.trouble and ran.exit_code in tool.exits:
+            return analysis
+        failed = f"{tool.name}: {ran.trouble or f'exit code {ran.exit_code}'}{_last_words(ran)}"
+        return Analysis(findings=analysis.findings, refused=analysis.refused, failed=failed)
+
+
+def environment(*, walled: bool) -> dict[str, str]:
+    """What an analyzer is told: text is UTF-8 everywhere, and home is the sandbox's own where there is one."""
+    home = {"HOME": str(HOME)} if walled and available() == "bubblewrap" else {}
+    return {**base_environment(home=not home), "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "NO_COLOR": "1", **home}
 
 
 def portions(files: Sequence[str], limit: int = ARGV_LIMIT) -> Iterator[list[str]]:
@@ -139,13 +188,6 @@ def named(tree: Tree, *names: str) -> list[str]:
 def _only(analysis: Analysis, files: frozenset[str]) -> Analysis:
     findings = tuple(f for f in analysis.findings if f.spot.path in files or not f.spot.path)
     return Analysis(findings=findings, refused=analysis.refused, failed=analysis.failed)
-
-
-def _needs(program: str) -> tuple[Path, ...]:
-    """The folders a program is made of: it may live where the walls have a /tmp of their own."""
-    own = Path(program).resolve().parent.parent
-    folders = (Path(program).parent.parent, own, Path(sys.prefix), Path(sys.base_prefix))
-    return tuple(dict.fromkeys(folder for folder in folders if folder.is_dir() and folder != Path("/")))
 
 
 def _last_words(ran: Ran) -> str:

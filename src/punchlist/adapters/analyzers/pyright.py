@@ -1,0 +1,88 @@
+"""Pyright and basedpyright: types of a Python project."""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.adapters.analyzers.positions import UTF16, Positions
+from punchlist.adapters.analyzers.reports import broken, decoded, gathered
+from punchlist.adapters.analyzers.sources import Note, Sources
+from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.analyzers.typechecker import TypeChecker, rank
+from punchlist.adapters.process import Ran
+from punchlist.ports import Analysis, Tree
+
+
+class Place(Struct, frozen=True):
+    line: int
+    character: int = 0
+
+
+class Extent(Struct, frozen=True):
+    start: Place
+    end: Place
+
+
+class PyrightEntry(Struct, frozen=True):
+    message: str
+    severity: str
+    file: str = ""
+    range: Extent | None = None
+    rule: str | None = None
+
+
+class PyrightReport(Struct, frozen=True, rename="camel"):
+    general_diagnostics: list[msgspec.Raw]
+
+
+class Pyright(TypeChecker):
+    name = "pyright"
+    files = ("pyrightconfig.json",)
+
+    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
+        python = kit.python()
+        return (*program, "--outputjson", *((f"--pythonpath={python}",) if python else ()), *self.args)
+
+    def read(self, ran: Ran, sources: Sources) -> Analysis:
+        return parse(ran.stdout, sources, self.name)
+
+
+class Basedpyright(Pyright):
+    name = "basedpyright"
+
+
+def parse(output: bytes, sources: Sources, tool: str = "pyright") -> Analysis:
+    try:
+        report = decoded(output, PyrightReport)
+    except msgspec.DecodeError as error:
+        return broken(tool, output, error)
+    return gathered(tool, report.general_diagnostics, lambda raw: _note(decoded(raw, PyrightEntry), sources), sources)
+
+
+def _note(entry: PyrightEntry, sources: Sources) -> Note:
+    positions = sources.positions_of(entry.file)
+    start, end = (entry.range.start, entry.range.end) if entry.range else (None, None)
+    rule = entry.rule or ("" if entry.severity != "error" else "syntax")
+    title, _, rest = entry.message.partition("\n")
+    return Note(
+        path=entry.file,
+        title=title,
+        detail=entry.message if rest else "",
+        severity=rank(entry.severity, rule),
+        severity_word=entry.severity,
+        rule=rule,
+        category="typing",
+        url=f"https://github.com/microsoft/pyright/blob/main/docs/configuration.md#{entry.rule}" if entry.rule else "",
+        line=start.line + 1 if start else None,
+        end_line=end.line + 1 if end else None,
+        column=_column(start, positions),
+        end_column=_column(end, positions),
+    )
+
+
+def _column(place: Place | None, positions: Positions | None) -> int | None:
+    if place is None or positions is None:
+        return None
+    column = positions.column(place.line + 1, place.character, UTF16)
+    return None if column is None else positions.without_mark(place.line + 1, column)

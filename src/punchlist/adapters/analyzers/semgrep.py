@@ -1,0 +1,140 @@
+"""Semgrep with rules from the user's own disk; nothing is ever fetched from a registry."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.adapters.analyzers.positions import UTF8
+from punchlist.adapters.analyzers.reports import broken, decoded, gathered, shortened
+from punchlist.adapters.analyzers.sources import Note, Sources, proposed
+from punchlist.adapters.analyzers.tool import Kit, Tool
+from punchlist.adapters.process import Ran
+from punchlist.errors import SettingsError
+from punchlist.model.finding import Fix, Refused, Safety
+from punchlist.model.severity import Severity, severity_of
+from punchlist.ports import Analysis, Tree
+
+UNBOUND = "its fix names a part that the pattern does not bind, and was left out"
+_REMOTE = re.compile(r"auto$|[prs]/|r2c|https?:|[a-z]+://", re.IGNORECASE)
+_METAVARIABLE = re.compile(r"\$[A-Z_][A-Z_0-9]*\b|\$\.\.\.")
+_RANKS = {
+    "ERROR": Severity.MAJOR,
+    "WARNING": Severity.MAJOR,
+    "INFO": Severity.MINOR,
+    "CRITICAL": Severity.CRITICAL,
+    "HIGH": Severity.CRITICAL,
+}
+
+
+class Place(Struct, frozen=True):
+    line: int
+    offset: int
+    col: int = 0
+
+
+class Extra(Struct, frozen=True):
+    message: str
+    severity: str = ""
+    fix: str | None = None
+    metadata: dict[str, Any] = {}
+
+
+class Result(Struct, frozen=True):
+    check_id: str
+    path: str
+    start: Place
+    end: Place
+    extra: Extra
+
+
+class Report(Struct, frozen=True):
+    results: list[msgspec.Raw]
+    errors: list[msgspec.Raw] = []
+
+
+class Semgrep(Tool):
+    name = "semgrep"
+    exits = frozenset({0, 1})
+
+    def __init__(self, rules: Sequence[str], args: Sequence[str] = ()) -> None:
+        for rule in rules:
+            if _REMOTE.match(rule):
+                raise SettingsError(
+                    f"semgrep: rules are files or folders on disk, not {rule!r}", hint="download the rules and name their path"
+                )
+        self._rules = tuple(rules)
+        self.inputs = tuple(Path(rule) for rule in rules)
+        self.args = tuple(args)
+
+    def wants(self, path: str, tree: Tree) -> bool:  # noqa: ARG002  # which languages matter is in the rules
+        return True
+
+    def idle(self, tree: Tree) -> str:  # noqa: ARG002  # the same in every project
+        return "" if self._rules else "no rules of your own are named (analyzers.semgrep)"
+
+    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
+        quiet = ("scan", "--json", "--quiet", "--metrics=off", "--disable-version-check", "--no-rewrite-rule-ids")
+        return (*program, *quiet, *(f"--config={rule}" for rule in self._rules), *self.args, "--")
+
+    def read(self, ran: Ran, sources: Sources) -> Analysis:
+        return parse(ran.stdout, sources)
+
+
+def parse(output: bytes, sources: Sources, tool: str = "semgrep") -> Analysis:
+    """The results; what it could not scan is kept as refusals."""
+    try:
+        report = decoded(output, Report)
+    except msgspec.DecodeError as error:
+        return broken(tool, output, error)
+    analysis = gathered(tool, report.results, lambda raw: _note(msgspec.json.decode(raw, type=Result), sources), sources)
+    unread = tuple(Refused(tool, shortened(bytes(raw)), "semgrep could not scan this") for raw in report.errors)
+    return msgspec.structs.replace(analysis, refused=(*analysis.refused, *unread))
+
+
+def _note(result: Result, sources: Sources) -> Note:
+    start, end = _offsets(result, sources)
+    positions = sources.positions_of(result.path)
+    line, column = positions.place(start) if positions and start is not None else (result.start.line, None)
+    last, end_column = positions.place(end) if positions and end is not None else (result.end.line, None)
+    fix, marks = _fix(result, sources, start, end)
+    metadata, word = result.extra.metadata, result.extra.severity
+    category, references = metadata.get("category"), metadata.get("references")
+    title, _, rest = result.extra.message.strip().partition("\n")
+    return Note(
+        path=result.path,
+        title=title or result.check_id,
+        detail=result.extra.message.strip() if rest else "",
+        severity=_RANKS.get(word.upper()) or severity_of(word)[0],
+        severity_word=word.lower(),
+        rule=result.check_id,
+        category=category if isinstance(category, str) else "",
+        url=str(references[0]) if isinstance(references, list) and references else "",
+        line=line,
+        end_line=last,
+        column=column,
+        end_column=end_column,
+        fix=fix,
+        marks=marks,
+    )
+
+
+def _offsets(result: Result, sources: Sources) -> tuple[int | None, int | None]:
+    positions = sources.positions_of(result.path)
+    if positions is None:
+        return None, None
+    return positions.of_units(result.start.offset, UTF8), positions.of_units(result.end.offset, UTF8)
+
+
+def _fix(result: Result, sources: Sources, start: int | None, end: int | None) -> tuple[Fix | None, tuple[str, ...]]:
+    text = result.extra.fix
+    if text is None:
+        return None, ()
+    positions = sources.positions_of(result.path)
+    code = positions.text[start:end] if positions else ""
+    if any(name not in code for name in _METAVARIABLE.findall(text)):
+        return None, (UNBOUND,)
+    return proposed([sources.splice(result.path, start, end, text)], Safety.UNSAFE)

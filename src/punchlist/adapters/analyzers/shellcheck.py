@@ -1,0 +1,110 @@
+"""ShellCheck: shell scripts, by name or by their first line."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.adapters.analyzers.reports import broken, decoded, gathered
+from punchlist.adapters.analyzers.sources import Note, Sources, proposed
+from punchlist.adapters.analyzers.tool import Kit, Tool
+from punchlist.adapters.process import Ran
+from punchlist.model.finding import Fix, Safety, Splice
+from punchlist.model.severity import Severity
+from punchlist.ports import Analysis, Tree
+
+_SHEBANG = re.compile(r"#!.*\b(?:ba|da|k|a)?sh\b")
+_RANKS = {"error": Severity.MAJOR, "warning": Severity.MAJOR, "info": Severity.MINOR, "style": Severity.MINOR}
+_PARSER = range(1000, 2000)
+
+
+class Replacement(Struct, frozen=True, rename="camel"):
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    replacement: str
+
+
+class Replacements(Struct, frozen=True):
+    replacements: list[Replacement]
+
+
+class Comment(Struct, frozen=True, rename="camel"):
+    file: str
+    line: int
+    column: int
+    level: str
+    code: int
+    message: str
+    end_line: int | None = None
+    end_column: int | None = None
+    fix: Replacements | None = None
+
+
+class Report(Struct, frozen=True):
+    comments: list[msgspec.Raw]
+
+
+class Shellcheck(Tool):
+    name = "shellcheck"
+    suffixes = (".sh", ".bash", ".dash", ".ksh", ".bats")
+
+    def __init__(self, args: Sequence[str] = ()) -> None:
+        self.args = tuple(args)
+
+    def wants(self, path: str, tree: Tree) -> bool:
+        if path.endswith(self.suffixes):
+            return True
+        name = path.rpartition("/")[2]
+        return "." not in name and bool(_SHEBANG.match((tree.text(path) or "")[:100]))
+
+    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
+        return (*program, "--format=json1", *self.args, "--")
+
+    def read(self, ran: Ran, sources: Sources) -> Analysis:
+        return parse(ran.stdout, sources)
+
+
+def parse(output: bytes, sources: Sources, tool: str = "shellcheck") -> Analysis:
+    """The comments of a `json1` report, in which a tab is one column."""
+    try:
+        report = decoded(output, Report)
+    except msgspec.DecodeError as error:
+        return broken(tool, output, error)
+    return gathered(tool, report.comments, lambda raw: _note(msgspec.json.decode(raw, type=Comment), sources), sources)
+
+
+def _note(entry: Comment, sources: Sources) -> Note:
+    fix, marks = _fix(entry, sources)
+    unparsed = entry.code in _PARSER and entry.level == "error"
+    return Note(
+        path=entry.file,
+        title=entry.message.strip(),
+        severity=Severity.CRITICAL if unparsed else _RANKS.get(entry.level, Severity.MAJOR),
+        severity_word=entry.level,
+        rule=f"SC{entry.code}",
+        category="style" if entry.level == "style" else "correctness",
+        url=f"https://www.shellcheck.net/wiki/SC{entry.code}",
+        line=entry.line,
+        end_line=entry.end_line,
+        column=entry.column,
+        end_column=entry.end_column,
+        fix=fix,
+        marks=marks,
+    )
+
+
+def _fix(entry: Comment, sources: Sources) -> tuple[Fix | None, tuple[str, ...]]:
+    if entry.fix is None:
+        return None, ()
+    return proposed([_splice(entry.file, part, sources) for part in entry.fix.replacements], Safety.UNSAFE)
+
+
+def _splice(file: str, part: Replacement, sources: Sources) -> Splice | None:
+    positions = sources.positions_of(file)
+    if positions is None:
+        return None
+    start, end = positions.offset(part.line, part.column), positions.offset(part.end_line, part.end_column)
+    return sources.splice(file, start, end, part.replacement)

@@ -1,0 +1,39 @@
+"""What type checkers of Python share: they look at a project as a whole, and rank what they say alike."""
+
+from collections.abc import Sequence
+
+from punchlist.adapters.analyzers.python_project import has_tool_table
+from punchlist.adapters.analyzers.tool import Tool
+from punchlist.model.severity import Severity
+from punchlist.ports import Tree
+
+_SYNTAX = frozenset({"syntax", "invalid-syntax"})
+_UNDEFINED = frozenset({"name-defined", "reportUndefinedVariable", "unresolved-reference"})
+_RANKS = {"error": Severity.MAJOR, "major": Severity.MAJOR, "critical": Severity.MAJOR, "blocker": Severity.CRITICAL}
+
+
+class TypeChecker(Tool):
+    """What type checkers share: unasked they look only at projects that configure them."""
+
+    suffixes = (".py", ".pyi")
+    whole = True
+    files: tuple[str, ...] = ()
+    """The names of its own settings files."""
+
+    def __init__(self, args: Sequence[str] = (), *, asked: bool = False) -> None:
+        self.args = tuple(args)
+        self.asked = asked
+
+    def idle(self, tree: Tree) -> str:
+        if self.asked or self.configured(tree):
+            return ""
+        return f"the project has no settings for {self.name}; enable it by name to run it all the same"
+
+    def configured(self, tree: Tree) -> bool:
+        return has_tool_table(tree, "pyproject.toml", self.name) or any(tree.text(name) is not None for name in self.files)
+
+
+def rank(word: str, rule: str) -> Severity:
+    if rule in _SYNTAX or (rule in _UNDEFINED and word in _RANKS):
+        return Severity.CRITICAL
+    return _RANKS.get(word, Severity.MINOR)
