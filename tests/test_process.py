@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from punchlist.adapters import family
 from punchlist.adapters.output import LINES, Output
 from punchlist.adapters.process import base_environment, run, which
 
@@ -107,6 +108,32 @@ def test_a_child_that_ends_well_leaves_nothing_behind(tmp_path, escape):
     assert (ran.stdout, ran.ok) == (b"done\n", True)
     assert ran.seconds < 2
     assert not alive(pid_in(tmp_path / "pid"))
+
+
+def test_without_proc_the_group_and_the_tree_below_the_child_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(family, "_LINUX", False)
+    ran = started(["sh", "-c", f"set -m; sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 60"], timeout=0.4)
+    assert ran.seconds < 1.5
+    assert not alive(pid_in(tmp_path / "pid"))
+    assert started(["no-such-command-here"]).trouble
+    assert started(["true"]).ok
+
+
+@linux_only
+def test_a_process_that_others_started_here_is_left_alone(tmp_path):
+    def browser():
+        return subprocess.Popen(["sleep", "60"], start_new_session=True)
+
+    async def both():
+        task = asyncio.create_task(run(["sleep", "0.2"], cwd=tmp_path))
+        other = await asyncio.to_thread(browser)
+        await task
+        return other
+
+    other = asyncio.run(both())
+    assert other.poll() is None
+    other.kill()
+    other.wait()
 
 
 @linux_only

@@ -1,6 +1,8 @@
 """The walls: what is behind them cannot be seen, written to or talked to, with real bubblewrap."""
 
 import asyncio
+import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -93,6 +95,32 @@ def test_a_time_out_ends_everything_behind_the_walls():
     ran = behind(Walls(), "sh", "-c", "trap '' TERM; setsid sleep 78 & sleep 78", timeout=0.4)
     assert ran.trouble == "timed out after 0.4 s"
     assert ran.seconds < 1.6
+
+
+@needs_bubblewrap
+def test_everything_behind_the_walls_dies_with_a_punchlist_that_is_killed(tmp_path):
+    beat = "while :; do date +%N > beat; sleep 0.02; done"
+    program = (
+        "import asyncio; from pathlib import Path; from punchlist.adapters.process import run; "
+        "from punchlist.adapters.sandbox import Walls; at = Path.cwd(); "
+        f"asyncio.run(run(['sh', '-c', 'setsid env -i PATH=$PATH sh -c \"{beat}\" & sleep 60'], cwd=at, walls=Walls(writable=(at,))))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    parent = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, env=environment)
+    deadline = time.monotonic() + 5
+    while not (tmp_path / "beat").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    parent.kill()
+    parent.wait()
+    time.sleep(0.3)
+    last = (tmp_path / "beat").read_text()
+    time.sleep(0.3)
+    assert (tmp_path / "beat").read_text() == last
+
+
+@needs_bubblewrap
+def test_a_crash_behind_the_walls_is_trouble():
+    assert behind(Walls(), "sh", "-c", "kill -SEGV $$").trouble == "ended by signal 11"
 
 
 @needs_bubblewrap

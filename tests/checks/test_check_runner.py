@@ -114,11 +114,14 @@ def test_a_module_that_cannot_be_imported_is_a_failing_test(checked):
         ("import sys, threading, os; threading.Timer(0.2, os._exit, [0]).start()\nimport time; time.sleep(5)", "ended early"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended "),
         ("import time; time.sleep(60)", "timed out after 2 s"),
+        ("import sys; sys.exit(0)", ""),
+        ("raise KeyboardInterrupt", ""),
     ],
 )
 def test_code_that_ends_or_stalls_the_runner_is_trouble(checked, walls, app, trouble):
     check = Check(name="pytest", command=PYTEST.command, kind=CheckKind.PYTEST, timeout=2)
     result = checked.run(check, checked.tree({"app.py": app, "test_app.py": "import app\n\ndef test_it():\n    pass\n"}))
+    assert result.trouble
     assert trouble in result.trouble
     assert not result.green
 
@@ -127,6 +130,12 @@ def test_an_exit_in_the_middle_that_says_success_is_trouble(checked, walls):
     text = "import os\n\ndef test_one():\n    pass\n\ndef test_two():\n    os._exit(0)\n"
     result = checked.run(PYTEST, checked.tree({"test_app.py": text}))
     assert (result.exit_code, result.trouble) == (0, "it wrote no report of its tests: it ended early")
+
+
+def test_a_polite_request_to_stop_with_success_is_trouble(checked):
+    text = "import pytest\n\ndef test_one():\n    pass\n\ndef test_two():\n    pytest.exit('enough', returncode=0)\n\ndef test_three():\n    pass\n"
+    result = checked.run(PYTEST, checked.tree({"test_app.py": text}))
+    assert (result.exit_code, result.trouble) == (0, "it ended early: _pytest.outcomes.Exit: enough")
 
 
 def test_a_report_that_the_judged_code_rewrote_is_not_believed(checked):
@@ -138,6 +147,28 @@ def test_a_report_that_the_judged_code_rewrote_is_not_believed(checked):
     files = {"app.py": forged, "test_app.py": "import app\n\ndef test_it():\n    assert 0\n"}
     result = checked.run(PYTEST, checked.tree(files))
     assert 'it printed "1 failed" and reported 1 tests with 0 failures' in result.trouble
+
+
+@pytest.mark.parametrize("trick", ["os.mkfifo(at)", "os.symlink('/etc/passwd', at)", "os.mkdir(at)"])
+def test_a_report_that_is_no_plain_file_is_neither_followed_nor_waited_for(checked, trick):
+    app = f"import atexit, os, sys\nat = sys.argv[sys.argv.index('--junitxml') + 1]\natexit.register(lambda: (os.remove(at), {trick}))\n"
+    result = checked.run(PYTEST, checked.tree({"app.py": app, "test_app.py": "import app\n\ndef test_it():\n    pass\n"}))
+    assert result.trouble.startswith("its report of the tests cannot be read")
+
+
+def test_a_linked_folder_in_the_tree_does_not_lead_what_is_lent_out_of_it(checked, walls):
+    subprocess.run(["git", "-C", str(checked.checkout), "init", "-q"], check=True)
+    (checked.checkout / "pkg").mkdir()
+    (checked.checkout / "pkg/code.py").write_text("")
+    (checked.checkout / "pkg/_version.py").write_text("generated")
+    (checked.checkout / ".gitignore").write_text("_version.py\n")
+    subprocess.run(["git", "-C", str(checked.checkout), "add", "--all"], check=True)
+    victim = checked.base / "victim"
+    victim.mkdir()
+    tree = checked.tree({"file": ""})
+    (tree.root / "pkg").symlink_to(victim)
+    checked.run(sh("true"), tree)
+    assert list(victim.iterdir()) == []
 
 
 def test_success_beside_a_failing_test_is_trouble(checked):

@@ -77,7 +77,7 @@ class Family:
         if not _LINUX:
             yield from _members_by_ps(self.root)
             return
-        roots = {family.root for family in self._living}
+        roots = {family.root for family in tuple(self._living)}
         for pid in _children(os.getpid()):
             if pid == self.root:
                 # Dead and not yet reaped, it is the event loop's to reap; waiting for that here would never end.
@@ -93,12 +93,15 @@ class Family:
         session, started = stat
         if session == self.root:
             return True
-        environment = _read(f"/proc/{pid}/environ")
-        if f"{MARK}={self.mark}".encode() in environment.split(b"\0"):
+        environment = frozenset(_read(f"/proc/{pid}/environ").split(b"\0"))
+        if f"{MARK}={self.mark}".encode() in environment:
             return True
-        # A daemon that also emptied its environment: only one of ours leaves our session, and only while it runs.
-        stray = session != os.getsid(0) and started >= self._born - 0.02 and f"{MARK}=".encode() not in environment
-        return stray and pid != _guardian()[0] and self._living == {self}
+        if session == os.getsid(0) or started < self._born - 0.02 or pid == _guardian()[0]:
+            return False
+        # A daemon that emptied its environment, too. One that has nearly all of ours was started by other means, a browser perhaps.
+        marked = any(entry.startswith(f"{MARK}=".encode()) for entry in environment)
+        inherited = len(environment & _own_environment()) >= 0.75 * len(_own_environment())
+        return not marked and not inherited and self._living == {self}
 
 
 @cache
@@ -120,6 +123,12 @@ def _guardian() -> tuple[int, int]:
     pid = os.posix_spawn("/bin/sh", ["sh", "-c", _GUARDIAN], {"PATH": os.defpath}, file_actions=actions, setpgroup=0)
     os.close(reading)
     return pid, writing
+
+
+@cache
+def _own_environment() -> frozenset[bytes]:
+    """What this process was started with; children that others start here inherit it whole."""
+    return frozenset(_read("/proc/self/environ").split(b"\0"))
 
 
 def _tell_guardian(line: str) -> None:
@@ -154,6 +163,8 @@ def _dead(pid: int) -> bool:
 
 def _members_by_ps(root: int) -> set[int]:
     """Where there is no /proc: the tree below the child, and its group. One that left both, and whose parent died, is missed."""
+    if not root:  # nothing was started; to the system 0 means ourselves
+        return set()
     try:
         os.killpg(root, 0)
     except (ProcessLookupError, PermissionError):

@@ -9,6 +9,7 @@ import asyncio
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ _ALLOWED = frozenset({"PATH", "LANG", "LANGUAGE", "TZ", "TERM", "SSL_CERT_FILE",
 _TERM_GRACE = 0.3
 _PIPE_GRACE = 1.0
 _NOT_FOUND = 127
+_SIGNALLED = 128
 
 
 class Ran(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -199,4 +201,6 @@ def _from_walls(child: _Child, name: str) -> str:
         return f"command not found: {name}"
     if child.exit_code == 1 and said.startswith("bwrap: "):
         return f"the sandbox could not be set up: {said.splitlines()[0]}"
+    if _SIGNALLED < (child.exit_code or 0) <= _SIGNALLED + signal.NSIG:
+        return f"ended by signal {(child.exit_code or 0) - _SIGNALLED}"
     return ""

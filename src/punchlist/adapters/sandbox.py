@@ -43,8 +43,8 @@ class Rlimits(Struct, frozen=True, omit_defaults=True):
 class Walls(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a child may see: the file system read-only with a /tmp of its own, plus what is named here.
 
-    `binds` are (source, target, writable), laid in order; `writable` are folders it may write to where they are; `hidden` is empty
-    inside, but for binds that lie in it.
+    `binds` are (source, target, writable), laid in order; `writable` are folders it may write to where they are; `hidden` is
+    empty inside, but for binds that lie in it.
     """
 
     writable: tuple[Path, ...] = ()

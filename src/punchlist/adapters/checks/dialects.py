@@ -54,7 +54,9 @@ class Junit:
     """Writes a JUnit file into the tree by itself; one left over from before is removed first."""
 
     def command(self, session: Session) -> list[str]:
-        self._file(session).unlink(missing_ok=True)
+        file = self._file(session)
+        if not file.is_dir():
+            file.unlink(missing_ok=True)
         return list(session.check.command)
 
     def told(self, session: Session, ran: Ran) -> Told:
@@ -85,6 +87,7 @@ class Pytest:
         5: "no test was collected",
     }
     _SUMMARY = re.compile(r"^=*\s*((?:\d+ [a-z ]+(?:, )?)+|no tests ran) in \d[\d.]*s\b.*$", re.MULTILINE)
+    _BANNER = re.compile(r"^!{3,} (.+) !{3,}$", re.MULTILINE)
     _COUNT = re.compile(r"(\d+) (passed|failed|skipped|xfailed|xpassed|errors?)\b")
 
     def command(self, session: Session) -> list[str]:
@@ -99,8 +102,8 @@ class Pytest:
         if report.trouble:
             return Told(trouble=self._EXITS.get(ran.exit_code or 0, report.trouble))
         tests = session.names.tests(report.cases)
-        trouble = self._EXITS.get(ran.exit_code or 0, "") or self._disagreement(report, ran) or _contradiction(ran, tests)
-        return Told(tests, trouble)
+        trouble = self._EXITS.get(ran.exit_code or 0, "") or self._disagreement(report, ran) or self._interruption(report, ran)
+        return Told(tests, trouble or _contradiction(ran, tests))
 
     def _disagreement(self, report: junit.Report, ran: Ran) -> str:
         """What was printed against what was written: code that ends pytest or rewrites its report has to get both right."""
@@ -113,6 +116,11 @@ class Pytest:
         if failing == report.failures and len(report.cases) <= sum(counts.values()) <= len(report.cases) + failing:
             return ""
         return f'it printed "{summaries[-1].strip()}" and reported {len(report.cases)} tests with {report.failures} failures'
+
+    def _interruption(self, report: junit.Report, ran: Ran) -> str:
+        """A banner says that pytest was told to stop; with failures beside it that is a red check, without them it is a trick."""
+        banner = self._BANNER.search(ran.stdout.decode(errors="replace"))
+        return f"it ended early: {banner[1]}" if banner and (ran.exit_code == 0 or not report.failures) else ""
 
 
 class Unittest:
@@ -132,7 +140,7 @@ class Unittest:
 
     def told(self, session: Session, ran: Ran) -> Told:
         try:
-            lines = (session.reports / "told.jsonl").read_bytes().splitlines()
+            lines = junit.untrusted(session.reports / "told.jsonl", junit.LIMIT).splitlines()
             told = [msgspec.json.decode(line, type=tuple[str, str]) for line in lines]
             tests: dict[str, TestOutcome] = {}
             for name, outcome in told[:-1]:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.checks import evidence, sentinel
 from punchlist.adapters.checks.dialects import DIALECTS, Session
+from punchlist.adapters.checks.junit import LIMIT, untrusted
 from punchlist.adapters.checks.leftovers import leftovers
 from punchlist.adapters.checks.names import Names
 from punchlist.adapters.checks.stage import Ground, staged
@@ -95,5 +96,11 @@ async def _performed(session: Session, tree: Tree, ground: Ground) -> Seen:
         output=evidence.trimmed(printed),
         trouble=ran.trouble or told.trouble,
     )
-    report = session.reports / "junit.xml"
-    return Seen(result, printed + (report.read_text(errors="replace") if report.is_file() else ""))
+    return Seen(result, printed + _reported(session.reports / "junit.xml"))
+
+
+def _reported(path: Path) -> str:
+    try:
+        return untrusted(path, LIMIT).decode(errors="replace")
+    except OSError:
+        return ""

@@ -34,7 +34,7 @@ def plant(tree: Tree, protected: Protected) -> Planted:
     files = [path for path in tree.files() if PurePosixPath(path).suffix in _PLANTS and not _judge(path, protected)]
     for path in files:
         target = tree.root / path
-        target.unlink()  # a hard link to somebody's cache must not carry the failure there
+        target.unlink(missing_ok=True)  # a hard link to somebody's cache must not carry the failure there
         target.write_text(_PLANTS[target.suffix].format(nonce=nonce))
     return Planted(nonce, tuple(files))
 

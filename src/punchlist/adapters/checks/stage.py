@@ -60,7 +60,7 @@ def _beside(tree: Tree, ground: Ground, reports: Path) -> Iterator[Stage]:
     root, made = tree.root, []
     for name in ground.leftovers:
         source, target = ground.checkout / name, root / name
-        if target.exists() or target.is_symlink() or not target.parent.is_dir():
+        if target.exists() or target.is_symlink() or not target.parent.is_dir() or not _below(target, root):
             continue
         if source.name == "node_modules":
             target.symlink_to(source.resolve(), target_is_directory=True)
