@@ -7,17 +7,18 @@ from punchlist.cli.live import COLOURS
 from punchlist.cli.summary import SEVERITIES
 from punchlist.cli.words import headline, one_line, place, safe
 from punchlist.model.finding import Finding
-from punchlist.model.item import Attempt, Item
+from punchlist.model.hunk import Diff, Hunk
+from punchlist.model.item import Attempt, Item, Status
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
 _EVIDENCE_LINES = 12
-_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+_DIFF_COLOURS = {"+": "green", "-": "red"}
 
 
-def detail(item: Item, diff: str) -> "Iterator[RenderableType]":
+def detail(item: Item, diff: Diff | None) -> "Iterator[RenderableType]":
     yield _head(item)
     yield from _findings(item)
     if item.attempts:
@@ -30,9 +31,9 @@ def detail(item: Item, diff: str) -> "Iterator[RenderableType]":
     if item.issue:
         yield _title("Filed")
         yield f"  {one_line(item.issue)}"
-    if diff:
-        yield _title(f"Diff of {item.commit[:12]}")
-        yield _diff(diff)
+    if diff is not None:
+        yield _title(f"Landed as {item.commit[:12]}" if item.status is Status.FIXED else "Tried, and not landed")
+        yield from map(_hunk, diff.hunks)
 
 
 def _head(item: Item) -> "Text":
@@ -87,10 +88,10 @@ def _title(text: str) -> "Text":
     return Text(f"\n{text}", "bold")
 
 
-def _diff(diff: str) -> "Text":
+def _hunk(hunk: Hunk) -> "Text":
     from rich.text import Text
 
-    text = Text()
-    for line in safe(diff).splitlines():
-        text.append(f"{line}\n", _DIFF_COLOURS.get(line[:1], ""))
-    return text
+    text = Text(f"  {one_line(hunk.path)}:{hunk.line}", "cyan")
+    for line in hunk.lines:
+        text.append(f"\n  {safe(line)}", _DIFF_COLOURS.get(line[:1], ""))
+    return text.append(f"\n  ({hunk.cut:,} lines more)" if hunk.cut else "", "dim")

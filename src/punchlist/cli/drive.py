@@ -13,8 +13,8 @@ from punchlist.cli.plan import plan_document, plan_text
 from punchlist.cli.session import stoppable
 from punchlist.cli.summary import summary
 from punchlist.cli.terminal import answer, interactive, note, say
-from punchlist.cli.view import exit_of, view_of
-from punchlist.cli.words import count, one_line
+from punchlist.cli.view import document, exit_of
+from punchlist.cli.words import one_line
 from punchlist.model.run import Run
 
 Drive = Callable[[View], Awaitable[Run]]
@@ -39,7 +39,7 @@ async def driven(drive: Drive, output: Output) -> Exit:
 def told(run: Run, output: Output) -> Exit:
     """Shows where the run stands, in the way that was asked for."""
     if output.json:
-        answer(view_of(run))
+        answer(document(run))
     elif not output.events:
         say(*summary(run))
     if run.interrupted and not run.ended:
@@ -58,7 +58,7 @@ async def _asked(app: App, request: Request, ready: Prepared, output: Output) ->
                 "  hint: --yes, or `punchlist allow`",
             )
         return ready
-    note(f"{count(len(commands), 'check')} found here; they judge whether a fix is good:", *commands)
+    note("Found here, to judge whether a fix is good:", *commands)
     choice = click.prompt(
         "Let them run? [y]es this time, [a]lways, [n]o", type=click.Choice(["y", "a", "n"]), show_choices=False, err=True
     )

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from punchlist.cli.lines import shown
 from punchlist.cli.options import Output
 from punchlist.cli.terminal import err
 from punchlist.cli.words import duration, one_line
 from punchlist.model import events as ev
 from punchlist.model.item import Status
 from punchlist.model.run import Run, counts
+from punchlist.model.story import Tone, moment
 from punchlist.model.wire import encode
 from punchlist.steps import Action
 
@@ -31,6 +31,9 @@ COLOURS = {
     Status.FILED: "blue",
     Status.DISMISSED: "dim",
 }
+
+
+_TONES = {Tone.PLAIN: "", Tone.GOOD: "green", Tone.BAD: "yellow"}
 
 
 class View(Protocol):
@@ -52,7 +55,7 @@ class Silent:
 
 
 class Lines:
-    """A line as something ends; what takes long is also said as it begins."""
+    """A line as something ends."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -60,8 +63,8 @@ class Lines:
     def began(self, place: str, action: Action) -> None: ...
 
     def told(self, entry: ev.Entry, run: Run) -> None:
-        if line := shown(entry, run):
-            self.say(line)
+        if line := _line(entry, run):
+            self.say(line[0])
 
     def say(self, text: str) -> None:
         print(f"[{duration(time.monotonic() - self._began):>5}] {text}", file=sys.stderr, flush=True)
@@ -85,7 +88,7 @@ class Board:
     The screen is drawn by a thread of its own, so every change is a new value put in place at once.
     """
 
-    def __init__(self, line: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, line: Callable[[str, Tone], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._line = line
         self._clock = clock
         self._since = clock()
@@ -100,8 +103,8 @@ class Board:
     def told(self, entry: ev.Entry, run: Run) -> None:
         self._running = {key: value for key, value in self._running.items() if key != (entry.place, entry.key)}
         self._run = run
-        if line := shown(entry, run):
-            self._line(line)
+        if line := _line(entry, run):
+            self._line(*line)
 
     def say(self, text: str) -> None:
         self._notice = text
@@ -133,6 +136,16 @@ class Board:
         return Text.assemble(*parts, overflow="ellipsis", no_wrap=True)
 
 
+def _line(entry: ev.Entry, run: Run) -> tuple[str, Tone] | None:
+    """The run's story as it grows; that a reviewer has nothing to do here is news only once."""
+    idle = isinstance(entry.event, ev.Reviewed) and entry.event.skipped and run.landed
+    told = moment(entry, run.active, run.round)
+    if told is None or idle:
+        return None
+    why = f" ({told.why})" if told.why else ""
+    return f"{told.verb:<11} {one_line(told.said + why)}", told.tone
+
+
 @contextmanager
 def watching(output: Output) -> Iterator[View]:
     """The view that fits: a machine reads stdout, so progress goes to stderr, and only where a person sees it."""
@@ -151,6 +164,6 @@ def _live() -> Iterator[View]:
     from rich.text import Text
 
     console = err()
-    board = Board(lambda line: console.print(Text(line, "dim", overflow="ellipsis", no_wrap=True)))
+    board = Board(lambda line, tone: console.print(Text(line, _TONES[tone]), overflow="ellipsis", no_wrap=True))
     with Live(get_renderable=board.drawn, console=console, refresh_per_second=_REFRESHES, transient=True):
         yield board

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from punchlist.cli.view import not_checked, proof_of, state_of, why_of
+from punchlist.cli.view import proof_of, state_of, why_of
 from punchlist.cli.words import count, duration, headline, one_line, place
 from punchlist.model.item import Item, Status, reading_order
 from punchlist.model.outcome import Outcome
 from punchlist.model.run import Run
 from punchlist.model.severity import Severity
+from punchlist.model.summary import Numbers, gaps
+from punchlist.model.summary import summary as summed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _TOP = 5
+_TOP_OF_A_REVIEW = 50
 _VERDICTS = {
     Outcome.CLEAN: ("clean: nothing was found", "bold green"),
     Outcome.FIXED: ("everything found was fixed or dismissed", "bold green"),
@@ -41,7 +44,8 @@ def _title(run: Run) -> "Text":
 
     verdict, style = _VERDICTS[Outcome(run.ended)] if run.ended else (state_of(run), "bold yellow")
     name = run.started.workflow_name if run.started else ""
-    return Text.assemble("\n", (f"Run {run.id}", "bold"), f" · {name} · {duration(run.active)} · ", (verdict, style), "\n")
+    head = (f"Run {run.id}", "bold"), f" · {name} · {duration(run.active)} · ", (verdict, style)
+    return Text.assemble("\n", *head, f"\n{summed(run).headline}\n")
 
 
 def _tally(run: Run) -> "Table":
@@ -51,23 +55,36 @@ def _tally(run: Run) -> "Table":
     table.add_column(style="bold", min_width=11)
     table.add_column(justify="right", min_width=5)
     table.add_column(overflow="fold")
-    table.add_row("  Found", f"{run.reported:,}", _found(run))
-    for status, told in ((Status.FIXED, _fixed(run)), (Status.FILED, _filed(run)), (Status.DISMISSED, ""), (None, _listed(run))):
-        number = len(run.left) if status is None else sum(item.in_scope for item in run.having(status))
-        if number or status is Status.FIXED:
-            table.add_row(f"  {status.capitalize() if status else 'Left'}", f"{number:,}", told)
+    numbers = summed(run).numbers
+    table.add_row("  Found", f"{numbers.reported:,}", _found(run, numbers))
+    table.add_row("  Fixed", f"{numbers.fixed:,}", _fixed(run))
+    for name, number, told in (
+        ("Filed", numbers.filed, _filed(run)),
+        ("Dismissed", numbers.dismissed, ""),
+        ("Left", numbers.left, _listed(run)),
+    ):
+        if number:
+            table.add_row(f"  {name}", f"{number:,}", told)
+    if numbers.check_runs:
+        table.add_row("  Check runs", f"{numbers.check_runs:,}", _baselines(run))
     return table
 
 
-def _found(run: Run) -> str:
+def _baselines(run: Run) -> str:
+    known = [f"{name}: {each.failed:,} failed before any fix" for name, each in run.baselines.items() if each.failed]
+    return "; ".join(known)
+
+
+def _found(run: Run, numbers: Numbers) -> str:
     spoke = ", ".join(sorted(review.reviewer for review in run.reviews.values() if not review.failed and not review.skipped))
-    merged = sum(len(item.findings) - 1 for item in run.items.values())
-    outside = len(run.items) - len(run.in_scope)
-    again = sum(item.sightings for item in run.items.values())
-    parts = [count(len(run.items), "item")]
-    parts += [f"{again:,} seen again"] if again else []
-    parts += [f"{merged:,} merged"] if merged else []
-    parts += [f"{outside:,} outside the change"] if outside else []
+    beside = {
+        "merged": numbers.merged,
+        "seen again later": numbers.again,
+        "outside the change": numbers.outside,
+        "not understood": numbers.refused,
+        "not sorted yet": numbers.pending,
+    }
+    parts = [count(numbers.items, "item"), *(f"{number:,} {what}" for what, number in beside.items() if number)]
     return f"by {spoke or 'nobody'}: " + ", ".join(parts)
 
 
@@ -91,13 +108,14 @@ def _left(run: Run) -> "Iterator[RenderableType]":
     unfixed = sorted((item for item in run.in_scope if item.status not in (Status.FIXED, Status.DISMISSED)), key=_worst_first)
     if not unfixed:
         return
-    yield _heading("Not fixed, and why")
-    for item in unfixed[:_TOP]:
+    top = _TOP if run.last_batch else _TOP_OF_A_REVIEW
+    yield _heading("Not fixed, and why" if run.last_batch else "Reported, the worst first")
+    for item in unfixed[:top]:
         yield item_line(item)
         if why := why_of(item):
             yield _dim(f"         {one_line(why)}")
-    if len(unfixed) > _TOP:
-        yield _dim(f"    and {len(unfixed) - _TOP:,} more: punchlist show {run.id}")
+    if len(unfixed) > top:
+        yield _dim(f"    and {len(unfixed) - top:,} more: punchlist show {run.id}")
 
 
 def _worst_first(item: Item) -> tuple[bool, tuple[int, str, int, int]]:
@@ -117,7 +135,7 @@ def item_line(item: Item) -> "Text":
 
 
 def _unseen(run: Run) -> "Iterator[RenderableType]":
-    said = list(not_checked(run))
+    said = [f"{gap.what}: {gap.why}" if gap.why else gap.what for gap in gaps(run)]
     if said:
         yield _heading("Not checked")
         yield from (_bullet(line) for line in said[:_TOP])
@@ -143,13 +161,15 @@ def next_commands(run: Run) -> Iterator[tuple[str, str]]:
         yield f"punchlist resume {run.id}", "go on where it stopped"
     if run.items:
         yield f"punchlist show {run.id}", "every item with its history and proof"
+    if run.ended and not run.last_batch and run.left:
+        yield f"punchlist fix --from {run.id}", "fix what can be fixed"
     if run.landed:
         yield f"git diff HEAD...{run.branch}", "what the fixes change"
         if run.ended:
             yield f"punchlist apply {run.id}", "bring them onto your branch"
     report = next((path for path in run.artifacts if path.endswith(".html")), "")
     if report:
-        yield f"open {report}" if " " not in report else f"open '{report}'", "the whole run on one page"
+        yield report, "the whole run on one page"
 
 
 def _commands(commands: dict[str, str]) -> "Table":

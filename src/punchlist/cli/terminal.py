@@ -38,8 +38,15 @@ def forget() -> None:
 
 def say(*parts: "RenderableType") -> None:
     """A result."""
-    for part in parts:
-        out().print(part, soft_wrap=isinstance(part, str) and not out().is_terminal)
+    if out().is_terminal:
+        for part in parts:
+            out().print(part)
+        return
+    with out().capture() as captured:
+        for part in parts:
+            out().print(part, soft_wrap=isinstance(part, str))
+    # Columns are padded for the eye; a file or a program has no use for that.
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def note(*parts: "RenderableType") -> None:

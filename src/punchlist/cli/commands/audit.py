@@ -26,7 +26,8 @@ from punchlist.errors import UsageError
 def command(run_id: str, target: str | None, json_: bool) -> Exit:
     """Verify a run's ledger from its first line.
 
-    The hash chain holds, every reported finding is in exactly one item, every item has an end, and nothing is fixed without a proof.
+    The hash chain holds, every reported finding is in exactly one item, every item has an end, and nothing is
+    fixed without a proof.
     """
 
     def look(app: App) -> Exit:

@@ -44,8 +44,7 @@ def _probes(probes: list[Probe], *, json: bool) -> Exit:
 
 
 def _settings(loaded: Loaded, *, json: bool) -> Exit:
-    values: dict[str, Any] = msgspec.to_builtins(loaded.settings)
-    rows = [(name, _at(values, name), loaded.origins.get(name, "default")) for name in names()]
+    rows = [(name, _at(loaded.settings, name), loaded.origins.get(name, "default")) for name in names()]
     if json:
         answer({name: {"value": value, "origin": origin} for name, value, origin in rows})
     else:
@@ -53,7 +52,8 @@ def _settings(loaded: Loaded, *, json: bool) -> Exit:
     return Exit.FINE
 
 
-def _at(values: Any, name: str) -> object:
+def _at(settings: Any, name: str) -> object:
     for key in name.split("."):
-        values = values[key]
-    return values
+        field = next(field for field in msgspec.structs.fields(settings) if field.encode_name == key)
+        settings = getattr(settings, field.name)
+    return msgspec.to_builtins(settings)

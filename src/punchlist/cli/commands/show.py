@@ -2,14 +2,14 @@
 
 import click
 
+from punchlist.adapters.reports.document import report
 from punchlist.app import App
 from punchlist.cli import options
 from punchlist.cli.detail import detail
 from punchlist.cli.exits import Exit
-from punchlist.cli.session import session
+from punchlist.cli.session import reading
 from punchlist.cli.tables import items_table
 from punchlist.cli.terminal import answer, say
-from punchlist.cli.view import item_view
 from punchlist.errors import UsageError
 from punchlist.model.item import Item, Status, reading_order
 from punchlist.model.run import Run
@@ -35,25 +35,25 @@ def command(run_id: str, item: int | None, statuses: tuple[str, ...], no_diff: b
     `punchlist show last 7` is item 7 of the last run.
     """
 
-    async def work(app: App) -> Exit:
+    def look(app: App) -> Exit:
         run = app.load(run_id)
         if item is None:
             return _list(run, statuses, json=json_)
         one = _found(run, item)
-        diff = "" if no_diff else await _diff(app, one)
         if json_:
-            answer({"item": one, "diff": diff})
+            answer(next(part for part in report(run).items if part.number == item))
         else:
-            say(*detail(one, diff))
+            say(*detail(one, None if no_diff else run.diffs.get(item)))
         return Exit.FINE
 
-    return session(work)
+    return reading(look)
 
 
 def _list(run: Run, statuses: tuple[str, ...], *, json: bool) -> Exit:
     items = [item for item in sorted(run.items.values(), key=reading_order) if not statuses or item.status in statuses]
     if json:
-        answer([item_view(item) for item in items])
+        numbers = {item.number for item in items}
+        answer([part for part in report(run).items if part.number in numbers])
     elif items:
         say(items_table(items))
     else:
@@ -66,11 +66,3 @@ def _found(run: Run, number: int) -> Item:
         last = max(run.items, default=0)
         raise UsageError(f"run {run.id} has no item {number}", hint=f"its items are 1 to {last}" if last else "it has none")
     return run.items[number]
-
-
-async def _diff(app: App, item: Item) -> str:
-    """The commit's own change; a branch that was discarded has none to show."""
-    if not item.commit or app.checkout is None:
-        return ""
-    ran = await app.checkout.git.ran("show", "--format=", "--no-color", "--no-ext-diff", "--no-textconv", item.commit)
-    return ran.stdout.decode("utf-8", "surrogateescape") if ran.ok else ""

@@ -8,7 +8,7 @@ from punchlist.cli.exits import Exit
 from punchlist.cli.session import reading
 from punchlist.cli.summary import summary
 from punchlist.cli.terminal import answer, raw, say
-from punchlist.cli.view import view_of
+from punchlist.cli.view import document
 
 
 @click.command()
@@ -24,7 +24,7 @@ def command(run_id: str, json_: bool, events: bool) -> Exit:
             return Exit.FINE
         run = app.load(run_id)
         if json_:
-            answer(view_of(run))
+            answer(document(run))
         else:
             say(*summary(run))
         return Exit.FINE
