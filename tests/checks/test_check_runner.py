@@ -7,8 +7,11 @@ import time
 
 import pytest
 
+from punchlist.adapters.checkout import Checkout
 from punchlist.adapters.checks import Runner
 from punchlist.adapters.checks.evidence import LIMIT
+from punchlist.adapters.workshop import Workshop
+from punchlist.adapters.worktree import WorkTrees
 from punchlist.model.check import Check, CheckKind
 from punchlist.model.check import TestOutcome as Outcome
 
@@ -320,3 +323,19 @@ def test_ignored_folders_of_the_checkout_are_lent_and_caches_and_keys_are_not(ch
     assert ".env" not in result.output
     assert "__pycache__" not in result.output
     assert sorted(path.name for path in tree.root.rglob("*")) == [".gitignore", "code.py", "pkg"]
+
+
+def test_a_check_can_ask_git_about_the_tree_whose_objects_lie_in_the_checkout(repo, tmp_path, walls):
+    """As projects do that take their version from tags; the state folder that holds the tree is hidden."""
+    commit = repo.commit({"file": "content"}, "the first")
+    repo.git("tag", "v1.2")
+    repo.write("file", "uncommitted")
+
+    async def told():
+        workshop = await Workshop.open(await Checkout.find(repo.root), tmp_path / "state")
+        async with WorkTrees(workshop).at(commit) as tree:
+            runner = Runner(repo.root, hidden=(tmp_path / "state",))
+            return await runner.run(sh("git describe --tags; git log -1 --format=%s; git status --short; cat file"), tree)
+
+    result = asyncio.run(told())
+    assert result.output == "v1.2\nthe first\ncontent"

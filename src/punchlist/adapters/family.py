@@ -98,7 +98,7 @@ class Family:
             return True
         if session == os.getsid(0) or started < self._born - 0.02 or pid == _guardian()[0]:
             return False
-        # A daemon that emptied its environment, too. One that has nearly all of ours was started by other means, a browser perhaps.
+        # A daemon that emptied its environment, too. One that has nearly all of ours was started by other means: a browser.
         marked = any(entry.startswith(f"{MARK}=".encode()) for entry in environment)
         inherited = len(environment & _own_environment()) >= 0.75 * len(_own_environment())
         return not marked and not inherited and self._living == {self}

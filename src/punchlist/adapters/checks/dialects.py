@@ -102,7 +102,7 @@ class Pytest:
         if report.trouble:
             return Told(trouble=self._EXITS.get(ran.exit_code or 0, report.trouble))
         tests = session.names.tests(report.cases)
-        trouble = self._EXITS.get(ran.exit_code or 0, "") or self._disagreement(report, ran) or self._interruption(report, ran)
+        trouble = self._EXITS.get(ran.exit_code or 0, "") or self._interruption(report, ran) or self._disagreement(report, ran)
         return Told(tests, trouble or _contradiction(ran, tests))
 
     def _disagreement(self, report: junit.Report, ran: Ran) -> str:

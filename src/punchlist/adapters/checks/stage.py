@@ -13,6 +13,9 @@ from punchlist.adapters.process import base_environment
 from punchlist.adapters.sandbox import HOME, PRIVATE, Walls, available, secrets
 from punchlist.ports import Tree
 
+Bind = tuple[Path, Path, bool]
+_OBJECTS = Path("/tmp/objects")  # noqa: S108  # inside the sandbox, where /tmp is the child's own
+
 
 class Ground(Struct, frozen=True, kw_only=True):
     """What stays the same for all checks of one checkout."""
@@ -45,8 +48,8 @@ def _in_place(tree: Tree, ground: Ground, reports: Path, command: Sequence[str])
     """The tree is bound over the checkout's own path: editable installs and absolute paths lead to it by themselves."""
     checkout = ground.checkout
     with _mount_points(tree.root, checkout, ground.leftovers) as borrowed:
-        binds = [(path, path, False) for path in (*_programs(command, checkout), *_git_dirs(tree.root)) if path.exists()]
-        binds.append((tree.root, checkout, True))
+        binds: list[Bind] = [(path, path, False) for path in _programs(command, checkout) if path.exists()]
+        binds += [*_repository(tree.root, reports, checkout), (tree.root, checkout, True)]
         binds += [((checkout / name).resolve(), checkout / name, False) for name in borrowed]
         binds.append((reports, reports, True))
         home = _home()
@@ -141,14 +144,26 @@ def _prefix(path: Path) -> Path:
     return folder.parent if folder.name == "bin" and folder.parent not in PRIVATE else folder
 
 
-def _git_dirs(root: Path) -> list[Path]:
-    """Where the tree's own repository is, for checks that ask git for a version; it may lie in what is hidden."""
+def _repository(root: Path, reports: Path, checkout: Path) -> list[Bind]:
+    """The tree's own repository, for checks that ask git for a version, with the objects it borrows from the checkout.
+
+    The checkout's path is taken by the tree, so the borrowed objects are shown elsewhere, and the note that says where they
+    are is replaced by one that says so.
+    """
     pointer = root / ".git"
-    if not pointer.is_file():
+    folder = Path(_text(pointer).removeprefix("gitdir:").strip())
+    common = (folder / _text(folder / "commondir").strip()).resolve()
+    if not pointer.is_file() or not (common / "objects").is_dir():
         return []
-    folder = Path(pointer.read_text(errors="surrogateescape").removeprefix("gitdir:").strip())
-    common = folder / "commondir"
-    return [(folder / common.read_text().strip()).resolve()] if common.is_file() else []
+    note = common / "objects/info/alternates"
+    borrowed = [Path(line) for line in _text(note).splitlines() if Path(line).is_relative_to(checkout)]
+    moved = {path: _OBJECTS / str(number) for number, path in enumerate(borrowed)}
+    binds = [(common, common, False), *((source, target, False) for source, target in moved.items() if source.is_dir())]
+    if moved:
+        lines = (str(moved.get(Path(line), line)) for line in _text(note).splitlines())
+        (reports / "alternates").write_text("".join(f"{line}\n" for line in lines))
+        binds.append((reports / "alternates", note, False))
+    return binds
 
 
 def _editable(checkout: Path, root: Path) -> list[Path]:
