@@ -157,7 +157,13 @@ def folded(run_id: str, entries: Iterable[ev.Entry]) -> Run:
     return run
 
 
+_ASIDE = frozenset({"signal", "limit"})
+"""Places of entries that come from outside of the workflow: the step that is under way keeps what it has."""
+
+
 def _placed(run: Run, entry: ev.Entry) -> Run:
+    if entry.place in _ASIDE:
+        return run
     here = run.here if entry.place == run.place else {}
     return replace(run, place=entry.place, here={**here, entry.key: entry.event})
 
