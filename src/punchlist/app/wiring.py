@@ -46,7 +46,7 @@ def world(workshop: Workshop, started: Started, store: SqliteStore, folder: Path
         analyzers=reviewers(settings, workshop.checkout.root),
         documents=_documents(started, folder, heard),
         fixers={"edits": Edits()},
-        checks=Runner(workshop.checkout.root, hidden=(workshop.folder,), protected=settings.protect),
+        checks=Runner(workshop.checkout.root, hidden=(workshop.folder.parents[1],), protected=settings.protect),
         tracker=FilesTracker(issues),
         artifacts=FolderArtifacts(folder),
         cache=store,
