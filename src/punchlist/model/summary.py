@@ -143,13 +143,13 @@ def gaps(run: Run) -> Iterator[Gap]:
 
 
 def _silent_reviewers(run: Run) -> Iterator[Gap]:
-    for review in run.reviews.values():
-        if review.failed:
-            yield Gap("reviewer", f"{review.reviewer} failed", review.failed)
-        elif review.skipped:
-            yield Gap("reviewer", f"{review.reviewer} did not look", review.skipped)
+    reviews = run.reviews.values()
     expected = (*run.started.reviewers, *run.started.documents) if run.started is not None else ()
+    yield from (Gap("reviewer", f"{review.reviewer} failed", review.failed) for review in reviews if review.failed)
     yield from (Gap("reviewer", f"{name} did not get to look") for name in expected if name not in run.reviews)
+    yield from (
+        Gap("reviewer", f"{each.reviewer} did not look", each.skipped) for each in reviews if each.skipped and not each.failed
+    )
 
 
 def _idle_checks(run: Run) -> Iterator[Gap]:
