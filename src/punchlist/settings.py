@@ -28,7 +28,7 @@ class CheckSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     name: str
     command: tuple[str, ...]
     kind: CheckKind = CheckKind.PLAIN
-    timeout: float = 1800
+    timeout: float = 1800.0
     junit: str = ""
 
 

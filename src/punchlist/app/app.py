@@ -187,7 +187,7 @@ class App:
 
     def audit(self, run_id: str) -> Audit:
         found = self.store.find(run_id, self._repository if self.checkout else "")
-        return audited(found, self.store.read(found))
+        return audited(found, self.store.read(found), (line.rstrip(b"\n") for line in self.store.export(found)))
 
     def export(self, run_id: str) -> Iterator[bytes]:
         return self.store.export(self.store.find(run_id, self._repository if self.checkout else ""))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from punchlist.model import events as ev
-from punchlist.model.chain import broken
+from punchlist.model.chain import broken_lines
 from punchlist.model.item import ENDED, Status
 from punchlist.model.run import Run, folded
 
@@ -28,10 +28,11 @@ class Audit(Struct, frozen=True, kw_only=True):
     listed: int
 
 
-def audited(run_id: str, entries: Iterable[ev.Entry]) -> Audit:
+def audited(run_id: str, entries: Iterable[ev.Entry], written: Iterable[bytes]) -> Audit:
+    """`written` are the entries as they are on disk: the chain is about those bytes, not about what a model makes of them."""
     lines = list(entries)
     run = folded(run_id, lines)
-    problems = [*filter(None, [broken(lines)]), *_lost_findings(lines, run), *_unended(run), *_unproven(run)]
+    problems = [*filter(None, [broken_lines(written)]), *_lost_findings(lines, run), *_unended(run), *_unproven(run)]
     placed = sum(len(item.findings) for item in run.items.values())
     tally = {status: len(run.having(status)) for status in Status}
     return Audit(

@@ -36,8 +36,8 @@ class Document:
         self._read = read
 
     @classmethod
-    def open(cls, path: Path, *, limit: int = LIMIT) -> Self:
-        """Raises UsageError if the file cannot be read, or is of no format we know."""
+    def open(cls, path: Path, *, name: str = "", limit: int = LIMIT) -> Self:
+        """`name` is whose findings they are, if not the file's. Raises UsageError if it cannot be read, or is of no format we know."""
         content = _utf8(_bytes(path, limit))
         try:
             read = format_of(content)
@@ -49,7 +49,7 @@ class Document:
             raise UsageError(f"{path} is nested too deeply to be a report", hint=f"give {FORMATS}") from error
         if read is None:
             raise UsageError(f"{path} is of no format that punchlist knows", hint=f"give {FORMATS}")
-        return cls(f"file:{path.name}", content, read)
+        return cls(name or f"file:{path.name}", content, read)
 
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:  # noqa: ARG002  # the port's shape
         return await asyncio.to_thread(self._analyze, tree)
