@@ -31,7 +31,7 @@ def reviewers(settings: Settings, checkout: Path) -> dict[str, Analyzer]:
 
 def _documents(started: Started, folder: Path, heard: Collection[str]) -> dict[str, Analyzer]:
     files = zip(started.documents, started.document_files, strict=True)
-    return {name: Document.open(folder / file) for name, file in files if name not in heard}
+    return {name: Document.open(folder / file, name=name) for name, file in files if name not in heard}
 
 
 def world(workshop: Workshop, started: Started, store: SqliteStore, folder: Path, *, heard: Collection[str]) -> World:
