@@ -1,0 +1,117 @@
+"""What the tests of the command line share: the real command, started in a real repository, with a home of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from punchlist.cli.door import through
+from punchlist.cli.root import root
+from punchlist.cli.terminal import forget
+
+CART = """\
+import os
+import sys
+
+
+def total(prices, discount=None):
+    if discount == None:
+        discount = 0
+    return sum(prices) - discount
+
+
+def run(command):
+    return eval(command)
+"""
+
+
+class Told(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Punchlist:
+    """The command as a user has it; `ran` is what came of its first run."""
+
+    ran: "Told"
+
+    def __init__(self, home: Path, folder: Path) -> None:
+        self.home = home
+        self.folder = folder
+        self.env = {**os.environ, "PUNCHLIST_HOME": str(home), "COLUMNS": "100"}
+
+    def __call__(self, *arguments: str, cwd: Path | None = None, **env: str) -> "Told":
+        """In this process, for speed; what must be killed, or needs a terminal, is started with `start`."""
+        forget()
+        before = dict(os.environ)
+        os.environ.clear()
+        os.environ.update(self.env | env)
+        out, err = (TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2))
+        try:
+            with chdir(cwd or self.folder), redirect_stdout(out), redirect_stderr(err):
+                code = through(lambda: root.main(list(arguments), prog_name="punchlist", standalone_mode=False), arguments)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+            forget()
+        return Told(int(code), *(stream.buffer.getvalue().decode() for stream in (out, err)))
+
+    def json(self, *arguments: str) -> Any:
+        done = self(*arguments, "--json")
+        return json.loads(done.stdout)
+
+    def start(self, *arguments: str, **streams: Any) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-m", "punchlist", *arguments], cwd=self.folder, env=self.env, **streams)
+
+
+@pytest.fixture
+def cart(repo):
+    """One commit with four defects: two unused imports, a comparison to None, an eval."""
+    repo.commit({"cart.py": CART})
+    return repo
+
+
+@pytest.fixture
+def make_punchlist(tmp_path: Path) -> Callable[[Path], Punchlist]:
+    return lambda folder: Punchlist(tmp_path / "state", folder)
+
+
+@pytest.fixture
+def punchlist(make_punchlist, cart) -> Punchlist:
+    return make_punchlist(cart.root)
+
+
+@pytest.fixture(scope="session")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Punchlist:
+    """A repository in which `punchlist run --all` has been; only for tests that change nothing."""
+    folder = tmp_path_factory.mktemp("done")
+    punchlist = Punchlist(folder / "state", folder / "repo")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "XDG_", "PUNCHLIST_"))}
+    punchlist.env = {
+        **clean,
+        "HOME": str(folder),
+        "PUNCHLIST_HOME": str(punchlist.home),
+        "COLUMNS": "100",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+    }
+    punchlist.folder.mkdir()
+    (punchlist.folder / "cart.py").write_text(CART)
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    for arguments in (
+        ["init", "--quiet", "--initial-branch=main"],
+        ["add", "--all"],
+        [*identity, "commit", "--quiet", "--message", "cart"],
+    ):
+        subprocess.run(["git", *arguments], cwd=punchlist.folder, env=punchlist.env, check=True)
+    ran = punchlist("run", "--all")
+    assert ran.returncode == 1, ran.stderr
+    punchlist.ran = ran
+    return punchlist

@@ -1,0 +1,115 @@
+"""Looking at a run that is done."""
+
+import json
+
+import pytest
+
+
+def test_the_status_is_the_summary_again_and_exit_code_0(done):
+    status = done("status")
+    assert status.returncode == 0
+    assert status.stdout == done.ran.stdout
+
+
+def test_the_list_has_one_line_per_run(done):
+    listed = done("list").stdout.splitlines()
+    assert listed[0].split()[0] == "Run"
+    assert "leftovers" in listed[1]
+    (row,) = done.json("list")
+    assert row["outcome"] == "leftovers"
+
+
+def test_every_repository_is_listed_from_anywhere(done, tmp_path):
+    assert "leftovers" in done("list", "--all", cwd=tmp_path).stdout
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(done):
+    (row,) = done.json("list")
+    assert done("status", row["run"][:-1]).returncode == 0
+
+
+def test_items_are_shown_by_severity_file_and_line_and_no_line_ends_in_spaces(done):
+    shown = done("show").stdout
+    assert shown.index("E711") < shown.index("F401")
+    assert all(line == line.rstrip() for line in shown.splitlines())
+
+
+def test_items_can_be_asked_for_by_status(done):
+    assert {item["status"] for item in done.json("show", "--status", "fixed")} == {"fixed"}
+    assert "has no such item" in done("show", "--status", "dismissed").stdout
+
+
+def test_one_item_is_shown_with_its_history_its_proof_and_its_change(done):
+    fixed = done.json("show", "--status", "fixed")[0]
+    shown = done("show", "last", str(fixed["number"])).stdout
+    for part in ("Reported by", "History", "said-fixed", "Proof", "rechecked", "Landed as"):
+        assert part in shown
+    assert "\n  -" in shown
+    assert "Landed as" not in done("show", "last", str(fixed["number"]), "--no-diff").stdout
+
+
+def test_an_item_that_is_not_there_is_a_usage_error(done):
+    shown = done("show", "last", "99")
+    assert shown.returncode == 2
+    assert "its items are 1 to" in shown.stderr
+
+
+@pytest.mark.parametrize("form", ["md", "json", "sarif", "junit", "html"])
+def test_a_report_goes_to_stdout_or_to_a_file(done, form, tmp_path):
+    printed = done("report", "--format", form)
+    assert printed.returncode == 0, printed.stderr
+    target = tmp_path / "report"
+    assert done("report", "--format", form, "-o", str(target)).stdout == ""
+    assert target.read_text() == printed.stdout
+    assert "E711" in printed.stdout
+
+
+def test_a_report_that_cannot_be_written_is_told_with_the_file(done, tmp_path):
+    told = done("report", "-o", str(tmp_path / "absent" / "report.md"))
+    assert told.returncode == 2
+    assert "cannot be written" in told.stderr
+
+
+def test_the_audit_adds_up(done, tmp_path):
+    audited = done("audit", "--export", str(tmp_path / "ledger.jsonl"))
+    assert audited.returncode == 0
+    assert "the ledger adds up" in audited.stdout
+    lines = (tmp_path / "ledger.jsonl").read_text().splitlines()
+    assert done.json("audit")["entries"] == len(lines)
+
+
+def test_the_ledger_of_a_run_can_be_read_as_events(done):
+    lines = [json.loads(line) for line in done("status", "--events").stdout.splitlines()]
+    assert lines[0]["event"]["kind"] == "started"
+
+
+def test_the_doctor_tells_what_is_there(done):
+    told = done("doctor")
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert "ruff" in told.stdout
+    assert {probe["name"] for probe in done.json("doctor")} >= {"python", "git", "ruff"}
+
+
+def test_the_settings_say_where_they_come_from(done):
+    told = done("doctor", "--settings", PUNCHLIST_LIMITS__TIME="60")
+    (line,) = [line for line in told.stdout.splitlines() if line.startswith("limits.time")]
+    assert "60" in line
+    assert "PUNCHLIST_LIMITS__TIME" in line
+
+
+def test_workflows_are_listed_shown_and_checked(done, tmp_path):
+    assert "proven" in done("workflows").stdout
+    assert set(done.json("workflows", "list")) >= {"proven", "review"}
+    text = done("workflows", "show", "proven").stdout
+    own = tmp_path / "own.yaml"
+    own.write_text(text)
+    assert done("workflows", "check", str(own)).returncode == 0
+    own.write_text(text.replace("stop-when: settled", "stop-when: settl"))
+    wrong = done("workflows", "check", str(own))
+    assert wrong.returncode == 6
+    assert 'did you mean "settled"?' in wrong.stderr
+
+
+def test_no_color_and_width_are_honoured(done):
+    assert max(map(len, done("status", COLUMNS="200").stdout.splitlines())) <= 200
+    assert "\x1b" not in done("status", NO_COLOR="1").stdout

@@ -1,0 +1,62 @@
+"""Starting is cheap: what is not named is not imported."""
+
+import subprocess
+import sys
+from importlib import import_module
+
+import click
+import pytest
+
+from punchlist import __version__
+from punchlist.cli.root import SECTIONS, root
+
+NAMES = [name for section in SECTIONS.values() for name in section]
+HEAVY = ("msgspec", "rich", "yaml", "jinja2", "asyncio", "sqlite3", "punchlist.app", "punchlist.model", "punchlist.cli.commands.")
+
+
+@pytest.mark.parametrize("argument", ["--version", "--help"])
+def test_the_version_and_the_help_import_nothing_heavy(argument):
+    code = f"""
+import sys
+sys.argv = ["punchlist", {argument!r}]
+from punchlist.cli import main
+try:
+    main()
+finally:
+    print([name for name in sys.modules if name.startswith({HEAVY!r})], file=sys.stderr)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0
+    assert ran.stderr == "[]\n"
+
+
+def test_the_version_is_one_line():
+    ran = subprocess.run([sys.executable, "-m", "punchlist", "--version"], capture_output=True, text=True, check=False)
+    assert ran.stdout == f"punchlist {__version__}\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_of_the_table_has_a_module_and_help(name):
+    command = import_module(f"punchlist.cli.commands.{name}").command
+    assert isinstance(command, click.Command)
+    assert command.help
+
+
+def test_a_misspelt_command_gets_a_guess():
+    ran = subprocess.run([sys.executable, "-m", "punchlist", "reveiw"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert 'did you mean "review"?' in ran.stderr
+
+
+def test_completing_a_command_imports_none_of_them():
+    before = set(sys.modules)
+    found = root.shell_complete(click.Context(root), "re")
+    assert [item.value for item in found] == ["review", "resume", "report"]
+    assert not {name for name in set(sys.modules) - before if "commands" in name}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_completion_script_names_the_command(shell):
+    ran = subprocess.run([sys.executable, "-m", "punchlist", "completion", shell], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "_PUNCHLIST_COMPLETE" in ran.stdout

@@ -1,0 +1,178 @@
+"""`punchlist run` and its kin, started as a user starts them."""
+
+import json
+import sqlite3
+
+import pytest
+
+
+def test_a_run_ends_with_a_summary_that_says_what_where_and_what_next(done):
+    told = done.ran.stdout
+    assert "findings are left" in told
+    assert "unverified" in told
+    assert "punchlist/" in told
+    assert "punchlist apply" in told
+    assert "cart.py:12" in told
+    assert "no fix is known" in told
+
+
+def test_progress_is_on_stderr_and_plain_where_nobody_watches(done):
+    assert "review      ruff reports" in done.ran.stderr
+    assert "\x1b" not in done.ran.stderr + done.ran.stdout
+
+
+def test_quiet_leaves_only_the_result(punchlist):
+    ran = punchlist("run", "--all", "--quiet")
+    assert ran.stderr == ""
+    assert "Run " in ran.stdout
+
+
+def test_json_is_exactly_one_document_with_the_exit_code_in_it(punchlist):
+    ran = punchlist("run", "--all", "--json")
+    document = json.loads(ran.stdout)
+    assert document["exit"] == ran.returncode == 1
+    assert document["state"] == "ended"
+    assert document["report"]["counts"]["items"] == len(document["report"]["items"]) > 0
+
+
+def test_events_are_the_ledger_as_it_happens(punchlist):
+    ran = punchlist("run", "--all", "--events")
+    exported = punchlist("audit", "--export", "-")
+    assert ran.stdout == exported.stdout
+    lines = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
+    assert lines[-1]["event"]["kind"] == "ended"
+
+
+def test_json_and_events_exclude_each_other(punchlist):
+    ran = punchlist("run", "--json", "--events")
+    assert ran.returncode == 2
+    assert "exclude each other" in ran.stderr
+
+
+def test_a_dry_run_says_what_would_be_done_and_records_nothing(punchlist, cart):
+    before = cart.git("for-each-ref"), cart.git("status", "--porcelain")
+    ran = punchlist("run", "--all", "--dry-run")
+    assert ran.returncode == 0
+    assert "Reviewers  ruff" in ran.stdout
+    assert "none were found: fixes would be unverified" in ran.stdout
+    assert "repeat, at most" in ran.stdout
+    assert (cart.git("for-each-ref"), cart.git("status", "--porcelain")) == before
+    assert punchlist.json("list") == []
+
+
+def test_a_dry_run_under_json_names_the_checks_and_where_they_come_from(punchlist, cart):
+    cart.commit({"pytest.ini": "[pytest]\n", "tests/test_cart.py": "def test_it(): pass\n"})
+    plan = punchlist.json("run", "--all", "--dry-run")
+    (check,) = plan["checks"]
+    assert check["kind"] == "pytest"
+    assert check["origin"]
+    assert plan["checks_allowed"] is None
+
+
+def test_checks_nobody_allowed_do_not_run_and_that_is_said(punchlist, cart):
+    cart.commit(
+        {"pytest.ini": "[pytest]\n", "tests/test_cart.py": f"import pathlib\npathlib.Path({str(cart.root / 'ran')!r}).touch()\n"}
+    )
+    ran = punchlist("run", "--all")
+    assert "may not run yet" in ran.stderr
+    assert "hint: --yes, or `punchlist allow`" in ran.stderr
+    assert "unverified" in ran.stdout
+    assert not (cart.root / "ran").exists()
+
+
+def test_a_review_lists_and_fixes_nothing(punchlist, cart):
+    ran = punchlist("review", "--all")
+    assert ran.returncode == 1
+    assert "E711" in ran.stdout
+    assert "punchlist fix --from" in ran.stdout
+    assert cart.git("branch", "--list", "punchlist/*") == ""
+
+
+def test_a_review_that_finds_nothing_is_clean(repo, make_punchlist):
+    repo.commit({"fine.py": '"""Fine."""\n'})
+    ran = make_punchlist(repo.root)("review", "--all")
+    assert ran.returncode == 0, ran.stdout
+    assert "clean: nothing was found" in ran.stdout
+
+
+def test_fix_wants_something_to_fix(punchlist):
+    ran = punchlist("fix")
+    assert ran.returncode == 2
+    assert "punchlist fix --findings FILE" in ran.stderr
+
+
+def test_fix_takes_the_items_of_an_earlier_review(punchlist, cart):
+    punchlist("review", "--all", "--quiet")
+    ran = punchlist("fix", "--all", "--from", "last", "--json")
+    document = json.loads(ran.stdout)
+    assert document["report"]["counts"]["fixed"] > 0
+    assert any(".sarif" in each["reviewer"] for each in document["report"]["reviewers"])
+
+
+def test_fix_takes_findings_from_a_file(punchlist, cart, tmp_path):
+    findings = tmp_path / "review.json"
+    findings.write_text(
+        json.dumps([{"file": "cart.py", "line": 12, "title": "eval of a stranger's text", "severity": "critical"}])
+    )
+    document = punchlist.json("fix", "--all", "--findings", str(findings))
+    assert "eval of a stranger's text" in {
+        finding["title"] for item in document["report"]["items"] for finding in item["findings"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "--all", "--staged"), "exclude each other"),
+        (("run", "--set", "limits.time"), "must be KEY=VALUE"),
+        (("run", "--max-time", "soon"), "is no time"),
+        (("run", "--findings", "nowhere.sarif"), "does not exist"),
+        (("run", "--nonsense"), "No such option"),
+        (("status", "zzz"), "no run"),
+        (("show", "last"), "no run is recorded"),
+        (("answer", "last"), "Missing argument"),
+    ],
+)
+def test_a_request_that_is_wrong_is_exit_code_2_with_a_hint(punchlist, arguments, said):
+    ran = punchlist(*arguments)
+    assert ran.returncode == 2, ran.stderr
+    assert said in ran.stderr
+    assert "hint: " in ran.stderr
+    assert ran.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "--set", "limits.tiem=3"), 'did you mean "limits.time"?'),
+        (("run", "--workflow", "provne"), 'did you mean "proven"?'),
+        (("workflows", "check", "absent.yaml"), "cannot be read"),
+    ],
+)
+def test_settings_and_workflows_that_are_wrong_are_exit_code_6(punchlist, arguments, said):
+    ran = punchlist(*arguments)
+    assert ran.returncode == 6, ran.stderr
+    assert said in ran.stderr
+
+
+def test_outside_of_a_repository_the_error_says_so_in_json_too(make_punchlist, tmp_path):
+    punchlist = make_punchlist(tmp_path)
+    ran = punchlist("run", "--json")
+    assert ran.returncode == json.loads(ran.stdout)["exit"] == 6
+    assert "error: " in ran.stderr
+
+
+def test_a_limit_of_time_leaves_the_run_incomplete(punchlist):
+    ran = punchlist("run", "--all", "--max-time", "0.01s")
+    assert ran.returncode == 3, ran.stdout
+    assert "time limit" in ran.stdout
+
+
+def test_a_ledger_that_does_not_add_up_is_exit_code_7(punchlist):
+    punchlist("review", "--all", "--quiet")
+    with sqlite3.connect(punchlist.home / "ledger.sqlite3") as database:
+        database.execute("UPDATE entries SET line = CAST(replace(line, 'E711', 'E712') AS BLOB) WHERE kind = 'reviewed'")
+    audited = punchlist("audit")
+    assert audited.returncode == 7
+    assert "does NOT add up" in audited.stdout

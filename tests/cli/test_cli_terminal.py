@@ -1,0 +1,164 @@
+"""On a terminal: the question about checks, the live view, and Ctrl-C."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from punchlist.cli.live import Board
+from punchlist.model.events import Entry, Interrupted
+from punchlist.model.run import Run
+from punchlist.steps.verb import Action, NoOptions
+
+SLOW_TOOL = """
+[[analyzers.custom]]
+name = "slow"
+command = ["sh", "-c", "touch {flag}; sleep 30"]
+"""
+
+
+class Screen:
+    """A command on a pseudo-terminal, and all it has written there."""
+
+    def __init__(self, punchlist, *arguments: str, **env: str) -> None:
+        self._ours, theirs = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "punchlist", *arguments],
+            cwd=punchlist.folder,
+            env={**punchlist.env, "TERM": "xterm-256color", **env},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.text = ""
+
+    def until(self, wanted: str, seconds: float = 40) -> str:
+        deadline = time.monotonic() + seconds
+        while wanted not in self.text:
+            assert time.monotonic() < deadline, f"{wanted!r} never came: {self.text}"
+            assert self._read(), f"ended without {wanted!r}: {self.text}"
+        return self.text
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def end(self) -> int:
+        while self._read():
+            pass
+        os.close(self._ours)
+        return self.process.wait(10)
+
+    def _read(self) -> bool:
+        with suppress(OSError):  # the terminal of a process that ended
+            if chunk := os.read(self._ours, 65536):
+                self.text += chunk.decode("utf-8", "replace")
+                return True
+        return False
+
+
+@pytest.fixture
+def slow(punchlist, tmp_path):
+    """A repository whose review takes half a minute, and the file that shows that it began."""
+    flag = tmp_path / "began"
+    settings = tmp_path / "settings.toml"
+    settings.write_text(SLOW_TOOL.format(flag=flag) + '[analyzers]\nenabled = ["ruff", "slow"]\n')
+    punchlist.env["PUNCHLIST_CONFIG"] = str(settings)
+    return punchlist
+
+
+def wait_for(punchlist, *, entries: int = 1) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        rows = punchlist.json("list")
+        if rows and rows[0]["entries"] >= entries:
+            return
+        time.sleep(0.1)
+    pytest.fail("the run did not begin")
+
+
+def test_checks_are_shown_and_asked_for_once_on_a_terminal(punchlist, cart):
+    cart.commit({"pytest.ini": "[pytest]\n", "tests/test_cart.py": "def test_it():\n    assert True\n"})
+    screen = Screen(punchlist, "run", "--all")
+    asked = screen.until("[n]o")
+    assert "-m pytest" in asked
+    screen.type("n\n")
+    assert screen.end() == 1
+    assert "unverified" in screen.text
+
+
+def test_the_live_view_says_what_is_running_and_for_how_long(slow):
+    screen = Screen(slow, "run", "--all")
+    seen = screen.until("slow reviews")
+    assert "check runs" in seen
+    screen.process.send_signal(signal.SIGINT)
+    assert screen.end() == 130
+    assert "punchlist resume" in screen.text
+
+
+def test_ctrl_c_stops_cleanly_and_resume_goes_on_without_asking_ruff_again(slow, tmp_path):
+    running = slow.start("run", "--all", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(slow, entries=2)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=20)
+    assert running.returncode == 130, err
+    assert b"stopped; `punchlist resume" in err
+    slow.env.pop("PUNCHLIST_CONFIG")
+    events = slow("status", "--events").stdout
+    assert events.count('"kind":"reviewed"') == 1
+    assert events.count('"kind":"interrupted"') == 1
+    again = slow.start("resume", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(1.5)
+    again.send_signal(signal.SIGINT)
+    _, told = again.communicate(timeout=20)
+    assert b"the run goes on" in told
+    assert b"ruff reports" not in told
+
+
+def test_a_second_ctrl_c_stops_at_once_and_leaves_nothing_running(slow, tmp_path):
+    running = slow.start("run", "--all", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(slow, entries=2)
+    running.send_signal(signal.SIGINT)
+    with suppress(ProcessLookupError):
+        running.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    running.communicate(timeout=20)
+    assert time.monotonic() - began < 5
+    assert running.returncode == 130
+    assert slow.json("list")[0]["state"] in ("stopped", "under way, or killed")
+
+
+def test_a_run_that_is_under_way_is_not_resumed_by_another_process(slow):
+    running = slow.start("run", "--all", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(slow)
+    second = slow("resume")
+    running.send_signal(signal.SIGTERM)
+    running.communicate(timeout=20)
+    assert second.returncode == 5, second.stderr
+    assert "hint" in second.stderr
+
+
+def drawn(board: Board, width: int) -> str:
+    console = Console(width=width, force_terminal=True, color_system=None, record=True, file=StringIO())
+    console.print(board.drawn())
+    return console.export_text()
+
+
+def test_the_board_never_wraps_and_forgets_what_ended():
+    now = 100.0
+    board = Board(lambda *_: None, lambda: now)
+    board.began("1", Action("look", NoOptions(), "a reviewer with a very long name indeed looks at everything there is"))
+    now = 175.0
+    assert "1:15" in drawn(board, 200)
+    assert all(len(line) <= 30 for line in drawn(board, 30).splitlines())
+    assert len(drawn(board, 30).splitlines()) == 2
+    board.told(Entry(run="r", seq=2, at=0, place="1", key="look", event=Interrupted(reason="enough")), Run(id="r"))
+    assert "reviewer" not in drawn(board, 200)
