@@ -168,6 +168,10 @@ def test_our_own_report_is_read_back(reading):
     assert len(analysis.findings) == 2
     assert analysis.findings[0].spot == Spot("src/a.py", 1, 1, 8, 10)
     assert analysis.findings[0].rule == "F401"
+    assert analysis.findings[0].marks == ()
+    fixed = reading({"items": [{"number": 1, "findings": [finding, None], "status": "fixed"}], "pending": [finding]})
+    assert [f.marks for f in fixed.findings] == [("its report calls it fixed",), ()]
+    assert len(fixed.refused) == 1
 
 
 def test_a_model_finding_written_as_json_reads_as_the_same_finding(reading):

@@ -195,8 +195,8 @@ def test_one_odd_result_never_costs_the_others(reading):
         result(locations=None),
         {"message": {"text": "no rule, no place"}},
     )
-    assert [f.spot.line for f in analysis.findings] == [5, None, None, None, None]
-    assert "could not be read" in analysis.findings[2].marks[0]
+    assert sorted(f.spot.line or 0 for f in analysis.findings) == [0, 0, 0, 0, 5]
+    assert any("could not be read" in mark for f in analysis.findings for mark in f.marks)
     assert len(analysis.refused) == 6
     assert {"says that the rule holds here", "says that it is there no longer"} < {refused.reason for refused in analysis.refused}
 

@@ -34,6 +34,7 @@ def started(repository="/repo/a"):
         settings="{}",
         checks=(),
         checks_allowed=False,
+        reviewers=("ruff",),
         version="0",
     )
 

@@ -23,7 +23,7 @@ FORMATS = (
 Read = Callable[[str, bytes, Sources], Analysis]
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_LISTS = ("findings", "items", "issues", "results", "comments", "problems", "violations")
+_LISTS = ("findings", "items", "pending", "issues", "results", "comments", "problems", "violations")
 """What a list of findings is called in an object."""
 
 
@@ -37,7 +37,7 @@ class Document:
 
     @classmethod
     def open(cls, path: Path, *, name: str = "", limit: int = LIMIT) -> Self:
-        """`name` is whose findings they are, if not the file's. Raises UsageError if it cannot be read, or is of no format we know."""
+        """`name` is whose findings they are, if not the file's. Raises UsageError for what is unreadable or no format of ours."""
         content = _utf8(_bytes(path, limit))
         try:
             read = format_of(content)
@@ -135,17 +135,25 @@ def _read_lines(name: str, content: bytes, sources: Sources) -> Analysis:
 
 class _Fold(msgspec.Struct):
     findings: list[msgspec.Raw]
+    status: str = ""
 
 
 def _unfolded(entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
-    """Groups, and items of our own reports, as the findings they are made of."""
+    """Groups, and items of our own reports, as the findings they are made of; each keeps what its item had come to."""
     unfolded: list[msgspec.Raw] = []
     for entry in entries:
         try:
-            unfolded += msgspec.json.decode(entry, type=_Fold).findings
+            fold = msgspec.json.decode(entry, type=_Fold)
         except msgspec.MsgspecError:
             unfolded.append(entry)
+        else:
+            unfolded += [_with_status(finding, fold.status) for finding in fold.findings] if fold.status else fold.findings
     return unfolded
+
+
+def _with_status(finding: msgspec.Raw, status: str) -> msgspec.Raw:
+    fields = msgspec.json.decode(finding)
+    return msgspec.Raw(msgspec.json.encode({**fields, "status": status})) if isinstance(fields, dict) else finding
 
 
 def _bytes(path: Path, limit: int) -> bytes:
