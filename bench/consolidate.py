@@ -1,6 +1,6 @@
 """How long consolidation takes: 1,000 to 100,000 findings, spread, in one hot region, and without lines.
 
-    python bench/consolidate.py [--most 100000]
+python bench/consolidate.py [--most 100000]
 """
 
 import argparse

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from math import fsum, log, sqrt
 
-from punchlist.model.words import names_in, stem, vocabulary
+from punchlist.model.words import last_parts, stem, vocabulary
 
 _FUNCTION_WORDS = """
 a an the and or but if then else when while for to of in on at by with without from into as is are was were be been
@@ -79,5 +79,5 @@ def told_apart(a: str, b: str) -> bool:
             return True
     if min(len(one), len(two)) > _SHORT:
         return False
-    mine, yours = vocabulary(" ".join(names_in(a))), vocabulary(" ".join(names_in(b)))
+    mine, yours = last_parts(a), last_parts(b)
     return bool(mine and yours and not mine & yours)

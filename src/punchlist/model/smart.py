@@ -8,7 +8,7 @@ from punchlist.model.claims import join_equal, join_worded
 from punchlist.model.clusters import Clusters
 from punchlist.model.equivalence import kind
 from punchlist.model.finding import Finding
-from punchlist.model.words import names_in
+from punchlist.model.words import last_parts, names_in
 
 
 def clusters(findings: Sequence[Finding]) -> list[list[int]]:
@@ -63,15 +63,15 @@ def _one_each(findings: Sequence[Finding]) -> bool:
 
 def _compatible(a: Finding, b: Finding) -> bool:
     """Neither the names they mention nor the code they cover speak against their being one."""
-    mine, yours = set(names_in(a.title)), set(names_in(b.title))
-    if mine and yours and not (mine <= yours or yours <= mine):
-        return False
-    if mine and mine == yours:
-        return True
     one, two = a.spot, b.spot
-    if None in (one.column, one.end_column, two.column, two.end_column) or one.last_line != one.line or two.last_line != two.line:
+    if one.column is not None and one.column == two.column:
         return True
-    return (one.column or 0) < (two.end_column or 0) and (two.column or 0) < (one.end_column or 0)
+    mine, yours = last_parts(a.title), last_parts(b.title)
+    if mine and yours:
+        return bool(mine & yours)
+    if one.end_column is None or two.end_column is None or one.last_line != one.line or two.last_line != two.line:
+        return True
+    return (one.column or 0) < two.end_column and (two.column or 0) < one.end_column
 
 
 _Key = Callable[[Finding], Hashable]

@@ -2,6 +2,7 @@
 
 import re
 from functools import lru_cache
+from keyword import kwlist
 
 _QUOTED = re.compile(r"`([^`\n]{1,200})`|(?<![\w'])'([A-Za-z_$][\w.$-]{0,80})'(?![\w'])|\"([A-Za-z_$][\w.$-]{0,80})\"")
 _SHAPED = re.compile(
@@ -16,7 +17,16 @@ _SHAPED = re.compile(
     re.VERBOSE,
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
-_PROSE_DOTS = frozenset({"e.g", "i.e", "etc", "vs"})
+# Shaped like identifiers, but the language's or the reviewer's own words.
+_NO_NAMES = frozenset({*kwlist, "e.g", "i.e", "etc", "vs", "object", "self", "cls", "err", "exc"}) | {
+    "snake_case",
+    "camelCase",
+    "PascalCase",
+    "CapWords",
+    "UPPER_CASE",
+    "CamelCase",
+    "mixedCase",
+}
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ENDINGS = (
@@ -51,8 +61,13 @@ def names_in(text: str) -> tuple[str, ...]:
     found: set[str] = set()
     for match in _QUOTED.finditer(text):
         found.update(_IDENTIFIER.findall(match[1] or "") if match[1] else [match[2] or match[3]])
-    found.update(match[0] for match in _SHAPED.finditer(text) if match[0].casefold() not in _PROSE_DOTS)
-    return tuple(sorted(found))
+    found.update(match[0] for match in _SHAPED.finditer(text))
+    return tuple(sorted(found - _NO_NAMES))
+
+
+def last_parts(text: str) -> frozenset[str]:
+    """The names a text mentions, without what they are part of or how they are spelt: `Page.load_all` is another's `loadAll`."""
+    return frozenset("_".join(parts_of(re.split(r"[.:>#]", name)[-1])) for name in names_in(text))
 
 
 @lru_cache(maxsize=65536)
