@@ -238,6 +238,7 @@ def test_publishing_changes_nothing_in_the_users_repository_but_the_branch(repo,
     repo.git("add", "a.py")
     repo.write("a.py", "dirty\n")
     repo.write("untracked.py", "u\n")
+    os.utime(repo.root / "b.py", (1, 1))  # git would like to write that down in the index
     trap.unlink(missing_ok=True)
     before = state(repo.root)
     desk = bench(repo)
@@ -292,8 +293,9 @@ def test_a_branch_that_is_checked_out_is_not_moved_under_the_user(repo, bench):
     repo.git("checkout", "--quiet", BRANCH)
     desk.chain(first[-1], edit("a.py", 1, 2, "y"), action="r1/3/commit")
     for act in (desk.publish, desk.discard):
-        with pytest.raises(RepositoryError, match="checked out"):
+        with pytest.raises(RepositoryError, match="checked out") as refused:
             act()
+        assert "switch" in refused.value.hint
     assert repo.git("status", "--porcelain") == ""
 
 
@@ -429,6 +431,21 @@ def test_apply_with_a_conflict_changes_nothing_and_names_the_files(repo, bench):
         with pytest.raises(RepositoryError, match=r"conflicts.*a\.py"):
             desk.apply(squash=squash)
     assert state(repo.root) == before
+
+
+def test_a_merge_that_failed_in_a_tree_is_not_found_there_by_the_next_user(repo, bench):
+    parent = repo.commit({"a.py": "abc\n"})
+    desk = bench(repo)
+    desk.chain(parent, edit("a.py", 0, 1, "x"))
+    repo.commit({"a.py": "mine\n"})
+    with pytest.raises(RepositoryError, match="conflicts"):
+        desk.apply()
+
+    async def under_way():
+        async with desk.trees.at(parent) as tree:
+            return (await desk.trees.git(tree).ran("rev-parse", "--verify", "--quiet", "MERGE_HEAD")).ok
+
+    assert not asyncio.run(under_way())
 
 
 def test_discard_of_nothing_says_so(repo, bench):

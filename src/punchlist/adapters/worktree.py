@@ -37,7 +37,7 @@ class WorkTree:
         made = {path: laid.mode for path, laid in self._changes.items() if laid is not None}
         modes = {path: entry.mode for path, entry in self._listing.items() if path not in self._changes} | made
         found = (path for path, mode in modes.items() if mode.startswith("100") and speakable(path))
-        return tuple(sorted(found, key=os.fsencode)) if made.keys() - self._listing.keys() else tuple(found)
+        return tuple(sorted(found)) if made.keys() - self._listing.keys() else tuple(found)
 
 
 class Slot:
