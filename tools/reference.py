@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 import msgspec
+import settings_reference
 
 from punchlist.cli.exits import MEANINGS, Exit
 from punchlist.cli.root import SECTIONS, root
@@ -50,13 +51,18 @@ up to `hard_cap` (default 5).
 
 
 def pages() -> dict[str, str]:
-    made = {"cli.md": _commands(), "exit-codes.md": _exits(), "workflow-language.md": _language()}
+    made = {
+        "cli.md": _commands(),
+        "exit-codes.md": _exits(),
+        "settings.md": settings_reference.lines(),
+        "workflow-language.md": _language(),
+    }
     return {name: _MADE + "\n".join(line.rstrip() for line in lines) + "\n" for name, lines in made.items()}
 
 
 def _commands() -> Iterator[str]:
     yield from _COMMAND_LINE.splitlines()
-    context = click.Context(root, info_name="punchlist", terminal_width=_WIDTH)
+    context = click.Context(root, info_name="punchlist", terminal_width=_WIDTH, help_option_names=["-h", "--help"])
     yield from _help(root, context, "## punchlist")
     for section, names in SECTIONS.items():
         yield f"\n## {section}"
@@ -115,8 +121,7 @@ def _options(kind: type[msgspec.Struct]) -> Iterator[str]:
     fields = msgspec.structs.fields(kind)
     if not fields:
         return
-    yield ""
-    yield " ".join((kind.__doc__ or "").split())
+    yield from ("", " ".join(kind.__doc__.split())) if kind.__doc__ else ()
     yield ""
     yield "| option | values | default |"
     yield "|---|---|---|"

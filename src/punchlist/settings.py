@@ -28,8 +28,11 @@ class CheckSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     name: str
     command: tuple[str, ...]
     kind: CheckKind = CheckKind.PLAIN
+    """How much its runner tells: per test, per test in a file it writes, or only an exit code."""
     timeout: float = 1800.0
+    """Seconds that one run of it may take."""
     junit: str = ""
+    """For kind `junit`: the file the runner writes, relative to the root."""
 
 
 class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -48,9 +51,12 @@ class TrackSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
     workflow: str = "proven"
+    """A built-in workflow by its name, or a file."""
     analyzers: AnalyzerSettings = AnalyzerSettings()
     checks: tuple[CheckSettings, ...] = ()
+    """What must stay green; given here, nothing is looked for."""
     detect_checks: bool = True
+    """Whether checks are looked for where none are given."""
     limits: LimitSettings = LimitSettings()
     protect: Protected = Protected()
     track: TrackSettings = TrackSettings()
