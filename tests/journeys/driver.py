@@ -1,0 +1,62 @@
+"""Runs or resumes on a repository in a process of its own, which may be told to kill itself at an append to the ledger.
+
+driver.py REPOSITORY run|resume [before|after N]
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from shop import FLAGS
+
+from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.app import App, Request
+from punchlist.model.change import ScopeKind
+
+
+class Mortal:
+    """A store that kills its process: before the Nth event is written (its effect is done), or right after."""
+
+    def __init__(self, store: SqliteStore, when: str, number: int) -> None:
+        self._store, self._when, self._left = store, when, number
+
+    def append(self, *arguments):
+        self._left -= 1
+        if self._left == 0 and self._when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        entry = self._store.append(*arguments)
+        if self._left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return entry
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+
+class Silent:
+    def began(self, place, action):
+        pass
+
+    def told(self, entry, run):
+        pass
+
+
+async def main(repository: str, what: str, when: str = "", number: str = "0") -> None:
+    app = await App.open(Path(repository), FLAGS)
+    with contextlib.closing(app):
+        if when:
+            app.store = Mortal(app.store, when, int(number))
+        if what == "run":
+            run = await app.run(await app.prepare(Request(kind=ScopeKind.ALL, allow_checks=True)), Silent())
+        else:
+            run = await app.resume("last", Silent())
+        print(json.dumps({"run": run.id, "ended": run.ended, "events": run.seq, "audit": app.audit(run.id).problems}))
+
+
+asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,64 @@
+"""A small shop with defects: some can be fixed, one fix breaks a test, one test fails already."""
+
+import sys
+from pathlib import Path
+
+FILES = {
+    "shop/__init__.py": "",
+    "shop/prices.py": (
+        "import os\n"
+        "import json\n"
+        "\n\n"
+        "def total(prices):\n"
+        "    if prices == None:\n"
+        "        return 0\n"
+        "    return sum(prices)\n"
+        "\n\n"
+        "def label(price):\n"
+        '    return "price: {}".format(price)\n'
+    ),
+    "shop/compat.py": "from json import dumps\nfrom os import path\n",
+    "shop/stock.py": (
+        "import sys\n"
+        "\n\n"
+        "def reorder(level):\n"
+        "    try:\n"
+        "        return int(level)\n"
+        "    except ValueError:\n"
+        '        raise RuntimeError("not a level")\n'
+    ),
+    "tests/__init__.py": "",
+    "tests/test_shop.py": (
+        "import unittest\n\n"
+        "from shop import compat\n"
+        "from shop.prices import label, total\n\n\n"
+        "class Shop(unittest.TestCase):\n"
+        "    def test_total(self):\n"
+        "        self.assertEqual(total([1, 2]), 3)\n\n"
+        "    def test_no_prices(self):\n"
+        "        self.assertEqual(total(None), 0)\n\n"
+        "    def test_label(self):\n"
+        '        self.assertEqual(label(3), "price: 3")\n\n'
+        "    def test_the_old_name_still_works(self):\n"
+        '        self.assertEqual(compat.dumps([]), "[]")\n\n'
+        "    def test_that_fails_already(self):\n"
+        "        self.assertEqual(total([1]), 2)\n"
+    ),
+}
+"""`from json import dumps` in compat.py is unused there (F401), and removing it breaks a test."""
+
+FLAGS = {"analyzers.enabled": "ruff", "analyzers.select": "E,F,B,UP"}
+
+
+def written(root: Path) -> Path:
+    for name, text in FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def settings(path: Path) -> Path:
+    """The user's own settings: a check that starts fast."""
+    path.write_text(f'[[checks]]\nname = "tests"\ncommand = ["{sys.executable}", "-m", "unittest"]\nkind = "unittest"\n')
+    return path

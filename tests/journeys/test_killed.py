@@ -1,0 +1,119 @@
+"""kill -9 anywhere, then resume: the same items, the same commits, nothing twice."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import shop
+
+from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.model.run import Run, folded
+
+pytestmark = pytest.mark.slow
+
+DRIVER = Path(__file__).with_name("driver.py")
+KILLS = int(os.environ.get("KILLS", "16"))
+EVENTS = 62
+"""More than a run of the shop has; a boundary past the end kills nobody."""
+
+
+@pytest.fixture
+def project(repo, tmp_path, monkeypatch):
+    shop.written(repo.root)
+    repo.commit(message="the shop")
+    monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PUNCHLIST_CONFIG", str(shop.settings(tmp_path / "settings.toml")))
+    return repo
+
+
+def drive(project, *words: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([sys.executable, str(DRIVER), str(project.root), *words], capture_output=True, check=False, timeout=120)
+
+
+def finished(project) -> dict:
+    """Resumes until the run has ended, as a person would."""
+    for _ in range(5):
+        done = drive(project, "resume")
+        assert done.returncode == 0, done.stderr.decode()
+        told = json.loads(done.stdout)
+        if told["ended"]:
+            return told
+    raise AssertionError("the run does not end")
+
+
+def last_run() -> Run:
+    store = SqliteStore.open(Path(os.environ["PUNCHLIST_HOME"]), readonly=True)
+    run_id = store.find("last")
+    run = folded(run_id, store.read(run_id))
+    store.close()
+    return run
+
+
+def story(run: Run, project) -> dict:
+    """What must be the same however often the run was killed."""
+    log = project.git("log", "--format=%s|%(trailers:key=Punchlist-Items,valueonly,separator=%x2C)", f"main..{run.branch}")
+    issues = sorted(path.name for path in Path(os.environ["PUNCHLIST_HOME"]).glob("repos/*/issues/*.md"))
+    return {
+        "items": {item.number: (item.fingerprint, item.status.value, tuple(a.fact.value for a in item.attempts)) for item in run.items.values()},
+        "reported": run.reported,
+        "commits": log.splitlines(),
+        "tree": project.git("rev-parse", f"{run.branch}^{{tree}}"),
+        "issues": issues,
+    }
+
+
+@pytest.fixture
+def untouched(project, tmp_path, monkeypatch):
+    """The story of a run that nobody killed."""
+    with monkeypatch.context() as patch:
+        patch.setenv("PUNCHLIST_HOME", str(tmp_path / "peace"))
+        done = drive(project, "run")
+        assert done.returncode == 0, done.stderr.decode()
+        run = last_run()
+        told = story(run, project)
+        project.git("branch", "-D", run.branch)
+    assert told["commits"]
+    assert run.seq < EVENTS
+    return told
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("part", range(4))
+def test_killed_at_every_event_the_run_resumes_to_the_same_end(project, untouched, tmp_path, monkeypatch, when, part):
+    for number in range(1 + part, EVENTS, 4):
+        monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / f"state-{number}"))
+        died = drive(project, "run", when, str(number))
+        if died.returncode == 0:
+            break
+        assert died.returncode == -signal.SIGKILL, died.stderr.decode()
+        if number == 1 and when == "before":
+            continue  # it never began
+        assert finished(project)["audit"] == []
+        run = last_run()
+        assert story(run, project) == untouched, f"killed {when} event {number}"
+        project.git("branch", "-D", run.branch)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_killed_at_random_moments_the_run_resumes_to_the_same_end(project, untouched, tmp_path, monkeypatch, part):
+    dice = random.Random(f"moments {part}")
+    for kill in range(KILLS // 4):
+        monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / f"state-{kill}"))
+        child = subprocess.Popen([sys.executable, str(DRIVER), str(project.root), "run"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(dice.uniform(0.3, 6.0))
+        child.kill()
+        child.wait()
+        try:
+            last_run()
+        except Exception:  # noqa: BLE001 - killed before there was a ledger: nothing to resume
+            continue
+        assert finished(project)["audit"] == []
+        run = last_run()
+        assert story(run, project) == untouched
+        project.git("branch", "-D", run.branch)

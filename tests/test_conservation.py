@@ -1,0 +1,110 @@
+"""The law above all: whatever happens, in whatever order, no finding is lost and nothing is fixed without a proof."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from punchlist.model import events as ev
+from punchlist.model.change import Change, ScopeKind
+from punchlist.model.finding import Finding, Spot
+from punchlist.model.item import ENDED, MOVES, Fact, Item, Move, Status, after
+from punchlist.model.merge import MergeRule
+from punchlist.model.proof import Proof, ProofClass
+from punchlist.model.run import Run, counts, fold
+from punchlist.model.severity import Severity
+from punchlist.steps.consolidate import consolidated
+
+CHANGE = Change(kind=ScopeKind.ALL, base="b", head="h")
+PROOF = Proof(ProofClass.RECHECKED, "ruff no longer reports it")
+
+
+def finding(number: int, line: int = 1, rule: str = "F401") -> Finding:
+    return Finding(id=f"0/ruff:{number}", source="ruff", rule=rule, title=f"`name{number}` unused", spot=Spot("a.py", line), severity=Severity.MINOR)
+
+
+def told(run: Run, *events: ev.AnyEvent) -> Run:
+    for event in events:
+        run = fold(run, ev.Entry(run=run.id, seq=run.seq + 1, at=float(run.seq), place="0", key=str(run.seq), event=event))
+    return run
+
+
+facts = st.builds(
+    Move,
+    item=st.integers(1, 6),
+    fact=st.sampled_from(Fact),
+    by=st.just("somebody"),
+    why=st.text(max_size=5),
+    proofs=st.just((PROOF,)),
+    ref=st.just("abc123"),
+)
+
+
+@given(st.lists(facts, max_size=60))
+def test_no_sequence_of_facts_loses_an_item_or_fixes_one_without_proof_and_commit(moves):
+    run = told(Run(id="r"), ev.Consolidated(items=tuple(Item(number=n, fingerprint=str(n), findings=(finding(n),)) for n in range(1, 6))))
+    for move in moves:
+        run = told(run, ev.Dismissed(by="x", why="y", moves=(move,)))
+    assert set(run.items) == {1, 2, 3, 4, 5}
+    assert sum(counts(run.items).values()) == 5
+    for item in run.items.values():
+        assert len(item.attempts) == sum(move.item == item.number for move in moves)
+        if item.status is Status.FIXED:
+            assert item.proofs
+            assert item.commit
+
+
+@given(st.sampled_from(Status), st.lists(st.sampled_from(Fact), max_size=12))
+def test_only_what_was_claimed_can_become_fixed(status, sequence):
+    for fact in sequence:
+        before, status = status, after(status, fact)
+        if status is Status.FIXED and before is not Status.FIXED:
+            assert (before, fact) == (Status.CLAIMED, Fact.COMMITTED)
+
+
+def test_the_table_names_every_status_and_filed_and_dismissed_are_ends():
+    assert set(MOVES) == set(Status)
+    assert all(after(end, fact) is end for end in (Status.FILED, Status.DISMISSED) for fact in Fact)
+    assert Status.FIXED in ENDED
+
+
+reports = st.lists(
+    st.tuples(st.integers(1, 9), st.integers(1, 40), st.sampled_from(["F401", "E711", "UP032"])), max_size=25, unique_by=lambda r: r
+)
+
+
+@given(reports, reports, st.sampled_from(MergeRule))
+def test_every_reported_finding_is_in_exactly_one_item_or_is_a_sighting_of_one(first, second, rule):
+    run = Run(id="r")
+    reported = 0
+    for turn, report in enumerate((first, second)):
+        found = tuple(
+            Finding(id=f"{turn}/ruff:{n}", source="ruff", rule=r, title=f"`x{name}`", spot=Spot("a.py", line), severity=Severity.MINOR)
+            for n, (name, line, r) in enumerate(report)
+        )
+        reported += len(found)
+        run = told(run, ev.Reviewed(reviewer="ruff", commit="h", findings=found))
+        run = told(run, consolidated(run, CHANGE, rule))
+        homes = sum(len(item.findings) + item.sightings for item in run.items.values())
+        assert homes == reported == run.reported
+        assert run.fresh == ()
+
+
+def test_an_item_no_longer_reported_counts_as_fixed_only_after_a_commit_of_this_run():
+    run = told(Run(id="r"), ev.Reviewed(reviewer="ruff", commit="h", findings=(finding(1),)))
+    run = told(run, consolidated(run, CHANGE, MergeRule.SMART))
+    silent = ev.Reviewed(reviewer="ruff", commit="h")
+    unmoved = told(run, silent)
+    assert told(unmoved, consolidated(unmoved, CHANGE, MergeRule.SMART)).items[1].status is Status.OPEN
+    landed = told(run, ev.Committed(branch="b", tip="t", landed=(ev.Landed(1, "t"),)), silent)
+    gone = told(landed, consolidated(landed, CHANGE, MergeRule.SMART)).items[1]
+    assert gone.status is Status.FIXED
+    assert gone.proofs[0].kind is ProofClass.RECHECKED
+    assert gone.commit == "t"
+
+
+def test_a_reviewer_that_failed_makes_no_item_vanish():
+    run = told(Run(id="r"), ev.Reviewed(reviewer="ruff", commit="h", findings=(finding(1),)))
+    run = told(run, consolidated(run, CHANGE, MergeRule.SMART), ev.Committed(branch="b", tip="t", landed=(ev.Landed(1, "t"),)))
+    run = told(run, ev.Reviewed(reviewer="ruff", commit="t", failed="crashed"), ev.Reviewed(reviewer="bandit", commit="t"))
+    run = told(run, consolidated(run, CHANGE, MergeRule.SMART))
+    assert run.items[1].status is Status.OPEN
+    assert run.blind == ["ruff: crashed"]

@@ -1,0 +1,93 @@
+"""Group testing finds the largest good set with few runs, and a killed search goes on where it was."""
+
+from math import ceil, log2
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from punchlist.model.grouptest import Found, Result, Trial, replayed, search
+
+
+def judge(culprits: dict[int, str], pairs: frozenset[tuple[int, int]] = frozenset()):
+    """A project whose tests break by culprit, or by two fixes that only fail together."""
+
+    def run(trial: Trial) -> Result:
+        broken = {test for fix, test in culprits.items() if fix in trial.batches}
+        broken |= {f"pair{a}-{b}" for a, b in pairs if a in trial.batches and b in trial.batches}
+        failing = sorted(broken & set(trial.only) if trial.only else broken)
+        return Result(not failing, tuple(failing))
+
+    return run
+
+
+def searched(candidates, run) -> tuple[Found, list[Trial]]:
+    results: list[Result] = []
+    trials: list[Trial] = []
+    while isinstance(step := replayed(search(candidates), results), Trial):
+        trials.append(step)
+        results.append(run(step))
+    return step, trials
+
+
+@given(st.integers(0, 200), st.data())
+def test_exactly_the_culprits_are_left_out(size, data):
+    culprits = data.draw(st.dictionaries(st.integers(1, max(size, 1)), st.sampled_from(["t1", "t2", "t3"]), max_size=5))
+    culprits = {fix: test for fix, test in culprits.items() if fix <= size}
+    found, _ = searched(range(1, size + 1), judge(culprits))
+    assert set(found.culprits) == set(culprits)
+    assert set(found.good) == set(range(1, size + 1)) - set(culprits)
+
+
+@given(st.integers(2, 500), st.data())
+def test_k_culprits_among_n_take_about_k_log_n_runs(size, data):
+    culprits = data.draw(st.sets(st.integers(1, size), min_size=1, max_size=4))
+    _, trials = searched(range(1, size + 1), judge(dict.fromkeys(culprits, "t")))
+    assert len(trials) <= len(culprits) * (ceil(log2(size)) + 2) + 2
+    assert sum(not trial.only for trial in trials) <= 2, "whole suites are run at the beginning and at the end"
+
+
+def test_one_green_run_settles_everything():
+    found, trials = searched(range(1, 4319), judge({}))
+    assert len(trials) == 1
+    assert len(found.good) == 4318
+
+
+def test_of_two_fixes_that_fail_only_together_one_lands():
+    found, _ = searched(range(1, 33), judge({}, frozenset({(3, 30)})))
+    assert len(found.culprits) == 1
+    assert set(found.culprits) <= {3, 30}
+    assert len(found.good) == 31
+
+
+@given(st.integers(1, 60), st.data())
+def test_what_is_called_good_was_seen_green_together_in_a_whole_run(size, data):
+    culprits = data.draw(st.dictionaries(st.integers(1, size), st.sampled_from(["a", "b"]), max_size=3))
+    pairs = data.draw(st.sets(st.tuples(st.integers(1, size), st.integers(1, size)).filter(lambda p: p[0] < p[1]), max_size=3))
+    run = judge(culprits, frozenset(pairs))
+    found, trials = searched(range(1, size + 1), run)
+    seen = [set(trial.batches) for trial in trials if not trial.only and run(trial).green]
+    assert not found.good or set(found.good) in seen
+
+
+def test_tests_that_fail_without_any_fix_blame_nobody():
+    def run(trial: Trial) -> Result:
+        failing = () if "unstable" in trial.ignored else ("unstable",)
+        return Result(not failing, failing)
+
+    found, _ = searched(range(1, 9), run)
+    assert set(found.good) == set(range(1, 9))
+    assert found.unstable == ("unstable",)
+
+
+def test_a_check_that_tells_nothing_per_test_is_searched_with_whole_runs():
+    run = lambda trial: Result(5 not in trial.batches)  # noqa: E731
+    found, trials = searched(range(1, 9), run)
+    assert found.culprits == {5: ()}
+    assert set(found.good) == {1, 2, 3, 4, 6, 7, 8}
+    assert all(not trial.only for trial in trials)
+
+
+def test_a_search_that_can_find_nobody_gives_up_and_passes_nothing_new():
+    found, _ = searched(range(1, 5), lambda trial: Result(green=False))
+    assert found.gave_up
+    assert found.good == ()

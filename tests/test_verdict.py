@@ -1,0 +1,62 @@
+"""A verdict holds what a check says now against what it said of the base."""
+
+import pytest
+
+from punchlist.model import check
+from punchlist.model.check import CheckResult, verdict
+
+P, F, S = check.TestOutcome.PASSED, check.TestOutcome.FAILED, check.TestOutcome.SKIPPED
+
+
+def result(tests=None, code=0, trouble="") -> CheckResult:
+    return CheckResult(check="tests", exit_code=code, seconds=1, tests=tests or {}, trouble=trouble, output="said")
+
+
+BASE = result({"a": P, "b": P, "old": F}, code=1)
+
+
+def test_a_test_that_failed_before_is_not_held_against_the_fix():
+    assert verdict(result({"a": P, "b": P, "old": F}, code=1), BASE).passed
+
+
+def test_a_newly_failing_test_is():
+    said = verdict(result({"a": P, "b": F, "old": F}, code=1), BASE)
+    assert not said.passed
+    assert said.failing == ("b",)
+    assert said.evidence == "said"
+
+
+def test_a_new_test_that_fails_is_held_against_the_fix_too():
+    assert not verdict(result({"a": P, "b": P, "old": F, "new": F}, code=1), BASE).passed
+
+
+@pytest.mark.parametrize("now", [{"a": P, "old": F}, {"a": P, "b": S, "old": F}])
+def test_fewer_tests_or_skipped_ones_are_a_failure(now):
+    said = verdict(result(now, code=1), BASE)
+    assert not said.passed
+    assert said.failing == ("b",)
+
+
+def test_trouble_is_a_failure_whatever_the_tests_say():
+    said = verdict(result({"a": P, "b": P, "old": F}, code=1, trouble="timed out after 5 s"), BASE)
+    assert (said.passed, said.why) == (False, "timed out after 5 s")
+
+
+def test_an_exit_code_without_a_failing_test_behind_it_is_a_failure():
+    assert not verdict(result({"a": P, "b": P}, code=3), result({"a": P, "b": P})).passed
+
+
+def test_without_tests_only_exit_code_zero_passes():
+    assert verdict(result(), result()).passed
+    assert not verdict(result(code=1), result()).passed
+    assert not verdict(result(code=1), result(code=1)).passed, "red before and after proves nothing"
+
+
+def test_a_limited_run_is_judged_by_the_tests_it_was_limited_to():
+    now = result({"a": P, "old": F}, code=1)
+    assert verdict(now, BASE, only=frozenset({"a"})).passed
+    assert not verdict(now, BASE, only=frozenset({"b"})).passed, "it did not run"
+
+
+def test_ignored_tests_fail_for_nobody():
+    assert verdict(result({"a": P, "b": F, "old": F}, code=1), BASE, ignored=frozenset({"b"})).passed
