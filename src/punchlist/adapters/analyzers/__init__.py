@@ -114,7 +114,7 @@ async def _looked_up(tool: Tool, kit: Kit) -> Detected:
     program = tool.program(kit)
     if not program:
         return Detected(name=tool.name)
-    ran = await run([*program, "--version"], cwd=Path("/"), env=environment(walled=False), timeout=30)
+    ran = await run([*program, "--version"], cwd=Path("/"), env={**environment(walled=False), **tool.env}, timeout=15)
     version = _VERSION.search((ran.stdout + ran.stderr).decode("utf-8", "replace")) if ran.ok else None
     return Detected(name=tool.name, command=program, version=version[0] if version else "")
 

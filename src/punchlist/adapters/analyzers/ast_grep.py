@@ -78,7 +78,7 @@ def parse(output: bytes, sources: Sources, tool: str = "ast-grep") -> Analysis:
         matches = decoded(output, list[msgspec.Raw])
     except msgspec.DecodeError as error:
         return broken(tool, output, error)
-    return gathered(tool, matches, lambda raw: _note(msgspec.json.decode(raw, type=Match), sources), sources)
+    return gathered(tool, matches, lambda raw: _note(decoded(raw, Match), sources), sources)
 
 
 def _note(match: Match, sources: Sources) -> Note:

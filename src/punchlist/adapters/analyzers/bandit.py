@@ -94,7 +94,7 @@ def parse(output: bytes, sources: Sources, tool: str = "bandit") -> Analysis:
         report = decoded(output, Report)
     except msgspec.DecodeError as error:
         return broken(tool, output, error)
-    analysis = gathered(tool, report.results, lambda raw: _note(msgspec.json.decode(raw, type=Result), sources), sources)
+    analysis = gathered(tool, report.results, lambda raw: _note(decoded(raw, Result), sources), sources)
     unread = tuple(
         Refused(tool, shortened(bytes(raw)), f"bandit could not look at this file{_why(bytes(raw))}") for raw in report.errors
     )
@@ -125,7 +125,7 @@ def _note(result: Result, sources: Sources) -> Note:
 
 def _why(raw: bytes) -> str:
     try:
-        entry = msgspec.json.decode(raw, type=Unread)
+        entry = decoded(raw, Unread)
     except msgspec.MsgspecError:
         return ""
     return f": {' '.join(entry.reason.split())}"

@@ -80,7 +80,7 @@ def parse(output: bytes, sources: Sources, tool: str = "eslint") -> Analysis:
 
 def _file(raw: bytes, sources: Sources, tool: str) -> Analysis:
     try:
-        report = msgspec.json.decode(raw, type=FileReport)
+        report = decoded(raw, FileReport)
     except msgspec.DecodeError as error:
         return Analysis(refused=(Refused(tool, raw[:4000].decode("utf-8", "replace"), str(error)),))
     reader = _Reader(report.file_path, sources)
@@ -96,7 +96,7 @@ class _Reader:
         self._positions: Positions | None = sources.positions_of(path)
 
     def note(self, raw: bytes) -> Note | None:
-        entry = msgspec.json.decode(raw, type=Message)
+        entry = decoded(raw, Message)
         if entry.rule_id is None and entry.line is None and entry.message.startswith("File ignored"):
             return None
         severity, word = _RANKS.get(entry.severity, _RANKS[2])

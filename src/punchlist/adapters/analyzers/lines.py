@@ -28,11 +28,13 @@ def parse(output: bytes, sources: Sources, tool: str = "lines", severity: Severi
     """A finding for every line that names a place; indented lines below it are its detail, all others are kept in one refusal."""
     notes: list[Note] = []
     odd: list[str] = []
+    below = False
     for line in _ANSI.sub("", output.decode("utf-8", "replace")).splitlines():
         found = _LINE.fullmatch(line.rstrip())
+        below = bool(found) or (below and line[:1].isspace())
         if found:
             notes.append(_note(found, severity))
-        elif notes and not odd and line[:1].isspace() and line.strip():
+        elif below and line.strip():
             notes[-1] = msgspec.structs.replace(notes[-1], detail=f"{notes[-1].detail}\n{line.strip()}".strip())
         elif line.strip():
             odd.append(line)

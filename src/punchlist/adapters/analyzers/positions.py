@@ -40,6 +40,10 @@ class Positions:
             return self.offset(line, 1)
         return self._starts[line - 1] + len(self._lines[line - 1].rstrip("\r\n"))
 
+    def lines(self, first: int, last: int) -> list[str]:
+        """The lines from first to last, as far as there are such, without their breaks or a byte order mark."""
+        return [line.rstrip("\r\n").removeprefix("\ufeff") for line in self._lines[max(first, 1) - 1 : max(last, 0)]]
+
     def column(self, line: int | None, units: int | None, encoding: str) -> int | None:
         """The column in code points (from 1) of a column in code units (from 0)."""
         if line is None or units is None or units < 0:

@@ -13,9 +13,7 @@ from punchlist.ports import Analysis
 
 T = TypeVar("T")
 RAW_LIMIT = 4000
-# An escaped surrogate that has no partner; the backslashes before it come in pairs.
-_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_HALF = re.compile(rf"((?<!\\)(?:\\\\)*)(?:{_HIGH}(?!{_LOW})|(?<!\\u[dD][89abAB][0-9a-fA-F][0-9a-fA-F]){_LOW})")
+_SURROGATES = re.compile(r"(\\+)u([dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|(\\+)u[dD][c-fC-F][0-9a-fA-F]{2}")
 
 
 class Unreadable(ValueError):  # noqa: N818  # it names what the entry is
@@ -39,7 +37,15 @@ def decoded(output: bytes, shape: type[T]) -> T:
 def _mended(output: bytes) -> bytes:
     """Bytes that are no UTF-8, and escapes of half a character, as replacement characters."""
     text = output.decode("utf-8", "replace")
-    return _HALF.sub(r"\1\\ufffd", text).encode()
+    return (_SURROGATES.sub(_whole, text) if "\\ud" in text.lower() else text).encode()
+
+
+def _whole(found: re.Match[str]) -> str:
+    """An escape as it is if both halves are there, or if its backslash is itself escaped; else the replacement character."""
+    slashes = found[1] or found[4]
+    if found[3] or len(slashes) % 2 == 0:
+        return found[0]
+    return f"{slashes}ufffd"
 
 
 def broken(tool: str, output: bytes, error: Exception) -> Analysis:
@@ -71,13 +77,17 @@ def gathered(tool: str, entries: Iterable[msgspec.Raw], read: Callable[[bytes], 
 
 
 def joined(tool: str, parts: Sequence[Analysis]) -> Analysis:
-    """The parts of one analysis as one; findings are numbered anew, and a failed part fails the whole."""
-    findings = [finding for part in parts for finding in part.findings]
+    """The parts of one analysis as one, in order of place, for tools differ from run to run; a failed part fails the whole."""
+    findings = sorted((finding for part in parts for finding in part.findings), key=_place)
     return Analysis(
         findings=tuple(replace(finding, id=f"{tool}:{number}") for number, finding in enumerate(findings, 1)),
         refused=tuple(entry for part in parts for entry in part.refused),
         failed="; ".join(dict.fromkeys(part.failed for part in parts if part.failed)),
     )
+
+
+def _place(finding: Finding) -> tuple[str, int, int, str, str]:
+    return (finding.spot.path, finding.spot.line or 0, finding.spot.column or 0, finding.rule, finding.title)
 
 
 def shortened(raw: bytes) -> str:

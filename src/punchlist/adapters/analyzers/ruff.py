@@ -95,7 +95,7 @@ def parse(output: bytes, sources: Sources, tool: str = "ruff") -> Analysis:
         entries = decoded(output, list[msgspec.Raw])
     except msgspec.DecodeError as error:
         return broken(tool, output, error)
-    return gathered(tool, entries, lambda raw: _note(msgspec.json.decode(raw, type=Entry), sources), sources)
+    return gathered(tool, entries, lambda raw: _note(decoded(raw, Entry), sources), sources)
 
 
 def _note(entry: Entry, sources: Sources) -> Note:

@@ -40,7 +40,7 @@ def parse(output: bytes, sources: Sources, tool: str = "sarif") -> Analysis:
 
 def _run(raw: bytes, sources: Sources, tool: str) -> Analysis:
     try:
-        run = msgspec.json.decode(raw, type=Run)
+        run = decoded(raw, Run)
     except msgspec.DecodeError as error:
         return broken(tool, raw, error)
     reader = _Reader(run, sources, tool)
@@ -67,7 +67,7 @@ class _Reader:
 
     def read(self, raw: bytes) -> None:
         try:
-            result = msgspec.json.decode(raw, type=Result)
+            result = decoded(raw, Result)
             silenced = _silenced(result)
             note = None if silenced or result.kind in NO_FINDING else self._note(result)
         except (msgspec.MsgspecError, Unreadable) as error:
@@ -107,7 +107,7 @@ class _Reader:
     def _rule_of(self, result: Result) -> Rule:
         name = result.rule_id or result.rule.id or ""
         index = result.rule_index if result.rule_index >= 0 else result.rule.index
-        if name in self._by_id:
+        if name and name in self._by_id:
             return self._by_id[name]
         return self._rules[index] if 0 <= index < len(self._rules) else Rule(id=name)
 
@@ -161,7 +161,7 @@ def _extent(positions: Positions, region: Region, column: int | None, end_column
 
 def _rule(raw: msgspec.Raw) -> Rule:
     try:
-        return msgspec.json.decode(raw, type=Rule)
+        return decoded(bytes(raw), Rule)
     except msgspec.MsgspecError:
         # A rule's description only decorates findings; the place in the list must stay for indexes.
         return Rule()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -58,7 +59,7 @@ class Report(Struct, frozen=True):
 
 class Semgrep(Tool):
     name = "semgrep"
-    exits = frozenset({0, 1})
+    env = MappingProxyType({"SEMGREP_ENABLE_VERSION_CHECK": "0", "SEMGREP_SEND_METRICS": "off"})
 
     def __init__(self, rules: Sequence[str], args: Sequence[str] = ()) -> None:
         for rule in rules:
@@ -90,7 +91,7 @@ def parse(output: bytes, sources: Sources, tool: str = "semgrep") -> Analysis:
         report = decoded(output, Report)
     except msgspec.DecodeError as error:
         return broken(tool, output, error)
-    analysis = gathered(tool, report.results, lambda raw: _note(msgspec.json.decode(raw, type=Result), sources), sources)
+    analysis = gathered(tool, report.results, lambda raw: _note(decoded(raw, Result), sources), sources)
     unread = tuple(Refused(tool, shortened(bytes(raw)), "semgrep could not scan this") for raw in report.errors)
     return msgspec.structs.replace(analysis, refused=(*analysis.refused, *unread))
 

@@ -73,7 +73,7 @@ def parse(output: bytes, sources: Sources, tool: str = "shellcheck") -> Analysis
         report = decoded(output, Report)
     except msgspec.DecodeError as error:
         return broken(tool, output, error)
-    return gathered(tool, report.comments, lambda raw: _note(msgspec.json.decode(raw, type=Comment), sources), sources)
+    return gathered(tool, report.comments, lambda raw: _note(decoded(raw, Comment), sources), sources)
 
 
 def _note(entry: Comment, sources: Sources) -> Note:

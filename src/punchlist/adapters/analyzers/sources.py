@@ -18,7 +18,6 @@ LOST_FIX = "its fix points outside the file and was left out"
 
 _SHOWN = 6
 _WIDEST = 200
-_BREAK = re.compile(r"\r\n|\r|\n")
 
 _ODD = re.compile("[\udc80-\udcff]")
 
@@ -53,11 +52,17 @@ class Sources:
         self._files = frozenset(tree.files())
         # Tools that speak Unicode only write names of other bytes with replacement characters.
         self._lossy = _lossy(self._files)
+        self._paths: dict[str, tuple[str, str]] = {}
         self._positions: dict[str, Positions | None] = {}
         self._sources: dict[str, Source | None] = {}
 
     def path(self, raw: str) -> tuple[str, str]:
         """The tracked file a reported name means, and what is odd about it."""
+        if raw not in self._paths:
+            self._paths[raw] = self._resolved(raw)
+        return self._paths[raw]
+
+    def _resolved(self, raw: str) -> tuple[str, str]:
         answers = [normal_path(raw, root, literal=literal) for literal in (True, False) for root in self._roots]
         for path, _ in answers:
             known = path if path in self._files else self._lossy.get(path)
@@ -121,11 +126,7 @@ class Sources:
         if positions is None or spot.line is None:
             return ""
         first, last = max(1, spot.line - 1), min(spot.last_line or spot.line, spot.line + _SHOWN) + 1
-        start = positions.offset(first, 1)
-        if start is None:
-            return ""
-        lines = _BREAK.split(positions.text[start : start + _SHOWN * _WIDEST])[: last - first + 1]
-        return "\n".join(line[:_WIDEST] for line in lines)
+        return "\n".join(line[:_WIDEST] for line in positions.lines(first, last))
 
     def _context(self, spot: Spot, claim: str) -> Context:
         path = spot.path

@@ -1,10 +1,11 @@
 """How any command-line analyzer is run over a tree: which files, in which portions, behind which walls, and when it failed."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from punchlist.adapters.analyzers.reports import joined
 from punchlist.adapters.analyzers.sources import Sources
@@ -67,6 +68,8 @@ class Tool:
     args: tuple[str, ...] = ()
     borrows: tuple[str, ...] = ()
     """Folders of the user's checkout that its settings load code from."""
+    env: Mapping[str, str] = MappingProxyType({})
+    """What it is told besides its arguments."""
     inputs: tuple[Path, ...] = ()
     """Files of the user's that it reads besides the tree."""
     asked = False
@@ -144,7 +147,7 @@ class Command:
         """One run; a failed one keeps what its report says all the same."""
         tool, kit = self._tool, self._kit
         walls = kit.walls(tree.root, (*kit.needs(command[0]), *(path for path in tool.inputs if path.exists())))
-        env = environment(walled=walls is not None)
+        env = {**environment(walled=walls is not None), **tool.env}
         ran = await run(command, cwd=tree.root, env=env, timeout=kit.timeout, limit=OUTPUT_LIMIT, walls=walls)
         analysis = tool.read(ran, sources)
         if not ran.trouble and ran.exit_code in tool.exits:

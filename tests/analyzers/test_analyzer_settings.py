@@ -1,0 +1,149 @@
+"""Which analyzers run, which are there, and tools of the user's own."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from punchlist.adapters.analyzers import ANALYZERS, AnalyzerSettings, analyzers, detected
+from punchlist.adapters.analyzers.custom import CustomTool
+from punchlist.adapters.analyzers.tool import ARGV_LIMIT, Kit, portions
+from punchlist.adapters.sandbox import available
+from punchlist.errors import SettingsError
+from punchlist.model.severity import Severity
+
+NOWHERE = Kit(find=lambda _: None)
+CODE = "import os\nprint(eval(input()))\n"
+
+
+def own(code, **options):
+    """A tool that is a Python program."""
+    return CustomTool(name="mine", command=(sys.executable, "-c", code, *options.pop("then", ())), **options)
+
+
+def ran(tree, tool, paths=None):
+    return asyncio.run(analyzers(AnalyzerSettings(enabled=(tool.name,), custom=(tool,)))[tool.name].analyze(tree, paths))
+
+
+def test_auto_is_what_comes_along_what_is_found_and_the_users_own():
+    found = analyzers(AnalyzerSettings(custom=(own(""),)), NOWHERE)
+    assert {"ruff", "bandit", "mine"} <= found.keys()
+    assert not {"ast-grep", "semgrep"} & found.keys(), "these have nothing to do without rules"
+    assert "ast-grep" in analyzers(AnalyzerSettings(ast_grep_rules="id: x"), NOWHERE)
+
+
+def test_settings_are_read_from_plain_data():
+    raw = b'{"enabled": ["ruff"], "select": ["F"], "custom": [{"name": "x", "command": ["x"], "format": "sarif"}]}'
+    assert msgspec.json.decode(raw, type=AnalyzerSettings).custom[0].format == "sarif"
+    assert msgspec.json.decode(b'{"enabled": "auto"}', type=AnalyzerSettings) == AnalyzerSettings()
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(b'{"enabled": "all"}', type=AnalyzerSettings)
+
+
+def test_an_unknown_name_gets_a_hint():
+    with pytest.raises(SettingsError, match="rufff") as caught:
+        analyzers(AnalyzerSettings(enabled=("rufff",)))
+    assert "'ruff'" in caught.value.hint
+
+
+@pytest.mark.parametrize("odd", [{"name": "ruff"}, {"format": "xml"}, {"severity": "purple"}, {"command": ()}])
+def test_a_custom_tool_that_cannot_work_is_refused_at_once(odd):
+    tool = msgspec.structs.replace(own(""), **odd)
+    with pytest.raises(SettingsError, match=r"analyzers\.custom"):
+        analyzers(AnalyzerSettings(custom=(tool,)))
+
+
+def test_an_enabled_tool_that_is_not_installed_is_a_failure_not_a_clean_answer(grown):
+    analyzer = analyzers(AnalyzerSettings(enabled=("shellcheck",)), NOWHERE)["shellcheck"]
+    assert "not installed" in asyncio.run(analyzer.analyze(grown({"a.sh": "echo $1\n"}), None)).failed
+
+
+def test_what_is_there_is_told_with_its_version():
+    found = {tool.name: tool for tool in asyncio.run(detected((), NOWHERE))}
+    assert found.keys() == ANALYZERS.keys()
+    assert all(found[name].there and found[name].version[0].isdigit() for name in ("ruff", "bandit", "ast-grep"))
+    assert not found["shellcheck"].there
+
+
+def test_ruff_and_bandit_answer_through_the_same_port(grown):
+    tree = grown({"a.py": CODE})
+    for name, analyzer in analyzers(AnalyzerSettings(enabled=("ruff", "bandit"))).items():
+        analysis = asyncio.run(analyzer.analyze(tree, None))
+        assert {f.source for f in analysis.findings} == {name}
+
+
+def test_a_tool_of_the_users_own_gets_the_files_it_wants(grown):
+    tree = grown({"a.py": CODE, "b c.txt": "x", "-d.py": CODE})
+    code = "import sys\nfor name in sys.argv[1:-1]: print(f'{name}:1: warning: odd')"
+    analysis = ran(tree, own(code, then=("{files}", "--end"), files=("*.py",), severity="minor"))
+    assert [(f.spot.path, f.severity) for f in analysis.findings] == [("-d.py", Severity.MINOR), ("a.py", Severity.MINOR)]
+    assert analysis.looked_at == 2
+
+
+def test_a_tool_without_files_in_its_command_finds_them_itself_and_answers_for_what_was_asked(grown):
+    tool = own("print('a.py:1: error: x'); print('b.py:1: error: y')")
+    tree = grown({"a.py": "x\n", "b.py": "y\n"})
+    assert [f.title for f in ran(tree, tool).findings] == ["x", "y"]
+    assert [f.title for f in ran(tree, tool, ["b.py"]).findings] == ["y"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import sys; sys.exit(3)", "import sys; sys.exit(1)", "import os; os.kill(os.getpid(), 9)", "print('a.py:1: x'); 1/0"],
+)
+def test_a_tool_that_fails_says_so_and_never_raises(grown, code):
+    tool = own(code, exits=(0, 1) if "1/0" not in code else (0,))
+    assert ran(grown({"a.py": "x\n"}), tool).failed
+
+
+def test_what_a_failed_tool_said_is_kept(grown):
+    analysis = ran(grown({"a.py": "x\n"}), own("print('a.py:1: error: x'); 1/0", exits=(0,)))
+    assert "ZeroDivisionError" in analysis.failed
+    assert [f.title for f in analysis.findings] == ["x"]
+
+
+@pytest.mark.skipif(available() != "bubblewrap", reason="no bubblewrap here: analyzers run without walls")
+def test_an_analyzer_cannot_write_the_tree_nor_reach_the_network(grown):
+    tree = grown({"a.py": "x\n"})
+    code = "import socket\ntry: open('a.py', 'w')\nexcept OSError as e: print('a.py:1: cannot write')\n"
+    code += "try: socket.create_connection(('127.0.0.1', 9), 1)\nexcept OSError as e: print('a.py:1:', e.errno)\n"
+    assert "cannot write" in {f.title for f in ran(tree, own(code)).findings}
+    assert tree.text("a.py") == "x\n"
+
+
+def test_analyzers_work_without_walls(grown):
+    tools = analyzers(AnalyzerSettings(enabled=("ruff", "bandit")), Kit(walls=lambda _root, _needs: None))
+    tree = grown({"a.py": CODE})
+    assert all(asyncio.run(tool.analyze(tree, None)).findings for tool in tools.values())
+
+
+def test_many_files_go_in_portions_that_fit_a_command_line():
+    names = [f"folder/{'n' * 90}{number}.py" for number in range(5000)]
+    parts = list(portions(names))
+    assert [name for part in parts for name in part] == names
+    assert len(parts) > 1
+    assert all(sum(len(name) + 1 for name in part) <= ARGV_LIMIT for part in parts)
+    assert list(portions(["x" * 2 * ARGV_LIMIT])) == [["x" * 2 * ARGV_LIMIT]]
+
+
+def test_portions_of_one_analysis_are_one_answer(grown, monkeypatch):
+    monkeypatch.setattr("punchlist.adapters.analyzers.tool.portions", lambda files: [[name] for name in files])
+    tree = grown({f"{letter}.py": "import os\n" for letter in "cab"})
+    analysis = asyncio.run(analyzers(AnalyzerSettings(enabled=("ruff",)))["ruff"].analyze(tree, None))
+    assert [(f.id, f.spot.path) for f in analysis.findings] == [("ruff:1", "a.py"), ("ruff:2", "b.py"), ("ruff:3", "c.py")]
+
+
+def test_the_checkouts_folders_are_lent_to_the_tree_only_while_a_tool_runs(grown, tmp_path):
+    checkout = tmp_path / "checkout"
+    program = checkout / "node_modules" / ".bin" / "eslint"
+    program.parent.mkdir(parents=True)
+    report = '[{"filePath": "a.js", "messages": [{"message": "m", "line": 1, "column": 1, "ruleId": "seen"}]}]'
+    program.write_text(f"#!/bin/sh\ntest -e node_modules/.bin/eslint && echo '{report}'\n")
+    program.chmod(0o755)
+    tree = grown({"a.js": "x\n", "eslint.config.js": ""})
+    analyzer = analyzers(AnalyzerSettings(), Kit(checkout=checkout, find=lambda _: None))["eslint"]
+    analysis = asyncio.run(analyzer.analyze(tree, None))
+    assert (analysis.failed, [f.rule for f in analysis.findings]) == ("", ["seen"])
+    assert not Path(tree.root / "node_modules").is_symlink()
