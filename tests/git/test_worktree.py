@@ -363,6 +363,28 @@ def test_a_home_that_cannot_be_written_is_said_with_a_remedy(repo, tmp_path):
     assert "PUNCHLIST_HOME" in refused.value.hint
 
 
+def test_a_disk_in_disorder_is_said_with_a_remedy(repo, home):
+    commit = repo.commit({"a.py": "a\n"})
+
+    async def inside():
+        opened = await open_trees(repo.root, home)
+        folder = opened._workshop.trees
+        folder.rmdir()
+        folder.write_text("in the way")
+        async with opened.at(commit):
+            pass
+
+    with pytest.raises(RepositoryError, match="cannot be written") as refused:
+        asyncio.run(inside())
+    assert "PUNCHLIST_HOME" in refused.value.hint
+
+
+def test_an_error_of_the_trees_user_stays_what_it_is(repo, trees):
+    commit = repo.commit({"a.py": "a\n"})
+    with pytest.raises(FileNotFoundError):
+        trees.look(commit, see=lambda tree: (tree.root / "nowhere").read_text())
+
+
 def test_a_repository_with_sha256_names_works_the_same(make_repo, home):
     repo = make_repo("sha256", init=False)
     repo.git("init", "--quiet", "--initial-branch=main", "--object-format=sha256")

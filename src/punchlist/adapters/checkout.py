@@ -90,6 +90,12 @@ class Checkout:
         ran = await self.git.ran("symbolic-ref", "--quiet", "--short", "HEAD")
         return text_of(ran.stdout).strip() if ran.ok else ""
 
+    async def holds(self, branch: str) -> tuple[str, str]:
+        """The commit a branch is at, and the work tree that has it checked out; empty where there is none."""
+        printed = await self.git.out("for-each-ref", "--format=%(objectname)%00%(worktreepath)%00", f"refs/heads/{branch}")
+        commit, where = text_of(printed).split("\0")[:2] if printed else ("", "")
+        return commit, where
+
     async def where(self) -> str:
         """The current branch in words: its name, or "detached at abc1234"."""
         return await self.branch() or f"detached at {self.head[:10]}"

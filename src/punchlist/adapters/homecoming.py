@@ -54,9 +54,7 @@ class Homecoming:
         _ours(branch)
         ref = f"refs/heads/{branch}"
         tip = await self._workshop.tip(branch)
-        form = "--format=%(objectname)%00%(worktreepath)%00"
-        printed = text_of(await self._workshop.checkout.git.out("for-each-ref", form, ref))
-        theirs, where = printed.split("\0")[:2] if printed else ("", "")
+        theirs, where = await self._workshop.checkout.holds(branch)
         if where:
             raise RepositoryError(f"{branch}: is checked out in {where}", hint="switch to another branch first")
         if theirs and tip and not force and not await self._workshop.git.has("merge-base", "--is-ancestor", theirs, tip):

@@ -73,7 +73,7 @@ class GitRepository:
         tip = await self._workshop.tip(branch)
         if tip is None:
             raise RepositoryError(f"{branch}: there is no such branch", hint="punchlist list shows the runs there are")
-        theirs, where = await self._theirs(branch)
+        theirs, where = await self._workshop.checkout.holds(branch)
         if theirs == tip:
             return
         if where:
@@ -84,13 +84,6 @@ class GitRepository:
             hint = f"keep yours under another name: git branch -m {branch} {branch}-mine"
             raise RepositoryError(f"{branch}: your branch of that name has commits of its own", hint=hint)
         await bring(self._workshop, f"refs/heads/{branch}:refs/heads/{branch}", branch)
-
-    async def _theirs(self, branch: str) -> tuple[str, str]:
-        """Where the user's branch of that name is, and which work tree has it checked out."""
-        form = "--format=%(objectname)%00%(worktreepath)%00"
-        printed = await self._workshop.checkout.git.out("for-each-ref", form, f"refs/heads/{branch}")
-        commit, where = text_of(printed).split("\0")[:2] if printed else ("", "")
-        return commit, where
 
     async def hook(self, name: str, commit: str, patches: Sequence[Patch]) -> str:
         """What the user's hook has against the patched tree; an empty string where it agrees, or where there is none."""

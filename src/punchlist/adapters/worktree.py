@@ -55,7 +55,7 @@ class Slot:
         """Exactly the files of a commit, whatever the last user left behind."""
         try:
             await self._fill(commit)
-        except RepositoryError:
+        except (RepositoryError, OSError):
             self.scrap()
             await self._fill(commit)
         # Git inside the tree gets an index of its own: one it marked files in must not decide what we restore.
@@ -127,11 +127,13 @@ class WorkTrees:
     ) -> AsyncGenerator[WorkTree]:
         changes = await overlay(self._workshop, commit, patches, pristine, pristine_from or commit)
         listing = await self._workshop.listing(commit)
-        slot, fd = self._free(commit)
+        with _disk(self._workshop.trees):
+            slot, fd = self._free(commit)
         try:
-            await slot.prepare(commit)
+            with _disk(slot.root):
+                await slot.prepare(commit)
+                lay(slot.root, changes)
             self._last[slot.name] = commit
-            _lay(slot.root, changes)
             yield WorkTree(slot.root, commit, listing, changes)
         finally:
             os.close(fd)
@@ -167,11 +169,14 @@ class WorkTrees:
         return [Slot(self._workshop, name) for name in sorted(names, key=lambda name: (len(name), name))]
 
 
-def _lay(root: Path, changes: Overlay) -> None:
+@contextmanager
+def _disk(place: Path) -> Iterator[None]:
+    """A disk that is full, read-only or in disorder is something a person can act on."""
     try:
-        lay(root, changes)
+        yield
     except OSError as error:
-        raise RepositoryError(f"{root}: cannot be written: {error.strerror}", hint="free some disk space, then resume") from error
+        hint = "free some disk space, or point PUNCHLIST_HOME at a folder that can be written; then resume"
+        raise RepositoryError(f"{place}: cannot be written: {error.strerror}", hint=hint) from error
 
 
 def _make_removable(root: Path) -> None:
