@@ -1,0 +1,87 @@
+"""Settings lie layer over layer, and every value knows where it came from."""
+
+import pytest
+
+from punchlist.errors import SettingsError
+from punchlist.settings import home_folder, load, names, pinned, unpinned
+
+
+@pytest.fixture
+def env(tmp_path):
+    return {"XDG_CONFIG_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+
+
+def user(env, text: str) -> str:
+    from pathlib import Path
+
+    path = Path(env["XDG_CONFIG_HOME"]) / "punchlist" / "settings.toml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return str(path)
+
+
+def test_each_layer_covers_the_one_below(env):
+    path = user(env, 'workflow = "user"\ndetect-checks = false\n[limits]\ntime = 1\nwidth = 1\ndollars = 1\n')
+    environment = {**env, "PUNCHLIST_LIMITS__TIME": "3", "PUNCHLIST_LIMITS__WIDTH": "3"}
+    loaded = load("[limits]\ntime = 2\ndollars = 2", {"limits.width": "4"}, environment)
+    assert loaded.settings.workflow == "user"
+    assert not loaded.settings.detect_checks
+    assert (loaded.settings.limits.dollars, loaded.settings.limits.time, loaded.settings.limits.width) == (2, 3, 4)
+    assert loaded.origins == {
+        "workflow": path,
+        "detect-checks": path,
+        "limits.dollars": ".punchlist.toml",
+        "limits.time": "environment PUNCHLIST_LIMITS__TIME",
+        "limits.width": "--set limits.width",
+    }
+
+
+def test_lists_are_written_with_commas_on_the_command_line(env):
+    settings = load(None, {"analyzers.select": "E, F", "analyzers.enabled": "ruff"}, env).settings
+    assert settings.analyzers.select == ("E", "F")
+    assert settings.analyzers.enabled == ("ruff",)
+    assert load(None, {"analyzers.enabled": "auto"}, env).settings.analyzers.enabled == "auto"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('wokflow = "x"', '.punchlist.toml: wokflow: Object contains unknown field `wokflow`; did you mean "workflow"?'),
+        ('[limits]\ntime = "soon"', ".punchlist.toml: limits.time: Expected `float`"),
+        ("[[checks]]\nname = 1", ".punchlist.toml: checks[0].name: Expected `str`"),
+        ('[[checks]]\nname = "t"\ncommand = "make test"', "checks[0].command"),
+        ("workflow =", ".punchlist.toml: not TOML"),
+    ],
+)
+def test_a_mistake_says_where_and_what(env, text, said):
+    with pytest.raises(SettingsError) as caught:
+        load(text, {}, env)
+    assert said in str(caught.value)
+
+
+def test_a_flag_or_variable_of_no_setting_is_refused_with_a_guess(env):
+    with pytest.raises(SettingsError, match=r'did you mean "analyzers\.select"'):
+        load(None, {"analyzer.select": "E"}, env)
+    with pytest.raises(SettingsError, match="PUNCHLIST_WORKFLO"):
+        load(None, {}, {**env, "PUNCHLIST_WORKFLO": "x"})
+
+
+def test_a_run_keeps_its_settings_word_for_word(env):
+    loaded = load('[[checks]]\nname = "t"\ncommand = ["a", "b"]', {"limits.time": "5"}, env)
+    assert unpinned(pinned(loaded)) == loaded
+    (check,) = loaded.settings.configured_checks(".punchlist.toml")
+    assert check.command == ("a", "b")
+
+
+def test_the_state_folder_is_where_it_is_said(tmp_path):
+    assert home_folder({"PUNCHLIST_HOME": str(tmp_path)}) == tmp_path
+    assert home_folder({"XDG_STATE_HOME": "/s"}).as_posix() == "/s/punchlist"
+
+
+def test_a_named_settings_file_must_be_there(env, tmp_path):
+    with pytest.raises(SettingsError, match="no such file"):
+        load(None, {}, {**env, "PUNCHLIST_CONFIG": str(tmp_path / "gone.toml")})
+
+
+def test_every_setting_has_a_full_name():
+    assert {"workflow", "limits.time", "analyzers.select", "protect.tests"} <= set(names())
