@@ -43,7 +43,7 @@ def load(path):
 def voucher():
     return "".join(random.choice("ABCDEFGH") for _ in range(8))
 '''
-ORDERS = '''import subprocess
+ORDERS = """import subprocess
 
 from shop.cart import total
 
@@ -64,11 +64,11 @@ def is_big(order):
         return True
     else:
         return False
-'''
+"""
 TEXTS = {"src/shop/cart.py": CART, "src/shop/orders.py": ORDERS}
 
 
-def finding(source, rule, path, line, title, severity=Severity.MINOR, *, edit=None, safety=Safety.SAFE, **more) -> Finding:
+def finding(source, rule, path, line, title, severity=Severity.MINOR, *, edit=None, safety=Safety.SAFE, **more) -> Finding:  # noqa: PLR0917 - a table of findings reads better so
     """A finding in one of the texts; `edit` is (what goes, what comes)."""
     text = TEXTS.get(path, "")
     lines = text.split("\n")
@@ -79,34 +79,165 @@ def finding(source, rule, path, line, title, severity=Severity.MINOR, *, edit=No
         start = text.index(edit[0], start)
         fix = Fix((Splice(path, start, start + len(edit[0]), edit[1]),), safety, more.pop("fix_title", ""))
     name = f"{source}:{rule}:{path}:{line}"
-    return Finding(id=name, source=source, rule=rule, title=title, spot=Spot(path, line), severity=severity, code=code, fix=fix, **more)
+    return Finding(
+        id=name, source=source, rule=rule, title=title, spot=Spot(path, line), severity=severity, code=code, fix=fix, **more
+    )
 
 
 def findings() -> dict[int, tuple[Finding, ...]]:
     cart, orders = "src/shop/cart.py", "src/shop/orders.py"
     found = [
         (
-            finding("ruff", "S602", orders, 7, "`subprocess` call with `shell=True` identified, security issue", Severity.CRITICAL, url="https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true"),
-            finding("bandit", "B602", orders, 7, "subprocess call with shell=True identified, security issue.", Severity.CRITICAL, detail="Confidence: high. CWE-78: OS command injection.", url="https://cwe.mitre.org/data/definitions/78.html"),
+            finding(
+                "ruff",
+                "S602",
+                orders,
+                7,
+                "`subprocess` call with `shell=True` identified, security issue",
+                Severity.CRITICAL,
+                url="https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true",
+            ),
+            finding(
+                "bandit",
+                "B602",
+                orders,
+                7,
+                "subprocess call with shell=True identified, security issue.",
+                Severity.CRITICAL,
+                detail="Confidence: high. CWE-78: OS command injection.",
+                url="https://cwe.mitre.org/data/definitions/78.html",
+            ),
         ),
         (
-            finding("file:review.md", "", cart, 7, "A discount list is shared between calls", Severity.CRITICAL, label="R-3", category="correctness", detail="`discounts=[]` is made once. Whoever appends to it changes the price of every later cart.\n\nImpact: customers get each other's discounts.", suggestion="Default to None and make the list inside."),
-            finding("ruff", "B006", cart, 7, "Do not use mutable data structures for argument defaults", edit=("discounts=[]", "discounts=None"), safety=Safety.UNSAFE, fix_title="Replace with `None`; initialize within function"),
+            finding(
+                "file:review.md",
+                "",
+                cart,
+                7,
+                "A discount list is shared between calls",
+                Severity.CRITICAL,
+                label="R-3",
+                category="correctness",
+                detail="`discounts=[]` is made once. Whoever appends to it changes the price of every later cart.\n\nImpact: customers get each other's discounts.",
+                suggestion="Default to None and make the list inside.",
+            ),
+            finding(
+                "ruff",
+                "B006",
+                cart,
+                7,
+                "Do not use mutable data structures for argument defaults",
+                edit=("discounts=[]", "discounts=None"),
+                safety=Safety.UNSAFE,
+                fix_title="Replace with `None`; initialize within function",
+            ),
         ),
-        (finding("ruff", "E711", cart, 12, "Comparison to `None` should be `cond is not None`", Severity.MAJOR, edit=("discounts != None", "discounts is not None"), safety=Safety.UNSAFE, fix_title="Replace with `cond is not None`"),),
+        (
+            finding(
+                "ruff",
+                "E711",
+                cart,
+                12,
+                "Comparison to `None` should be `cond is not None`",
+                Severity.MAJOR,
+                edit=("discounts != None", "discounts is not None"),
+                safety=Safety.UNSAFE,
+                fix_title="Replace with `cond is not None`",
+            ),
+        ),
         (finding("ruff", "E722", orders, 13, "Do not use bare `except`", Severity.MAJOR),),
         (finding("ruff", "SIM115", cart, 19, "Use a context manager for opening files", Severity.MAJOR),),
         (
-            finding("ruff", "S311", cart, 24, "Standard pseudo-random generators are not suitable for cryptographic purposes", Severity.MAJOR),
-            finding("bandit", "B311", cart, 24, "Standard pseudo-random generators are not suitable for security/cryptographic purposes.", Severity.MINOR),
+            finding(
+                "ruff",
+                "S311",
+                cart,
+                24,
+                "Standard pseudo-random generators are not suitable for cryptographic purposes",
+                Severity.MAJOR,
+            ),
+            finding(
+                "bandit",
+                "B311",
+                cart,
+                24,
+                "Standard pseudo-random generators are not suitable for security/cryptographic purposes.",
+                Severity.MINOR,
+            ),
         ),
-        (finding("file:review.md", "", "src/shop/legacy.py", 40, "The old exporter still writes Latin-1", Severity.MAJOR, label="R-7", marks=("is not a file that git tracks here",)),),
-        (finding("ruff", "F401", cart, 2, "`os` imported but unused", edit=("import os\n", ""), fix_title="Remove unused import: `os`"),),
+        (
+            finding(
+                "file:review.md",
+                "",
+                "src/shop/legacy.py",
+                40,
+                "The old exporter still writes Latin-1",
+                Severity.MAJOR,
+                label="R-7",
+                marks=("is not a file that git tracks here",),
+            ),
+        ),
+        (
+            finding(
+                "ruff",
+                "F401",
+                cart,
+                2,
+                "`os` imported but unused",
+                edit=("import os\n", ""),
+                fix_title="Remove unused import: `os`",
+            ),
+        ),
         (finding("ruff", "A001", cart, 9, "Variable `sum` is shadowing a Python builtin"),),
-        (finding("ruff", "UP032", orders, 12, "Use f-string instead of `format` call", edit=('"Total: {}".format(total(order.items))', 'f"Total: {total(order.items)}"'), fix_title="Convert to f-string"),),
-        (finding("ruff", "SIM103", orders, 18, "Return the condition directly", edit=("if order.total > 1000 == True:\n        return True\n    else:\n        return False", "return order.total > 1000 == True"), safety=Safety.UNSAFE, fix_title="Inline condition"),),
-        (finding("ruff", "E712", orders, 18, "Avoid equality comparisons to `True`", edit=(" == True", ""), safety=Safety.UNSAFE, fix_title="Replace comparison"),),
-        (finding("ruff", "I001", cart, 2, "Import block is un-sorted or un-formatted", edit=("import os\nimport json\nimport random\n", "import json\nimport os\nimport random\n"), fix_title="Organize imports"),),
+        (
+            finding(
+                "ruff",
+                "UP032",
+                orders,
+                12,
+                "Use f-string instead of `format` call",
+                edit=('"Total: {}".format(total(order.items))', 'f"Total: {total(order.items)}"'),
+                fix_title="Convert to f-string",
+            ),
+        ),
+        (
+            finding(
+                "ruff",
+                "SIM103",
+                orders,
+                18,
+                "Return the condition directly",
+                edit=(
+                    "if order.total > 1000 == True:\n        return True\n    else:\n        return False",
+                    "return order.total > 1000 == True",
+                ),
+                safety=Safety.UNSAFE,
+                fix_title="Inline condition",
+            ),
+        ),
+        (
+            finding(
+                "ruff",
+                "E712",
+                orders,
+                18,
+                "Avoid equality comparisons to `True`",
+                edit=(" == True", ""),
+                safety=Safety.UNSAFE,
+                fix_title="Replace comparison",
+            ),
+        ),
+        (
+            finding(
+                "ruff",
+                "I001",
+                cart,
+                2,
+                "Import block is un-sorted or un-formatted",
+                edit=("import os\nimport json\nimport random\n", "import json\nimport os\nimport random\n"),
+                fix_title="Organize imports",
+            ),
+        ),
         (finding("ruff", "D103", "src/shop/billing.py", 88, "Missing docstring in public function"),),
         (finding("ruff", "F841", "src/shop/billing.py", 120, "Local variable `vat` is assigned to but never used"),),
     ]
@@ -136,17 +267,39 @@ CHECKS = (
 
 def started(**changes) -> ev.Started:
     change = Change(
-        kind=ScopeKind.BRANCH, base=BASE, head=HEAD, base_name="main",
+        kind=ScopeKind.BRANCH,
+        base=BASE,
+        head=HEAD,
+        base_name="main",
         files={"src/shop/cart.py": (Lines(1, 24),), "src/shop/orders.py": (Lines(1, 22),), "src/shop/legacy.py": (Lines(1, 99),)},
         notes=("3 files with uncommitted changes were left out",),
     )
-    values = dict(repository="/home/ada/shop", change=change, workflow_name="proven", workflow="", settings="{}", reviewers=("ruff", "bandit", "semgrep", "shellcheck"), documents=("file:review.md",), checks=CHECKS, checks_allowed=True, version="0.1.0")
+    values = {
+        "repository": "/home/ada/shop",
+        "change": change,
+        "workflow_name": "proven",
+        "workflow": "",
+        "settings": "{}",
+        "reviewers": ("ruff", "bandit", "semgrep", "shellcheck"),
+        "documents": ("file:review.md",),
+        "checks": CHECKS,
+        "checks_allowed": True,
+        "version": "0.1.0",
+    }
     return ev.Started(**(values | changes))
 
 
 def batch(number: int, item: Item | int, found: dict[int, tuple[Finding, ...]]) -> Batch:
     lead = next(each for each in found[item] if each.fix)
-    return Batch(number=number, items=(item,), fixer="edits", title=f"{lead.rule}: {lead.title}", paths=(lead.spot.path,), safety=lead.fix.safety, patch=Patch(splices=lead.fix.splices))
+    return Batch(
+        number=number,
+        items=(item,),
+        fixer="edits",
+        title=f"{lead.rule}: {lead.title}",
+        paths=(lead.spot.path,),
+        safety=lead.fix.safety,
+        patch=Patch(splices=lead.fix.splices),
+    )
 
 
 def attempted(batches: Iterable[Batch], refused: dict[int, str] | None = None) -> ev.Attempted:
@@ -154,11 +307,20 @@ def attempted(batches: Iterable[Batch], refused: dict[int, str] | None = None) -
     originals = {path: Original(path, text) for path, text in TEXTS.items()}
     done = {each.number: each.patch for each in batches if each.number not in refused}
     moves = tuple(
-        Move(item, Fact.SAID_DEFERRED, by="edits", why=refused[each.number]) if each.number in refused else Move(item, Fact.SAID_FIXED, by="edits", why=each.title)
+        Move(item, Fact.SAID_DEFERRED, by="edits", why=refused[each.number])
+        if each.number in refused
+        else Move(item, Fact.SAID_FIXED, by="edits", why=each.title)
         for each in batches
         for item in each.items
     )
-    return ev.Attempted(fixer="edits", patches=done, refused=refused, hunks={n: hunks(patch, originals) for n, patch in done.items()}, moves=moves, usage=_spent(0.4))
+    return ev.Attempted(
+        fixer="edits",
+        patches=done,
+        refused=refused,
+        hunks={n: hunks(patch, originals) for n, patch in done.items()},
+        moves=moves,
+        usage=_spent(0.4),
+    )
 
 
 def landing(batches: Iterable[Batch], round_: int, *, unverified: str = "") -> ev.Committed:
@@ -166,7 +328,11 @@ def landing(batches: Iterable[Batch], round_: int, *, unverified: str = "") -> e
     commits = {each.batch: each.commit for each in landed}
     checked = () if unverified else (Proof(ProofClass.CHECKED, "pytest: 148 tests as on the base, 1 failing as before"),)
     proofs = (Proof(ProofClass.RECHECKED, "ruff no longer report it"), *checked)
-    moves = tuple(Move(item, Fact.COMMITTED, by="punchlist", why=each.title, proofs=proofs, ref=commits[each.number]) for each in batches for item in each.items)
+    moves = tuple(
+        Move(item, Fact.COMMITTED, by="punchlist", why=each.title, proofs=proofs, ref=commits[each.number])
+        for each in batches
+        for item in each.items
+    )
     return ev.Committed(branch="punchlist/k3v9-2f7c", tip=landed[-1].commit, landed=landed, moves=moves, usage=_spent(0.3))
 
 
@@ -177,45 +343,165 @@ E       AssertionError: assert False
 E        +  where False = is_big(Order(total=2000))"""
 
 
-def entries(*, unverified: str = "", trouble: bool = True) -> list[ev.Entry]:
+def entries(*, unverified: str = "", trouble: bool = True) -> list[ev.Entry]:  # noqa: PLR0915 - a story, told in order
     """The whole story; with `unverified` no check judged, without `trouble` every reviewer came through."""
     log, found = Ledger(), findings()
-    red = Verdict(check="pytest", passed=False, why="1 newly failing: tests/test_orders.py::test_a_big_order_is_big", failing=("tests/test_orders.py::test_a_big_order_is_big",), collected=149, seconds=11, evidence=EVIDENCE)
+    red = Verdict(
+        check="pytest",
+        passed=False,
+        why="1 newly failing: tests/test_orders.py::test_a_big_order_is_big",
+        failing=("tests/test_orders.py::test_a_big_order_is_big",),
+        collected=149,
+        seconds=11,
+        evidence=EVIDENCE,
+    )
     green = Verdict(check="pytest", passed=True, why="149 tests, 1 failing as before", collected=149, seconds=11)
     log.tell("start", "started", started(checks_allowed=not unverified))
-    by_source = {name: tuple(each for group in found.values() for each in group if each.source == name) for name in ("ruff", "bandit", "file:review.md")}
-    log.tell("0", "ruff", ev.Reviewed(reviewer="ruff", commit=HEAD, findings=by_source["ruff"], looked_at=46, usage=_spent(0.31)), 0.31)
-    log.tell("0", "bandit", ev.Reviewed(reviewer="bandit", commit=HEAD, findings=by_source["bandit"], looked_at=46, usage=_spent(1.9)), 1.6)
-    log.tell("0", "shellcheck", ev.Reviewed(reviewer="shellcheck", commit=HEAD, skipped="no shell scripts here", usage=_spent(0.01)))
+    by_source = {
+        name: tuple(each for group in found.values() for each in group if each.source == name)
+        for name in ("ruff", "bandit", "file:review.md")
+    }
+    log.tell(
+        "0", "ruff", ev.Reviewed(reviewer="ruff", commit=HEAD, findings=by_source["ruff"], looked_at=46, usage=_spent(0.31)), 0.31
+    )
+    log.tell(
+        "0",
+        "bandit",
+        ev.Reviewed(reviewer="bandit", commit=HEAD, findings=by_source["bandit"], looked_at=46, usage=_spent(1.9)),
+        1.6,
+    )
+    log.tell(
+        "0", "shellcheck", ev.Reviewed(reviewer="shellcheck", commit=HEAD, skipped="no shell scripts here", usage=_spent(0.01))
+    )
     if trouble:
-        log.tell("0", "semgrep", ev.Reviewed(reviewer="semgrep", commit=HEAD, failed="timed out after 30 s; nothing it may have found is known", usage=_spent(30)), 28)
+        log.tell(
+            "0",
+            "semgrep",
+            ev.Reviewed(
+                reviewer="semgrep",
+                commit=HEAD,
+                failed="timed out after 30 s; nothing it may have found is known",
+                usage=_spent(30),
+            ),
+            28,
+        )
     refused = (Refused("file:review.md", "5. ???", "has no title and no description"),) if trouble else ()
-    log.tell("0", "file:review.md", ev.Reviewed(reviewer="file:review.md", commit=HEAD, findings=by_source["file:review.md"], refused=refused, usage=_spent(0.02)))
-    items = tuple(Item(number=n, fingerprint=f"{n:016x}", findings=group, in_scope=group[0].spot.path != "src/shop/billing.py") for n, group in found.items())
+    log.tell(
+        "0",
+        "file:review.md",
+        ev.Reviewed(
+            reviewer="file:review.md", commit=HEAD, findings=by_source["file:review.md"], refused=refused, usage=_spent(0.02)
+        ),
+    )
+    items = tuple(
+        Item(number=n, fingerprint=f"{n:016x}", findings=group, in_scope=group[0].spot.path != "src/shop/billing.py")
+        for n, group in found.items()
+    )
     log.tell("1", "items", ev.Consolidated(items=items))
     first = [batch(n, item, found) for n, item in enumerate((8, 10, 2, 3, 11), 1)]
-    log.tell("2.1.0", "batches", ev.Planned(batches=tuple(first), waiting=2, moves=(Move(7, Fact.SAID_BLOCKED, by="punchlist", why="Referenced file deleted", evidence="src/shop/legacy.py is not in the tree at 9a3c5e7b1d2f"),)))
+    log.tell(
+        "2.1.0",
+        "batches",
+        ev.Planned(
+            batches=tuple(first),
+            waiting=2,
+            moves=(
+                Move(
+                    7,
+                    Fact.SAID_BLOCKED,
+                    by="punchlist",
+                    why="Referenced file deleted",
+                    evidence="src/shop/legacy.py is not in the tree at 9a3c5e7b1d2f",
+                ),
+            ),
+        ),
+    )
     log.tell("2.1.1", "edits", attempted(first), 0.4)
     log.tell("2.1.2", "recheck", ev.Rechecked(passed=(1, 2, 3, 4, 5), silent=(1, 2, 3, 4, 5), usage=_spent(2.2)), 2.2)
     passed = (1, 2, 3, 4, 5)
     if not unverified:
-        log.tell("2.1.2", "baseline pytest", ev.Baselined(check="pytest", exit_code=1, passed=148, failed=1, skipped=2, sentinel="a planted failure was seen", usage=_spent(24, 2)), 24)
-        log.tell("2.1.2", "baseline types", ev.Baselined(check="types", exit_code=2, unusable="exits 2 on the base and tells nothing per test", usage=_spent(6, 1)))
-        for n, (tried, verdict, whole) in enumerate([((1, 2, 3, 4, 5), red, True), ((1, 2, 3), green, False), ((4, 5), red, False), ((4,), green, False), ((1, 2, 3, 4), green, True)], 1):
+        log.tell(
+            "2.1.2",
+            "baseline pytest",
+            ev.Baselined(
+                check="pytest",
+                exit_code=1,
+                passed=148,
+                failed=1,
+                skipped=2,
+                sentinel="a planted failure was seen",
+                usage=_spent(24, 2),
+            ),
+            24,
+        )
+        log.tell(
+            "2.1.2",
+            "baseline types",
+            ev.Baselined(
+                check="types", exit_code=2, unusable="exits 2 on the base and tells nothing per test", usage=_spent(6, 1)
+            ),
+        )
+        for n, (tried, verdict, whole) in enumerate(
+            [
+                ((1, 2, 3, 4, 5), red, True),
+                ((1, 2, 3), green, False),
+                ((4, 5), red, False),
+                ((4,), green, False),
+                ((1, 2, 3, 4), green, True),
+            ],
+            1,
+        ):
             seconds = 11.5 if whole else 2.4
-            log.tell("2.1.2", f"trial {n}", ev.Tried(batches=tried, verdicts=(verdict,), complete=whole, usage=_spent(seconds, 1)), seconds)
+            log.tell(
+                "2.1.2",
+                f"trial {n}",
+                ev.Tried(batches=tried, verdicts=(verdict,), complete=whole, usage=_spent(seconds, 1)),
+                seconds,
+            )
         passed = (1, 2, 3, 4)
-    why = "breaks tests/test_orders.py::test_a_big_order_is_big" if not unverified else "its tool calls it unsafe, so it needs the checks, and none judged it"
+    why = (
+        "breaks tests/test_orders.py::test_a_big_order_is_big"
+        if not unverified
+        else "its tool calls it unsafe, so it needs the checks, and none judged it"
+    )
     rejected = {n: why for n in (1, 2, 3, 4, 5) if n not in passed}
     if unverified:
-        passed, rejected = (1, 2), {n: why for n in (3, 4, 5)}
-    moves = tuple(Move(first[n - 1].items[0], Fact.REJECTED, by="verify", why=said, evidence="" if unverified else EVIDENCE, ref="f1") for n, said in rejected.items())
+        passed, rejected = (1, 2), dict.fromkeys((3, 4, 5), why)
+    moves = tuple(
+        Move(first[n - 1].items[0], Fact.REJECTED, by="verify", why=said, evidence="" if unverified else EVIDENCE, ref="f1")
+        for n, said in rejected.items()
+    )
     log.tell("2.1.2", "verdict", ev.Verified(passed=passed, failed=rejected, unverified=unverified, moves=moves))
     log.tell("2.1.3", "land", landing([first[n - 1] for n in passed], 1, unverified=unverified), 0.3)
-    log.tell("2.1.4", "ruff", ev.Reviewed(reviewer="ruff", commit=TIPS[0], findings=tuple(each for each in by_source["ruff"] if each.rule in {"S602", "E722", "SIM115", "S311", "A001", "SIM103", "E712", "D103", "F841"}), looked_at=46, usage=_spent(0.3)), 0.3)
+    log.tell(
+        "2.1.4",
+        "ruff",
+        ev.Reviewed(
+            reviewer="ruff",
+            commit=TIPS[0],
+            findings=tuple(
+                each
+                for each in by_source["ruff"]
+                if each.rule in {"S602", "E722", "SIM115", "S311", "A001", "SIM103", "E712", "D103", "F841"}
+            ),
+            looked_at=46,
+            usage=_spent(0.3),
+        ),
+        0.3,
+    )
     again = tuple(ev.Sighting(n, group[0]) for n, group in found.items() if n in {1, 4, 5, 6, 9, 11, 12, 14, 15})
     gone = "ruff no longer report it, after other fixes of this run"
-    log.tell("2.1.5", "items", ev.Consolidated(sightings=again, moves=(Move(13, Fact.SAID_FIXED, by="review", why=gone), Move(13, Fact.COMMITTED, by="review", why=gone, proofs=(Proof(ProofClass.RECHECKED, gone),), ref=TIPS[0]))))
+    log.tell(
+        "2.1.5",
+        "items",
+        ev.Consolidated(
+            sightings=again,
+            moves=(
+                Move(13, Fact.SAID_FIXED, by="review", why=gone),
+                Move(13, Fact.COMMITTED, by="review", why=gone, proofs=(Proof(ProofClass.RECHECKED, gone),), ref=TIPS[0]),
+            ),
+        ),
+    )
     log.tell("2.1.6", "decision", ev.RoundEnded(round=1))
     second = [batch(6, 12, found)]
     log.tell("2.2.0", "batches", ev.Planned(batches=tuple(second)))
@@ -229,7 +515,15 @@ def entries(*, unverified: str = "", trouble: bool = True) -> list[ev.Entry]:
         log.tell("2.2.2", "verdict", ev.Verified(passed=(6,)))
         log.tell("2.2.3", "land", landing(second, 2), 0.3)
     log.tell("2.2.6", "decision", ev.RoundEnded(round=2, stop="settled"))
-    log.tell("x", "dismissed", ev.Dismissed(by="ada", why="the name is part of our API", moves=(Move(9, Fact.DISMISSED, by="ada", why="the name is part of our API"),)))
+    log.tell(
+        "x",
+        "dismissed",
+        ev.Dismissed(
+            by="ada",
+            why="the name is part of our API",
+            moves=(Move(9, Fact.DISMISSED, by="ada", why="the name is part of our API"),),
+        ),
+    )
     filed = tuple(Move(n, Fact.FILED, by="files", why="left over", ref=f".punchlist/issues/{n:04d}.md") for n in (1, 4, 7))
     log.tell("3", "file 1", ev.Filed(tracker="files", moves=filed, failed={6: "the disk is full"} if trouble else {}))
     return log.entries
@@ -240,27 +534,66 @@ def sample(**how) -> Run:
     return folded(log[0].run, log)
 
 
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> \x1b[2J\x1b]0;x\x07 \u202egnp.exe ]]> {{ 7*7 }} & \x00 \udc80"
+HOSTILE = (
+    "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> \x1b[2J\x1b]0;x\x07 \u202egnp.exe ]]> {{ 7*7 }} & \x00 \udc80"
+)
 
 
 def hostile() -> Run:
     """Everything a stranger may write says something nasty."""
     nasty = Finding(
-        id="x:1", source=f"tool{HOSTILE}", title=f"title{HOSTILE}", spot=Spot(f"src/{HOSTILE}.py", 3), severity=Severity.CRITICAL, rule=f"R]{HOSTILE}",
-        label=HOSTILE, detail=f"first\n```\n# Heading\n- **File:** other.py\n1. **[X]:** not an item {HOSTILE}", category=HOSTILE,
-        suggestion=HOSTILE, url="javascript:alert(3)", code=f"code {HOSTILE}\n</code></pre>", marks=(HOSTILE,),
+        id="x:1",
+        source=f"tool{HOSTILE}",
+        title=f"title{HOSTILE}",
+        spot=Spot(f"src/{HOSTILE}.py", 3),
+        severity=Severity.CRITICAL,
+        rule=f"R]{HOSTILE}",
+        label=HOSTILE,
+        detail=f"first\n```\n# Heading\n- **File:** other.py\n1. **[X]:** not an item {HOSTILE}",
+        category=HOSTILE,
+        suggestion=HOSTILE,
+        url="javascript:alert(3)",
+        code=f"code {HOSTILE}\n</code></pre>",
+        marks=(HOSTILE,),
     )
-    other = Finding(id="y:1", source="other", title="Merged", spot=Spot("src/a.py"), severity=Severity.MINOR, detail=HOSTILE, url='https://x.example/"><script>')
+    other = Finding(
+        id="y:1",
+        source="other",
+        title="Merged",
+        spot=Spot("src/a.py"),
+        severity=Severity.MINOR,
+        detail=HOSTILE,
+        url='https://x.example/"><script>',
+    )
     log = Ledger("r-hostile")
     log.tell("start", "started", started(repository=HOSTILE, reviewers=(nasty.source,), documents=(), checks=()))
-    log.tell("0", "r", ev.Reviewed(reviewer=nasty.source, commit=HEAD, findings=(nasty, other), refused=(Refused(HOSTILE, HOSTILE, HOSTILE),)))
+    log.tell(
+        "0",
+        "r",
+        ev.Reviewed(reviewer=nasty.source, commit=HEAD, findings=(nasty, other), refused=(Refused(HOSTILE, HOSTILE, HOSTILE),)),
+    )
     log.tell("0", "s", ev.Reviewed(reviewer="s", commit=HEAD, failed=HOSTILE))
     log.tell("1", "items", ev.Consolidated(items=(Item(number=1, fingerprint="f" * 16, findings=(nasty, other)),)))
-    work = Batch(number=1, items=(1,), fixer="edits", title=HOSTILE, paths=(nasty.spot.path,), patch=Patch(splices=(Splice("src/a.py", 0, 1, HOSTILE),)))
+    work = Batch(
+        number=1,
+        items=(1,),
+        fixer="edits",
+        title=HOSTILE,
+        paths=(nasty.spot.path,),
+        patch=Patch(splices=(Splice("src/a.py", 0, 1, HOSTILE),)),
+    )
     log.tell("2", "batches", ev.Planned(batches=(work,)))
     shown = hunks(work.patch, {"src/a.py": Original("src/a.py", f"x{HOSTILE}\n")})
-    log.tell("2", "edits", ev.Attempted(fixer="edits", patches={1: work.patch}, hunks={1: shown}, moves=(Move(1, Fact.SAID_FIXED, by=HOSTILE, why=HOSTILE),)))
-    log.tell("2", "v", ev.Verified(failed={1: HOSTILE}, moves=(Move(1, Fact.REJECTED, by=HOSTILE, why=HOSTILE, evidence=HOSTILE),)))
+    log.tell(
+        "2",
+        "edits",
+        ev.Attempted(
+            fixer="edits", patches={1: work.patch}, hunks={1: shown}, moves=(Move(1, Fact.SAID_FIXED, by=HOSTILE, why=HOSTILE),)
+        ),
+    )
+    log.tell(
+        "2", "v", ev.Verified(failed={1: HOSTILE}, moves=(Move(1, Fact.REJECTED, by=HOSTILE, why=HOSTILE, evidence=HOSTILE),))
+    )
     log.tell("3", "f", ev.Failed(reason=HOSTILE))
     return folded(log.run, log.entries)
 
@@ -269,11 +602,33 @@ def crowd(count: int) -> Run:
     """Many items, one batch each, all landed but every third."""
     log = Ledger("crowd")
     log.tell("start", "started", started(documents=()))
-    found = [finding("ruff", "F401", f"src/pkg{n % 40}/module{n % 400}.py", n % 900 + 1, f"`name{n}` imported but unused", detail="Remove it.\n" * 3) for n in range(count)]
+    found = [
+        finding(
+            "ruff",
+            "F401",
+            f"src/pkg{n % 40}/module{n % 400}.py",
+            n % 900 + 1,
+            f"`name{n}` imported but unused",
+            detail="Remove it.\n" * 3,
+        )
+        for n in range(count)
+    ]
     log.tell("0", "ruff", ev.Reviewed(reviewer="ruff", commit=HEAD, findings=tuple(found), looked_at=400, usage=_spent(2)), 2)
-    log.tell("1", "items", ev.Consolidated(items=tuple(Item(number=n, fingerprint=f"{n:016x}", findings=(each,)) for n, each in enumerate(found, 1))))
+    log.tell(
+        "1",
+        "items",
+        ev.Consolidated(
+            items=tuple(Item(number=n, fingerprint=f"{n:016x}", findings=(each,)) for n, each in enumerate(found, 1))
+        ),
+    )
     splice = Splice("src/shop/cart.py", CART.index("import os"), CART.index("import json"), "")
-    work = [Batch(number=n, items=(n,), fixer="edits", title="F401: unused", paths=("src/shop/cart.py",), patch=Patch(splices=(splice,))) for n in range(1, count + 1) if n % 3]
+    work = [
+        Batch(
+            number=n, items=(n,), fixer="edits", title="F401: unused", paths=("src/shop/cart.py",), patch=Patch(splices=(splice,))
+        )
+        for n in range(1, count + 1)
+        if n % 3
+    ]
     log.tell("2.1.0", "batches", ev.Planned(batches=tuple(work)))
     log.tell("2.1.1", "edits", attempted(work), 3)
     log.tell("2.1.2", "verdict", ev.Verified(passed=tuple(each.number for each in work)))

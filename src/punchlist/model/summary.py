@@ -161,4 +161,4 @@ def _idle_checks(run: Run) -> Iterator[Gap]:
         if known is not None and known.unusable:
             yield Gap("check", f"{check.name} could not judge", known.unusable)
         elif known is None and not run.unverified:
-            yield Gap("check", f"{check.name} was not run", "there was no fix for it to judge")
+            yield Gap("check", f"{check.name} was not run", "" if run.landed else "there was no fix for it to judge")

@@ -7,6 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from punchlist import __version__
 from punchlist.adapters.reports import page
 from punchlist.adapters.reports.visible import visible
@@ -51,7 +53,13 @@ def _template() -> "Template":
     from jinja2 import FileSystemLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    environment = ImmutableSandboxedEnvironment(
+    class Frozen(ImmutableSandboxedEnvironment):
+        def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
+            """Fields of frozen data are safe to read; asking the sandbox about each would take most of the time."""
+            ours = isinstance(obj, Struct) and attr in obj.__struct_fields__
+            return ours or super().is_safe_attribute(obj, attr, value)
+
+    environment = Frozen(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -31,8 +32,9 @@ _THINNEST = 0.35
 _NOTHING = 0.005
 
 
-class Line(Struct, frozen=True):
-    """One line of code; `kind` is a(dded), d(eleted), h(it by the finding), n(ote) or empty; `tail` is white space at its end."""
+class Line(NamedTuple):
+    """One line of code, a tuple because there are so many. `kind` is a(dded), d(eleted), h(it by the finding), n(ote) or empty;
+    `tail` is white space at its end."""
 
     kind: str
     number: int | None

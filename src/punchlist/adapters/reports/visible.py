@@ -7,8 +7,6 @@ _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 _ODD = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff]"
 )
-_PICTURES = 0x2400
-_DELETE = 0x7F
 
 
 def visible(text: str) -> str:
@@ -16,13 +14,7 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     plain = _COLOURS.sub("", text.replace("\r\n", "\n"))
-    return _ODD.sub(lambda match: _picture(ord(match[0])), plain)
-
-
-def _picture(code: int) -> str:
-    if code < ord(" "):
-        return chr(_PICTURES + code)
-    return "\u2421" if code == _DELETE else f"\u2039U+{code:04X}\u203a"
+    return _ODD.sub(lambda match: f"\u2039U+{ord(match[0]):04X}\u203a", plain)
 
 
 def one_line(text: str) -> str:

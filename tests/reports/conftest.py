@@ -1,0 +1,30 @@
+"""Runs for the reports' tests, each folded once."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from sample_run import crowd, hostile, sample
+
+
+@pytest.fixture(scope="session")
+def run():
+    return sample()
+
+
+@pytest.fixture(scope="session")
+def nasty():
+    return hostile()
+
+
+@pytest.fixture(scope="session")
+def unverified():
+    return sample(unverified="no checks are configured or were found", trouble=False)
+
+
+@pytest.fixture(scope="session")
+def make_crowd():
+    return crowd
