@@ -16,7 +16,7 @@ _SHAPED = re.compile(
     )""",
     re.VERBOSE,
 )
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
 # Shaped like identifiers, but the language's or the reviewer's own words.
 _NO_NAMES = frozenset({*kwlist, "e.g", "i.e", "etc", "vs", "object", "self", "cls", "err", "exc"}) | {
     "snake_case",
