@@ -1,0 +1,175 @@
+"""The default workflow on a small real project, from the first finding to the last."""
+
+import asyncio
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Watch
+
+from punchlist.app import Request
+from punchlist.errors import AlreadyRunning, UsageError
+from punchlist.model.change import ScopeKind
+from punchlist.model.item import Fact, Status
+from punchlist.model.proof import ProofClass
+
+LEDGER = Path(__file__).parents[2] / "tools" / "verify_ledger.py"
+
+
+def by_rule(run, rule):
+    return [item for item in run.items.values() if item.lead.rule == rule]
+
+
+def everything_but_the_branch(root: Path) -> str:
+    """A hash of the user's files, index, configuration, hooks and refs."""
+    sums = hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        inside = path.relative_to(root).as_posix()
+        if path.is_file() and not inside.startswith((".git/objects/", ".git/refs/heads/punchlist/", ".git/logs/")):
+            sums.update(inside.encode() + path.read_bytes())
+    return sums.hexdigest()
+
+
+def test_what_can_be_proven_lands_and_the_rest_is_filed(place):
+    before = everything_but_the_branch(place.repo.root)
+    run = place.run()
+    fixed = run.having(Status.FIXED)
+    assert {item.lead.rule for item in fixed} >= {"F401", "E711", "UP032"}
+    for item in fixed:
+        assert {proof.kind for proof in item.proofs} == {ProofClass.RECHECKED, ProofClass.CHECKED}
+        assert item.commit
+    assert all(item.status in (Status.FIXED, Status.FILED) for item in run.items.values())
+    assert place.audit().ok
+    assert everything_but_the_branch(place.repo.root) == before
+    assert run.ended == "leftovers"
+
+
+def test_the_fix_that_breaks_a_test_is_named_and_left_out(place):
+    run = place.run()
+    (culprit,) = [item for item in by_rule(run, "F401") if item.lead.spot.path == "shop/compat.py" and "dumps" in item.lead.title]
+    assert culprit.status is Status.FILED
+    rejected = [attempt for attempt in culprit.attempts if attempt.fact is Fact.REJECTED]
+    assert [attempt.why for attempt in rejected] == ["breaks tests.test_shop.Shop.test_the_old_name_still_works"]
+    assert "test_the_old_name_still_works" in rejected[0].evidence
+    assert "dumps" in place.repo.git("show", f"{run.branch}:shop/compat.py")
+
+
+def test_a_test_that_failed_before_is_held_against_nobody(place):
+    run = place.run()
+    baseline = run.baselines["tests"]
+    assert (baseline.passed, baseline.failed, baseline.unusable) == (4, 1, "")
+    assert baseline.sentinel == "a planted failure was seen"
+    place.repo.git("switch", "--quiet", run.branch)
+    told = subprocess.run([sys.executable, "-m", "unittest"], cwd=place.repo.root, capture_output=True, text=True, check=False).stderr
+    assert "FAILED (failures=1)" in told
+    assert "test_that_fails_already" in told
+
+
+def test_each_batch_is_one_commit_with_trailers_and_only_its_own_paths(place):
+    run = place.run()
+    commits = place.repo.git("log", "--reverse", "--format=%H", f"main..{run.branch}").split()
+    assert commits == [landed.commit for landed in run.landed]
+    for commit in commits:
+        trailers = place.repo.git("show", "-s", "--format=%(trailers:only)", commit)
+        assert f"Punchlist-Run: {run.id}" in trailers
+        numbers = [line.split(": ")[1] for line in trailers.splitlines() if line.startswith("Punchlist-Items")]
+        items = [run.items[int(number)] for number in numbers[0].split(", ")]
+        paths = place.repo.git("show", "--name-only", "--format=", commit).split()
+        assert {item.lead.spot.path for item in items} == set(paths)
+        assert all(item.commit == commit for item in items)
+
+
+def test_the_ledger_can_be_verified_without_punchlist(place, tmp_path):
+    run = place.run()
+
+    async def export(app):
+        return b"".join(line if line.endswith(b"\n") else line + b"\n" for line in app.export(run.id))
+
+    exported = tmp_path / "ledger.jsonl"
+    exported.write_bytes(place.do(export))
+    done = subprocess.run([sys.executable, "-I", str(LEDGER), str(exported)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    exported.write_bytes(exported.read_bytes().replace(b'"F401"', b'"F402"', 1))
+    assert subprocess.run([sys.executable, "-I", str(LEDGER), str(exported)], capture_output=True, check=False).returncode == 1
+
+
+def test_nobody_allowed_the_checks_so_only_safe_fixes_land_and_it_is_said(place, monkeypatch):
+    monkeypatch.delenv("PUNCHLIST_CONFIG")
+    run = place.run(allow_checks=False)
+    assert "not allowed to run" in run.unverified
+    assert all(item.proofs[0].kind is ProofClass.RECHECKED and len(item.proofs) == 1 for item in run.having(Status.FIXED))
+    (unsafe,) = by_rule(run, "E711")
+    assert unsafe.status is Status.FILED
+    assert "needs the checks, and none judged it" in unsafe.attempts[1].why
+    assert run.baselines == {}
+
+
+def test_a_second_run_files_nothing_twice(place, tmp_path):
+    place.run()
+    issues = sorted((tmp_path / "state").glob("repos/*/issues/*.md"))
+    place.run()
+    assert sorted((tmp_path / "state").glob("repos/*/issues/*.md")) == issues
+
+
+def test_a_run_that_was_stopped_goes_on_where_it_was(place):
+    def stop(entry, run):
+        if entry.place == "2.1.1":
+            asyncio.current_task().cancel()
+
+    stopped = place.run(Watch(stop))
+    assert stopped.interrupted
+    assert not stopped.ended
+    watch = Watch()
+    run = place.resume(watch)
+    assert run.ended == "leftovers"
+    assert "recheck" in watch.began_keys
+    assert "ruff" not in watch.began_keys[:1], "the first review is not paid for twice"
+    assert place.audit().ok
+
+
+def test_a_time_limit_halts_the_run_and_what_is_left_is_still_filed(place):
+    run = place.run(flags={"limits.time": "0.05"})
+    assert run.halted == "time limit of 0.05 s reached"
+    assert run.ended == "incomplete"
+    assert not run.having(Status.FIXED)
+    assert place.audit().ok
+
+
+def test_the_same_request_twice_at_once_is_refused_with_the_id_of_the_first(place):
+    async def both(app):
+        ready = await app.prepare(Request(kind=ScopeKind.ALL, allow_checks=False))
+        first = asyncio.create_task(app.run(ready, Watch()))
+        await asyncio.sleep(0)
+        with pytest.raises(AlreadyRunning) as refused:
+            await app.run(ready, Watch())
+        return await first, refused.value
+
+    run, refused = place.do(both)
+    assert refused.run == run.id
+
+
+def test_a_run_that_ended_is_not_driven_again(place):
+    run = place.run(allow_checks=False)
+    again = place.resume()
+    assert again == run
+
+
+def test_an_answer_to_no_question_is_refused(place):
+    place.run(allow_checks=False)
+    with pytest.raises(UsageError, match="has no open question"):
+        place.do(lambda app: app.answer("last", "a", "ada"))
+
+
+def test_a_refusing_hook_keeps_everything_out_and_is_told(place):
+    hook = place.repo.root / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho no commits on a Sunday\nexit 1\n")
+    hook.chmod(0o755)
+    run = place.run()
+    assert run.landed == ()
+    assert not run.having(Status.FIXED)
+    assert "no commits on a Sunday" in " ".join(run.trouble)
+    assert run.ended == "incomplete"
+    assert place.audit().ok
