@@ -335,6 +335,8 @@ def test_content_tells_the_format_and_not_the_name(reading):
     assert said(reading([{"title": "t", "file": "src/a.py"}], "x.md"))[0][0] == "t"
     utf16 = json.dumps([{"title": "t", "file": "src/a.py"}]).encode("utf-16")
     assert said(reading(utf16))[0][0] == "t"
+    half = b'[{"title": "caf\\ud83d", "file": "src/a.py"}]'
+    assert said(reading(half))[0][0] == "caf\ufffd"
     latin = b'[{"title": "caf\xe9", "file": "src/a.py"}]'
     assert said(reading(latin))[0][0] == "caf\ufffd"
 

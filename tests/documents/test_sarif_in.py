@@ -197,8 +197,22 @@ def test_one_odd_result_never_costs_the_others(reading):
     )
     assert sorted(f.spot.line or 0 for f in analysis.findings) == [0, 0, 0, 0, 5]
     assert any("could not be read" in mark for f in analysis.findings for mark in f.marks)
-    assert len(analysis.refused) == 6
-    assert {"says that the rule holds here", "says that it is there no longer"} < {refused.reason for refused in analysis.refused}
+    assert len(analysis.refused) == 4
+
+
+def test_a_result_that_reports_no_problem_is_no_finding(reading):
+    analysis = reading(result(kind="pass"), result(kind="notApplicable"), result(baselineState="absent"))
+    assert (analysis.findings, analysis.refused, analysis.failed) == ((), (), "")
+
+
+def test_half_a_character_costs_only_itself(reading):
+    assert only(reading(result(message={"text": "caf\ud83d"}))).title == "caf\ufffd"
+
+
+def test_a_rule_about_security_says_so(reading):
+    for properties in ({"tags": ["security"]}, {"security-severity": "5"}):
+        tool = {"driver": {"name": "lint", "rules": [{"id": "R1", "properties": properties}]}}
+        assert only(reading(result(), tool=tool)).category == "security"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """How bad a finding is: three ranks, and the many words reviewers have for them."""
 
+import re
 from enum import StrEnum
 
 
@@ -22,14 +23,20 @@ _WORDS = {
     Severity.MINOR: """minor low p2 p3 p4 note info information informational notice nit nitpick trivial style hint suggestion
         recommendation convention none sev3 nice-to-have""",
 }
+_PART = re.compile(r"[a-z]+\d?")
+_NEGATIONS = frozenset({"not", "non", "no", "un"})
+_LONGEST = 60
 _BY_WORD = {word: severity for severity, words in _WORDS.items() for word in words.split()}
 
 
 def severity_of(word: str | None) -> tuple[Severity, bool]:
     """The rank of a reviewer's word, and whether the word was known; an unknown one ranks major, never lowest."""
-    key = "-".join((word or "").casefold().replace("_", " ").split()).strip("[]():.!")
-    known = _BY_WORD.get(key)
-    return (known, True) if known else (Severity.MAJOR, False)
+    said = (word or "").casefold()
+    key = "-".join(said.replace("_", " ").split()).strip("[]():.!")
+    parts = set(_PART.findall(said[:_LONGEST]))
+    # "Critical (P0)" and "high/medium" say several at once: the worst holds. "Not critical" says none.
+    known = [_BY_WORD[part] for part in (key, *(() if parts & _NEGATIONS else parts)) if part in _BY_WORD]
+    return (worst(known), True) if known else (Severity.MAJOR, False)
 
 
 def worst(severities: "list[Severity] | tuple[Severity, ...]") -> Severity:

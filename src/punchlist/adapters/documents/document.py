@@ -8,6 +8,7 @@ from typing import Self
 
 import msgspec
 
+from punchlist.adapters.analyzers.reports import decoded
 from punchlist.adapters.analyzers.sources import Sources
 from punchlist.adapters.documents import markdown, rdjson, sarif
 from punchlist.adapters.documents.entries import PATH, TITLE, read_entries
@@ -38,7 +39,7 @@ class Document:
     @classmethod
     def open(cls, path: Path, *, name: str = "", limit: int = LIMIT) -> Self:
         """`name` is whose findings they are, if not the file's. Raises UsageError for what is unreadable or no format of ours."""
-        content = _utf8(_bytes(path, limit))
+        content = _mended(_utf8(_bytes(path, limit)))
         try:
             read = format_of(content)
         except msgspec.MsgspecError as error:
@@ -166,6 +167,16 @@ def _bytes(path: Path, limit: int) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", hint="give the path of a findings file") from error
+
+
+def _mended(content: bytes) -> bytes:
+    """JSON in which an escape of half a character costs itself, not the document."""
+    if b"\\ud" not in content and b"\\uD" not in content:
+        return content
+    try:
+        return bytes(decoded(content, msgspec.Raw))
+    except (msgspec.DecodeError, RecursionError):
+        return content  # no JSON as a whole; whoever reads it says so
 
 
 def _utf8(content: bytes) -> bytes:

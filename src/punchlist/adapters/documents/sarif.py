@@ -16,7 +16,7 @@ from punchlist.model.finding import Refused
 from punchlist.model.severity import Severity, severity_of
 from punchlist.ports import Analysis
 
-_NO_PROBLEM = {"pass": "says that the rule holds here", "notApplicable": "says that the rule does not apply here"}
+_NO_PROBLEM = ("pass", "notApplicable")
 _SCORES = ((7.0, Severity.CRITICAL), (4.0, Severity.MAJOR), (0.0, Severity.MINOR))
 """CVSS, as code scanning services cut it; high and critical are one rank here."""
 
@@ -79,10 +79,12 @@ class _Reader:
         self._rules = Rules(run.tool)
         self._places = Places(run, sources)
 
-    def note(self, raw: bytes) -> Note:
+    def note(self, raw: bytes) -> Note | None:
+        """None for a result that reports no problem: the rule holds here, or what it once reported is gone."""
         result, trouble = _result(raw)
+        if result.kind in _NO_PROBLEM or result.baseline_state == "absent":
+            return None
         rule_id, rule = self._rules.of(result)
-        _refuse_what_is_no_problem(result)
         title, detail = self._said(result, rule)
         severity, word, odd = _severity(result, rule)
         place, elsewhere = self._places.of(result)
@@ -100,7 +102,7 @@ class _Reader:
             end_column=place.end_column,
             label=_label(result),
             detail="\n\n".join(part for part in (detail, also) if part),
-            category=self._tool,
+            category=_category(rule) or self._tool,
             url=(rule.help_uri if rule else None) or result.hosted_viewer_uri or "",
             severity_word=word,
             fix=fix,
@@ -127,13 +129,6 @@ def _result(raw: bytes) -> tuple[Result, str]:
         return result, f"parts of it could not be read: {error}"
 
 
-def _refuse_what_is_no_problem(result: Result) -> None:
-    if reason := _NO_PROBLEM.get(result.kind or ""):
-        raise Unreadable(reason)
-    if result.baseline_state == "absent":
-        raise Unreadable("says that it is there no longer")
-
-
 def _severity(result: Result, rule: Rule | None) -> tuple[Severity, str, str]:
     """The rank, the word for it, and what is odd: a security score says more than a level."""
     score = _score(result.properties or {}, (rule.properties if rule else None) or {})
@@ -155,6 +150,12 @@ def _score(*bags: dict[str, object]) -> float | None:
         if score >= 0:
             return score
     return None
+
+
+def _category(rule: Rule | None) -> str:
+    bag = (rule.properties if rule else None) or {}
+    tags = bag.get("tags")
+    return "security" if "security-severity" in bag or (isinstance(tags, list) and "security" in tags) else ""
 
 
 def _suppressed(suppressions: Iterable[Suppression]) -> str:
