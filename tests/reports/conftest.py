@@ -7,7 +7,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from sample_run import crowd, hostile, sample
+from odd_runs import crowd, hostile
+from sample_run import sample
 
 
 @pytest.fixture(scope="session")

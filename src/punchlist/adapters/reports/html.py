@@ -12,7 +12,7 @@ from msgspec import Struct
 from punchlist import __version__
 from punchlist.adapters.reports import page
 from punchlist.adapters.reports.visible import visible
-from punchlist.adapters.reports.wording import duration
+from punchlist.adapters.reports.wording import duration, scope
 from punchlist.model.run import Run
 from punchlist.model.summary import summary
 
@@ -40,6 +40,8 @@ def render(run: Run) -> bytes:
         many=len(run.items) > MANY,
         started=datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M UTC"),
         took=duration(run.active),
+        where=run.started.repository.removesuffix("/.git").rpartition("/")[2] if run.started else "",
+        scope=scope(run.started.change) if run.started else "",
         style=_trusted(style),
         script=_trusted(script),
         policy=_POLICY.format(_hash(script)),

@@ -1,5 +1,6 @@
 """The words all reports share."""
 
+from punchlist.model.change import Change, ScopeKind
 from punchlist.model.finding import Finding
 from punchlist.model.item import Fact
 
@@ -23,6 +24,18 @@ def place(finding: Finding) -> str:
     if spot.line is None:
         return spot.path
     return f"{spot.path}:{spot.line}" + (f"-{spot.end_line}" if spot.end_line and spot.end_line != spot.line else "")
+
+
+def scope(change: Change) -> str:
+    """What was under review."""
+    base, head = change.base_name or change.base[:9], change.head[:9]
+    said = {
+        ScopeKind.ALL: f"everything at {head}",
+        ScopeKind.BRANCH: f"the branch at {head} against {base}",
+        ScopeKind.STAGED: f"what is staged, against {base}",
+        ScopeKind.COMMIT: f"the commit {head}",
+    }[change.kind]
+    return f"{said}, below {', '.join(change.paths)}" if change.paths else said
 
 
 def duration(seconds: float) -> str:
