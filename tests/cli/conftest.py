@@ -12,9 +12,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import punchlist as punchlist_package
 from punchlist.cli.door import through
 from punchlist.cli.root import root
 from punchlist.cli.terminal import forget
+
+SOURCE = str(Path(punchlist_package.__file__).parents[1])
+"""Children start in other folders, where a relative path to the package leads nowhere."""
 
 CART = """\
 import os
@@ -46,7 +50,7 @@ class Punchlist:
     def __init__(self, home: Path, folder: Path) -> None:
         self.home = home
         self.folder = folder
-        self.env = {**os.environ, "PUNCHLIST_HOME": str(home), "COLUMNS": "100"}
+        self.env = {**os.environ, "PUNCHLIST_HOME": str(home), "COLUMNS": "100", "PYTHONPATH": SOURCE}
 
     def __call__(self, *arguments: str, cwd: Path | None = None, **env: str) -> "Told":
         """In this process, for speed; what must be killed, or needs a terminal, is started with `start`."""
@@ -100,6 +104,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Punchlist:
         "HOME": str(folder),
         "PUNCHLIST_HOME": str(punchlist.home),
         "COLUMNS": "100",
+        "PYTHONPATH": SOURCE,
         "GIT_CONFIG_GLOBAL": "/dev/null",
     }
     punchlist.folder.mkdir()

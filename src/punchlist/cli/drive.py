@@ -1,6 +1,7 @@
 """From a request to an exit code: prepare, ask about the checks, drive, tell what came of it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
@@ -17,31 +18,35 @@ from punchlist.cli.view import document, exit_of
 from punchlist.cli.words import one_line
 from punchlist.model.run import Run
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 Drive = Callable[[View], Awaitable[Run]]
+Tell = Callable[[Run], "Iterator[RenderableType]"]
 
 
-async def started(app: App, request: Request, output: Output, *, dry: bool = False) -> Exit:
+async def started(app: App, request: Request, output: Output, *, dry: bool = False, tell: Tell = summary) -> Exit:
     ready = await app.prepare(request)
     if dry:
         answer(plan_document(ready)) if output.json else say(*plan_text(ready))
         return Exit.FINE
     if ready.checks and ready.checks_allowed is None:
         ready = await _asked(app, request, ready, output)
-    return await driven(lambda view: app.run(ready, view), output)
+    return await driven(lambda view: app.run(ready, view), output, tell)
 
 
-async def driven(drive: Drive, output: Output) -> Exit:
+async def driven(drive: Drive, output: Output, tell: Tell = summary) -> Exit:
     with watching(output) as view, stoppable(view.say):
         run = await drive(view)
-    return told(run, output)
+    return told(run, output, tell)
 
 
-def told(run: Run, output: Output) -> Exit:
+def told(run: Run, output: Output, tell: Tell = summary) -> Exit:
     """Shows where the run stands, in the way that was asked for."""
     if output.json:
         answer(document(run))
     elif not output.events:
-        say(*summary(run))
+        say(*tell(run))
     if run.interrupted and not run.ended:
         note(f"stopped; `punchlist resume {run.id}` goes on")
     return exit_of(run)

@@ -61,9 +61,11 @@ scope_options: Callable[[Any], Any] = together(
     click.option("--commit", metavar="REV", default="", help="What one commit changed."),
     click.option("--base", metavar="REV", default="", help="What the branch is compared with. Default: the branch it came from."),
 )
-run_options: Callable[[Any], Any] = together(
+checks_options: Callable[[Any], Any] = together(
     click.option("--yes", "allow", flag_value=True, type=bool, default=None, help="Let the checks found here run, this time."),
     click.option("--no-checks", "allow", flag_value=False, type=bool, help="Run no checks; fixes are then unverified."),
+)
+run_options: Callable[[Any], Any] = together(
     click.option("--max-time", metavar="TIME", default="", help="Stop fixing after so long: 90, 90s, 15m, 2h."),
     click.option("--force", is_flag=True, help="Start even if the same request is under way."),
     click.option("--dry-run", is_flag=True, help="Say what would be done; start nothing, write nothing."),
@@ -94,7 +96,7 @@ def request(chosen: Mapping[str, Any]) -> Request:
         paths=tuple(chosen["paths"]),
         findings=tuple(chosen.get("findings", ())),
         workflow=chosen.get("workflow", ""),
-        allow_checks=chosen["allow"],
+        allow_checks=chosen.get("allow", False),
         force=chosen["force"],
     )
 

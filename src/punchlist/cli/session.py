@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from punchlist.app import App
+from punchlist.cli.terminal import err
+from punchlist.errors import UsageError
 
 T = TypeVar("T")
 
@@ -19,11 +21,19 @@ def session(work: Callable[[App], Awaitable[T]], flags: Mapping[str, str] | None
     """Opens the app in the current folder and does the work with it."""
 
     async def opened() -> T:
-        app = await App.open(Path.cwd(), flags, repository=repository)
+        app = await App.open(here(), flags, repository=repository)
         with closing(app):
             return await work(app)
 
     return asyncio.run(opened())
+
+
+def here() -> Path:
+    """The folder the user stands in."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise UsageError("the folder you are in is gone", hint="cd to a repository, or use punchlist -C FOLDER") from error
 
 
 def reading(look: Callable[[App], T], *, repository: bool = True) -> T:
@@ -47,6 +57,7 @@ def stoppable(say: Callable[[str], None]) -> Iterator[None]:
 
     def stop(number: int) -> None:
         if asked:
+            err().show_cursor()
             os._exit(128 + number)
         asked.append(number)
         say("stopping; once more to stop at once")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from punchlist.cli.view import proof_of, state_of, why_of
+from punchlist.cli.view import NO_FIX, proof_of, state_of, why_of
 from punchlist.cli.words import count, duration, headline, one_line, place
 from punchlist.model.item import Item, Status, reading_order
 from punchlist.model.outcome import Outcome
@@ -30,19 +30,24 @@ _VERDICTS = {
 SEVERITIES = {Severity.CRITICAL: "bold red", Severity.MAJOR: "yellow", Severity.MINOR: "dim"}
 
 
-def summary(run: Run) -> "Iterator[RenderableType]":
-    """The parts, in reading order."""
-    yield _title(run)
+def summary(run: Run, *, driven: bool = False) -> "Iterator[RenderableType]":
+    """The parts, in reading order. `driven`: a process is at work on it."""
+    yield from account(run, driven=driven)
+    yield from _next(run, driven=driven)
+
+
+def account(run: Run, *, driven: bool = False) -> "Iterator[RenderableType]":
+    """The summary without what to type next."""
+    yield _title(run, driven=driven)
     yield _tally(run)
     yield from _left(run)
     yield from _unseen(run)
-    yield from _next(run)
 
 
-def _title(run: Run) -> "Text":
+def _title(run: Run, *, driven: bool) -> "Text":
     from rich.text import Text
 
-    verdict, style = _VERDICTS[Outcome(run.ended)] if run.ended else (state_of(run), "bold yellow")
+    verdict, style = _VERDICTS[Outcome(run.ended)] if run.ended else (state_of(run, driven=driven), "bold yellow")
     name = run.started.workflow_name if run.started else ""
     head = (f"Run {run.id}", "bold"), f" · {name} · {duration(run.active)} · ", (verdict, style)
     return Text.assemble("\n", *head, f"\n{summed(run).headline}\n")
@@ -110,12 +115,20 @@ def _left(run: Run) -> "Iterator[RenderableType]":
         return
     top = _TOP if run.last_batch else _TOP_OF_A_REVIEW
     yield _heading("Not fixed, and why" if run.last_batch else "Reported, the worst first")
+    said = ""
     for item in unfixed[:top]:
         yield item_line(item)
         if why := why_of(item):
-            yield _dim(f"         {one_line(why)}")
+            yield _reason("as above" if why == said and why != NO_FIX else why)
+            said = why
     if len(unfixed) > top:
         yield _dim(f"    and {len(unfixed) - top:,} more: punchlist show {run.id}")
+
+
+def _reason(why: str) -> "RenderableType":
+    from rich.padding import Padding
+
+    return Padding(_dim(one_line(why)), (0, 0, 0, 9))
 
 
 def _worst_first(item: Item) -> tuple[bool, tuple[int, str, int, int]]:
@@ -143,8 +156,8 @@ def _unseen(run: Run) -> "Iterator[RenderableType]":
             yield _dim(f"    and {len(said) - _TOP:,} more: punchlist status {run.id} --json")
 
 
-def _next(run: Run) -> "Iterator[RenderableType]":
-    commands = dict(next_commands(run))
+def _next(run: Run, *, driven: bool) -> "Iterator[RenderableType]":
+    commands = dict(next_commands(run, driven=driven))
     if run.landed:
         yield _heading(f"The fixes are on {run.branch} ({count(len(run.landed), 'commit')}); your checkout is as it was")
     elif commands:
@@ -152,12 +165,12 @@ def _next(run: Run) -> "Iterator[RenderableType]":
     yield _commands(commands)
 
 
-def next_commands(run: Run) -> Iterator[tuple[str, str]]:
+def next_commands(run: Run, *, driven: bool = False) -> Iterator[tuple[str, str]]:
     """What to type next, and why."""
     question = run.waiting_for
     if question is not None:
         yield from ((f"punchlist answer {run.id} {choice}", text) for choice, text in question.choices.items())
-    elif not run.ended:
+    elif not run.ended and not driven:
         yield f"punchlist resume {run.id}", "go on where it stopped"
     if run.items:
         yield f"punchlist show {run.id}", "every item with its history and proof"

@@ -1,5 +1,7 @@
 """How a run stands: its state, its exit code, why an item is where it is, and the document behind --json."""
 
+from enum import StrEnum
+
 from msgspec import Struct
 
 from punchlist.adapters.reports.document import Report, report
@@ -7,25 +9,42 @@ from punchlist.cli.exits import Exit
 from punchlist.model.item import Fact, Item, Status
 from punchlist.model.outcome import Outcome
 from punchlist.model.run import Run
+from punchlist.ports import RunRow
 
 _SETBACKS = frozenset(
     {Fact.REJECTED, Fact.SAID_DEFERRED, Fact.SAID_BLOCKED, Fact.CONTESTED, Fact.CONTEST_AGREED, Fact.DISMISSED, Fact.SEEN_AGAIN}
 )
+NO_FIX = "no fix is known"
 _EXITS = {Outcome.CLEAN: Exit.FINE, Outcome.FIXED: Exit.FINE, Outcome.LEFTOVERS: Exit.LEFT, Outcome.INCOMPLETE: Exit.INCOMPLETE}
+
+
+class State(StrEnum):
+    """Where a run stands. KILLED: it neither ended nor was stopped, and no process drives it."""
+
+    ENDED = "ended"
+    WAITING = "waiting for an answer"
+    STOPPED = "stopped"
+    UNDER_WAY = "under way"
+    KILLED = "killed"
+
+
+_LAST_WORDS = {"ended": State.ENDED, "asked": State.WAITING, "interrupted": State.STOPPED}
 
 
 class RunDocument(Struct, frozen=True, kw_only=True):
     """What --json prints of a run. `report` is what `punchlist report --format json` prints."""
 
     run: str
-    state: str
+    state: State
     exit: int
     files: tuple[str, ...]
     report: Report
 
 
-def document(run: Run) -> RunDocument:
-    return RunDocument(run=run.id, state=state_of(run), exit=int(exit_of(run)), files=run.artifacts, report=report(run))
+def document(run: Run, *, driven: bool = False) -> RunDocument:
+    """`driven`: a process is at work on it."""
+    state = state_of(run, driven=driven)
+    return RunDocument(run=run.id, state=state, exit=int(exit_of(run)), files=run.artifacts, report=report(run))
 
 
 def exit_of(run: Run) -> Exit:
@@ -36,12 +55,20 @@ def exit_of(run: Run) -> Exit:
     return Exit.INTERRUPTED if run.interrupted else Exit.INCOMPLETE
 
 
-def state_of(run: Run) -> str:
+def state_of(run: Run, *, driven: bool = False) -> State:
     if run.ended:
-        return "ended"
+        return State.ENDED
+    if driven:
+        return State.UNDER_WAY
     if run.waiting_for is not None:
-        return "waiting for an answer"
-    return "stopped" if run.interrupted else "under way, or killed"
+        return State.WAITING
+    return State.STOPPED if run.interrupted else State.KILLED
+
+
+def state_of_row(row: RunRow, *, driven: bool) -> State:
+    """The same, told by the kind of the last entry alone."""
+    last = _LAST_WORDS.get(row.last_kind, State.KILLED)
+    return State.UNDER_WAY if driven and last is not State.ENDED else last
 
 
 def proof_of(item: Item) -> str:
@@ -57,4 +84,4 @@ def why_of(item: Item) -> str:
     setback = next((attempt for attempt in reversed(item.attempts) if attempt.fact in _SETBACKS and attempt.why), None)
     if setback is not None:
         return setback.why
-    return "" if item.current.fix is not None else "no fix is known"
+    return "" if item.current.fix is not None else NO_FIX

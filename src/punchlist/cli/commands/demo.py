@@ -14,7 +14,8 @@ from punchlist.app.demo import demo_repository
 from punchlist.cli import options
 from punchlist.cli.drive import started
 from punchlist.cli.exits import Exit
-from punchlist.cli.session import session
+from punchlist.cli.session import here, session
+from punchlist.cli.summary import account
 from punchlist.cli.terminal import note
 from punchlist.errors import UsageError
 from punchlist.model.change import ScopeKind
@@ -26,10 +27,22 @@ Some have a good fix, one has a fix that breaks a test, one test fails already, 
 What you see now is what `punchlist run --all --yes --findings {findings}` does there.
 """
 _AFTER = """
-Look around: the repository is in {repository}, the ledger and the reports are in your state folder.
-  cd {repository}
+How to read this
+  Fixed      means proven: the analyzer that found it is silent now, and the project's tests are as green as before.
+  Culprit    One fix was fine for its analyzer and broke a test. A few check runs found out which one; it was left out, and filed.
+  Baseline   One test failed before any fix, so no fix is blamed for it.
+  Blocked    A finding about a file that is gone cannot be fixed. It is filed all the same: no finding is ever lost.
+  Filed      What is left is a Markdown file each, with the whole history, ready for whoever takes it on.
 """
-_GONE = "\nThe repository was removed again; `punchlist demo --keep` leaves it for you to look around in."
+_KEPT = """\
+Look around:
+  cd {repository}
+  punchlist show          every item
+  punchlist show last 1   one with its history, its proof and its change
+  punchlist audit         the ledger, verified from its first line
+  punchlist apply         bring the fixes onto the branch
+"""
+_GONE = "The repository was removed again; `punchlist demo --keep` leaves it for you to look around in."
 
 
 @click.command()
@@ -61,15 +74,15 @@ def _shown(folder: Path, output: options.Output, *, kept: bool) -> Exit:
     repository, findings = _made(folder)
     if not output.machine and not output.quiet:
         note(_BEFORE.format(repository=repository, findings=findings))
-    before = Path.cwd()
+    before = here()
     os.chdir(repository)
     try:
         request = Request(kind=ScopeKind.ALL, findings=(str(findings),), allow_checks=True)
-        code = session(lambda app: started(app, request, output))
+        code = session(lambda app: started(app, request, output, tell=account))
     finally:
         os.chdir(before)
     if not output.machine and not output.quiet:
-        note(_AFTER.format(repository=repository) if kept else _GONE)
+        note(_AFTER, _KEPT.format(repository=repository) if kept else _GONE)
     return code
 
 

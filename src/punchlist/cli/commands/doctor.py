@@ -1,6 +1,5 @@
 """punchlist doctor: what is installed here, and what is missing."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -9,7 +8,7 @@ import msgspec
 from punchlist.app import App, Probe
 from punchlist.cli import options
 from punchlist.cli.exits import Exit
-from punchlist.cli.session import session
+from punchlist.cli.session import here, session
 from punchlist.cli.tables import probes_table, settings_table
 from punchlist.cli.terminal import answer, say
 from punchlist.settings import Loaded, names
@@ -31,8 +30,8 @@ def command(settings_: bool, json_: bool) -> Exit:
 
 def _in_repository() -> bool:
     """Everywhere else the doctor looks at the machine alone."""
-    here = Path.cwd()
-    return any((folder / ".git").exists() for folder in (here, *here.parents))
+    start = here()
+    return any((folder / ".git").exists() for folder in (start, *start.parents))
 
 
 def _probes(probes: list[Probe], *, json: bool) -> Exit:

@@ -20,6 +20,7 @@ from punchlist.errors import UsageError
     "--from", "earlier", metavar="RUN", default="", help="The items of an earlier run, for example of `punchlist review`."
 )
 @options.workflow_option
+@options.checks_options
 @options.run_options
 def command(**chosen: Any) -> Exit:
     """The loop, over findings that are already there: files (--findings), or the items of an earlier run (--from).

@@ -5,21 +5,21 @@ import time
 import click
 from msgspec import Struct
 
+from punchlist.adapters.store.lease import holder
 from punchlist.app import App
 from punchlist.cli import options
 from punchlist.cli.exits import Exit
 from punchlist.cli.session import reading
 from punchlist.cli.tables import runs_table
 from punchlist.cli.terminal import answer, say
+from punchlist.cli.view import State, state_of_row
 from punchlist.model.events import Ended
 from punchlist.ports import RunRow
-
-_STATES = {"ended": "ended", "asked": "waiting for an answer", "interrupted": "stopped"}
 
 
 class RunLine(Struct, frozen=True, kw_only=True):
     run: str
-    state: str
+    state: State
     outcome: str
     started_at: float
     seconds: float
@@ -56,7 +56,7 @@ def _line(app: App, row: RunRow) -> RunLine:
     last = next(iter(app.store.read(row.id, row.entries - 1)), None)
     return RunLine(
         run=row.id,
-        state=_STATES.get(row.last_kind, "under way, or killed"),
+        state=state_of_row(row, driven=holder(app.home, row.id) is not None),
         outcome=last.event.outcome if last and isinstance(last.event, Ended) else "",
         started_at=row.started_at,
         seconds=round(row.last_at - row.started_at, 3),

@@ -23,5 +23,5 @@ def command(**chosen: Any) -> Exit:
     The same as `punchlist run --workflow review --no-checks`. `punchlist fix --from RUN` takes it from there.
     """
     output = options.output(chosen)
-    request = replace(options.request(chosen), workflow=WORKFLOW, allow_checks=False)
+    request = replace(options.request(chosen), workflow=WORKFLOW)
     return session(lambda app: started(app, request, output, dry=chosen["dry_run"]), options.flags(chosen))

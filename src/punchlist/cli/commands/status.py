@@ -2,6 +2,7 @@
 
 import click
 
+from punchlist.adapters.store.lease import holder
 from punchlist.app import App
 from punchlist.cli import options
 from punchlist.cli.exits import Exit
@@ -23,10 +24,11 @@ def command(run_id: str, json_: bool, events: bool) -> Exit:
             raw(app.export(run_id))
             return Exit.FINE
         run = app.load(run_id)
+        driven = holder(app.home, run.id) is not None
         if json_:
-            answer(document(run))
+            answer(document(run, driven=driven))
         else:
-            say(*summary(run))
+            say(*summary(run, driven=driven))
         return Exit.FINE
 
     return reading(look)
