@@ -119,6 +119,14 @@ def test_analyzers_work_without_walls(grown):
     assert all(asyncio.run(tool.analyze(tree, None)).findings for tool in tools.values())
 
 
+def test_a_program_that_the_repository_carries_is_not_run(grown):
+    tree = grown({"node_modules/.bin/eslint": "#!/bin/sh\ntouch /tmp/pwned\n", "a.js": "", "eslint.config.js": ""})
+    kit = Kit(checkout=tree.root, find=lambda _: None)
+    assert "not run" in asyncio.run(analyzers(AnalyzerSettings(), kit)["eslint"].analyze(tree, None)).skipped
+    asked = AnalyzerSettings(enabled=("eslint",))
+    assert "not run" in asyncio.run(analyzers(asked, kit)["eslint"].analyze(tree, None)).failed
+
+
 def test_many_files_go_in_portions_that_fit_a_command_line():
     names = [f"folder/{'n' * 90}{number}.py" for number in range(5000)]
     parts = list(portions(names))

@@ -37,6 +37,14 @@ def test_a_file_it_cannot_parse_is_refused_and_the_others_are_looked_at(grown):
     assert "syntax error" in refused.reason
 
 
+def test_many_files_are_shared_out_and_none_is_left_out(grown):
+    names = sorted(f"m{number}.py" for number in range(45))
+    tree = grown(dict.fromkeys(names, SHELL))
+    analysis = asyncio.run(Command(Bandit(), Kit(width=2)).analyze(tree, None))
+    assert [f.spot.path for f in analysis.findings if f.rule == "B602"] == names
+    assert (analysis.looked_at, len({f.id for f in analysis.findings})) == (45, len(analysis.findings))
+
+
 def test_asserts_are_no_news_unless_the_project_configures_bandit(grown):
     assert looked(grown({"a.py": "assert 1\n"})).findings == ()
     configured = grown({"a.py": "assert 1\n", "pyproject.toml": "[tool.bandit]\nskips = ['B404']\n"})

@@ -57,7 +57,7 @@ class OneFile:
 
 @pytest.mark.parametrize("rule", ["F401", "W291,W293", "UP"])
 @given(text=TEXTS)
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 def test_splices_give_what_ruff_writes(tmp_path, rule, text):
     file = tmp_path / "a.py"
     file.write_bytes(text.encode())

@@ -54,6 +54,9 @@ class AstGrep(Tool):
         self._rules = rules
         self.args = tuple(args)
 
+    def program(self, kit: Kit) -> tuple[str, ...]:
+        return kit.bundled(self.name)
+
     def wants(self, path: str, tree: Tree) -> bool:  # noqa: ARG002  # which languages matter is in the rules
         return True
 

@@ -66,6 +66,7 @@ class Report(Struct, frozen=True):
 class Bandit(Tool):
     name = "bandit"
     suffixes = (".py",)
+    slow = True
 
     def __init__(self, args: Sequence[str] = ()) -> None:
         self.args = tuple(args)

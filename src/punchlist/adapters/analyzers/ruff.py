@@ -63,6 +63,9 @@ class Ruff(Tool):
         self._select = tuple(select)
         self.args = tuple(args)
 
+    def program(self, kit: Kit) -> tuple[str, ...]:
+        return kit.bundled(self.name)
+
     def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
         # A project's own settings may say fix = true; an analyzer never writes.
         fixed = ("check", "--output-format=json", "--no-cache", "--exit-zero", "--force-exclude", "--no-fix", "--no-fix-only")

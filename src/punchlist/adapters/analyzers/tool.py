@@ -1,5 +1,7 @@
 """How any command-line analyzer is run over a tree: which files, in which portions, behind which walls, and when it failed."""
 
+import asyncio
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from punchlist.ports import Analysis, Tree
 
 ARGV_LIMIT = 100_000
 OUTPUT_LIMIT = 512 << 20
+WORTH_A_PROCESS = 20
 LOCAL = (".venv/bin", "venv/bin", "node_modules/.bin")
 OWN_FOLDERS = (".venv", "venv", "node_modules")
 
@@ -33,16 +36,27 @@ class Kit:
     checkout: Path | None = None
     walls: WallsOf = no_network
     timeout: float = 600
+    width: int = os.cpu_count() or 1
+    """How many processes one analyzer may use; others run beside it."""
     find: Callable[[str], str | None] = which
 
     def program(self, name: str) -> tuple[str, ...]:
-        """The command of a tool: the project's own first, then the one beside our interpreter, then PATH."""
+        """The command of a tool: the project's own first, then ours."""
         local = [self.checkout / folder / name for folder in LOCAL] if self.checkout else []
-        for path in (*local, Path(sys.executable).parent / name):
-            if path.is_file():
-                return (str(path),)
-        found = self.find(name)
+        return next(((str(path),) for path in local if path.is_file()), ()) or self.bundled(name)
+
+    def bundled(self, name: str) -> tuple[str, ...]:
+        """The command of a tool that came with us, beside our interpreter; else the one on PATH."""
+        beside = Path(sys.executable).parent / name
+        found = str(beside) if beside.is_file() else self.find(name)
         return (found,) if found else ()
+
+    def carried(self, program: str, tracked: Sequence[str]) -> bool:
+        """Whether a program is part of the repository: code under review is not run."""
+        if self.checkout is None or not Path(program).is_relative_to(self.checkout):
+            return False
+        folder = f"{Path(program).relative_to(self.checkout).parts[0]}/"
+        return any(path.startswith(folder) for path in tracked)
 
     def python(self) -> str:
         """The interpreter of the project's own environment, which knows its dependencies; empty if there is none."""
@@ -66,6 +80,8 @@ class Tool:
     whole = False
     """Looks at a project as a whole: it is given no files, and what is not asked for is left out of the answer."""
     args: tuple[str, ...] = ()
+    slow = False
+    """Uses one core, and long: its files are shared out among several processes."""
     borrows: tuple[str, ...] = ()
     """Folders of the user's checkout that its settings load code from."""
     env: Mapping[str, str] = MappingProxyType({})
@@ -117,16 +133,39 @@ class Command:
         program = tool.program(self._kit)
         if not program:
             return Analysis(failed=f"{tool.name} is not installed; install it, or leave it out of the enabled analyzers")
+        if self._kit.carried(program[0], tracked):
+            refusal = f"the repository carries its own {tool.name}, and a program of the code under review is not run"
+            return Analysis(failed=refusal) if tool.asked else Analysis(skipped=refusal)
+        return await self._looked(tree, program, files, whole=paths is None)
+
+    async def _looked(self, tree: Tree, program: Sequence[str], files: Sequence[str], *, whole: bool) -> Analysis:
+        tool = self._tool
         sources = Sources(tree)
         head = tool.command(program, tree, self._kit)
         with self._borrowed(tree):
-            parts = [
-                await self._portion(tool.line(head, portion), tree, sources)
-                for portion in ([()] if tool.whole else portions(files))
-            ]
-        whole = joined(tool.name, parts)
-        kept = whole if paths is None or not tool.whole else _only(whole, frozenset(files))
+            parts = await self._parts([tool.line(head, portion) for portion in self._shares(files)], tree, sources)
+        answer = joined(tool.name, parts)
+        kept = answer if whole or not tool.whole else _only(answer, frozenset(files))
         return Analysis(findings=kept.findings, refused=kept.refused, looked_at=len(files), failed=kept.failed)
+
+    def _shares(self, files: Sequence[str]) -> list[list[str]]:
+        if self._tool.whole:
+            return [[]]
+        # Every n-th file goes to the n-th process: neighbours are alike in size.
+        count = min(self._kit.width, len(files) // WORTH_A_PROCESS) if self._tool.slow else 1
+        return [portion for share in range(max(count, 1)) for portion in portions(files[share :: max(count, 1)])]
+
+    async def _parts(self, lines: Sequence[Sequence[str]], tree: Tree, sources: Sources) -> list[Analysis]:
+        """Each command's answer; as many run at a time as the kit is wide."""
+        free = asyncio.Semaphore(self._kit.width)
+
+        async def one(line: Sequence[str]) -> Analysis:
+            async with free:
+                return await self._portion(line, tree, sources)
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(line)) for line in lines]
+        return [task.result() for task in tasks]
 
     @contextmanager
     def _borrowed(self, tree: Tree) -> Iterator[None]:
