@@ -115,6 +115,10 @@ def test_an_item_that_vanished_with_other_fixes_shows_no_diff_of_its_own(run):
     assert "The fix, in" not in item
 
 
+def test_what_stands_in_backticks_is_shown_as_code_and_is_still_escaped():
+    assert str(html._ticked("use `a<b>` and ```x``` or `")) == "use <code>a&lt;b&gt;</code> and ```x``` or `"
+
+
 def test_the_board_links_to_every_item(run):
     page = Page(html.render(run))
     ids = {value for _, name, value in page.attributes if name == "id"}
