@@ -224,7 +224,7 @@ class App:
         workflow = parse(started.workflow, started.workflow_name, f"{started.workflow_name} (as pinned by run {run.id})")
         engine = Engine(
             workflow,
-            wiring.world(workshop, started, self.store, wiring.run_folder(self.home, run.id), heard=run.reviews),
+            wiring.world(workshop, run, started, self.store, wiring.run_folder(self.home, run.id)),
             self.store,
             Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width),
             watcher,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from punchlist.adapters.checks import detect
 from punchlist.adapters.documents.document import Document
+from punchlist.adapters.repository import GitRepository
 from punchlist.adapters.scope import change
 from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
@@ -32,7 +33,7 @@ async def prepared(request: Request, workshop: Workshop, allowance: Allowance, f
         documents=_documents(request.findings),
         checks=checks,
         checks_allowed=_allowed(request, checks, allowance, loaded),
-        notes=(*scope.notes, *_distrust(text, trusted=trusted)),
+        notes=(*scope.notes, *_distrust(text, trusted=trusted), *await _hooks(workshop)),
         force=request.force,
     )
     if not ready.reviewers and not ready.documents:
@@ -71,6 +72,11 @@ def _distrust(text: str | None, *, trusted: bool) -> tuple[str, ...]:
     if text is None or trusted:
         return ()
     return (f"{REPOSITORY_FILE} was not used: nobody has allowed it yet (`punchlist allow`)",)
+
+
+async def _hooks(workshop: Workshop) -> tuple[str, ...]:
+    note = await GitRepository(workshop, WorkTrees(workshop)).hooks_note()
+    return (note,) if note else ()
 
 
 def _documents(files: tuple[str, ...]) -> dict[str, str]:

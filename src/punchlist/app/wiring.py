@@ -17,6 +17,7 @@ from punchlist.adapters.trackers.files import FilesTracker
 from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
 from punchlist.model.events import Started
+from punchlist.model.run import Run
 from punchlist.ports import Analyzer, World
 from punchlist.settings import Settings, unpinned
 
@@ -34,17 +35,17 @@ def _documents(started: Started, folder: Path, heard: Collection[str]) -> dict[s
     return {name: Document.open(folder / file, name=name) for name, file in files if name not in heard}
 
 
-def world(workshop: Workshop, started: Started, store: SqliteStore, folder: Path, *, heard: Collection[str]) -> World:
-    """`folder` is the run's own; documents that were `heard` are not read again."""
+def world(workshop: Workshop, run: Run, started: Started, store: SqliteStore, folder: Path) -> World:
+    """`folder` is the run's own; documents that were heard already are not read again."""
     settings = unpinned(started.settings).settings
     trees = WorkTrees(workshop)
     issues = Path(settings.track.folder).expanduser() if settings.track.folder else workshop.folder / "issues"
     return World(
         change=started.change,
         trees=trees,
-        repository=GitRepository(workshop, trees),
+        repository=GitRepository(workshop, trees, when=int(run.started_at)),
         analyzers=reviewers(settings, workshop.checkout.root),
-        documents=_documents(started, folder, heard),
+        documents=_documents(started, folder, run.reviews),
         fixers={"edits": Edits()},
         checks=Runner(workshop.checkout.root, hidden=(workshop.folder.parents[1],), protected=settings.protect),
         tracker=FilesTracker(issues),

@@ -43,7 +43,7 @@ def matches(path: str, patterns: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=32)
 def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:^|/){_translated(pattern)}$" for pattern in patterns))
+    return re.compile("|".join(rf"(?:\A|/){_translated(pattern)}\Z" for pattern in patterns), re.DOTALL)
 
 
 def _translated(pattern: str) -> str:

@@ -1,0 +1,155 @@
+"""Real projects with their own tests: what ruff alone fixes (and breaks), beside what punchlist fixes.
+
+    python bench/projects.py --python VENV/bin/python PROJECT.tar.gz|FOLDER ...
+
+Each project is copied into a fresh repository. `--python` is an interpreter that can run the projects' tests (pytest and what they
+need). The same broad rule set is given to all three; findings are counted by a ruff run of the bench's own, tests by a JUnit file
+of the bench's own, so that nothing rests on what punchlist says of itself.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+BROAD = "E,F,W,B,UP,SIM,C4,PIE,RET,PERF,FURB,RUF,PLC,PLE,PLW,PLR,TRY,N,I,ISC,FLY,LOG,RSE,T10,YTT,PYI,FA,S"
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("projects", nargs="+", type=Path)
+    arguments.add_argument("--python", default=sys.executable)
+    arguments.add_argument("--select", default=BROAD)
+    arguments.add_argument("--json", type=Path, help="write the figures here, too")
+    asked = arguments.parse_args()
+    print("| project | findings | `--fix` | `--unsafe-fixes` | punchlist | x `--fix` | check runs | minutes | left out by name |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    rows = []
+    for project in asked.projects:
+        with tempfile.TemporaryDirectory() as folder:
+            row = measured(unpacked(project, Path(folder)), asked.python, asked.select, Path(folder))
+        rows.append(row)
+        print(told(row), flush=True)
+    total = {key: sum(row[key] for row in rows) for key in ("findings", "safe", "unsafe", "ours")}
+    print(f"| **all** | {total['findings']} | {total['safe']} | {total['unsafe']} | **{total['ours']}** | {total['ours'] / max(total['safe'], 1):.2f} | | | |")
+    if asked.json:
+        asked.json.write_text(json.dumps(rows, indent=1))
+
+
+def unpacked(project: Path, folder: Path) -> Path:
+    root = folder / project.name.removesuffix(".tar.gz")
+    if project.is_dir():
+        shutil.copytree(project, root, ignore=shutil.ignore_patterns(".git"))
+    else:
+        with tarfile.open(project) as archive:
+            archive.extractall(folder, filter="data")
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "-q", "-m", "as released")
+    return root
+
+
+def measured(root: Path, python: str, select: str, folder: Path) -> dict:
+    before, green = findings(root, select), tests(root, python)
+    row = {"project": root.name, "findings": before, "passing": len(green)}
+    for name, flags in (("safe", ["--fix"]), ("unsafe", ["--fix", "--unsafe-fixes"])):
+        copy = folder / name
+        shutil.copytree(root, copy, symlinks=True)
+        ruff(copy, select, *flags)
+        row[name] = before - findings(copy, select)
+        row[f"{name}_breaks"] = sorted(green - tests(copy, python))
+    return row | ours(root, python, select, folder) | {"ours_breaks": None} | judged(root, python, select, folder, before, green)
+
+
+def ours(root: Path, python: str, select: str, folder: Path) -> dict:
+    env = {
+        **{key: value for key, value in os.environ.items() if not key.startswith(("PUNCHLIST_", "GIT_"))},
+        "PUNCHLIST_HOME": str(folder / "state"),
+        "PUNCHLIST_CONFIG": str(settings(folder, python)),
+    }
+    command = [sys.executable, "-m", "punchlist", "run", "--all", "--yes", "--json"]
+    command += ["--set", "analyzers.enabled=ruff", "--set", f"analyzers.select={select}"]
+    began = time.monotonic()
+    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
+    minutes = (time.monotonic() - began) / 60
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"{root.name}: punchlist exits {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    audit = subprocess.run([*command[:3], "audit", "--json"], cwd=root, env=env, capture_output=True, text=True, check=False)
+    report = subprocess.run([*command[:3], "report", "--format", "json"], cwd=root, env=env, capture_output=True, text=True, check=True)
+    document = json.loads(report.stdout)
+    return {"minutes": minutes, "accounted": audit.returncode == 0, **from_report(document)}
+
+
+def settings(folder: Path, python: str) -> Path:
+    path = folder / "settings.toml"
+    path.write_text(f'[[checks]]\nname = "pytest"\ncommand = ["{python}", "-m", "pytest", "-q"]\nkind = "pytest"\n')
+    return path
+
+
+def from_report(document: dict) -> dict:
+    text = json.dumps(document)
+    culprits = sorted(
+        {
+            f"{item['findings'][0].get('rule', '?')}"
+            for item in document["items"]
+            for attempt in item.get("attempts", [])
+            if attempt.get("fact") == "rejected" and attempt.get("why", "").startswith(("breaks", "turns"))
+        }
+    )
+    return {"culprits": culprits, "checks": document.get("usage", {}).get("checks", 0), "size": len(text)}
+
+
+def judged(root: Path, python: str, select: str, folder: Path, before: int, green: set[str]) -> dict:
+    branches = subprocess.run(["git", "branch", "--list", "punchlist/*", "--format=%(refname:short)"], cwd=root, capture_output=True, text=True, check=True)
+    copy = folder / "landed"
+    branch = (branches.stdout.split() or ["main"])[-1]
+    git(folder, "clone", "-q", "--branch", branch, str(root), str(copy))
+    return {"ours": before - findings(copy, select), "ours_breaks": sorted(green - tests(copy, python))}
+
+
+def findings(root: Path, select: str) -> int:
+    return len(json.loads(ruff(root, select, "--exit-zero", "--output-format", "json")))
+
+
+def ruff(root: Path, select: str, *flags: str) -> str:
+    files = subprocess.run(["git", "ls-files", "-z", "*.py", "*.pyi"], cwd=root, capture_output=True, text=True, check=True).stdout
+    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--select", select, *flags, "--", *filter(None, files.split("\0"))]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
+
+
+def tests(root: Path, python: str) -> set[str]:
+    """The tests that pass."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "junit.xml"
+        command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", "-o", "junit_family=xunit2"]
+        env = {**os.environ, "PYTHONPATH": f"{root}:{root / 'src'}", "PYTHONDONTWRITEBYTECODE": "1"}
+        subprocess.run(command, cwd=root, env=env, capture_output=True, check=False, timeout=1800)
+        if not report.exists():
+            return set()
+        cases = ET.parse(report).getroot().iter("testcase")
+        return {f"{case.get('classname')}::{case.get('name')}" for case in cases if all(c.tag not in ("failure", "error", "skipped") for c in case)}
+
+
+def git(root: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
+
+
+def told(row: dict) -> str:
+    broken = lambda name: f"{row[name]}" + (f" (breaks {len(row[f'{name}_breaks'])} tests)" if row[f"{name}_breaks"] else "")  # noqa: E731
+    ratio = row["ours"] / max(row["safe"], 1)
+    lost = "" if row["accounted"] else " **NOT ACCOUNTED FOR**"
+    return (
+        f"| {row['project']} | {row['findings']} | {broken('safe')} | {broken('unsafe')} | **{broken('ours')}**{lost} | {ratio:.2f} "
+        f"| {row['checks']} | {row['minutes']:.1f} | {', '.join(row['culprits']) or '-'} |"
+    )
+
+
+if __name__ == "__main__":
+    main()
