@@ -98,6 +98,12 @@ def test_a_tool_that_fails_says_so_and_never_raises(grown, code):
     assert ran(grown({"a.py": "x\n"}), tool).failed
 
 
+def test_the_time_a_tool_may_take_is_a_setting(grown):
+    tool = own("import time; time.sleep(60)")
+    analyzer = analyzers(AnalyzerSettings(custom=(tool,), timeout=0.3), NOWHERE)["mine"]
+    assert "timed out after 0.3 s" in asyncio.run(analyzer.analyze(grown({"a.py": ""}), None)).failed
+
+
 def test_what_a_failed_tool_said_is_kept(grown):
     analysis = ran(grown({"a.py": "x\n"}), own("print('a.py:1: error: x'); 1/0", exits=(0,)))
     assert "ZeroDivisionError" in analysis.failed

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
@@ -79,7 +80,7 @@ class Detected(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def analyzers(settings: AnalyzerSettings, kit: Kit | None = None) -> dict[str, Analyzer]:
     """The enabled analyzers by name; one that is asked for and not installed says so when it is to run."""
-    kit = kit or Kit(timeout=settings.timeout)
+    kit = replace(kit or Kit(), timeout=settings.timeout)
     own = {tool.name: Custom(tool) for tool in settings.custom}
     for name in own.keys() & ANALYZERS.keys():
         raise SettingsError(f"analyzers.custom: {name!r} is the name of a built-in analyzer", hint="choose another name")
