@@ -34,9 +34,9 @@ def test_all_spellings_of_a_file_are_one(raw):
     assert normal_path(raw, ROOT) == ("src/a.py", "")
 
 
-@pytest.mark.parametrize("raw", ["C:\\work\\src\\a.py", "c:\\work\\src\\a.py", "file:///C:/work/src/a.py", "C:/work/src/a.py"])
+@pytest.mark.parametrize("raw", ["C:\\proj\\src\\a.py", "c:\\proj\\src\\a.py", "file:///C:/proj/src/a.py", "C:/proj/src/a.py"])
 def test_a_windows_report_of_a_windows_root_is_understood(raw):
-    assert normal_path(raw, "C:\\work\\") == ("src/a.py", "")
+    assert normal_path(raw, "C:\\proj\\") == ("src/a.py", "")
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_windows_report_of_a_windows_root_is_understood(raw):
         ("../other/a.py", "../other/a.py"),
         ("/etc/passwd", "/etc/passwd"),
         ("/home/me/my project2/a.py", "/home/me/my project2/a.py"),
-        ("C:\\work\\a.py", "/C:/work/a.py"),
+        ("C:\\proj\\a.py", "/C:/proj/a.py"),
         ("src/../../a.py", "../a.py"),
     ],
 )
