@@ -107,7 +107,7 @@ def test_fix_takes_the_items_of_an_earlier_review(punchlist, cart):
     ran = punchlist("fix", "--all", "--from", "last", "--json")
     document = json.loads(ran.stdout)
     assert document["report"]["counts"]["fixed"] > 0
-    assert any(".sarif" in each["reviewer"] for each in document["report"]["reviewers"])
+    assert any("handed-on.sarif" in each["reviewer"] for each in document["report"]["reviewers"])
 
 
 def test_fix_takes_findings_from_a_file(punchlist, cart, tmp_path):
@@ -119,6 +119,93 @@ def test_fix_takes_findings_from_a_file(punchlist, cart, tmp_path):
     assert "eval of a stranger's text" in {
         finding["title"] for item in document["report"]["items"] for finding in item["findings"]
     }
+
+
+ASKING = """
+about: Gives up after one round, unless somebody says otherwise.
+steps:
+  - review
+  - consolidate
+  - repeat:
+      rounds: 1
+      on_limit: ask
+      hard_cap: 2
+      steps: [plan, fix, verify, commit, stop-when: no-must-fix]
+  - report
+"""
+
+
+@pytest.fixture
+def waiting(punchlist, tmp_path):
+    """A run that has asked a person whether to go round again."""
+    (tmp_path / "asking.yaml").write_text(ASKING)
+    ran = punchlist("run", "--all", "--workflow", str(tmp_path / "asking.yaml"))
+    assert ran.returncode == 4, ran.stdout
+    assert "waiting for an answer" in ran.stdout
+    return punchlist
+
+
+def test_a_run_that_waits_says_what_to_type_and_an_answer_lets_it_go_on(waiting):
+    (run,) = [row["run"] for row in waiting.json("list")]
+    assert f"punchlist answer {run} b" in waiting("status").stdout
+    wrong = waiting("answer", "last", "z")
+    assert wrong.returncode == 2
+    assert "the answers are a (" in wrong.stderr
+    answered = waiting("answer", "last", "b", "--by", "Ada", "--json")
+    items = json.loads(answered.stdout)["report"]["items"]
+    assert {attempt["by"] for item in items if item["status"] == "dismissed" for attempt in item["attempts"][-1:]} == {"Ada"}
+    assert waiting.json("status")["state"] == "ended"
+
+
+def test_an_answer_can_be_recorded_without_going_on(waiting):
+    waiting("answer", "last", "a", "--no-resume")
+    assert waiting.json("status")["state"] == "killed"
+    assert waiting("resume", "--quiet").returncode == 1
+    assert waiting("answer", "last", "a").returncode == 2
+
+
+def test_resuming_a_run_that_waits_asks_for_the_answer(waiting):
+    ran = waiting("resume")
+    assert ran.returncode == 2
+    assert "waits for an answer" in ran.stderr
+
+
+def test_resuming_a_run_that_ended_tells_how_it_ended(done):
+    assert done("resume").stdout == done.ran.stdout
+
+
+def test_the_fixes_come_home_and_the_branch_goes(punchlist, cart):
+    punchlist("run", "--all", "--quiet")
+    assert punchlist("apply").returncode == 0
+    assert "import os" not in (cart.root / "cart.py").read_text()
+    assert punchlist("discard").returncode == 0
+    assert cart.git("branch", "--list", "punchlist/*") == ""
+
+
+def test_checks_are_allowed_and_the_permission_is_taken_back(punchlist, cart):
+    cart.commit({"pytest.ini": "[pytest]\n", "tests/test_cart.py": "def test_it(): pass\n"})
+    assert "-m pytest" in punchlist("allow").stdout
+    assert punchlist.json("run", "--all", "--dry-run")["checks_allowed"] is True
+    punchlist("allow", "--revoke")
+    assert punchlist.json("run", "--all", "--dry-run")["checks_allowed"] is None
+
+
+def test_settings_are_written_once(punchlist, cart):
+    assert punchlist("init").returncode == 0
+    assert (cart.root / ".punchlist.toml").exists()
+    assert punchlist("init").returncode != 0
+
+
+@pytest.mark.slow
+def test_the_demo_explains_itself_and_every_finding_has_an_end(punchlist, tmp_path):
+    ran = punchlist("demo", "--folder", str(tmp_path / "demo"))
+    assert ran.returncode == 1, ran.stderr
+    assert "How to read this" in ran.stderr
+    assert "Referenced file deleted" in ran.stdout
+    assert "breaks " in ran.stdout
+    repository = tmp_path / "demo" / "stockroom"
+    assert punchlist("audit", cwd=repository).returncode == 0
+    assert punchlist("demo", "--folder", str(tmp_path / "demo")).returncode == 2
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """On a terminal: the question about checks, the live view, and Ctrl-C."""
 
+import json
 import os
 import pty
 import signal
@@ -116,7 +117,7 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on_without_asking_ruff_again(slow,
     assert events.count('"kind":"reviewed"') == 1
     assert events.count('"kind":"interrupted"') == 1
     again = slow.start("resume", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(1.5)
+    wait_for(slow, entries=4)
     again.send_signal(signal.SIGINT)
     _, told = again.communicate(timeout=20)
     assert b"the run goes on" in told
@@ -136,14 +137,16 @@ def test_a_second_ctrl_c_stops_at_once_and_leaves_nothing_running(slow, tmp_path
     assert slow.json("list")[0]["state"] in ("stopped", "killed")
 
 
-def test_a_run_that_is_under_way_is_not_resumed_by_another_process(slow):
+def test_a_run_that_is_under_way_is_neither_resumed_nor_started_again(slow):
     running = slow.start("run", "--all", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(slow)
-    second = slow("resume")
+    second, same, status = slow("resume"), slow("run", "--all", "--json"), slow.json("status")
     running.send_signal(signal.SIGTERM)
     running.communicate(timeout=20)
-    assert second.returncode == 5, second.stderr
-    assert "hint" in second.stderr
+    assert second.returncode == same.returncode == 5, second.stderr
+    assert json.loads(same.stdout)["run"] == status["run"]
+    assert status["state"] == "under way"
+    assert slow.json("status")["state"] == "stopped"
 
 
 def drawn(board: Board, width: int) -> str:

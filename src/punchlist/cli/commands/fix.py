@@ -5,12 +5,18 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from punchlist.adapters.artifacts import FolderArtifacts
+from punchlist.adapters.reports import REPORTS
 from punchlist.app import App, Request
+from punchlist.app.wiring import run_folder
 from punchlist.cli import options
 from punchlist.cli.drive import started
 from punchlist.cli.exits import Exit
 from punchlist.cli.session import session
 from punchlist.errors import UsageError
+from punchlist.model.item import Status
+
+_SETTLED = frozenset({Status.FIXED, Status.DISMISSED})
 
 
 @click.command()
@@ -41,11 +47,13 @@ def command(**chosen: Any) -> Exit:
 
 
 def _with_items(app: App, request: Request, earlier: str) -> Request:
-    """The earlier run's own SARIF report is read like any other file of findings."""
+    """What the earlier run left is handed on as SARIF, and read like any other file of findings."""
     if not earlier:
         return request
     run = app.load(earlier)
-    report = next((path for path in run.artifacts if path.endswith(".sarif")), "")
-    if not report:
-        raise UsageError(f"run {run.id} has written no report yet", hint=f"punchlist resume {run.id}")
-    return replace(request, findings=(*request.findings, report))
+    left = {number: item for number, item in run.items.items() if item.status not in _SETTLED}
+    if not left:
+        raise UsageError(f"run {run.id} has left nothing to fix", hint="punchlist run")
+    content = REPORTS["report.sarif"](replace(run, items=left))
+    file = FolderArtifacts(run_folder(app.home, run.id)).write("handed-on.sarif", content)
+    return replace(request, findings=(*request.findings, file))
