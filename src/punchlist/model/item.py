@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.model.finding import Finding
+from punchlist.model.finding import Finding, Safety
 from punchlist.model.proof import Proof
 from punchlist.model.severity import Severity, worst
 
@@ -112,8 +112,8 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def current(self) -> Finding:
-        """The newest report of it, one with a fix if there is one."""
-        return next((finding for finding in self.sighted if finding.fix), self.sighted[0])
+        """The newest report of it: the one with the safest fix, if any has one."""
+        return min(self.sighted, key=lambda finding: list(Safety).index(finding.fix.safety) if finding.fix else len(Safety))
 
     @property
     def sighted(self) -> tuple[Finding, ...]:
