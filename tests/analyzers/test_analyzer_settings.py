@@ -1,6 +1,7 @@
 """Which analyzers run, which are there, and tools of the user's own."""
 
 import asyncio
+import socket
 import sys
 from pathlib import Path
 
@@ -110,13 +111,31 @@ def test_what_a_failed_tool_said_is_kept(grown):
     assert [f.title for f in analysis.findings] == ["x"]
 
 
+REACHES = "import socket\ntry: socket.create_connection(('127.0.0.1', {port}), 2); print('a.py:1: reached')\nexcept OSError: print('a.py:1: cut off')\n"
+WRITES = "try: open('a.py', 'a').write('!'); print('a.py:1: written')\nexcept OSError: print('a.py:1: refused')\n"
+
+
 @pytest.mark.skipif(available() != "bubblewrap", reason="no bubblewrap here: analyzers run without walls")
-def test_an_analyzer_cannot_write_the_tree_nor_reach_the_network(grown):
+@pytest.mark.parametrize(
+    ("kit", "said"), [(NOWHERE, ["cut off", "refused"]), (Kit(walls=lambda _root, _needs: None), ["reached", "written"])]
+)
+def test_only_walls_keep_an_analyzer_from_the_network_and_from_writing_the_tree(grown, kit, said):
     tree = grown({"a.py": "x\n"})
-    code = "import socket\ntry: open('a.py', 'w')\nexcept OSError as e: print('a.py:1: cannot write')\n"
-    code += "try: socket.create_connection(('127.0.0.1', 9), 1)\nexcept OSError as e: print('a.py:1:', e.errno)\n"
-    assert "cannot write" in {f.title for f in ran(tree, own(code)).findings}
-    assert tree.text("a.py") == "x\n"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        tool = own(REACHES.format(port=server.getsockname()[1]) + WRITES)
+        analyzer = analyzers(AnalyzerSettings(custom=(tool,)), kit)["mine"]
+        analysis = asyncio.run(analyzer.analyze(tree, None))
+    assert sorted(f.title for f in analysis.findings) == said
+    assert (tree.text("a.py") == "x\n") == (said == ["cut off", "refused"])
+
+
+def test_an_interpreter_that_the_repository_carries_is_not_used(grown):
+    carrying = grown({".venv/bin/python": "#!/bin/sh\n", "a.py": ""})
+    kit = Kit(checkout=carrying.root)
+    assert kit.python(carrying) == ""
+    (carrying.root / "venv" / "bin").mkdir(parents=True)
+    (carrying.root / "venv" / "bin" / "python").write_text("")
+    assert kit.python(carrying) == str(carrying.root / "venv" / "bin" / "python")
 
 
 def test_analyzers_work_without_walls(grown):

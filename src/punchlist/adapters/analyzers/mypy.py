@@ -37,7 +37,7 @@ class Mypy(TypeChecker):
         return super().configured(tree) or "[mypy]" in (tree.text("setup.cfg") or "")
 
     def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
-        python = kit.python()
+        python = kit.python(tree)
         interpreter = (f"--python-executable={python}",) if python else ()
         fixed = ("--output=json", "--show-error-end", "--no-error-summary", "--no-incremental", "--cache-dir=/dev/null")
         target = () if _names_targets(tree) else (".",)

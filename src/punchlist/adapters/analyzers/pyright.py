@@ -40,8 +40,8 @@ class Pyright(TypeChecker):
     name = "pyright"
     files = ("pyrightconfig.json",)
 
-    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
-        python = kit.python()
+    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
+        python = kit.python(tree)
         return (*program, "--outputjson", *((f"--pythonpath={python}",) if python else ()), *self.args)
 
     def read(self, ran: Ran, sources: Sources) -> Analysis:

@@ -58,10 +58,10 @@ class Kit:
         folder = f"{Path(program).relative_to(self.checkout).parts[0]}/"
         return any(path.startswith(folder) for path in tracked)
 
-    def python(self) -> str:
-        """The interpreter of the project's own environment, which knows its dependencies; empty if there is none."""
+    def python(self, tree: Tree) -> str:
+        """The interpreter of the project's own environment, which knows its dependencies; empty if there is none to trust."""
         places = [self.checkout / folder / "python" for folder in LOCAL[:2]] if self.checkout else []
-        return next((str(path) for path in places if path.exists()), "")
+        return next((str(path) for path in places if path.exists() and not self.carried(str(path), tree.files())), "")
 
     def needs(self, program: str) -> tuple[Path, ...]:
         """The folders a program is made of: they may lie where the walls have a /tmp of their own."""

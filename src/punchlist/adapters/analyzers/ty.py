@@ -40,8 +40,8 @@ class Ty(TypeChecker):
     name = "ty"
     files = ("ty.toml",)
 
-    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
-        python = kit.python()
+    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
+        python = kit.python(tree)
         return (*program, "check", "--output-format=gitlab", *((f"--python={python}",) if python else ()), *self.args)
 
     def read(self, ran: Ran, sources: Sources) -> Analysis:
