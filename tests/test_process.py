@@ -168,6 +168,19 @@ def test_cancelling_ends_the_tree_within_a_second(tmp_path):
     assert not alive(pid_in(tmp_path / "pid"))
 
 
+@pytest.mark.parametrize("delay", [0, 0.0003, 0.001, 0.003])
+def test_cancelling_while_the_child_is_being_started_neither_hangs_nor_leaves_it(tmp_path, delay):
+    async def cancelled():
+        tasks = [asyncio.create_task(run(["sh", "-c", "sleep 61.5; true"], cwd=tmp_path)) for _ in range(5)]
+        await asyncio.sleep(delay)
+        for task in tasks:
+            task.cancel()
+        return await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 10)
+
+    assert all(isinstance(outcome, asyncio.CancelledError) for outcome in asyncio.run(cancelled()))
+    assert "sleep 61.5" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+
+
 def test_children_die_with_a_punchlist_that_is_killed(tmp_path):
     program = (
         "import asyncio; from pathlib import Path; from punchlist.adapters.process import run; "

@@ -28,11 +28,14 @@ class Family:
 
     _living: "set[Family]" = set()  # noqa: RUF012  # the one table of children this process has; families come and go in it
 
+    _since = 0.0  # when the table was last empty, in seconds since boot
+
     def __init__(self, mark: str) -> None:
         self.mark = mark
         self.root = 0
-        self._born = time.clock_gettime(time.CLOCK_BOOTTIME) if _LINUX else 0.0
         adopt_orphans()
+        if _LINUX and not self._living:
+            Family._since = time.clock_gettime(time.CLOCK_BOOTTIME)
         self._living.add(self)
 
     def began(self, root: int) -> None:
@@ -96,7 +99,7 @@ class Family:
         environment = frozenset(_read(f"/proc/{pid}/environ").split(b"\0"))
         if f"{MARK}={self.mark}".encode() in environment:
             return True
-        if session == os.getsid(0) or started < self._born - 0.02 or pid == _guardian()[0]:
+        if session == os.getsid(0) or started < self._since - 0.02 or pid == _guardian()[0]:
             return False
         # A daemon that emptied its environment, too. One that has nearly all of ours was started by other means: a browser.
         marked = any(entry.startswith(f"{MARK}=".encode()) for entry in environment)

@@ -12,9 +12,10 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -25,6 +26,7 @@ from punchlist.adapters.sandbox import Walls, available, walled
 _ALLOWED = frozenset({"PATH", "LANG", "LANGUAGE", "TZ", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR", "SYSTEMROOT"})
 _TERM_GRACE = 0.3
 _PIPE_GRACE = 1.0
+T = TypeVar("T")
 _NOT_FOUND = 127
 _SIGNALLED = 128
 
@@ -76,13 +78,13 @@ async def run(  # noqa: PLR0913  # one child is described in full where it is st
     """
     started = time.monotonic()
     family = Family(secrets.token_hex(8))
-    child = _Child(limit)
+    child = _Child(limit, family)
     environment = {**(base_environment() if env is None else env), MARK: family.mark}
     line = walled(command, walls, cwd=cwd) if walls else list(command)
     # In the sandbox the folder may exist only behind the walls; bubblewrap goes there itself.
     where = Path("/") if walls and available() == "bubblewrap" else cwd
     try:
-        trouble = await _started(child, family, line, cwd=where, env=environment, stdin=stdin)
+        trouble = await _started(child, line, cwd=where, env=environment, stdin=stdin)
         trouble = trouble or await _waited(child, family, timeout)
         family.end()
         await child.drained()
@@ -103,7 +105,8 @@ async def run(  # noqa: PLR0913  # one child is described in full where it is st
 class _Child(asyncio.SubprocessProtocol):
     """Collects what a child writes and notices its end, also while a descendant keeps the pipes open."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, family: Family) -> None:
+        self._family = family
         self.streams = {1: Output(limit), 2: Output(limit)}
         self.exited = asyncio.Event()
         self._open = {1, 2}
@@ -115,6 +118,7 @@ class _Child(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101  # asyncio's own promise, told to the type checker
         self._transport = transport
+        self._family.began(transport.get_pid())
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self.streams[fd].write(data)
@@ -154,24 +158,33 @@ class _Child(asyncio.SubprocessProtocol):
         return f"output over {limit} bytes" if self.cut and not trim else ""
 
 
-async def _started(  # noqa: PLR0913  # the parts of one child, from the one place that starts it
-    child: _Child, family: Family, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes
+async def _started(  # the parts of one child, from the one place that starts it
+    child: _Child, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes
 ) -> str:
     """Starts the child; why it could not be, or an empty string."""
     loop = asyncio.get_running_loop()
     source = subprocess.PIPE if stdin else subprocess.DEVNULL
     try:
-        transport, _ = await loop.subprocess_exec(
-            lambda: child, *command, stdin=source, cwd=cwd, env=dict(env), start_new_session=True
+        transport, _ = await _whole(
+            loop.subprocess_exec(lambda: child, *command, stdin=source, cwd=cwd, env=dict(env), start_new_session=True)
         )
     except (OSError, ValueError) as error:
         return _why_not_started(error, command[0], cwd)
-    family.began(transport.get_pid())
     pipe = transport.get_pipe_transport(0)
     if isinstance(pipe, asyncio.WriteTransport):
         pipe.write(stdin)
         pipe.close()
     return ""
+
+
+async def _whole(starting: Coroutine[object, object, T]) -> T:
+    """A cancel waits until the child is there, and then ends it; asyncio waits for ever for one cancelled half-way."""
+    task = asyncio.ensure_future(starting)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 async def _waited(child: _Child, family: Family, seconds: float) -> str:

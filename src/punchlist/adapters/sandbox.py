@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -115,7 +116,11 @@ def _succeeds(command: list[str]) -> bool:
     """Runs a probe without the process door, which stands on this module; it takes a few milliseconds, once."""
     quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
     try:
-        pid = os.posix_spawn(command[0], command, {"PATH": os.defpath}, file_actions=quiet)
+        pid = os.posix_spawn(command[0], command, {"PATH": os.defpath}, file_actions=quiet, setpgroup=0)
     except OSError:
         return False
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    succeeded = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    with suppress(ChildProcessError):
+        while True:  # what the probe leaves behind may have become ours to bury
+            os.waitpid(-pid, 0)
+    return succeeded
