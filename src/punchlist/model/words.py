@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from keyword import kwlist
 
-_QUOTED = re.compile(r"`([^`\n]{1,200})`|(?<![\w'])'([A-Za-z_$][\w.$-]{0,80})'(?![\w'])|\"([A-Za-z_$][\w.$-]{0,80})\"")
+_QUOTED = re.compile(r"`([^`\n]{1,200})`|(?<![\w'])'\.*([A-Za-z_$][\w.$-]{0,80})'(?![\w'])|\"([A-Za-z_$][\w.$-]{0,80})\"")
 _SHAPED = re.compile(
     r"""(?<![\w.])(?:
         [A-Za-z_$]\w*(?:(?:\.|::|->|\#)[A-Za-z_$]\w*)+   # dotted.name, Class::method
