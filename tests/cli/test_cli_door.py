@@ -90,6 +90,38 @@ def test_an_error_message_cannot_steer_the_terminal(capsys):
     assert capsys.readouterr().err == "error: \\x1b]0;owned\\x07 \\u202etxet\n"
 
 
+@pytest.mark.parametrize("arguments", [("list",), ("list", "--json"), ("report",)])
+def test_a_full_disk_behind_stdout_is_told_without_a_traceback(done, arguments):
+    with Path("/dev/full").open("wb") as full:
+        listed = subprocess.run(
+            [sys.executable, "-m", "punchlist", *arguments],
+            cwd=done.folder,
+            env=done.env,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert listed.returncode == Exit.UNREAD
+    assert listed.stderr == "error: stdout cannot be written: No space left on device\n"
+
+
+def test_closed_streams_are_no_error(done):
+    closed = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m punchlist list <&- >&- 2>&-"], cwd=done.folder, env=done.env, check=False
+    )
+    assert closed.returncode == 0
+
+
+def test_a_folder_that_is_gone_is_told(done, tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = f"rmdir {gone}; exec {sys.executable} -m punchlist list"
+    told = subprocess.run(["sh", "-c", command], cwd=gone, env=done.env, capture_output=True, text=True, check=False)
+    assert told.returncode == Exit.USAGE
+    assert "the folder you are in is gone" in told.stderr
+
+
 def test_a_reader_that_goes_away_is_not_an_error(done):
     reading, writing = os.pipe()
     os.close(reading)

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from punchlist.cli.exits import Exit
+from punchlist.cli.unread import Unread
 from punchlist.errors import (
     AlreadyRunning,
     LedgerBroken,
@@ -35,10 +36,6 @@ CODES: dict[type[PunchlistError], Exit] = {
 _MACHINE = frozenset({"--json", "--events"})
 
 
-class Unread(Exception):  # noqa: N818 - not a mistake of anybody's
-    """The reader of our output went away; raised where click would call that exit code 1."""
-
-
 def through(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
     """Runs a command and turns whatever comes out of it into an exit code. `arguments` say whether a machine is listening."""
     _speakable()
@@ -54,22 +51,25 @@ def through(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
         return _told(error.format_message(), _usage_hint(error), Exit.USAGE, machine=machine)
     except (KeyboardInterrupt, click.Abort):
         return _told("stopped", "", Exit.INTERRUPTED, machine=machine)
-    except (Unread, BrokenPipeError):
-        return _unread()
+    except (Unread, BrokenPipeError) as error:
+        return _unread(str(error) if isinstance(error, Unread) else "")
     except Exception as error:  # noqa: BLE001 - the door: what nobody foresaw ends here, with a log and a code of its own
         log = _crash_log(error, arguments)
         return _told(f"punchlist itself failed: {type(error).__name__}: {error}", log, Exit.CRASHED, machine=machine)
 
 
 def _speakable() -> None:
-    """A name that the terminal's encoding does not have must not end a run."""
+    """Neither a closed stream nor a name that the terminal's encoding does not have may end a run."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it is for the rest of the process
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _told(message: str, hint: str, code: Exit, *, machine: bool, run: str = "") -> Exit:
-    with suppress(BrokenPipeError):
+    with suppress(OSError, Unread):
         from punchlist.cli.terminal import error_text, note
 
         note(error_text(message, hint))
@@ -86,8 +86,10 @@ def _usage_hint(error: click.ClickException) -> str:
     return f"{context.command_path} --help" if context is not None else "punchlist --help"
 
 
-def _unread() -> Exit:
+def _unread(why: str) -> Exit:
     """Whatever is still buffered goes nowhere, so that the interpreter does not complain at its end."""
+    if why:
+        _told(why, "", Exit.UNREAD, machine=False)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     with suppress(OSError, ValueError):
         os.dup2(nowhere, sys.stdout.fileno())

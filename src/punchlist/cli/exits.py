@@ -28,5 +28,5 @@ MEANINGS: dict[Exit, str] = {
     Exit.LEDGER: "The ledger cannot be read or written, or does not add up.",
     Exit.CRASHED: "A fault in punchlist itself; the message names the crash log.",
     Exit.INTERRUPTED: "Stopped by Ctrl-C or a signal; `punchlist resume` goes on.",
-    Exit.UNREAD: "Whoever read the output went away (a closed pipe).",
+    Exit.UNREAD: "The output could not be written: its reader went away (a closed pipe), or the disk is full.",
 }

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from punchlist.cli.options import Output
-from punchlist.cli.terminal import err
+from punchlist.cli.terminal import err, writing
 from punchlist.cli.words import duration, one_line
 from punchlist.model import events as ev
 from punchlist.model.item import Status
@@ -76,8 +76,9 @@ class Events:
     def began(self, place: str, action: Action) -> None: ...
 
     def told(self, entry: ev.Entry, run: Run) -> None:  # noqa: ARG002 - the signature of every watcher
-        sys.stdout.write(encode(entry).decode() + "\n")
-        sys.stdout.flush()
+        with writing():
+            sys.stdout.write(encode(entry).decode() + "\n")
+            sys.stdout.flush()
 
     def say(self, text: str) -> None: ...
 

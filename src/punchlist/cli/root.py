@@ -7,7 +7,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from punchlist import __version__
-from punchlist.cli.door import Unread
+from punchlist.cli.unread import Unread
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Work": {

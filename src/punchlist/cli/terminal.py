@@ -1,9 +1,12 @@
 """Where text goes: results to stdout, everything else to stderr; colour and width are rich's business, imported late."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
+
+from punchlist.cli.unread import Unread
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -36,6 +39,18 @@ def forget() -> None:
     _console.cache_clear()
 
 
+@contextmanager
+def writing() -> Iterator[None]:
+    """Around everything that goes to stdout: what cannot be written there is nobody's fault, and no crash."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise Unread from error
+    except OSError as error:
+        raise Unread(f"stdout cannot be written: {error.strerror}") from error
+
+
+@writing()
 def say(*parts: "RenderableType") -> None:
     """A result."""
     if out().is_terminal:
@@ -47,6 +62,7 @@ def say(*parts: "RenderableType") -> None:
             out().print(part, soft_wrap=isinstance(part, str))
     # Columns are padded for the eye; a file or a program has no use for that.
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+    sys.stdout.flush()
 
 
 def note(*parts: "RenderableType") -> None:
@@ -55,6 +71,7 @@ def note(*parts: "RenderableType") -> None:
         err().print(part, soft_wrap=not err().is_terminal)
 
 
+@writing()
 def answer(document: object) -> None:
     """One JSON document on stdout, whole or not at all."""
     from punchlist.model.wire import encode
@@ -63,6 +80,7 @@ def answer(document: object) -> None:
     sys.stdout.flush()
 
 
+@writing()
 def raw(chunks: Iterable[bytes]) -> None:
     """Bytes as they are."""
     sys.stdout.flush()

@@ -29,7 +29,7 @@ class RunLine(Struct, frozen=True, kw_only=True):
 
 @click.command()
 @click.option("--all", "everywhere", is_flag=True, help="The runs of all repositories.")
-@click.option("-n", "limit", default=20, show_default=True, help="How many; 0 for all.")
+@click.option("-n", "limit", type=click.IntRange(min=0), default=20, show_default=True, help="How many; 0 for all.")
 @options.json_option
 def command(everywhere: bool, limit: int, json_: bool) -> Exit:
     """The runs of this repository, newest first."""
