@@ -28,6 +28,7 @@ class Family:
 
     _living: "set[Family]" = set()  # noqa: RUF012  # the one table of children this process has; families come and go in it
 
+    _roots: set[int] = set()  # noqa: RUF012  # children the event loop has not reaped yet; their exit status is its to read
     _since = 0.0  # when the table was last empty, in seconds since boot
 
     def __init__(self, mark: str) -> None:
@@ -40,6 +41,7 @@ class Family:
 
     def began(self, root: int) -> None:
         self.root = root
+        self._roots.add(root)
         _tell_guardian(f"+ {root}\n")
 
     def term(self) -> None:
@@ -61,6 +63,10 @@ class Family:
             if self.root:
                 _tell_guardian(f"- {self.root}\n")
 
+    def reaped(self) -> None:
+        """The event loop has read the child's exit status; from now on its number may be another's."""
+        self._roots.discard(self.root)
+
     def _kill(self) -> bool:
         """One sweep; whether something was still there."""
         members = set(self.members())
@@ -80,12 +86,11 @@ class Family:
         if not _LINUX:
             yield from _members_by_ps(self.root)
             return
-        roots = {family.root for family in tuple(self._living)}
         for pid in _children(os.getpid()):
             if pid == self.root:
                 # Dead and not yet reaped, it is the event loop's to reap; waiting for that here would never end.
                 yield from (found for found in _descendants(pid) if found != pid or not _dead(pid))
-            elif pid not in roots and self._ours(pid):
+            elif pid not in self._roots and self._ours(pid):
                 yield from _descendants(pid)
 
     def _ours(self, pid: int) -> bool:

@@ -91,6 +91,7 @@ async def run(  # noqa: PLR0913  # one child is described in full where it is st
     finally:
         family.end()
         await child.closed()
+        family.reaped()
     return Ran(
         command=tuple(command),
         exit_code=child.exit_code,
@@ -143,10 +144,13 @@ class _Child(asyncio.SubprocessProtocol):
                 await asyncio.wait_for(self._drained.wait(), _PIPE_GRACE)
 
     async def closed(self) -> None:
+        """The end was noticed before the transport closes, which would read the exit status behind the event loop's back."""
         if self._transport:
-            self._transport.close()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self.exited.wait(), _PIPE_GRACE)
+            try:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.exited.wait(), _PIPE_GRACE)
+            finally:
+                self._transport.close()
 
     @property
     def cut(self) -> bool:
