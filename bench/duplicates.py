@@ -6,11 +6,12 @@
 `comments`: a JSON list of {"pr": url, "comments": [{"tool", "text", "issue"}]}. Pairs of labelled comments of different tools on
 one pull request; the threshold is chosen on the other repositories for a precision of 0.92 and judged on the one left out.
 
-`analyzers`: truth is made here, without the product's map. Two findings are one defect if they are of different tools, on one
-line, and their rules are the same by what the tools say of themselves (flake8 and ruff use the same code; ruff lists the rules it
-took from pylint and bandit, with their numbers; pylint and ruff give rules the same name) or by the list JUDGED below, which was
-made by reading the messages of all rule pairs that meet on a line. Where a line has several of a rule, those in one column
-belong together, then the k-th of one tool to the k-th of the other.
+`analyzers`: truth does not import the product's map. Two findings are one defect if they are of different tools, on one
+line, and their rules are the same by what the tools say of themselves (flake8 and ruff use the same code; ruff lists the
+rules it took from pylint and bandit, with their numbers; pylint and ruff give rules the same name) or by the list JUDGED
+below. That list was written by the author of the product's map and after it, so agreement shows right pairing more than a
+right map. Where a line has several of a rule, those in one column belong together, then the k-th of one tool to the k-th of
+the other.
 """
 
 import argparse

@@ -11,7 +11,7 @@ from punchlist.model.words import parts_of
 
 _LINES_APART = 5
 _ALIKE = 0.34
-"""How alike claims about one file must be if one has no line; chosen so that nine in ten such merges are right."""
+"""How alike claims about one file must be if one has no line; set by hand, stricter than what bench/duplicates.py chooses."""
 _ALIKE_HERE = 0.30
 """The same where both point at the same lines."""
 _ALIKE_NEARBY = 0.45
