@@ -94,7 +94,6 @@ def settings(folder: Path, python: str) -> Path:
 
 
 def from_report(document: dict) -> dict:
-    text = json.dumps(document)
     culprits = sorted(
         {
             f"{item['findings'][0].get('rule', '?')}"
@@ -103,7 +102,7 @@ def from_report(document: dict) -> dict:
             if attempt.get("fact") == "rejected" and attempt.get("why", "").startswith(("breaks", "turns"))
         }
     )
-    return {"culprits": culprits, "checks": document.get("usage", {}).get("checks", 0), "size": len(text)}
+    return {"culprits": culprits, "checks": document["counts"]["check_runs"]}
 
 
 def judged(root: Path, python: str, select: str, folder: Path, before: int, green: set[str]) -> dict:

@@ -67,24 +67,28 @@ class Aftermath:
         return (finding.source, finding.rule) in rules
 
     def _unknown(self, after: Sequence[Finding]) -> Iterator[News]:
-        known = self._known()
         places = {path: self._place(path) for path in self._before}
+        standing = self._standing()
+        known = Counter(_key(finding, finding.spot.line or 0) for finding in standing)
+        moved = [finding for finding in standing if finding.spot.path in places]
+        carried = Counter((owner, _text(finding)) for finding in moved for owner in places[finding.spot.path].took(finding))
         for finding in after:
             path = finding.spot.path
-            old_line, owners = places[path](finding) if path in places else (finding.spot.line or 0, ())
+            old_line, owners = places[path].origin(finding) if path in places else (finding.spot.line or 0, ())
             key = _key(finding, old_line)
+            carrier = next((owner for owner in owners if carried[owner, _text(finding)] > 0), None)
             if known[key] > 0:
                 known[key] -= 1
+            elif carrier is not None:
+                carried[carrier, _text(finding)] -= 1  # the batch wrote the same code again, elsewhere in its own text
             else:
                 yield News(finding, key, owners)
 
-    def _known(self) -> Counter[Key]:
+    def _standing(self) -> list[Finding]:
         """What was reported before and is not aimed at now."""
         items = [item for item in self._run.items.values() if item.status is not Status.FIXED]
         aimed = {number for batch in self._batches.values() for number in batch.items}
-        return Counter(
-            _key(finding, finding.spot.line or 0) for item in items if item.number not in aimed for finding in item.sighted
-        )
+        return [finding for item in items if item.number not in aimed for finding in item.sighted]
 
     def _place(self, path: str) -> "_Place":
         return _Place(path, self._before[path], [self._batches[number] for number in sorted(self._batches)])
@@ -126,8 +130,15 @@ class _Place:
         splices = [(splice, b.number) for b in batches for splice in (b.patch.splices if b.patch else ()) if splice.path == path]
         patched = combined([b.patch for b in batches if b.patch], {path: before}, only=path)[path] if splices else before
         self._old, self._new, self._shift = Lines(before), Lines(patched), Shift(splices)
+        self._taken = [(self._old.line(s.start), self._old.line(max(s.end - 1, s.start)), number) for s, number in splices]
 
-    def __call__(self, finding: Finding) -> tuple[int, tuple[int, ...]]:
+    def took(self, finding: Finding) -> list[int]:
+        """The batches that rewrote the line a finding was on."""
+        line = finding.spot.line or 0
+        return [number for first, last, number in self._taken if first <= line <= last]
+
+    def origin(self, finding: Finding) -> tuple[int, tuple[int, ...]]:
+        """The line it had before, and the batches that wrote where it is now."""
         if finding.spot.line is None:
             return 0, ()
         offset = self._new.offset(finding.spot)
@@ -139,6 +150,10 @@ class _Place:
 
 def _key(finding: Finding, line: int) -> Key:
     return (finding.source, finding.rule or finding.title, finding.spot.path, line)
+
+
+def _text(finding: Finding) -> tuple[str, str, str]:
+    return (finding.source, finding.rule, finding.title)
 
 
 def _named(finding: Finding) -> str:

@@ -134,9 +134,8 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def tries(self) -> int:
-        """How often somebody was asked to fix it."""
-        asked = {Fact.SAID_FIXED, Fact.SAID_DEFERRED, Fact.SAID_BLOCKED, Fact.CONTESTED}
-        return sum(attempt.fact in asked for attempt in self.attempts)
+        """How often fixing it came to nothing."""
+        return sum(attempt.fact in (Fact.SAID_DEFERRED, Fact.REJECTED) for attempt in self.attempts)
 
     @property
     def rejected(self) -> frozenset[str]:

@@ -1,0 +1,89 @@
+"""A second look of the analyzers, held against the first by exact place."""
+
+from punchlist.model import events as ev
+from punchlist.model.aftermath import Aftermath
+from punchlist.model.finding import Context, Finding, Fix, Splice, Spot
+from punchlist.model.item import Item
+from punchlist.model.patch import Patch
+from punchlist.model.plan import Batch
+from punchlist.model.run import Run, fold
+from punchlist.model.severity import Severity
+
+TEXT = "import b\nimport a\nx = f'{1}'\ny = 2\nz = 3\n"
+FIXABLE = Fix((Splice("m.py", 0, 0, ""),))
+
+
+def report(rule, line, title="", severity=Severity.MINOR, fix=FIXABLE, path="m.py", names=()):
+    said = title or rule
+    return Finding(id=f"{rule}:{line}", source="ruff", rule=rule, title=said, spot=Spot(path, line, line, 1), severity=severity, fix=fix, context=Context(names=names))
+
+
+def run_of(*findings: Finding) -> Run:
+    items = tuple(Item(number=n, fingerprint=str(n), findings=(finding,)) for n, finding in enumerate(findings, 1))
+    return fold(Run(id="r"), ev.Entry(run="r", seq=1, at=0, place="1", key="items", event=ev.Consolidated(items=items)))
+
+
+def batch(number, *splices, items=None):
+    return Batch(number=number, items=items or (number,), fixer="edits", title="t", paths=("m.py",), patch=Patch(splices=splices))
+
+
+SORTED = Splice("m.py", 0, 18, "import a\nimport b\n")
+
+
+def look(run, batches, after) -> Aftermath:
+    return Aftermath(run, batches, {"m.py": TEXT, "n.py": "n\n"}, after)
+
+
+def test_a_finding_that_is_gone_is_silenced():
+    seen = look(run_of(report("I001", 1)), [batch(1, SORTED)], [])
+    assert seen.guilty(wide=False) == {}
+
+
+def test_a_finding_that_is_still_there_is_not():
+    seen = look(run_of(report("I001", 1)), [batch(1, SORTED)], [report("I001", 1)])
+    assert seen.guilty(wide=False) == {1: "ruff still reports it"}
+
+
+def test_what_was_there_before_is_nobodys_fault_also_where_lines_moved():
+    run = run_of(report("I001", 1), report("E501", 5))
+    shorter = Splice("m.py", 0, 18, "import a, b\n")
+    assert look(run, [batch(1, shorter)], [report("E501", 4)]).guilty(wide=False) == {}
+
+
+def test_a_finding_carried_along_inside_rewritten_text_is_no_news():
+    run = run_of(report("I001", 1), report("F403", 1, "star", fix=None))
+    assert look(run, [batch(1, SORTED)], [report("F403", 2, "star", fix=None)]).guilty(wide=False) == {}
+
+
+def test_something_worse_where_a_batch_wrote_is_its_fault():
+    run = run_of(report("I001", 1), report("UP032", 3))
+    batches = [batch(1, SORTED), batch(2, Splice("m.py", 18, 28, "x = name"))]
+    seen = look(run, batches, [report("F821", 3, "Undefined name `name`", Severity.CRITICAL)])
+    assert seen.guilty(wide=False) == {2: "brings about F821: Undefined name `name` (m.py:3)"}
+
+
+def test_something_worse_at_a_distance_is_the_fault_of_who_touched_its_name():
+    run = run_of(report("I001", 1), report("UP032", 3))
+    batches = [batch(1, Splice("m.py", 9, 18, "")), batch(2, Splice("m.py", 22, 28, "1"))]
+    seen = look(run, batches, [report("F821", 3, "Undefined name `a`", Severity.CRITICAL, names=("a",))])
+    assert set(seen.guilty(wide=False)) == {1}
+
+
+def test_a_lesser_finding_with_a_fix_of_its_own_is_follow_up_work():
+    run = run_of(report("UP031", 3))
+    seen = look(run, [batch(1, Splice("m.py", 18, 28, "x = '{}'.format(1)"))], [report("UP032", 3)])
+    assert seen.guilty(wide=False) == {}
+    assert seen.follow_ups() == {1: ("UP032",)}
+
+
+def test_an_equal_finding_without_a_fix_is_louder():
+    run = run_of(report("UP031", 3))
+    seen = look(run, [batch(1, Splice("m.py", 18, 28, "x = long"))], [report("E501", 3, fix=None)])
+    assert set(seen.guilty(wide=False)) == {1}
+
+
+def test_at_the_last_turn_everything_in_the_file_goes():
+    run = run_of(report("I001", 1), report("UP032", 3))
+    batches = [batch(1, SORTED), batch(2, Splice("m.py", 22, 28, "1"))]
+    seen = look(run, batches, [report("F821", 5, "Undefined name `q`", Severity.CRITICAL)])
+    assert set(seen.guilty(wide=True)) == {1, 2}
