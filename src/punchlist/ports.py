@@ -42,10 +42,16 @@ class Trees(Protocol):
     """Lends isolated work trees; the user's checkout is never one of them."""
 
     def at(
-        self, commit: str, patches: Iterable[Patch] = (), *, pristine: Sequence[str] = (), pristine_from: str = ""
+        self,
+        commit: str,
+        patches: Iterable[Patch] = (),
+        *,
+        pristine: Sequence[str] = (),
+        pristine_from: str = "",
+        alone: bool = False,
     ) -> AbstractAsyncContextManager[Tree]:
         """A tree of `commit` with `patches` on it; files that match the `pristine` patterns are as in `pristine_from`,
-        whatever the patches did to them, and files of such names that only the patches have stay."""
+        whatever the patches did to them. Files of such names that it does not have stay, or, with `alone`, are gone."""
         ...
 
 

@@ -33,14 +33,19 @@ class Parts(Struct, frozen=True):
     files: dict[str, FileChange]
 
 
-async def overlay(workshop: Workshop, commit: str, patches: Iterable[Patch], pristine: Sequence[str], origin: str) -> Overlay:
-    """The patches' work on `commit`, except that files matching `pristine` are as in `origin`, or else as in `commit`."""
+async def overlay(  # noqa: PLR0913  # all that a tree is made of
+    workshop: Workshop, commit: str, patches: Iterable[Patch], pristine: Sequence[str], origin: str, *, alone: bool = False
+) -> Overlay:
+    """The patches' work on `commit`, except that files matching `pristine` are as in `origin`, or else as in `commit`.
+
+    With `alone` there are no files matching `pristine` but those of `origin`.
+    """
     listing = await workshop.listing(commit)
     judges = await workshop.listing(origin) if pristine else {}
     patterns = tuple(pristine)
     parts = parts_of(patches)
     touched = (*parts.splices, *parts.files)
-    free = {path for path in touched if not (matches(path, patterns) and (path in judges or path in listing))}
+    free = {path for path in touched if not (matches(path, patterns) and (alone or path in judges or path in listing))}
     edited = [path for path in parts.splices if path in free]
     for path in edited:
         if path not in listing or not listing[path].regular:
@@ -51,7 +56,8 @@ async def overlay(workshop: Workshop, commit: str, patches: Iterable[Patch], pri
         if listing.get(path) != entry and entry.mode != SUBMODULE and matches(path, patterns)
     ]
     contents = await workshop.blobs([listing[path].blob for path in edited] + [entry.blob for entry in kept])
-    result: Overlay = {}
+    strangers = (path for path, entry in listing.items() if path not in judges and entry.mode != SUBMODULE) if alone else ()
+    result: Overlay = {path: None for path in strangers if matches(path, patterns)}
     for path, content in zip(edited, contents, strict=False):
         result[path] = Laid(edit(content, parts.splices[path]), listing[path].mode)
     result |= {path: laid(change) for path, change in parts.files.items() if path in free}

@@ -205,14 +205,14 @@ def _odd_files(listing: dict[str, Entry]) -> Iterator[str]:
     links = [path for path, entry in listing.items() if entry.mode == LINK]
     unspeakable = [path for path, entry in listing.items() if entry.regular and not speakable(path)]
     if submodules:
-        yield f"submodules are not entered: {_few(submodules)}"
+        yield f"submodules are not entered: {few(submodules)}"
     if links:
-        yield f"links are not followed: {_few(links)}"
+        yield f"links are not followed: {few(links)}"
     if unspeakable:
-        yield f"{_files(len(unspeakable))} with names that are not UTF-8 left out: {_few(unspeakable)}"
+        yield f"{_files(len(unspeakable))} with names that are not UTF-8 left out: {few(unspeakable)}"
 
 
-def _few(paths: Sequence[str]) -> str:
+def few(paths: Sequence[str]) -> str:
     rest = len(paths) - _SEVERAL
     return ", ".join(map(shown, paths[:_SEVERAL])) + (f" and {rest} more" if rest > 0 else "")
 

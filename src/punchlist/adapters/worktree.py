@@ -123,9 +123,15 @@ class WorkTrees:
 
     @asynccontextmanager
     async def at(
-        self, commit: str, patches: Iterable[Patch] = (), *, pristine: Sequence[str] = (), pristine_from: str = ""
+        self,
+        commit: str,
+        patches: Iterable[Patch] = (),
+        *,
+        pristine: Sequence[str] = (),
+        pristine_from: str = "",
+        alone: bool = False,
     ) -> AsyncGenerator[WorkTree]:
-        changes = await overlay(self._workshop, commit, patches, pristine, pristine_from or commit)
+        changes = await overlay(self._workshop, commit, patches, pristine, pristine_from or commit, alone=alone)
         listing = await self._workshop.listing(commit)
         with _disk(self._workshop.trees):
             slot, fd = self._free(commit)

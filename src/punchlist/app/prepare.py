@@ -3,17 +3,21 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from punchlist.adapters.checks import detect
 from punchlist.adapters.documents.document import Document
 from punchlist.adapters.repository import GitRepository
-from punchlist.adapters.scope import change
+from punchlist.adapters.scope import change, few
 from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
 from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
 from punchlist.app.request import Prepared, Request
 from punchlist.errors import SettingsError, UsageError
+from punchlist.model.change import Change
 from punchlist.model.check import Check
+from punchlist.model.protected import Protected, matches
 from punchlist.settings import REPOSITORY_FILE, Loaded, load
 from punchlist.workflow import load as load_workflow
 
@@ -25,15 +29,17 @@ async def prepared(request: Request, workshop: Workshop, allowance: Allowance, f
     loaded = load(text if trusted else None, flags)
     checks = await found_checks(workshop, scope.base, loaded)
     tools = wiring.reviewers(loaded.settings, workshop.checkout.root)
+    steered = await _steered(workshop, scope, loaded.settings.protect)
+    notes = (*scope.notes, *steered, *_distrust(text, trusted=trusted), *await _hooks(workshop))
     ready = Prepared(
-        change=scope,
+        change=replace(scope, notes=notes),  # into the ledger, where every report finds what was left out
         workflow=load_workflow(request.workflow or loaded.settings.workflow),
         loaded=loaded,
         reviewers=tuple(tools),
         documents=_documents(request.findings),
         checks=checks,
         checks_allowed=_allowed(request, checks, allowance, loaded),
-        notes=(*scope.notes, *_distrust(text, trusted=trusted), *await _hooks(workshop)),
+        notes=notes,
         force=request.force,
     )
     if not ready.reviewers and not ready.documents:
@@ -48,7 +54,8 @@ async def repository_settings(workshop: Workshop, commit: str) -> str | None:
     try:
         return None if raw is None else raw.decode()
     except UnicodeDecodeError as error:
-        raise SettingsError(f"{REPOSITORY_FILE} at {commit[:10]}: not UTF-8") from error
+        hint = f"save {REPOSITORY_FILE} as UTF-8 and commit it, or remove it"
+        raise SettingsError(f"{REPOSITORY_FILE} at {commit[:10]}: not UTF-8", hint=hint) from error
 
 
 async def found_checks(workshop: Workshop, commit: str, loaded: Loaded) -> tuple[Check, ...]:
@@ -72,6 +79,14 @@ def _distrust(text: str | None, *, trusted: bool) -> tuple[str, ...]:
     if text is None or trusted:
         return ()
     return (f"{REPOSITORY_FILE} was not used: nobody has allowed it yet (`punchlist allow`)",)
+
+
+async def _steered(workshop: Workshop, scope: Change, protected: Protected) -> tuple[str, ...]:
+    """What the change itself says about how it wants to be judged."""
+    before, after = await workshop.listing(scope.base), await workshop.listing(scope.head)
+    differ = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    changed = [path for path in differ if matches(path, protected.steering)]
+    return (f"analyzers are configured as on the base; changed here and not used: {few(changed)}",) if changed else ()
 
 
 async def _hooks(workshop: Workshop) -> tuple[str, ...]:

@@ -16,6 +16,14 @@ CONFIGURATION = tuple(
     .gitlab-ci.yml .circleci/** .gitea/** azure-pipelines.yml Jenkinsfile .punchlist.toml .punchlist/**
     """.split()
 )
+_LOOKED_AT = frozenset(
+    """
+    conftest.py pytest.ini noxfile.py setup.py Makefile makefile GNUmakefile .coveragerc jest.config.* vitest.config.*
+    vite.config.* build.rs sitecustomize.py usercustomize.py .github/** .gitlab-ci.yml .circleci/** .gitea/**
+    azure-pipelines.yml Jenkinsfile .pre-commit-config.yaml
+    """.split()
+)
+"""Configuration that steers checks, but is code to analyzers: they must see it as it is under review."""
 TESTS = tuple(
     """
     tests/** test/** testing/** __tests__/** spec/** test_*.py *_test.py tests.py *_test.go *.test.* *.spec.*
@@ -32,6 +40,11 @@ class Protected(Struct, frozen=True):
     @property
     def all(self) -> tuple[str, ...]:
         return (*self.configuration, *self.tests)
+
+    @property
+    def steering(self) -> tuple[str, ...]:
+        """What analyzers take their settings from."""
+        return tuple(pattern for pattern in self.configuration if pattern not in _LOOKED_AT)
 
     def holds(self, path: str) -> bool:
         return matches(path, self.all)

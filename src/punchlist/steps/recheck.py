@@ -7,12 +7,15 @@ from msgspec import Struct
 from punchlist.model.aftermath import Aftermath
 from punchlist.model.events import Rechecked
 from punchlist.model.finding import Finding
+from punchlist.model.patch import Patch, combined
 from punchlist.model.plan import Batch
 from punchlist.model.run import Run
+from punchlist.model.tamper import same_program
 from punchlist.model.usage import Usage
 from punchlist.ports import World
 from punchlist.steps.review import in_view
 
+NO_OP = "only comments, formatting or the names of locals would change"
 TURNS = 4
 """How often the guilty are looked for by taking out the likeliest; after that everything in their files goes."""
 
@@ -24,9 +27,12 @@ class Recheck(Struct, frozen=True):
 async def recheck(task: Recheck, run: Run, world: World) -> Rechecked:
     began = world.clock()
     left = [run.work.batches[number] for number in task.batches]
-    failed: dict[int, str] = {}
-    follow: dict[int, tuple[str, ...]] = {}
     before = await _texts(left, run, world)
+    failed = {
+        batch.number: NO_OP for batch in left if not _sources(batch, run) & world.analyzers.keys() and _is_no_op(batch, before)
+    }
+    left = [batch for batch in left if batch.number not in failed]
+    follow: dict[int, tuple[str, ...]] = {}
     for turn in range(TURNS + 1):
         findings, blind = await _analyzed(left, run, world)
         seen = Aftermath(run, left, before, findings)
@@ -45,6 +51,13 @@ async def recheck(task: Recheck, run: Run, world: World) -> Rechecked:
     )
 
 
+def _is_no_op(batch: Batch, before: Mapping[str, str]) -> bool:
+    """Whether a patch leaves the program what it was; only asked where no analyzer can say that something is gone."""
+    patch = batch.patch or Patch()
+    after = combined([patch], before)
+    return not patch.files and all(same_program(path, before[path], text) for path, text in after.items())
+
+
 async def _texts(batches: Sequence[Batch], run: Run, world: World) -> dict[str, str]:
     async with world.trees.at(run.tip) as tree:
         texts = {path: tree.text(path) for batch in batches for path in batch.paths}
@@ -56,7 +69,8 @@ async def _analyzed(batches: Sequence[Batch], run: Run, world: World) -> tuple[l
     wanted = sorted({source for batch in batches for source in _sources(batch, run)} & world.analyzers.keys())
     findings: list[Finding] = []
     blind: dict[str, str] = {}
-    async with world.trees.at(run.tip, patches, pristine=world.protected.configuration, pristine_from=world.change.base) as tree:
+    steering = world.protected.steering
+    async with world.trees.at(run.tip, patches, pristine=steering, pristine_from=world.change.base, alone=True) as tree:
         view = in_view(world.change, run, tree)
         for source in wanted:
             analysis = await world.analyzers[source].analyze(tree, view)

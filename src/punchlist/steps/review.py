@@ -40,7 +40,9 @@ def _up_to_date(run: Run, name: str) -> bool:
 async def look(task: Look, run: Run, world: World) -> Reviewed:
     reviewer = world.analyzers.get(task.reviewer) or world.documents[task.reviewer]
     began = world.clock()
-    async with world.trees.at(task.commit, pristine=world.protected.configuration, pristine_from=world.change.base) as tree:
+    # A file of findings is not steered by anything; what it speaks of must be there.
+    steering = world.protected.steering if task.reviewer in world.analyzers else ()
+    async with world.trees.at(task.commit, pristine=steering, pristine_from=world.change.base, alone=True) as tree:
         analysis = await reviewer.analyze(tree, in_view(world.change, run, tree))
     found = tuple(replace(finding, id=f"{task.place}/{task.reviewer}:{n}") for n, finding in enumerate(analysis.findings))
     return Reviewed(
