@@ -17,7 +17,7 @@ from punchlist.model.protected import Protected
 
 REPOSITORY_FILE = ".punchlist.toml"
 _PREFIX = "PUNCHLIST_"
-_RESERVED = {"PUNCHLIST_HOME", "PUNCHLIST_CONFIG"}
+_RESERVED = {"PUNCHLIST_HOME", "PUNCHLIST_CONFIG", "PUNCHLIST_CHILD"}
 
 Tables = dict[str, Any]
 

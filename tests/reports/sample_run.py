@@ -103,7 +103,7 @@ def landing(batches: Iterable[Batch], round_: int, *, unverified: str = "") -> e
     landed = tuple(ev.Landed(each.number, f"{each.number:02x}" + TIPS[round_ - 1][2:]) for each in batches)
     commits = {each.batch: each.commit for each in landed}
     checked = () if unverified else (Proof(ProofClass.CHECKED, "pytest: 148 tests as on the base, 1 failing as before"),)
-    proofs = (Proof(ProofClass.RECHECKED, "ruff no longer report it"), *checked)
+    proofs = (Proof(ProofClass.RECHECKED, "no longer reported by ruff"), *checked)
     moves = tuple(
         Move(item, Fact.COMMITTED, by="punchlist", why=each.title, proofs=proofs, ref=commits[each.number])
         for each in batches
@@ -266,7 +266,7 @@ def entries(*, unverified: str = "", trouble: bool = True) -> list[ev.Entry]:  #
         0.3,
     )
     again = tuple(ev.Sighting(n, group[0]) for n, group in found.items() if n in {1, 4, 5, 6, 9, 11, 12, 14, 15})
-    gone = "ruff no longer report it, after other fixes of this run"
+    gone = "no longer reported by ruff, after other fixes of this run"
     log.tell(
         "2.1.5",
         "items",

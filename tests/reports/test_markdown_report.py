@@ -62,7 +62,7 @@ def test_an_item_has_file_problem_impact_fix_status_and_proof(run):
         "   - **Impact:** customers get each other's discounts.",
         "   - **Fix:** Default to None and make the list inside.",
         "   - **Status:** fixed",
-        "   - **Proof:** rechecked: ruff no longer report it",
+        "   - **Proof:** rechecked: no longer reported by ruff",
         "     +def total(items, discounts=None):",
     ):
         assert line in entry, line

@@ -4,6 +4,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from punchlist import __version__
@@ -18,6 +19,7 @@ from punchlist.adapters.worktree import WorkTrees
 from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
 from punchlist.app.audit import Audit, audited
+from punchlist.app.debts import debts
 from punchlist.app.doctor import Probe, probes
 from punchlist.app.prepare import found_checks, prepared, repository_settings
 from punchlist.app.request import Prepared, Request
@@ -33,9 +35,8 @@ from punchlist.workflow.loader import parse
 
 
 class App:
-    def __init__(self, home: Path, store: SqliteStore, checkout: Checkout | None, flags: Mapping[str, str]) -> None:
+    def __init__(self, home: Path, checkout: Checkout | None, flags: Mapping[str, str]) -> None:
         self.home = home
-        self.store = store
         self.checkout = checkout
         self._flags = dict(flags)
 
@@ -43,11 +44,16 @@ class App:
     async def open(cls, start: Path, flags: Mapping[str, str] | None = None, *, repository: bool = True) -> "App":
         checkout = await Checkout.find(start) if repository else None
         load(None, flags or {})  # a mistake in the settings is told before anything is touched
-        home = home_folder()
-        return cls(home, SqliteStore.open(home), checkout, flags or {})
+        return cls(home_folder(), checkout, flags or {})
+
+    @cached_property
+    def store(self) -> SqliteStore:
+        """Opened when it is first needed: the doctor must be able to say that it cannot be."""
+        return SqliteStore.open(self.home)
 
     def close(self) -> None:
-        self.store.close()
+        if "store" in self.__dict__:
+            self.store.close()
 
     async def prepare(self, request: Request) -> Prepared:
         return await prepared(request, await self._workshop(), self._allowance, self._flags)
@@ -74,6 +80,7 @@ class App:
                 checks_allowed=bool(ready.checks_allowed),
                 version=__version__,
                 request=request,
+                owed=debts(self.store, self._repository),
             )
             entry = self.store.append(run_id, "start", "started", started, time.time())
             run = fold(Run(id=run_id), entry)
@@ -141,7 +148,8 @@ class App:
         applied = await Homecoming(workshop, WorkTrees(workshop)).apply(run.branch, squash=squash)
         if applied.how == "already":
             return f"{run.branch} is part of your branch already"
-        return f"{run.branch} applied ({applied.how}): {len(applied.files)} files at {applied.commit[:10]}"
+        files = "1 file" if len(applied.files) == 1 else f"{len(applied.files)} files"
+        return f"{run.branch} applied ({applied.how}): {files} at {applied.commit[:10]}"
 
     async def discard(self, run_id: str, *, force: bool = False) -> str:
         run = self.load(run_id)

@@ -4,6 +4,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from punchlist.model.excerpt import excerpt
+
 
 class CheckKind(StrEnum):
     """How much a runner tells: PYTEST and UNITTEST per test, JUNIT per test in a file it writes, PLAIN only an exit code."""
@@ -92,7 +94,7 @@ def verdict(
         failing=tuple(failing + missing + skipped),
         collected=len(now.tests),
         seconds=now.seconds,
-        evidence=now.output if why else "",
+        evidence=excerpt(now.output, failing + missing + skipped) if why else "",
     )
 
 

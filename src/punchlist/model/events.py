@@ -19,6 +19,17 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ki
     usage: Usage = Usage()
 
 
+class Debt(Struct, frozen=True):
+    """An item that an earlier run could not give to the tracker."""
+
+    run: str
+    item: Item
+
+    @property
+    def name(self) -> str:
+        return f"{self.run}/{self.item.number}"
+
+
 class Started(Event, frozen=True, kw_only=True):
     """The run is pinned: the workflow's text, the settings and the change do not change any more."""
 
@@ -38,6 +49,8 @@ class Started(Event, frozen=True, kw_only=True):
     version: str
     request: str = ""
     """What was asked for, as a hash: the same request twice is refused while the first runs."""
+    owed: tuple[Debt, ...] = ()
+    """What earlier runs could not file; this one does."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
@@ -148,10 +161,14 @@ class Committed(Event, frozen=True, kw_only=True):
 
 
 class Filed(Event, frozen=True, kw_only=True):
-    """Items given to the tracker (as moves); `failed` are kept as "to be filed"."""
+    """Items given to the tracker (as moves); `failed` are kept as "to be filed", and are filed by the next run."""
 
     tracker: str
     failed: dict[int, str] = {}
+    settled: dict[str, str] = {}
+    """Debts of earlier runs by name, and the issue each is now; empty where nothing is left to file."""
+    owed: dict[str, str] = {}
+    """Debts of earlier runs that could not be filed this time either, and why."""
 
 
 class Reported(Event, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ class Outcome(StrEnum):
 
 def outcome(run: Run) -> Outcome:
     looked = any(not review.failed and not review.skipped for review in run.reviews.values())
-    if run.blind or run.halted or run.trouble or run.unfiled or not looked:
+    if run.blind or run.halted or run.trouble or run.unfiled or run.owed or not looked:
         return Outcome.INCOMPLETE
     ours = run.in_scope
     if not ours and not run.refused:

@@ -96,6 +96,8 @@ class Run(Struct, frozen=True, kw_only=True):
     unverified: str = ""
     flaky: frozenset[str] = frozenset()
     unfiled: dict[int, str] = {}
+    owed: dict[str, str] = {}
+    """Debts of earlier runs that could not be filed this time either."""
     artifacts: tuple[str, ...] = ()
     listed: tuple[int, ...] = ()
     questions: tuple[Question, ...] = ()
@@ -205,7 +207,8 @@ def _told(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:  # noqa: C901, 
             return _committed(run, event)
         case ev.Filed():
             filed = {move.item for move in event.moves}
-            return replace(run, unfiled={n: why for n, why in {**run.unfiled, **event.failed}.items() if n not in filed})
+            unfiled = {n: why for n, why in {**run.unfiled, **event.failed}.items() if n not in filed}
+            return replace(run, unfiled=unfiled, owed={**run.owed, **event.owed})
         case ev.Reported():
             return replace(run, artifacts=event.artifacts, listed=event.listed)
         case ev.Failed():

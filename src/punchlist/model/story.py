@@ -109,8 +109,9 @@ def _committed(event: ev.Committed) -> Told:
 
 
 def _filed(event: ev.Filed) -> Told:
-    failed = f", {len(event.failed):,} could not be" if event.failed else ""
-    said = f"{amount(len(event.moves), 'leftover')} filed with {event.tracker}{failed}"
+    failed = f", {len(event.failed) + len(event.owed):,} could not be" if event.failed or event.owed else ""
+    of_old = " of earlier runs" if event.settled or event.owed else ""
+    said = f"{amount(len(event.moves) + len(event.settled), 'leftover')}{of_old} filed with {event.tracker}{failed}"
     return "file", said, Tone.BAD if failed else Tone.PLAIN, ""
 
 

@@ -75,7 +75,7 @@ def proofs(batch: Batch, run: Run) -> tuple[Proof, ...]:
     if rechecked is not None and batch.number in rechecked.silent:
         tools = sorted({finding.source for number in batch.items for finding in run.items[number].findings})
         extra = f"; follow-up: {', '.join(rechecked.followed_by[batch.number])}" if batch.number in rechecked.followed_by else ""
-        found.append(Proof(ProofClass.RECHECKED, f"{', '.join(tools)} no longer report it{extra}"))
+        found.append(Proof(ProofClass.RECHECKED, f"no longer reported by {', '.join(tools)}{extra}"))
     if verified is not None and not verified.unverified:
         found.append(Proof(ProofClass.CHECKED, _checked(run)))
     return tuple(found)

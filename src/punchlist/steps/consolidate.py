@@ -127,7 +127,7 @@ def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
         sources = {finding.source for finding in item.sighted}
         if item.number in seen or item.status not in ACTIONABLE or not sources <= silent.keys():
             continue
-        said = f"{', '.join(sorted(sources))} no longer report it, after other fixes of this run"
+        said = f"no longer reported by {', '.join(sorted(sources))}, after other fixes of this run"
         yield Move(item.number, Fact.SAID_FIXED, by="review", why=said)
         proof = Proof(ProofClass.RECHECKED, said)
         yield Move(item.number, Fact.COMMITTED, by="review", why=said, proofs=(proof,), ref=run.tip)

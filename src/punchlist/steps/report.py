@@ -1,14 +1,17 @@
 """report: what is left is filed with its history, and the run is told in every format."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
 
-from punchlist.model.dossier import dossier
-from punchlist.model.events import Filed, Reported
-from punchlist.model.item import ENDED, Fact, Item, Move, reading_order
+from punchlist.model.dossier import Dossier, dossier
+from punchlist.model.events import Debt, Filed, Reported
+from punchlist.model.item import ENDED, Fact, Item, Move, Status, reading_order
+from punchlist.model.merge import MergeRule
 from punchlist.model.run import Run
 from punchlist.ports import World
+from punchlist.steps.consolidate import Sort, sort
 from punchlist.steps.verb import Action, Verb, missing
 
 CHUNK = 500
@@ -30,11 +33,18 @@ class File(Struct, frozen=True):
     items: tuple[int, ...]
 
 
+class Settle(Struct, frozen=True):
+    """The debts of earlier runs."""
+
+    owed: tuple[Debt, ...]
+
+
 class Tell(Struct, frozen=True):
     pass
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
+    """One thing after the other: what a limit kept from becoming items does so here, so that no finding ends nowhere."""
     wanted = [
         item.number for item in sorted(run.left, key=reading_order) if _to_file(item, options) and item.number not in run.unfiled
     ]
@@ -42,8 +52,11 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:  # noqa:
     chunks = [
         Action(f"file {numbers[0]}", File(tuple(numbers)), f"{len(numbers)} leftovers are filed") for numbers in _chunks(wanted)
     ]
-    filing = missing(run, *chunks[:1])
-    return filing or missing(run, Action("report", Tell(), "reports are written"))
+    unsorted = [Action("items", Sort(MergeRule.SMART), "findings become items")] if run.fresh else []
+    owed = run.started.owed if run.started is not None and options.file is not Filing.NONE else ()
+    debts = [Action("debts", Settle(owed), f"{len(owed)} leftovers of earlier runs are filed")] if owed else []
+    first = missing(run, *unsorted, *chunks, *debts)[:1]
+    return first or missing(run, Action("report", Tell(), "reports are written"))
 
 
 def _chunks(numbers: list[int]) -> list[list[int]]:
@@ -61,16 +74,36 @@ def _to_file(item: Item, options: Options) -> bool:
 
 
 async def file(task: File, run: Run, world: World) -> Filed:
-    filings = await world.tracker.file([dossier(run.items[number], run.id) for number in task.items])
-    moves = tuple(
-        Move(filing.item, Fact.FILED, by=world.tracker.name, why="left over", ref=filing.ref)
-        for filing in filings
-        if not filing.failed
-    )
-    answered = {filing.item for filing in filings}
-    failed = {filing.item: filing.failed for filing in filings if filing.failed}
-    failed |= {number: "the tracker did not answer for it" for number in task.items if number not in answered}
+    refs, failed = await _given([dossier(run.items[number], run.id) for number in task.items], world)
+    moves = tuple(Move(number, Fact.FILED, by=world.tracker.name, why="left over", ref=ref) for number, ref in refs.items())
     return Filed(tracker=world.tracker.name, moves=moves, failed=failed)
+
+
+async def settle(task: Settle, run: Run, world: World) -> Filed:
+    """What this run has fixed or somebody dismissed needs no issue any more; the rest is filed under its own run and number."""
+    done = {item.fingerprint for item in run.having(Status.FIXED, Status.DISMISSED)}
+    settled = {debt.name: "" for debt in task.owed if debt.item.fingerprint in done}
+    owed: dict[str, str] = {}
+    for run_id in dict.fromkeys(debt.run for debt in task.owed):
+        due = [debt.item for debt in task.owed if debt.run == run_id and debt.item.fingerprint not in done]
+        refs, failed = await _given([dossier(item, run_id) for item in due], world)
+        settled |= {f"{run_id}/{number}": ref for number, ref in refs.items()}
+        owed |= {f"{run_id}/{number}": why for number, why in failed.items()}
+    return Filed(tracker=world.tracker.name, settled=settled, owed=owed)
+
+
+async def _given(dossiers: Sequence[Dossier], world: World) -> tuple[dict[int, str], dict[int, str]]:
+    """By item: the issue it is now, and why others are none; one the tracker does not mention is none."""
+    filings = {filing.item: filing for filing in (await world.tracker.file(dossiers) if dossiers else ())}
+    refs: dict[int, str] = {}
+    failed: dict[int, str] = {}
+    for number in (each.item.number for each in dossiers):
+        filing = filings.get(number)
+        if filing is not None and not filing.failed:
+            refs[number] = filing.ref
+        else:
+            failed[number] = filing.failed if filing is not None else "the tracker did not answer for it"
+    return refs, failed
 
 
 async def tell(task: Tell, run: Run, world: World) -> Reported:  # noqa: ARG001 - the signature of every performer
@@ -79,4 +112,6 @@ async def tell(task: Tell, run: Run, world: World) -> Reported:  # noqa: ARG001 
     return Reported(artifacts=written, listed=listed)
 
 
-VERB = Verb("what is left is filed, and the run is told", Options, step, {File: file, Tell: tell}, last=True)
+VERB = Verb(
+    "what is left is filed, and the run is told", Options, step, {Sort: sort, File: file, Settle: settle, Tell: tell}, last=True
+)

@@ -7,9 +7,11 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Self
 
+import msgspec
+
 from punchlist.adapters.store import migrations
 from punchlist.adapters.store.trouble import told
-from punchlist.errors import StoreError, UsageError
+from punchlist.errors import LedgerBroken, StoreError, UsageError
 from punchlist.model import wire
 from punchlist.model.chain import chained, line_of
 from punchlist.model.events import AnyEvent, Entry, Started
@@ -63,7 +65,16 @@ class SqliteStore:
     def read(self, run: str, after: int = 0) -> Iterator[Entry]:
         """The entries of a run in order, those after `after` only; what is appended meanwhile comes too."""
         for line in self._lines(run, after):
-            yield wire.decode(line, Entry)
+            yield _decoded(line, run)
+
+    def of_kind(self, kind: str, repository: str) -> Iterator[Entry]:
+        """The entries of one kind in all runs of a repository, oldest run first."""
+        for (line,) in self._rows(
+            """SELECT line FROM entries JOIN runs ON runs.id = entries.run
+               WHERE runs.repository = ? AND kind = ? ORDER BY runs.started_at, run, seq""",
+            (repository, kind),
+        ):
+            yield _decoded(line, repository)
 
     def export(self, run: str) -> Iterator[bytes]:
         """JSON lines, one entry each, exactly as hashed and written."""
@@ -151,6 +162,13 @@ class SqliteStore:
                 self._database.execute("ROLLBACK")
             except sqlite3.Error as error:
                 raise told(error, self._path, "rolled back") from error
+
+
+def _decoded(line: bytes, where: str) -> Entry:
+    try:
+        return wire.decode(line, Entry)
+    except msgspec.MsgspecError as error:
+        raise LedgerBroken(f"{where}: a line of the ledger is damaged: {error}", hint="`punchlist audit` says which") from error
 
 
 def _writer(path: Path) -> sqlite3.Connection:
