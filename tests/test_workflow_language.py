@@ -63,6 +63,8 @@ def test_proven_is_built_in_and_a_path_loads_a_file(tmp_path):
         ("steps: [{repeat: {steps: [{stop-when: setled}]}}]", 'did you mean "settled"?'),
         ("steps: [{review: {}, plan: {}}]", "steps[0]: must be one `verb: {options}`"),
         ("step: []\nsteps: [review]", 'mine.yaml: step: unknown key; did you mean "steps"?'),
+        ("steps: [review, consolidate]", "mine.yaml: steps: must end with `report`"),
+        ("steps: [{repeat: {steps: [review, report, {stop-when: settled}]}}]", "mine.yaml: steps: must end with `report`"),
         ("steps: []", "must be a list with at least one step"),
         ("- review", "must have `about` and `steps`"),
         ("steps: [review", "mine.yaml: line 1, column"),

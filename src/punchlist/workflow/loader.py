@@ -67,9 +67,16 @@ def parse(text: str, name: str, origin: str) -> Workflow:
             f"{origin}: steps: must be a list with at least one step", hint="see `punchlist workflows show proven`"
         )
     steps = _elements(listed, f"{origin}: steps", mistakes, outer=True)
+    if not mistakes and not _ends_well(steps):
+        mistakes.append(f"{origin}: steps: must end with `report`; without it what is left is neither filed nor listed")
     if mistakes:
         raise WorkflowError("\n".join(mistakes), hint="`punchlist workflows show proven` prints one that works")
     return Workflow(name, about.strip(), tuple(step for step in steps if isinstance(step, Do | Repeat)), text)
+
+
+def _ends_well(steps: list[Do | Repeat | StopWhen]) -> bool:
+    last = steps[-1]
+    return isinstance(last, Do) and VERBS[last.verb].last
 
 
 def _yaml(text: str, origin: str) -> Mapping[Any, Any]:
