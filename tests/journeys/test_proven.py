@@ -140,8 +140,9 @@ def test_a_time_limit_halts_the_run_and_what_is_left_is_still_filed(place):
 def test_the_same_request_twice_at_once_is_refused_with_the_id_of_the_first(place):
     async def both(app):
         ready = await app.prepare(Request(kind=ScopeKind.ALL, allow_checks=False))
-        first = asyncio.create_task(app.run(ready, Watch()))
-        await asyncio.sleep(0)
+        begun = asyncio.Event()
+        first = asyncio.create_task(app.run(ready, Watch(lambda entry, run: begun.set())))
+        await begun.wait()
         with pytest.raises(AlreadyRunning) as refused:
             await app.run(ready, Watch())
         return await first, refused.value
