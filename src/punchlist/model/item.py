@@ -76,6 +76,8 @@ class Move(Struct, frozen=True, omit_defaults=True):
     proofs: tuple[Proof, ...] = ()
     ref: str = ""
     """What a move points at: a commit, an issue, or the key of the fix that was rejected."""
+    flag: str = ""
+    """Why a person should look at the item, whatever comes of it."""
 
 
 class Attempt(Struct, frozen=True, omit_defaults=True):
@@ -138,6 +140,11 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return sum(attempt.fact in (Fact.SAID_DEFERRED, Fact.REJECTED) for attempt in self.attempts)
 
     @property
+    def undone(self) -> int:
+        """How often it came back after a fix that had landed."""
+        return sum(attempt.fact is Fact.SEEN_AGAIN for attempt in self.attempts)
+
+    @property
     def rejected(self) -> frozenset[str]:
         """Keys of the fixes that were tried and did not hold; they are not tried again."""
         return frozenset(attempt.ref for attempt in self.attempts if attempt.fact in (Fact.REJECTED, Fact.SAID_DEFERRED))
@@ -151,6 +158,7 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
             self,
             status=status,
             attempts=(*self.attempts, attempt),
+            flags=(*self.flags, move.flag) if move.flag and move.flag not in self.flags else self.flags,
             proofs=move.proofs if fixed else (() if self.status is Status.FIXED and status is Status.OPEN else self.proofs),
             commit=move.ref if fixed else self.commit,
             issue=move.ref if move.fact is Fact.FILED and status is Status.FILED else self.issue,

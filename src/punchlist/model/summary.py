@@ -13,7 +13,7 @@ _RAW = 200
 
 
 class Gap(Struct, frozen=True):
-    """Something this run cannot vouch for. `about` sorts them: reviewer, check, entry, scope, limit, trouble, filing."""
+    """Something this run cannot vouch for. `about` sorts them: reviewer, check, entry, scope, limit, trouble, filing, flag."""
 
     about: str
     what: str
@@ -131,6 +131,7 @@ def gaps(run: Run) -> Iterator[Gap]:
     yield from (
         Gap("entry", f"An entry of {each.source} was not understood: {each.raw[:_RAW]}", each.reason) for each in run.refused
     )
+    yield from (Gap("flag", f"Item {item.number} is flagged", flag) for item in run.items.values() for flag in item.flags)
     if run.flaky:
         yield Gap(
             "check", f"{amount(len(run.flaky), 'test is', 'tests are')} flaky, and judged nobody", ", ".join(sorted(run.flaky))

@@ -42,11 +42,16 @@ async def land(task: Land, run: Run, world: World) -> Committed:
     await world.repository.publish(run.branch)
     landed = tuple(Landed(batch.number, sha) for batch, sha in zip(batches, shas, strict=True))
     moves = tuple(
-        Move(item, Fact.COMMITTED, by="punchlist", why=batch.title, proofs=proofs(batch, run), ref=sha)
+        Move(item, Fact.COMMITTED, by="punchlist", why=batch.title, proofs=proofs(batch, run), ref=sha, flag=_flag(batch))
         for batch, sha in zip(batches, shas, strict=True)
         for item in batch.items
     )
     return Committed(branch=run.branch, tip=shas[-1], landed=landed, moves=moves)
+
+
+def _flag(batch: Batch) -> str:
+    """The one case in which the judge may have been bent: its own files are what the finding is about."""
+    return "touches the judge's own files (tests, checks or their configuration): look at it" if batch.protected else ""
 
 
 def _rejected(batch: Batch, run: Run, refused: str) -> list[Move]:
@@ -62,7 +67,8 @@ def message(batch: Batch, run: Run) -> str:
     lead = run.items[batch.items[0]].current
     subject = safe_text(" ".join(f"Fix {batch.title}".split()))
     short = subject if len(subject) <= _SUBJECT else subject[: _SUBJECT - 1].rstrip() + "…"
-    where = f"{lead.spot.path}:{lead.spot.line}" if lead.spot.line else lead.spot.path
+    path = safe_text(" ".join(lead.spot.path.split()))  # a name with line ends in it could pose as a trailer
+    where = f"{path}:{lead.spot.line}" if lead.spot.line else path
     proven = "\n".join(f"Proof: {proof.kind}: {safe_text(proof.said)}" for proof in proofs(batch, run))
     numbers = ", ".join(str(number) for number in batch.items)
     return f"{short}\n\n{where}: {safe_text(lead.title)}\n\n{proven}\n\nPunchlist-Run: {run.id}\nPunchlist-Items: {numbers}\n"
@@ -73,7 +79,8 @@ def proofs(batch: Batch, run: Run) -> tuple[Proof, ...]:
     found: list[Proof] = []
     rechecked, verified = run.work.rechecked, run.work.verified
     if rechecked is not None and batch.number in rechecked.silent:
-        tools = sorted({finding.source for number in batch.items for finding in run.items[number].findings})
+        reporters = {finding.source for number in batch.items for finding in run.items[number].findings}
+        tools = sorted(reporters.intersection(run.started.reviewers if run.started is not None else ()))
         extra = f"; follow-up: {', '.join(rechecked.followed_by[batch.number])}" if batch.number in rechecked.followed_by else ""
         found.append(Proof(ProofClass.RECHECKED, f"no longer reported by {', '.join(tools)}{extra}"))
     if verified is not None and not verified.unverified:
