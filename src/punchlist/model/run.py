@@ -241,7 +241,7 @@ def _reviewed(run: Run, event: ev.Reviewed) -> Run:
         run,
         reported=run.reported + len(event.findings),
         fresh=(*run.fresh, *event.findings),
-        fresh_from={**run.fresh_from, event.reviewer: event.commit} if not event.failed else run.fresh_from,
+        fresh_from={**run.fresh_from, event.reviewer: event.commit} if not (event.failed or event.skipped) else run.fresh_from,
         refused=(*run.refused, *event.refused),
         reviews={**run.reviews, event.reviewer: review},
     )
@@ -285,6 +285,8 @@ def _round_ended(run: Run, place: str, event: ev.RoundEnded) -> Run:
         decisions={**run.decisions, place: event.stop},
         rounds=(*run.rounds, now),
         round=run.round + (not event.stop),
+        # A new round whose plan fails must not find the last one's batches there, and land them again.
+        work=run.work if event.stop else Work(),
     )
 
 

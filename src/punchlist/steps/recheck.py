@@ -75,8 +75,8 @@ async def _analyzed(batches: Sequence[Batch], run: Run, world: World) -> tuple[l
         for source in wanted:
             analysis = await world.analyzers[source].analyze(tree, view)
             findings += analysis.findings
-            if analysis.failed:
-                blind[source] = analysis.failed
+            if analysis.failed or analysis.skipped:  # who did not look has not seen that it is gone
+                blind[source] = analysis.failed or analysis.skipped
     return findings, blind
 
 

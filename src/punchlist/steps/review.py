@@ -58,11 +58,14 @@ async def look(task: Look, run: Run, world: World) -> Reviewed:
 
 
 def in_view(change: Change, run: Run, tree: Tree) -> list[str] | None:
-    """The files a reviewer is shown: all of them, or those of the change and of what was fixed since."""
+    """The files a reviewer is shown: all of them, or those of the change, of what was fixed since, and of what was reported:
+    an item in a file that nobody looks at would seem gone."""
     if change.kind is ScopeKind.ALL and not change.paths:
         return None
-    touched = {path for batch in run.work.batches.values() for path in batch.paths}
-    return [path for path in tree.files() if path in touched or change.covers(path, None, None)]
+    reviewers = run.started.reviewers if run.started is not None else ()
+    reported = {finding.spot.path for item in run.items.values() for finding in item.sighted if finding.source in reviewers}
+    shown = reported.union(*(batch.paths for batch in run.work.batches.values()))
+    return [path for path in tree.files() if path in shown or change.covers(path, None, None)]
 
 
 VERB = Verb("every reviewer looks at the tip", Options, step, {Look: look})
