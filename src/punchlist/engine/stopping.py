@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from itertools import pairwise
 
-from punchlist.model.item import ACTIONABLE, Fact, Item
+from punchlist.model.item import ACTIONABLE
 from punchlist.model.run import Run
+from punchlist.steps.plan import CHURN, tryable
 from punchlist.steps.plan import Options as PlanOptions
-from punchlist.steps.plan import tryable
 from punchlist.workflow import Until
 
-_CHURN = 2
-"""Rounds without fewer items, or fixes of one item undone, before the loop is called churning."""
+_NO_FEWER = 2
+"""Rounds without fewer items before the loop is called churning."""
 
 
 def stop_reason(until: Until, run: Run) -> str:
@@ -33,18 +33,14 @@ def _converged(run: Run) -> str:
 
 
 def _churning(run: Run) -> str:
-    undone = [item.number for item in run.items.values() if _reopenings(item) >= _CHURN]
+    undone = [item.number for item in run.items.values() if item.undone >= CHURN]
     if undone:
-        return f"churning: item {undone[0]} came back after {_CHURN} fixes"
+        return f"churning: item {undone[0]} came back after {CHURN} fixes"
     counts = [past.open for past in run.rounds] + [sum(item.in_scope for item in run.having(*ACTIONABLE))]
-    recent = counts[-_CHURN - 1 :]
-    if len(recent) > _CHURN and all(later >= earlier for earlier, later in pairwise(recent)):
-        return f"churning: no fewer items in {_CHURN} rounds"
+    recent = counts[-_NO_FEWER - 1 :]
+    if len(recent) > _NO_FEWER and all(later >= earlier for earlier, later in pairwise(recent)):
+        return f"churning: no fewer items in {_NO_FEWER} rounds"
     return ""
-
-
-def _reopenings(item: Item) -> int:
-    return sum(attempt.fact is Fact.SEEN_AGAIN for attempt in item.attempts)
 
 
 _REASONS: dict[Until, Callable[[Run], str]] = {

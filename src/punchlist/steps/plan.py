@@ -18,6 +18,8 @@ from punchlist.ports import World
 from punchlist.steps.verb import Action, Verb, missing
 
 GONE = "Referenced file deleted"
+CHURN = 2
+"""An item that came back after so many of its own fixes is left to a person: another would come back, too."""
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -59,6 +61,7 @@ def tryable(item: Item, options: Options) -> bool:
         and item.status in ACTIONABLE
         and item.severity.rank <= options.floor.rank
         and item.tries < options.attempts
+        and item.undone < CHURN
         and _bold(fix.safety) <= _bold(options.safety)
         and fix_key(fix) not in item.rejected
     )
