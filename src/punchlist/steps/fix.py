@@ -1,6 +1,7 @@
 """fix: fixers turn batches into patches; what they say is a claim, no more."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -12,7 +13,7 @@ from punchlist.model.patch import Patch
 from punchlist.model.plan import Batch
 from punchlist.model.run import Run
 from punchlist.model.usage import Usage
-from punchlist.ports import Tree, World
+from punchlist.ports import Fixed, Tree, World
 from punchlist.steps.verb import Action, NoOptions, Verb, missing
 
 
@@ -34,7 +35,7 @@ async def work(task: Work, run: Run, world: World) -> Attempted:
     began = world.clock()
     batches = [run.work.batches[number] for number in task.batches]
     async with world.trees.at(run.tip) as tree:
-        answers = {fixed.batch: fixed for fixed in await world.fixers[task.fixer].fix(batches, run.items, tree)}
+        answers = _answers(await world.fixers[task.fixer].fix(batches, run.items, tree))
         shown = _shown({number: fixed.patch for number, fixed in answers.items() if fixed.patch}, tree)
     patches: dict[int, Patch] = {}
     refused: dict[int, str] = {}
@@ -49,6 +50,16 @@ async def work(task: Work, run: Run, world: World) -> Attempted:
     moves = tuple(move for batch in batches for move in _moves(batch, run.items, refused.get(batch.number)))
     spent = Usage(seconds=world.clock() - began)
     return Attempted(fixer=task.fixer, patches=patches, refused=refused, hunks=shown, moves=moves, usage=spent)
+
+
+def _answers(said: Iterable[Fixed]) -> dict[int, Fixed]:
+    """One answer a batch; who says two different things of one has said nothing."""
+    answers: dict[int, Fixed] = {}
+    for fixed in said:
+        known = answers.setdefault(fixed.batch, fixed)
+        if known != fixed:
+            answers[fixed.batch] = Fixed(batch=fixed.batch, refused="two answers contradict each other")
+    return answers
 
 
 def _shown(patches: dict[int, Patch], tree: Tree) -> dict[int, tuple[Hunk, ...]]:

@@ -38,6 +38,7 @@ def _reason(batch: Batch, patch: Patch, items: Mapping[int, Item], texts: Mappin
     about = {items[number].current.spot.path for number in batch.items}
     if batch.protected and not set(patch.paths) <= about:
         return "it would change files of the judge that the finding is not about"
+    changed = False
     before, after = "", ""
     for splice in patch.splices:
         text = texts.get(splice.path)
@@ -45,9 +46,13 @@ def _reason(batch: Batch, patch: Patch, items: Mapping[int, Item], texts: Mappin
             return f"{splice.path} cannot be read as text"
         if not 0 <= splice.start <= splice.end <= len(text):
             return f"the proposed edit lies outside {splice.path}"
-        before += text[splice.start : splice.end]
-        after += splice.text
-    if before == after:
+        changed = changed or text[splice.start : splice.end] != splice.text
+        # Whole lines: a mark that hides a finding may stand half in the old text and half in the new.
+        first, last = text.rfind("\n", 0, splice.start) + 1, text.find("\n", splice.end)
+        head, tail = text[first : splice.start], text[splice.end : last if last >= 0 else len(text)]
+        before += f"{head}{text[splice.start : splice.end]}{tail}\n"
+        after += f"{head}{splice.text}{tail}\n"
+    if not changed:
         return "no change was made"
     return "it only adds a suppression" if adds_suppression(before, after) else ""
 
