@@ -12,6 +12,8 @@ from punchlist.model.patch import FileChange, Patch, spliced
 AROUND = 2
 LONGEST = 60
 """Lines of one hunk; the commit has the rest."""
+_WIDEST = 1000
+"""Characters of one line: minified files have everything on one."""
 _ALIGNED = 400
 _NO_END = "\\ No newline at end of file"
 
@@ -92,7 +94,11 @@ def _shown(path: str, line: int, before: str, after: str) -> Hunk:
     lines = _compared(old, new)
     if all(each.endswith("\r") for each in lines if not each.startswith("\\")):
         lines = [each.removesuffix("\r") for each in lines]
-    return Hunk(path, line, tuple(lines[:LONGEST]), max(0, len(lines) - LONGEST))
+    return Hunk(path, line, tuple(map(_clipped, lines[:LONGEST])), max(0, len(lines) - LONGEST))
+
+
+def _clipped(line: str) -> str:
+    return line if len(line) <= _WIDEST else f"{line[:_WIDEST]} [... {len(line) - _WIDEST} more characters]"
 
 
 def _lines(text: str) -> list[str]:

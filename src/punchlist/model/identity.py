@@ -21,6 +21,7 @@ _AROUND = 80
 _NEAR = 24
 _TELLING = 30
 _LONG_LINE = 2000
+_LONG_SPAN = 4000
 
 
 class Source:
@@ -50,7 +51,7 @@ class Source:
         text, _ = self._squeezed
         return Context(
             symbol=self._symbols[spot.line - 1],
-            span=text[start:end],
+            span=_kept(text[start:end]),
             before=text[max(start - _AROUND, 0) : start],
             after=text[end : end + _AROUND],
             names=names,
@@ -81,6 +82,11 @@ class Source:
             self._long[line] = list(accumulate((ord(char) not in _FORMATTING for char in text), initial=0))
         counts = self._long[line]
         return starts[line - 1] + counts[min(column - 1, len(text))]
+
+
+def _kept(span: str) -> str:
+    """What is kept of the code at a spot: it is only ever compared, so a digest will do for the rest of a long one."""
+    return span if len(span) <= _LONG_SPAN else span[:_LONG_SPAN] + sha256(span.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def fingerprint(finding: Finding, twin: int = 0) -> str:
