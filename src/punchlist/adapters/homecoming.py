@@ -14,7 +14,7 @@ _SEVERAL = 10
 
 
 class Applied(Struct, frozen=True):
-    """`how` is fast-forward, merge, squash, or already (there was nothing to do)."""
+    """`how` is fast-forward, merge, squash, staged, or already (there was nothing to do)."""
 
     how: str
     commit: str
@@ -48,6 +48,20 @@ class Homecoming:
                 f"{branch}: your checkout could not take it: {said(ran)}", hint="nothing was changed; look at: git status"
             )
         return Applied(how, result, touched)
+
+    async def apply_staged(self, branch: str, head: str) -> Applied:
+        """Puts what the branch changes since `head` (what was staged then) into the index and the files, all or nothing."""
+        tip = await self._tip(branch)
+        git = self._workshop.git
+        touched = tuple(fields(await git.out("diff-tree", "-r", "-z", "--name-only", "--no-renames", head, tip)))
+        patch = await git.out("diff-tree", "-p", "--binary", "--full-index", "--no-renames", head, tip)
+        if (await self._user.ran("apply", "--index", "--reverse", "--check", stdin=patch)).ok:
+            return Applied("already", tip)
+        ran = await self._user.ran("apply", "--index", "--whitespace=nowarn", stdin=patch)
+        if not ran.ok:
+            hint = f"nothing was changed; once the files are as you staged them: git diff {head[:10]} {branch} | git apply --3way"
+            raise RepositoryError(f"{branch}: your files are not as they were staged: {said(ran)}", hint=hint)
+        return Applied("staged", tip, touched)
 
     async def discard(self, branch: str, *, force: bool = False) -> bool:
         """Deletes the branch, here and in the user's repository, and the trees nobody uses; whether there was one."""

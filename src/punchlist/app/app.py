@@ -27,6 +27,7 @@ from punchlist.app.template import template
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.errors import RepositoryError, UsageError
 from punchlist.model import events as ev
+from punchlist.model.change import ScopeKind
 from punchlist.model.check import Check
 from punchlist.model.run import Run, fold, folded
 from punchlist.ports import RunRow
@@ -145,7 +146,12 @@ class App:
         """Brings a run's branch home; the only thing that changes the user's checkout."""
         run = self.load(run_id)
         workshop = await self._workshop()
-        applied = await Homecoming(workshop, WorkTrees(workshop)).apply(run.branch, squash=squash)
+        home = Homecoming(workshop, WorkTrees(workshop))
+        change = run.started.change if run.started else None
+        if change is not None and change.kind is ScopeKind.STAGED:
+            applied = await home.apply_staged(run.branch, change.head)
+        else:
+            applied = await home.apply(run.branch, squash=squash)
         if applied.how == "already":
             return f"{run.branch} is part of your branch already"
         files = "1 file" if len(applied.files) == 1 else f"{len(applied.files)} files"

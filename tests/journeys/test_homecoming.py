@@ -1,0 +1,47 @@
+"""Bringing fixes home: the branch's, or those of what is staged; never half, never over somebody's work."""
+
+import pytest
+
+from punchlist.errors import RepositoryError
+from punchlist.model.change import ScopeKind
+
+
+@pytest.fixture
+def staged(place):
+    """A new file is staged, with a defect that can be fixed."""
+    place.repo.write("shop/news.py", "import os\n\nx = 1\n")
+    place.repo.git("add", "--all")
+    run = place.run(kind=ScopeKind.STAGED, allow_checks=False)
+    assert len(run.landed) == 1
+    return place
+
+
+def apply(place) -> str:
+    return place.do(lambda app: app.apply("last"))
+
+
+def test_fixes_of_what_is_staged_go_into_the_index_and_the_files_and_make_no_commit(staged):
+    head = staged.repo.head
+    assert "applied (staged): 1 file" in apply(staged)
+    assert staged.repo.git("show", ":shop/news.py") == "\nx = 1"
+    assert staged.repo.git("status", "--porcelain") == "A  shop/news.py"
+    assert staged.repo.head == head
+    assert "already" in apply(staged)
+
+
+def test_files_that_are_no_longer_as_staged_are_left_alone(staged):
+    staged.repo.write("shop/news.py", "import os\n\nx = 2\n")
+    with pytest.raises(RepositoryError, match="not as they were staged") as caught:
+        apply(staged)
+    assert "git apply --3way" in caught.value.hint
+    assert (staged.repo.root / "shop/news.py").read_text() == "import os\n\nx = 2\n"
+
+
+def test_a_branch_is_brought_home_and_can_be_discarded(place):
+    run = place.run(allow_checks=False)
+    assert "applied (fast-forward)" in apply(place)
+    assert place.repo.head == run.tip
+    assert "already" in apply(place)
+    assert "is gone" in place.do(lambda app: app.discard("last"))
+    assert place.repo.git("branch", "--list", "punchlist/*") == ""
+    assert place.audit().ok
