@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Watch
 
+from conftest import Watch
 from punchlist.app import Request
 from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.model.change import ScopeKind
