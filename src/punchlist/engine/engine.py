@@ -13,8 +13,10 @@ from punchlist.model.item import ACTIONABLE, Fact, Move
 from punchlist.model.outcome import outcome
 from punchlist.model.run import Question, Run, fold
 from punchlist.ports import Store, World
-from punchlist.steps import VERBS, Action
+from punchlist.steps import VERBS, Action, Verb
 from punchlist.workflow import Workflow
+
+_Running = dict[asyncio.Task[ev.AnyEvent], Action]
 
 
 class Limits(Struct, frozen=True):
@@ -48,7 +50,6 @@ class Engine:
         self._run = run
         try:
             while not self._run.ended and self._run.waiting_for is None:
-                self._halt_if_spent()
                 match position(self._workflow, self._run):
                     case None:
                         self._tell("end", "ended", ev.Ended(outcome=outcome(self._run).value))
@@ -61,33 +62,47 @@ class Engine:
         return self._run
 
     async def _step(self, at: At) -> None:
+        """Asks after every event. A limit lets nothing more begin, and time also ends what is under way; what must run last is
+        not cut."""
         verb = VERBS[at.do.verb]
-        running: dict[asyncio.Task[ev.AnyEvent], Action] = {}
+        running: _Running = {}
         try:
             while True:
                 self._start(verb.step(self._run, at.do.options, at.place), at, running)
                 if not running:
                     break
-                finished, _ = await asyncio.wait(running, timeout=self._time_left(), return_when=asyncio.FIRST_COMPLETED)
-                for task in finished:
-                    action = running.pop(task)
-                    self._tell(at.place, action.key, task.result())
-                if not finished:
+                await asyncio.wait(running, timeout=self._time_left(verb), return_when=asyncio.FIRST_COMPLETED)
+                ended = _taken_out(running)
+                self._write_down(at, ended)
+                if not ended:
                     self._halt("time")
-                    return
+                    break
         finally:
-            await _ended(running)
-        self._tell(at.place, "done", ev.StepDone(verb=at.do.verb))
+            by_itself = _taken_out(running)
+            await _stopped(running)
+            self._write_down(at, by_itself)
+        if verb.last or not self._run.halted:
+            self._tell(at.place, "done", ev.StepDone(verb=at.do.verb))
 
-    def _start(self, actions: tuple[Action, ...], at: At, running: dict[asyncio.Task[ev.AnyEvent], Action]) -> None:
-        under_way = {action.key for action in running.values()}
+    def _start(self, actions: tuple[Action, ...], at: At, running: _Running) -> None:
+        last = VERBS[at.do.verb].last
+        busy = {action.key for action in running.values()}
         for action in actions:
-            if len(running) >= self._limits.width:
-                return
-            if action.key in under_way or action.key in self._here(at.place):
+            if action.key in busy or action.key in self._here(at.place):
                 continue
+            if 0 < self._limits.width <= len(running) or not (last or self._may_begin()):
+                return
             self._watcher.began(at.place, action)
             running[asyncio.create_task(self._perform(at, action))] = action
+            busy.add(action.key)
+
+    def _write_down(self, at: At, ended: _Running) -> None:
+        """Every one that came to an end, also where another broke; then what broke is let through."""
+        for task, action in ended.items():
+            if not task.cancelled() and task.exception() is None:
+                self._tell(at.place, action.key, task.result())
+        for task in ended:
+            task.result()
 
     def _here(self, place: str) -> dict[str, ev.AnyEvent]:
         return self._run.here if self._run.place == place else {}
@@ -129,22 +144,25 @@ class Engine:
         )
         return ev.RoundEnded(round=at.round, stop=f"{stop} by {question.by}", moves=moves)
 
-    def _halt_if_spent(self) -> None:
-        if not self._run.halted and self._limits.dollars and self._run.usage.dollars >= self._limits.dollars:
+    def _may_begin(self) -> bool:
+        """Whether there is something left to spend; the first time that there is not is an event."""
+        if self._limits.dollars and self._run.usage.dollars >= self._limits.dollars:
             self._halt("money")
-        elif not self._run.halted and self._limits.seconds and self._run.active >= self._limits.seconds:
+        elif self._limits.seconds and self._seconds() >= self._limits.seconds:
             self._halt("time")
+        return not self._run.halted
 
     def _halt(self, limit: str) -> None:
         if not self._run.halted:
             spent = {"time": f"{self._limits.seconds:g} s", "money": f"${self._limits.dollars:g}"}[limit]
             self._tell("limit", "halted", ev.Halted(limit=f"{limit} limit of {spent} reached"))
 
-    def _time_left(self) -> float | None:
-        if not self._limits.seconds or self._run.halted:
-            return None
-        since_last = self._world.clock() - self._run.last_at
-        return max(0.01, self._limits.seconds - self._run.active - since_last)
+    def _time_left(self, verb: Verb) -> float | None:
+        return None if verb.last or not self._limits.seconds else max(0.0, self._limits.seconds - self._seconds())
+
+    def _seconds(self) -> float:
+        """How long the run has been driven, up to now."""
+        return self._run.active + max(0.0, self._world.clock() - self._run.last_at)
 
     def _tell(self, place: str, key: str, event: ev.AnyEvent) -> None:
         """Written first, then folded, then shown."""
@@ -153,7 +171,13 @@ class Engine:
         self._watcher.told(entry, self._run)
 
 
-async def _ended(running: dict[asyncio.Task[ev.AnyEvent], Action]) -> None:
+def _taken_out(running: _Running) -> _Running:
+    """Those that came to an end, in the order in which they began."""
+    return {task: running.pop(task) for task in list(running) if task.done()}
+
+
+async def _stopped(running: _Running) -> None:
+    """What is cancelled says nothing any more, whatever it returns: it was not seen to its end."""
     for task in running:
         task.cancel()
     if running:
