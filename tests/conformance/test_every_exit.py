@@ -25,9 +25,7 @@ def words(**more) -> Words:
 
 @pytest.fixture
 def bench(make_bench):
-    bench = make_bench(SHOP, words())
-    bench.judge = Judge(always=lambda tree: True)
-    return bench
+    return make_bench(SHOP, words())
 
 
 def accounted(bench, run) -> None:
@@ -80,7 +78,6 @@ def test_a_run_out_of_money_reports_what_is_left(bench):
 @pytest.mark.parametrize("after", range(1, 20))
 def test_interrupted_after_any_event_nothing_is_lost_and_nothing_has_passed(make_bench, after):
     bench = make_bench(SHOP, words())
-    bench.judge = Judge(always=lambda tree: True)
 
     def stop(entry, run):
         if entry.seq == after + 1:
@@ -102,7 +99,6 @@ def test_one_reviewer_fails_the_others_are_kept_and_the_run_cannot_end_clean(mak
     broken = Words("broken")
     broken.broken = "no answer within 30 s"
     bench = make_bench(SHOP, words(), broken)
-    bench.judge = Judge(always=lambda tree: True)
     run = bench.run()
     assert run.reported >= 4
     assert run.blind == ["broken: no answer within 30 s"]
@@ -123,7 +119,7 @@ def test_what_a_reviewer_said_before_it_failed_is_kept(make_bench):
 
 def test_nobody_looked_is_never_clean(make_bench):
     class Idle(Words):
-        async def analyze(self, tree, paths):
+        async def analyze(self, *_):
             return Analysis(skipped="no files it looks at")
 
     run = make_bench({"a.txt": ""}, Idle("idle")).run()
@@ -161,7 +157,7 @@ def test_a_refusing_hook_leaves_every_item_with_its_end(bench):
     seconds=st.sampled_from([0, 0, 0, 3, 8, 15]),
 )
 def test_whatever_goes_wrong_together_every_finding_is_accounted_for(
-    tmp_path_factory, files, broken, red, refusal, tracker, seconds
+    tmp_path_factory, *, files, broken, red, refusal, tracker, seconds
 ):
     folder = tmp_path_factory.mktemp("bench")
     bench = Bench(folder, files)

@@ -36,11 +36,17 @@ def _churning(run: Run) -> str:
     undone = [item.number for item in run.items.values() if item.undone >= CHURN]
     if undone:
         return f"churning: item {undone[0]} came back after {CHURN} fixes"
-    counts = [past.open for past in run.rounds] + [sum(item.in_scope for item in run.having(*ACTIONABLE))]
-    recent = counts[-_NO_FEWER - 1 :]
-    if len(recent) > _NO_FEWER and all(later >= earlier for earlier, later in pairwise(recent)):
+    left = run.having(*ACTIONABLE)
+    if _stuck([*(past.open for past in run.rounds), sum(item.in_scope for item in left)]) and _stuck(
+        [*(past.must_fix for past in run.rounds), sum(item.must_fix for item in left)]
+    ):
         return f"churning: no fewer items in {_NO_FEWER} rounds"
     return ""
+
+
+def _stuck(counts: list[int]) -> bool:
+    recent = counts[-_NO_FEWER - 1 :]
+    return len(recent) > _NO_FEWER and all(later >= earlier for earlier, later in pairwise(recent))
 
 
 _REASONS: dict[Until, Callable[[Run], str]] = {

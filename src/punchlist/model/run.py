@@ -35,6 +35,7 @@ class Round(Struct, frozen=True):
     fixed: int
     landed: int
     stop: str = ""
+    must_fix: int = 0
 
 
 class Question(Struct, frozen=True):
@@ -279,6 +280,7 @@ def _round_ended(run: Run, place: str, event: ev.RoundEnded) -> Run:
         fixed=len(run.having(Status.FIXED)),
         landed=run.work.landed,
         stop=event.stop,
+        must_fix=sum(item.must_fix for item in run.having(*ACTIONABLE)),
     )
     return replace(
         run,

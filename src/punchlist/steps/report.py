@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from punchlist.errors import ToolError
 from punchlist.model.dossier import Dossier, dossier
 from punchlist.model.events import Debt, Filed, Reported
 from punchlist.model.item import ENDED, Fact, Item, Move, Status, reading_order
@@ -94,7 +95,11 @@ async def settle(task: Settle, run: Run, world: World) -> Filed:
 
 async def _given(dossiers: Sequence[Dossier], world: World) -> tuple[dict[int, str], dict[int, str]]:
     """By item: the issue it is now, and why others are none; one the tracker does not mention is none."""
-    filings = {filing.item: filing for filing in (await world.tracker.file(dossiers) if dossiers else ())}
+    silence = "the tracker did not answer for it"
+    try:
+        filings = {filing.item: filing for filing in (await world.tracker.file(dossiers) if dossiers else ())}
+    except ToolError as error:
+        filings, silence = {}, str(error)
     refs: dict[int, str] = {}
     failed: dict[int, str] = {}
     for number in (each.item.number for each in dossiers):
@@ -102,7 +107,7 @@ async def _given(dossiers: Sequence[Dossier], world: World) -> tuple[dict[int, s
         if filing is not None and not filing.failed:
             refs[number] = filing.ref
         else:
-            failed[number] = filing.failed if filing is not None else "the tracker did not answer for it"
+            failed[number] = filing.failed if filing is not None else silence
     return refs, failed
 
 
