@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fast lint format types reference bench clean
+.PHONY: demo test fast soak lint format types reference bench clean
 
 demo: $(READY)
 	$(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
@@ -26,6 +26,10 @@ types: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Kills a run 200 times at random moments, and once at every event; `make test` does the same with fewer random ones.
+soak: $(READY)
+	KILLS=200 $(BIN)/python -m pytest -m "" -n auto tests/journeys/test_killed.py
 
 reference: $(READY)
 	$(BIN)/python tools/reference.py

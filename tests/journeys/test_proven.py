@@ -62,7 +62,9 @@ def test_a_test_that_failed_before_is_held_against_nobody(place):
     assert (baseline.passed, baseline.failed, baseline.unusable) == (4, 1, "")
     assert baseline.sentinel == "a planted failure was seen"
     place.repo.git("switch", "--quiet", run.branch)
-    told = subprocess.run([sys.executable, "-m", "unittest"], cwd=place.repo.root, capture_output=True, text=True, check=False).stderr
+    told = subprocess.run(
+        [sys.executable, "-m", "unittest"], cwd=place.repo.root, capture_output=True, text=True, check=False
+    ).stderr
     assert "FAILED (failures=1)" in told
     assert "test_that_fails_already" in told
 

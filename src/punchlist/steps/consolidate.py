@@ -8,6 +8,7 @@ from msgspec import Struct
 from punchlist.model.change import Change
 from punchlist.model.events import Consolidated, Sighting
 from punchlist.model.finding import Finding
+from punchlist.model.fixkey import fix_key
 from punchlist.model.identity import fingerprint, matched
 from punchlist.model.item import ACTIONABLE, Fact, Item, Move, Status
 from punchlist.model.merge import MergeRule, groups
@@ -66,8 +67,13 @@ def _recognised(run: Run) -> dict[str, int]:
 
 def _undone(run: Run, known: dict[str, int]) -> dict[str, int]:
     """A fixed item is only seen again where the very code of old is back; something alike nearby is news."""
-    fixed = {fingerprint(finding): item.number for item in run.having(Status.FIXED) for finding in item.sighted}
-    return {finding.id: fixed[key] for finding in run.fresh if finding.id not in known and (key := fingerprint(finding)) in fixed}
+    fixed = {_code(finding): item.number for item in run.having(Status.FIXED) for finding in item.sighted}
+    return {finding.id: fixed[key] for finding in run.fresh if finding.id not in known and (key := _code(finding)) in fixed}
+
+
+def _code(finding: Finding) -> tuple[str, str]:
+    """What is found and what would be done about it: the next `elif` of a chain is like the last one, and not the same."""
+    return fingerprint(finding), fix_key(finding.fix) if finding.fix else ""
 
 
 def _adopted(run: Run, old: Sequence[tuple[int, Finding]], known: dict[str, int], used: set[str]) -> dict[str, int]:
