@@ -7,7 +7,7 @@ import pytest
 
 from punchlist.adapters.analyzers import lines, rdjson, sarif
 from punchlist.adapters.analyzers.rdjson import ALTERNATIVES
-from punchlist.adapters.analyzers.sources import NO_SUCH_LINE, UNTRACKED, Sources
+from punchlist.adapters.analyzers.sources import LOST_FIX, NO_SUCH_LINE, UNTRACKED, Sources
 from punchlist.model.finding import Safety
 from punchlist.model.patch import spliced
 from punchlist.model.paths import OUTSIDE
@@ -98,11 +98,12 @@ def test_odd_places_are_kept_and_marked(sources):
         {"message": {"text": "m"}, "level": "weird", "locations": at("src/c.py", region(1))},
     ]
     by_mark = {mark: f for f in sarif.parse(log(*results), sources).findings for mark in f.marks}
-    assert by_mark.keys() == {OUTSIDE, UNTRACKED, NO_SUCH_LINE, "unknown severity 'weird'"}
-    assert by_mark["unknown severity 'weird'"].severity is Severity.MAJOR
+    weird = 'severity "weird" is not known, ranked major'
+    assert by_mark.keys() == {OUTSIDE, UNTRACKED, NO_SUCH_LINE, weird}
+    assert by_mark[weird].severity is Severity.MAJOR
 
 
-def test_suppressed_results_and_bad_ones_are_refused_with_a_reason_and_passes_are_no_findings(sources):
+def test_suppressed_results_are_marked_bad_ones_refused_and_passes_are_no_findings(sources):
     results = [
         {"message": {"text": "m"}, "suppressions": [{"kind": "inSource", "justification": "old"}]},
         {"message": {"text": "m"}, "suppressions": [{"kind": "external", "status": "rejected"}]},
@@ -112,9 +113,28 @@ def test_suppressed_results_and_bad_ones_are_refused_with_a_reason_and_passes_ar
         {"message": {"text": "m"}, "locations": 4},
     ]
     analysis = sarif.parse(log(*results), sources)
-    assert len(analysis.findings) == 1
-    assert len(analysis.refused) == 4
-    assert "old" in analysis.refused[0].reason
+    kept, open_again = analysis.findings
+    assert "suppressed in the report (inSource): old" in kept.marks
+    assert not any("suppressed" in mark for mark in open_again.marks)
+    assert len(analysis.refused) == 3
+
+
+def test_a_result_without_words_is_named_after_its_rule(sources):
+    (finding,) = sarif.parse(log({"ruleId": "R9", "message": {}}), sources).findings
+    assert (finding.title, finding.rule) == ("R9", "R9")
+
+
+def test_a_log_of_which_no_result_can_be_read_is_a_failure(sources):
+    assert "none of its 2 entries could be read" in sarif.parse(log(3, None), sources).failed
+
+
+def test_a_log_nested_beyond_reason_is_a_failure(sources):
+    assert "nested too deeply" in sarif.parse(b'{"runs": [' + b"[" * 200_000, sources).failed
+
+
+def test_a_failed_run_says_why(sources):
+    report = log(invocations=[{"executionSuccessful": False, "exitCodeDescription": "out of memory"}])
+    assert "did not succeed: out of memory" in sarif.parse(report, sources).failed
 
 
 @pytest.mark.parametrize(
@@ -203,6 +223,36 @@ def test_a_suggestion_without_columns_replaces_lines_and_alternatives_are_left_t
     first, second = rdjson.parse(json.dumps({"diagnostics": [one, several]}).encode(), sources).findings
     assert spliced(TEXT, first.fix.splices) == "pass\r\nprint(1)\n"
     assert (second.fix, second.marks) == (None, (ALTERNATIVES,))
+
+
+@pytest.mark.parametrize(
+    ("span", "expected"),
+    [
+        ({"start": {"line": 2}}, "new\n"),
+        ({"start": {"line": 2}, "end": {"line": 2}}, "new\n"),
+        ({"start": {"line": 2}, "end": {"line": 3, "column": 1}}, "new"),
+        ({"start": {"line": 2, "column": 1}}, "newprint(1)\n"),
+        ({"start": {"line": 2, "column": 6}, "end": {"line": 2}}, "printnew\n"),
+        ({"start": {"line": 2, "column": 1}, "end": {"line": 2, "column": 6}}, "new(1)\n"),
+    ],
+)
+def test_a_suggestion_reaches_as_far_as_its_range_says(sources, span, expected):
+    report = {"diagnostics": [diagnostic(suggestions=[{"range": span, "text": "new"}])]}
+    (finding,) = rdjson.parse(json.dumps(report).encode(), sources).findings
+    assert spliced(TEXT, finding.fix.splices) == TEXT.replace("print(1)\n", expected)
+
+
+def test_a_suggestion_without_text_deletes_and_one_without_a_place_is_left_out_and_said(sources):
+    span = {"start": {"line": 2, "column": 6}, "end": {"line": 2, "column": 9}}
+    entries = [diagnostic(suggestions=[{"range": span}]), diagnostic(suggestions=[{"text": "x"}])]
+    deleting, placeless = rdjson.parse(json.dumps({"diagnostics": entries}).encode(), sources).findings
+    assert spliced(TEXT, deleting.fix.splices) == TEXT.replace("(1)", "")
+    assert (placeless.fix, placeless.marks) == (None, (LOST_FIX,))
+
+
+def test_no_diagnostics_are_written_as_null_by_some(sources):
+    analysis = rdjson.parse(b'{"diagnostics": null}', sources)
+    assert (analysis.findings, analysis.failed) == ((), "")
 
 
 def test_each_line_of_rdjsonl_stands_alone(sources):

@@ -10,7 +10,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 Properties = dict[str, Any]
 
 
-class Part(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class Part(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False):
     """What all parts of a log have in common: camel-cased names, and nothing written that says nothing."""
 
 

@@ -1,22 +1,24 @@
-"""Reviewdog's diagnostic format, as one JSON document or one diagnostic a line."""
+"""Reviewdog's diagnostic format, as one JSON document (rdjson) or one diagnostic a line (rdjsonl)."""
+
+from collections.abc import Mapping
 
 import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.positions import UTF8, Positions
-from punchlist.adapters.analyzers.reports import Unreadable, broken, decoded, gathered
+from punchlist.adapters.analyzers.reports import Unreadable, broken, decoded, gathered, headline, ranked
 from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.model.finding import Fix, Safety, Splice
-from punchlist.model.severity import Severity, severity_of
+from punchlist.model.severity import Severity
 from punchlist.ports import Analysis
 
 ALTERNATIVES = "it proposes several alternative fixes; a person has to choose"
-_NUMBERS = {1: "error", 2: "warning", 3: "info"}
+_NUMBERED = {0: "", 1: "error", 2: "warning", 3: "info"}
 
 
 class Position(Struct, frozen=True):
-    line: int = 0
-    column: int = 0
+    line: int | None = None
+    column: int | None = None
 
 
 class Range(Struct, frozen=True):
@@ -25,30 +27,37 @@ class Range(Struct, frozen=True):
 
 
 class Location(Struct, frozen=True):
-    path: str = ""
-    range: Range = Range()
+    path: str | None = None
+    range: Range | None = None
 
 
-class Code(Struct, frozen=True):
-    value: str = ""
-    url: str = ""
+class Named(Struct, frozen=True):
+    """A tool by its name, or a rule by its value, and where to read about it."""
+
+    name: str | None = None
+    value: str | None = None
+    url: str | None = None
 
 
 class Suggestion(Struct, frozen=True):
-    range: Range
-    text: str = ""
+    range: Range | None = None
+    text: str | None = None
 
 
 class Diagnostic(Struct, frozen=True):
-    message: str
-    location: Location
+    message: str | None = None
+    location: Location | None = None
     severity: str | int | None = None
-    code: Code | None = None
+    source: Named | None = None
+    code: Named | None = None
     suggestions: list[Suggestion] | None = None
 
 
 class Document(Struct, frozen=True):
+    """The diagnostics, null where some writers mean none, and what holds for all that do not say otherwise."""
+
     diagnostics: list[msgspec.Raw] | None
+    source: Named | None = None
     severity: str | int | None = None
 
 
@@ -63,82 +72,97 @@ class Dialect(Struct, frozen=True):
 STANDARD = Dialect()
 
 
+def is_diagnostic(fields: Mapping[str, object]) -> bool:
+    return "message" in fields and "location" in fields
+
+
 def parse(output: bytes, sources: Sources, tool: str = "rdjson", dialect: Dialect = STANDARD) -> Analysis:
     try:
         document = decoded(output, Document)
     except msgspec.DecodeError as error:
         return broken(tool, output, error)
-    reader = _Reader(sources, dialect, document.severity)
-    return gathered(tool, document.diagnostics or (), reader.note, sources)
+    return gathered(tool, document.diagnostics or (), _Reader(sources, dialect, document).note, sources)
 
 
 def parse_lines(output: bytes, sources: Sources, tool: str = "rdjsonl") -> Analysis:
-    """One diagnostic a line; a line that is none is refused alone."""
-    entries = [msgspec.Raw(line) for line in output.splitlines() if line.strip()]
-    return gathered(tool, entries, _Reader(sources, STANDARD, None).note, sources)
+    """One diagnostic a line, or a single one over several lines; a line that is none is refused alone."""
+    try:
+        entries = [msgspec.json.decode(output, type=msgspec.Raw)]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        entries = [msgspec.Raw(line) for line in output.splitlines() if line.strip()]
+    return gathered(tool, entries, _Reader(sources, STANDARD, Document([])).note, sources)
 
 
 class _Reader:
-    def __init__(self, sources: Sources, dialect: Dialect, severity: str | int | None) -> None:
+    def __init__(self, sources: Sources, dialect: Dialect, document: Document) -> None:
         self._sources = sources
         self._dialect = dialect
-        self._severity = severity
+        self._document = document
 
     def note(self, raw: bytes) -> Note:
-        entry = decoded(raw, Diagnostic)
-        if not entry.message.strip():
-            raise Unreadable("it has no message")
-        start, end = entry.location.range.start, entry.location.range.end
-        positions = self._sources.positions_of(entry.location.path)
-        word = _word(entry.severity if entry.severity is not None else self._severity)
-        severity, known = (self._dialect.ranks[word], True) if word in self._dialect.ranks else severity_of(word)
-        fix, marks = self._fix(entry, positions)
-        lines = entry.message.strip().splitlines()
+        entry = decoded(raw, Diagnostic, strict=False)
+        title, detail = headline(entry.message or "")
+        if not title:
+            raise Unreadable("has no message")
+        location = entry.location or Location()
+        span = location.range or Range()
+        start, end = span.start or Position(), span.end or Position()
+        path = location.path or ""
+        positions = self._sources.positions_of(path)
+        word = _word(entry.severity) or _word(self._document.severity)
+        rank = self._dialect.ranks.get(word.casefold())
+        severity, odd = (rank, "") if rank else ranked(word)
+        origin, code = entry.source or self._document.source or Named(), entry.code or Named()
+        fix, lost = self._fix(entry, path, positions)
         return Note(
-            path=entry.location.path,
-            title=lines[0],
-            detail="\n".join(lines) if len(lines) > 1 else "",
+            path=path,
+            title=title,
             severity=severity,
-            severity_word=word,
-            rule=entry.code.value if entry.code else "",
-            url=entry.code.url if entry.code else "",
-            line=start.line if start and start.line > 0 else None,
-            end_line=end.line if end and end.line > 0 else None,
+            rule=code.value or "",
+            line=start.line,
+            end_line=end.line,
             column=self._column(start, positions),
             end_column=self._column(end, positions),
+            detail=detail,
+            category=origin.name or "",
+            url=code.url or origin.url or "",
+            severity_word=word,
             fix=fix,
-            marks=marks if known else (*marks, f"unknown severity {word!r}"),
+            marks=(*((odd,) if odd else ()), *lost),
         )
 
-    def _column(self, place: Position | None, positions: Positions | None) -> int | None:
-        if place is None or place.line < 1 or place.column < 1:
+    def _column(self, place: Position, positions: Positions | None) -> int | None:
+        line, column = place.line, place.column
+        if line is None or column is None or column < 1:
             return None
         if positions is None:
-            return place.column
-        if self._dialect.bytewise:
-            return positions.column(place.line, place.column - 1, UTF8)
-        return positions.without_mark(place.line, place.column)
+            return column
+        return positions.column(line, column - 1, UTF8) if self._dialect.bytewise else positions.without_mark(line, column)
 
-    def _fix(self, entry: Diagnostic, positions: Positions | None) -> tuple[Fix | None, tuple[str, ...]]:
+    def _fix(self, entry: Diagnostic, path: str, positions: Positions | None) -> tuple[Fix | None, tuple[str, ...]]:
+        """One suggestion is a fix; several are alternatives, and choosing is not ours, unless the dialect says otherwise."""
         suggestions = entry.suggestions or []
-        if not suggestions:
-            return None, ()
         if len(suggestions) > 1 and not self._dialect.one_fix:
             return None, (ALTERNATIVES,)
-        return proposed([self._splice(entry.location.path, suggestion, positions) for suggestion in suggestions], Safety.UNSAFE)
+        return proposed([self._splice(path, suggestion, positions) for suggestion in suggestions], Safety.UNSAFE)
 
     def _splice(self, path: str, suggestion: Suggestion, positions: Positions | None) -> Splice | None:
-        start, end = suggestion.range.start, suggestion.range.end or suggestion.range.start
-        if positions is None or start is None or end is None:
+        span = suggestion.range or Range()
+        start, end = span.start or Position(), span.end or Position()
+        if positions is None or start.line is None:
             return None
-        if not start.column:
-            # Without columns a suggestion replaces whole lines.
-            first, last = positions.offset(start.line, 1), positions.line_end(end.line)
-        else:
-            first = positions.offset(start.line, self._column(start, positions) or 0)
+        first = positions.offset(start.line, self._column(start, positions) or 1)
+        if end.line and end.column:
             last = positions.offset(end.line, self._column(end, positions) or 0)
-        return self._sources.splice(path, first, last, suggestion.text)
+        elif start.column and not end.line:
+            last = first  # a column and no end: text is inserted
+        else:
+            last = positions.line_end(end.line or start.line)
+        return self._sources.splice(path, first, last, suggestion.text or "")
 
 
 def _word(severity: str | int | None) -> str:
-    return _NUMBERS.get(severity, "") if isinstance(severity, int) else (severity or "").casefold()
+    if isinstance(severity, str) and severity.isdecimal():
+        severity = int(severity)
+    word = _NUMBERED.get(severity, str(severity)) if isinstance(severity, int) else severity or ""
+    return "" if word.startswith("UNKNOWN") else word

@@ -1,218 +1,181 @@
-"""SARIF 2.1.0 as tools really write it: results with rules, regions in two units, fixes and suppressions."""
+"""SARIF 2.1.0 as tools really write it: all runs and results with what their rules add; no odd one costs the others."""
 
-from urllib.parse import urljoin
+from collections.abc import Iterable
 
 import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.positions import UTF16, Positions
-from punchlist.adapters.analyzers.reports import Unreadable, broken, decoded, joined, shortened
-from punchlist.adapters.analyzers.sarif_log import (
-    ArtifactLocation,
-    Invocation,
-    Log,
-    PhysicalLocation,
-    Region,
-    Replacement,
-    Result,
-    Rule,
-    Run,
-    Text,
-)
-from punchlist.adapters.analyzers.sources import Note, Sources, proposed
-from punchlist.model.finding import Finding, Fix, Refused, Safety, Splice
-from punchlist.model.severity import Severity, severity_of
+from punchlist.adapters.analyzers.reports import Unreadable, broken, decoded, gathered, headline, joined, ranked, shortened
+from punchlist.adapters.analyzers.sarif_places import Places
+from punchlist.adapters.analyzers.sarif_rules import Rules
+from punchlist.adapters.analyzers.sources import Note, Sources
+from punchlist.adapters.sarif import BareResult, Result, Rule, Run, Suppression
+from punchlist.model.finding import Refused
+from punchlist.model.severity import Severity
 from punchlist.ports import Analysis
 
-NO_FINDING = frozenset({"pass", "notApplicable"})
+_NO_PROBLEM = ("pass", "notApplicable")
 _SCORES = ((7.0, Severity.CRITICAL), (4.0, Severity.MAJOR), (0.0, Severity.MINOR))
+"""CVSS, as code scanning services cut it; high and critical are one rank here."""
+
+
+class Log(Struct, frozen=True):
+    runs: list[Raw] | None = None
+    version: str | None = None
+
+
+class BareRun(Struct, frozen=True):
+    results: list[Raw] | None = None
 
 
 def parse(output: bytes, sources: Sources, tool: str = "sarif") -> Analysis:
-    """The findings of every run in a log; a run that says it did not succeed fails the whole."""
+    """The findings of every run in a log; one run that cannot vouch for what it does not mention fails the whole."""
     try:
         log = decoded(output, Log)
     except msgspec.DecodeError as error:
         return broken(tool, output, error)
+    if log.version and not log.version.startswith("2."):
+        return Analysis(failed=f"{tool} is SARIF {log.version}; 2.1.0 is read")
     if not log.runs:
-        return Analysis(failed=f"{tool}: the log holds no run")
-    return joined(tool, [_run(bytes(raw), sources, tool) for raw in log.runs])
+        return Analysis(failed=f"{tool} has no runs: nothing says that anyone looked")
+    return joined(tool, [_read_run(tool, bytes(raw), sources) for raw in log.runs])
 
 
-def _run(raw: bytes, sources: Sources, tool: str) -> Analysis:
+def _read_run(tool: str, raw: bytes, sources: Sources) -> Analysis:
     try:
-        run = decoded(raw, Run)
+        run = decoded(raw, Run, strict=False)
     except msgspec.DecodeError as error:
-        return broken(tool, raw, error)
-    reader = _Reader(run, sources, tool)
-    for entry in run.results or ():
-        reader.read(bytes(entry))
-    failed = next((_why(call) for call in run.invocations or () if not call.execution_successful), "")
-    if run.results is None and not failed:
+        return _salvaged(tool, raw, sources, str(error))
+    analysis = gathered(tool, run.results or (), _Reader(run, sources).note, sources)
+    doubt = _doubt(run)
+    return replace(analysis, failed=f"{tool}: {doubt}") if doubt else analysis
+
+
+def _salvaged(tool: str, raw: bytes, sources: Sources, error: str) -> Analysis:
+    """Of a run with something odd around its results, the results."""
+    try:
+        results = decoded(raw, BareRun).results or []
+    except msgspec.DecodeError:
+        return Analysis(refused=(Refused(tool, shortened(raw), error),), failed=f"{tool}: a run in it could not be read: {error}")
+    analysis = gathered(tool, results, _Reader(Run(), sources).note, sources)
+    return replace(analysis, failed=f"{tool}: a run in it could be read in part only: {error}")
+
+
+def _doubt(run: Run) -> str:
+    """Why the run cannot vouch for what it does not mention."""
+    driver = run.tool.driver.name or "a tool"
+    if run.results is None:
         # The standard keeps "there was nothing" (an empty list) apart from "nobody looked" (none).
-        failed = "a run without results says that nothing was looked at"
-    return Analysis(findings=tuple(reader.findings), refused=tuple(reader.refused), failed=f"{tool}: {failed}" if failed else "")
+        return f"{driver} gave no list of results: nothing says that it looked"
+    failed = next((call for call in run.invocations or () if call.execution_successful is False), None)
+    if failed is None:
+        return ""
+    why = f": {failed.exit_code_description}" if failed.exit_code_description else ""
+    return f"{driver} says itself that its run did not succeed{why}"
 
 
 class _Reader:
-    """Reads the results of one run."""
+    """One run's results, with what stands elsewhere in the run."""
 
-    def __init__(self, run: Run, sources: Sources, tool: str) -> None:
-        self.findings: list[Finding] = []
-        self.refused: list[Refused] = []
-        self._run = run
-        self._sources = sources
-        self._tool = tool
-        self._rules = [_rule(raw) for driver in (run.tool.driver, *(run.tool.extensions or ())) for raw in driver.rules or ()]
-        self._by_id = {rule.id: rule for rule in self._rules}
+    def __init__(self, run: Run, sources: Sources) -> None:
+        self._tool = run.tool.driver.name
+        self._rules = Rules(run.tool)
+        self._places = Places(run, sources)
 
-    def read(self, raw: bytes) -> None:
-        try:
-            result = decoded(raw, Result)
-            silenced = _silenced(result)
-            note = None if silenced or result.kind in NO_FINDING else self._note(result)
-        except (msgspec.MsgspecError, Unreadable) as error:
-            self.refused.append(Refused(self._tool, shortened(raw), str(error)))
-            return
-        if silenced:
-            self.refused.append(Refused(self._tool, shortened(raw), silenced))
-        elif note:
-            self.findings.append(self._sources.finding(self._tool, len(self.findings) + 1, note))
-
-    def _note(self, result: Result) -> Note:
-        rule = self._rule_of(result)
-        place = next((where.physical_location for where in result.locations if where.physical_location), PhysicalLocation())
-        path = self._uri(place.artifact_location)
-        region = place.region or Region()
-        severity, word, marks = _severity(result, rule)
-        fix, lost = self._fix(result)
-        start, end = self._columns(path, region)
-        message = _message(result.message, rule)
-        return Note(
-            path=path,
-            title=message.splitlines()[0],
-            detail=message if "\n" in message else "",
-            severity=severity,
-            severity_word=word,
-            rule=result.rule_id or result.rule.id or rule.id,
-            line=region.start_line,
-            end_line=region.end_line,
-            column=start,
-            end_column=end,
-            category=_category(rule),
-            url=rule.help_uri or "",
-            fix=fix,
-            marks=(*marks, *lost),
-        )
-
-    def _rule_of(self, result: Result) -> Rule:
-        name = result.rule_id or result.rule.id or ""
-        index = result.rule_index if result.rule_index >= 0 else result.rule.index
-        if name and name in self._by_id:
-            return self._by_id[name]
-        return self._rules[index] if 0 <= index < len(self._rules) else Rule(id=name)
-
-    def _uri(self, place: ArtifactLocation) -> str:
-        artifacts = self._run.artifacts or []
-        if place.uri is None and 0 <= place.index < len(artifacts):
-            place = artifacts[place.index].location
-        base = (self._run.original_uri_base_ids or {}).get(place.uri_base_id or "")
-        return urljoin(base.uri, place.uri or "") if base and base.uri else place.uri or ""
-
-    def _columns(self, path: str, region: Region) -> tuple[int | None, int | None]:
-        positions = self._sources.positions_of(path)
-        if positions is None or self._run.column_kind != "utf16CodeUnits":
-            return region.start_column, region.end_column
-        last = region.end_line or region.start_line
-        start, end = region.start_column, region.end_column
-        return (
-            positions.column(region.start_line, start - 1, UTF16) if start else None,
-            positions.column(last, end - 1, UTF16) if end else None,
-        )
-
-    def _fix(self, result: Result) -> tuple[Fix | None, tuple[str, ...]]:
-        """The first fix: several are alternatives, and the tool puts its best first."""
-        if not result.fixes:
-            return None, ()
-        fix = result.fixes[0]
-        splices: list[Splice | None] = []
-        for change in fix.artifact_changes:
-            path = self._uri(change.artifact_location)
-            splices += [self._splice(path, replacement) for replacement in change.replacements]
-        return proposed(splices, Safety.UNSAFE, (fix.description.text or "") if fix.description else "")
-
-    def _splice(self, path: str, replacement: Replacement) -> Splice | None:
-        positions, region = self._sources.positions_of(path), replacement.deleted_region
-        if positions is None:
+    def note(self, raw: bytes) -> Note | None:
+        """None for a result that reports no problem: the rule holds here, or what it once reported is gone."""
+        result, trouble = _result(raw)
+        if result.kind in _NO_PROBLEM or result.baseline_state == "absent":
             return None
-        text = replacement.inserted_content.text if replacement.inserted_content else ""
-        start, end = _extent(positions, region, *self._columns(path, region))
-        return self._sources.splice(path, start, end, text or "")
+        rule_id, rule = self._rules.of(result)
+        title, detail = headline(self._said(result, rule) or rule_id)
+        if not title:
+            raise Unreadable("has no message and no rule that describes it")
+        severity, word, odd = _severity(result, rule)
+        place, elsewhere = self._places.of(result)
+        fix, lost = self._places.fix(result)
+        also = "Also at " + ", ".join(elsewhere) if elsewhere else ""
+        marks = (trouble, odd, _suppressed(result.suppressions or ()), *lost)
+        return Note(
+            path=place.path,
+            title=title,
+            severity=severity,
+            rule=rule_id,
+            line=place.line,
+            end_line=place.end_line,
+            column=place.column,
+            end_column=place.end_column,
+            label=_label(result),
+            detail="\n\n".join(part for part in (detail, also) if part),
+            category=_category(rule) or self._tool,
+            url=(rule.help_uri if rule else None) or result.hosted_viewer_uri or "",
+            severity_word=word,
+            fix=fix,
+            marks=tuple(mark for mark in marks if mark),
+        )
+
+    def _said(self, result: Result, rule: Rule | None) -> str:
+        text = self._rules.text(result.message, rule) if result.message else ""
+        if text.strip() or rule is None:
+            return text
+        described = (rule.short_description, rule.full_description)
+        return next((message.text for message in described if message and message.text), rule.name or "")
 
 
-def _extent(positions: Positions, region: Region, column: int | None, end_column: int | None) -> tuple[int | None, int | None]:
-    if region.start_line is None:
-        first, length = region.char_offset, region.char_length
-        return first, None if first is None else first + (length or 0)
-    start = positions.offset(region.start_line, column or 1)
-    last = region.end_line or region.start_line
-    # A region without an end column reaches to the end of its last line, the line break left out.
-    return start, positions.offset(last, end_column) if end_column else positions.line_end(last)
-
-
-def _rule(raw: msgspec.Raw) -> Rule:
+def _result(raw: bytes) -> tuple[Result, str]:
+    """The result, and what of it could not be read."""
     try:
-        return decoded(bytes(raw), Rule)
-    except msgspec.MsgspecError:
-        # A rule's description only decorates findings; the place in the list must stay for indexes.
-        return Rule()
+        return decoded(raw, Result, strict=False), ""
+    except msgspec.ValidationError as error:
+        bare = decoded(raw, BareResult, strict=False)
+        result = Result(rule_id=bare.rule_id, level=bare.level, message=bare.message, locations=bare.locations)
+        return result, f"parts of it could not be read: {error}"
 
 
-def _message(message: Text, rule: Rule) -> str:
-    text = message.text or message.markdown
-    if not text and message.id:
-        known = rule.message_strings.get(message.id)
-        text = known.text if known else None
-        for index, argument in enumerate(message.arguments):
-            text = (text or "").replace(f"{{{index}}}", argument)
-    text = (text or (rule.short_description.text if rule.short_description else "") or rule.id or "").strip()
-    if not text:
-        raise Unreadable("it has no message and no rule")
-    return text
+def _severity(result: Result, rule: Rule | None) -> tuple[Severity, str, str]:
+    """The rank, the word for it, and what is odd: a security score says more than a level."""
+    score = _score(result.properties or {}, (rule.properties if rule else None) or {})
+    if score is not None:
+        return next(rank for least, rank in _SCORES if score >= least), f"security-severity {score:g}", ""
+    configured = rule.default_configuration.level if rule and rule.default_configuration else None
+    word = result.level or configured or ("note" if result.kind == "informational" else "warning")
+    severity, odd = ranked(word)
+    return severity, word, odd
 
 
-def _severity(result: Result, rule: Rule) -> tuple[Severity, str, tuple[str, ...]]:
-    level = result.level or rule.default_configuration.level or "warning"
-    for properties in (result.properties, rule.properties):
-        score = _number((properties or {}).get("security-severity"))
-        if score is not None:
-            return next(severity for least, severity in _SCORES if score >= least), f"{level}, score {score:g}", ()
-    severity, known = severity_of(level)
-    return severity, level, () if known else (f"unknown severity {level!r}",)
+def _score(*bags: dict[str, object]) -> float | None:
+    for bag in bags:
+        said = bag.get("security-severity")
+        try:
+            score = float(said) if isinstance(said, (str, int, float)) else -1.0
+        except ValueError:
+            continue
+        if score >= 0:
+            return score
+    return None
 
 
-def _number(value: object) -> float | None:
-    try:
-        number = float(value) if isinstance(value, str | int | float) else None
-    except ValueError:
-        return None
-    return number if number is not None and number >= 0 else None
-
-
-def _category(rule: Rule) -> str:
-    properties = rule.properties or {}
-    tags = properties["tags"] if isinstance(properties.get("tags"), list) else []
-    if "security-severity" in properties or "security" in tags:
+def _category(rule: Rule | None) -> str:
+    bag = (rule.properties if rule else None) or {}
+    tags = bag.get("tags")
+    if "security-severity" in bag or (isinstance(tags, list) and "security" in tags):
         return "security"
-    category = properties.get("category")
+    category = bag.get("category")
     return category if isinstance(category, str) else ""
 
 
-def _silenced(result: Result) -> str:
-    for suppression in result.suppressions or ():
-        if suppression.status == "accepted":
-            return f"suppressed in the code or by the tool: {suppression.justification or suppression.kind or 'no reason given'}"
+def _suppressed(suppressions: Iterable[Suppression]) -> str:
+    for suppression in suppressions:
+        if suppression.status in (None, "accepted"):
+            why = f": {suppression.justification}" if suppression.justification else ""
+            return f"suppressed in the report ({suppression.kind or 'no kind given'}){why}"
     return ""
 
 
-def _why(call: Invocation) -> str:
-    return call.exit_code_description or "the log says that its run did not succeed"
+def _label(result: Result) -> str:
+    """The tool's own name for it, the strongest there is."""
+    for named in (result.fingerprints, result.partial_fingerprints):
+        if named:
+            return named[min(named)]
+    return result.guid or ""

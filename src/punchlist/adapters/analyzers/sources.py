@@ -22,7 +22,7 @@ _WIDEST = 200
 _ODD = re.compile("[\udc80-\udcff]")
 
 
-class Note(Struct, frozen=True, kw_only=True):
+class Note(Struct, frozen=True, kw_only=True, gc=False):
     """A report's entry as the tool's own parser read it, before it is held against the tree."""
 
     path: str

@@ -8,9 +8,10 @@ from typing import Self
 
 import msgspec
 
+from punchlist.adapters.analyzers import rdjson, sarif
 from punchlist.adapters.analyzers.reports import decoded
 from punchlist.adapters.analyzers.sources import Sources
-from punchlist.adapters.documents import markdown, rdjson, sarif
+from punchlist.adapters.documents import markdown
 from punchlist.adapters.documents.entries import PATH, TITLE, read_entries
 from punchlist.errors import UsageError
 from punchlist.ports import Analysis, Tree
@@ -21,7 +22,7 @@ FORMATS = (
     "or a Markdown findings document"
 )
 
-Read = Callable[[str, bytes, Sources], Analysis]
+Read = Callable[[bytes, Sources, str], Analysis]
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _LISTS = ("findings", "items", "pending", "issues", "results", "comments", "problems", "violations")
@@ -57,7 +58,7 @@ class Document:
 
     def _analyze(self, tree: Tree) -> Analysis:
         try:
-            return self._read(self.name, self._content, Sources(tree))
+            return self._read(self._content, Sources(tree), self.name)
         except msgspec.MsgspecError as error:
             return Analysis(failed=f"{self.name} could not be read: {error}")
 
@@ -80,15 +81,15 @@ def format_of(content: bytes) -> Read | None:
 
 def _format_of_object(fields: dict[str, msgspec.Raw]) -> Read | None:
     if "runs" in fields:
-        return sarif.read
+        return sarif.parse
     if "diagnostics" in fields:
-        return rdjson.read
+        return rdjson.parse
     if "groups" in fields:
         return _read_groups
     if any(name in fields for name in _LISTS):
         return _read_object
     if rdjson.is_diagnostic(fields):
-        return rdjson.read_lines
+        return rdjson.parse_lines
     return _read_lines if _is_finding(fields) else None
 
 
@@ -107,30 +108,30 @@ def _json_lines(content: bytes) -> bool:
     return _is_finding(fields) or rdjson.is_diagnostic(fields)
 
 
-def _read_list(name: str, content: bytes, sources: Sources) -> Analysis:
+def _read_list(content: bytes, sources: Sources, name: str) -> Analysis:
     return read_entries(name, _unfolded(msgspec.json.decode(content, type=list[msgspec.Raw])), sources)
 
 
-def _read_object(name: str, content: bytes, sources: Sources) -> Analysis:
+def _read_object(content: bytes, sources: Sources, name: str) -> Analysis:
     fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     lists = [msgspec.json.decode(fields[key], type=list[msgspec.Raw]) for key in _LISTS if key in fields]
     return read_entries(name, _unfolded([entry for entries in lists for entry in entries]), sources)
 
 
-def _read_groups(name: str, content: bytes, sources: Sources) -> Analysis:
+def _read_groups(content: bytes, sources: Sources, name: str) -> Analysis:
     fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     groups = msgspec.json.decode(fields["groups"], type=list[msgspec.Raw])
     loose = msgspec.json.decode(fields["findings"], type=list[msgspec.Raw]) if "findings" in fields else []
     return read_entries(name, _unfolded([*groups, *loose]), sources)
 
 
-def _read_lines(name: str, content: bytes, sources: Sources) -> Analysis:
+def _read_lines(content: bytes, sources: Sources, name: str) -> Analysis:
     if not _json_lines(content):
         return read_entries(name, [msgspec.Raw(content)], sources)
     lines = [line for line in content.splitlines() if line.strip()]
     first = msgspec.json.decode(lines[0], type=dict[str, msgspec.Raw])
     if rdjson.is_diagnostic(first):
-        return rdjson.read_lines(name, content, sources)
+        return rdjson.parse_lines(content, sources, name)
     return read_entries(name, map(msgspec.Raw, lines), sources)
 
 

@@ -6,11 +6,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.reports import Unreadable, gathered
+from punchlist.adapters.analyzers.reports import Unreadable, gathered, headline, ranked
 from punchlist.adapters.analyzers.sources import Note, Sources
 from punchlist.adapters.documents import places
 from punchlist.adapters.documents.places import Place
-from punchlist.model.severity import severity_of
 from punchlist.ports import Analysis
 
 Entry = Mapping[str, Any]
@@ -42,8 +41,6 @@ URL = ("url", "link", "help_uri", "helpUri", "more_info", "documentation")
 _NESTED = ("spot", "location", "loc", "position", "finding", "issue")
 """Where some put the place, or the whole finding, one level down."""
 
-_LONGEST_TITLE = 200
-
 
 def read_entries(name: str, entries: Iterable[msgspec.Raw], sources: Sources) -> Analysis:
     """Every entry as a finding, or as a refusal with the reason."""
@@ -64,9 +61,8 @@ def note(entry: Entry) -> Note:
     if not title:
         raise Unreadable(f"has no title and no description, under none of the names {', '.join((*TITLE, *DETAIL))}")
     word = text_of(entry, SEVERITY)
-    severity, known = severity_of(word)
+    severity, odd = ranked(word)
     place = place_of(entry)
-    odd = () if known else (f'severity "{word}" is not known, ranked major' if word else "no severity was given, ranked major",)
     return Note(
         path=place.path,
         title=title,
@@ -82,7 +78,7 @@ def note(entry: Entry) -> Note:
         suggestion=text_of(entry, SUGGESTION),
         url=text_of(entry, URL),
         severity_word=word,
-        marks=(*odd, *((place.odd,) if place.odd else ()), *_status(entry)),
+        marks=tuple(mark for mark in (odd, place.odd, _status(entry)) if mark),
     )
 
 
@@ -106,13 +102,6 @@ def text_of(entry: Entry, names: Iterable[str]) -> str:
         if text := _text(entry.get(name)):
             return text
     return ""
-
-
-def headline(text: str) -> tuple[str, str]:
-    """A text as title and detail: its first line, shortened, and the whole where the title does not say it all."""
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    title = first if len(first) <= _LONGEST_TITLE else first[: _LONGEST_TITLE - 1].rstrip() + "…"
-    return title, "" if title == text.strip() else text.strip()
 
 
 def _said(entry: Entry) -> tuple[str, str]:
@@ -153,9 +142,9 @@ def _text(value: Any) -> str:
             return ""
 
 
-def _status(entry: Entry) -> tuple[str, ...]:
+def _status(entry: Entry) -> str:
     status = text_of(entry, ("status",)).casefold()
-    return (f"its report calls it {status}",) if status in ("fixed", "dismissed", "resolved", "closed") else ()
+    return f"its report calls it {status}" if status in ("fixed", "dismissed", "resolved", "closed") else ""
 
 
 def _kind(value: object) -> str:

@@ -82,7 +82,7 @@ def recognised(text: str) -> bool:
     return any(isinstance(part, dict) and "file" in part for part in parts(text))
 
 
-def read(name: str, content: bytes, sources: Sources) -> Analysis:
+def read(content: bytes, sources: Sources, name: str) -> Analysis:
     findings: list[Finding] = []
     refused: list[Refused] = []
     for part in parts(content.decode()):

@@ -5,14 +5,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.positions import Positions
-
 _RANGE = re.compile(r"L?(\d{1,9})(?::(\d{1,9}))?(?:\s*(?:-|\u2013|\u2014|to|\.\.|,)\s*L?(\d{1,9}))?", re.IGNORECASE)
 _LOCATED = re.compile(
     r"(?P<path>.*?\S)\s*(?::|#|,?\s\(?(?=lines?\b)|\s\()\s*(?:lines?\s*:?\s*)?(?P<lines>L?\d{1,9}\b[^()]*)\)?", re.IGNORECASE
 )
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]*)\)")
-_LINE_END = re.compile(r"[\r\n]")
 _LONGEST = 1024
 """A text beyond this is cut before a pattern sees it."""
 
@@ -44,15 +41,6 @@ def located(text: str) -> Place:
         return Place(path=plain)
     place = _from_text(found["lines"])
     return Place(found["path"].strip("`*\"' "), place.line, place.end_line, place.column, place.odd)
-
-
-def line_end(positions: Positions, line: int) -> int | None:
-    """The offset behind the last character of a line, before its line end."""
-    start = positions.offset(line, 1)
-    if start is None:
-        return None
-    end = _LINE_END.search(positions.text, start)
-    return end.start() if end else len(positions.text)
 
 
 def _of_link(link: "re.Match[str]") -> str:

@@ -4,6 +4,7 @@ import re
 
 import msgspec
 
+from punchlist.adapters.analyzers.reports import decoded
 from punchlist.adapters.sarif import Driver, Message, Result, Rule, Tool
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\d{1,4})\}")
@@ -12,7 +13,7 @@ _ESCAPED = re.compile(r"\\([\[\]\\])")
 
 
 class Rules:
-    """Looked up by index where the result gives one that fits its id, else by id, else by the id's first parts."""
+    """Looked up by id, else by the id's first parts, else by the index that the result gives."""
 
     def __init__(self, tool: Tool) -> None:
         self._texts = tool.driver.global_message_strings or {}
@@ -32,8 +33,8 @@ class Rules:
 
     def text(self, message: Message, rule: Rule | None) -> str:
         """A message as plain text: looked up, filled in, links as their words."""
-        strings = {**self._texts, **((rule.message_strings if rule else None) or {})}
-        found = strings.get(message.id) if message.id else None
+        own = (rule.message_strings if rule else None) or {}
+        found = (own.get(message.id) or self._texts.get(message.id)) if message.id else None
         text = message.text or (found.text if found else None) or message.markdown or ""
         return _plain(_filled(text, message.arguments or []))
 
@@ -45,8 +46,8 @@ def _rules(driver: Driver) -> list[Rule | None]:
 
 def _rule(raw: msgspec.Raw) -> Rule | None:
     try:
-        return msgspec.json.decode(raw, type=Rule, strict=False)
-    except msgspec.ValidationError:
+        return decoded(bytes(raw), Rule, strict=False)
+    except msgspec.DecodeError:
         return None
 
 
@@ -64,4 +65,4 @@ def _filled(text: str, arguments: list[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    return _ESCAPED.sub(r"\1", _LINK.sub(r"\1", text))
+    return _ESCAPED.sub(r"\1", _LINK.sub(r"\1", text)) if "[" in text or "\\" in text else text

@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from punchlist.adapters.analyzers.positions import UTF16, Positions
 from punchlist.adapters.analyzers.sources import Sources, proposed
-from punchlist.adapters.documents.places import line_end
 from punchlist.adapters.sarif import ArtifactLocation, Fix, PhysicalLocation, Region, Replacement, Result, Run
 from punchlist.model import finding as model
 
@@ -81,7 +80,7 @@ class Places:
         start = positions.offset(region.start_line, self._column(positions, region.start_line, region.start_column) or 1)
         last = region.end_line or region.start_line
         if region.end_column is None:
-            return start, line_end(positions, last)
+            return start, positions.line_end(last)
         return start, positions.offset(last, self._column(positions, last, region.end_column) or 1)
 
     def _char(self, positions: Positions, offset: int) -> int | None:
