@@ -56,6 +56,13 @@ def test_a_custom_tool_that_cannot_work_is_refused_at_once(odd):
         analyzers(AnalyzerSettings(custom=(tool,)))
 
 
+@pytest.mark.parametrize("program", ["./tools/lint", "tools/lint", "../lint"])
+def test_a_custom_tool_of_the_tree_under_review_is_refused_at_once(program):
+    with pytest.raises(SettingsError, match=r"analyzers\.custom\.mine: .*code under review") as caught:
+        analyzers(AnalyzerSettings(custom=(CustomTool(name="mine", command=(program, "{files}")),)))
+    assert caught.value.hint == "give an absolute path or a program on PATH"
+
+
 def test_an_enabled_tool_that_is_not_installed_is_a_failure_not_a_clean_answer(grown):
     analyzer = analyzers(AnalyzerSettings(enabled=("shellcheck",)), NOWHERE)["shellcheck"]
     assert "not installed" in asyncio.run(analyzer.analyze(grown({"a.sh": "echo $1\n"}), None)).failed

@@ -98,6 +98,13 @@ def _checked(settings: CustomTool) -> None:
     where = f"analyzers.custom.{settings.name}"
     if not settings.command:
         raise SettingsError(f"{where}: the command is empty", hint="give it as a list of words, the program first")
+    program = settings.command[0]
+    if "/" in program and not program.startswith("/"):
+        # It would be looked for in the tree, and code under review is not run.
+        raise SettingsError(
+            f"{where}: {program!r} would run a program of the code under review",
+            hint="give an absolute path or a program on PATH",
+        )
     if settings.format not in FORMATS:
         raise SettingsError(f"{where}: no format is called {settings.format!r}", hint=f"one of {', '.join(FORMATS)}")
     if settings.severity and not severity_of(settings.severity)[1]:
