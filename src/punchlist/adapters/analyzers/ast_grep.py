@@ -7,11 +7,11 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.positions import UTF8
-from punchlist.adapters.analyzers.reports import broken, decoded, gathered
+from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, with_unread
 from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.adapters.analyzers.tool import Kit, Tool
 from punchlist.adapters.process import Ran
-from punchlist.model.finding import Fix, Refused, Safety
+from punchlist.model.finding import Fix, Safety
 from punchlist.model.severity import Severity
 from punchlist.ports import Analysis, Tree
 
@@ -68,19 +68,12 @@ class AstGrep(Tool):
         return (*program, "scan", "--json=compact", "--config=/dev/null", f"--inline-rules={self._rules}", *self.args, "--")
 
     def read(self, ran: Ran, sources: Sources) -> Analysis:
-        analysis = parse(ran.stdout, sources)
-        unread = tuple(
-            Refused(self.name, line.decode("utf-8", "replace"), "ast-grep could not read the file")
-            for line in _UNREAD.findall(ran.stderr)
-        )
-        return msgspec.structs.replace(analysis, refused=(*analysis.refused, *unread))
+        return with_unread(parse(ran.stdout, sources), self.name, _UNREAD.findall(ran.stderr), "ast-grep could not read the file")
 
 
-def parse(output: bytes, sources: Sources, tool: str = "ast-grep") -> Analysis:
-    try:
-        matches = decoded(output, list[msgspec.Raw])
-    except msgspec.DecodeError as error:
-        return broken(tool, output, error)
+@report_of("ast-grep")
+def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
+    matches = decoded(output, list[msgspec.Raw])
     return gathered(tool, matches, lambda raw: _note(decoded(raw, Match), sources), sources)
 
 

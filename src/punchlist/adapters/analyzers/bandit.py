@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from punchlist.adapters.analyzers.positions import UTF8
 from punchlist.adapters.analyzers.python_project import has_tool_table
-from punchlist.adapters.analyzers.reports import broken, decoded, gathered, shortened
+from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, shortened
 from punchlist.adapters.analyzers.sources import Note, Sources
 from punchlist.adapters.analyzers.tool import Kit, Tool
 from punchlist.adapters.process import Ran
@@ -89,12 +89,10 @@ class Bandit(Tool):
         return parse(ran.stdout, sources)
 
 
-def parse(output: bytes, sources: Sources, tool: str = "bandit") -> Analysis:
+@report_of("bandit")
+def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """The findings of bandit's JSON report; a file that it could not read is a refusal."""
-    try:
-        report = decoded(output, Report)
-    except msgspec.DecodeError as error:
-        return broken(tool, output, error)
+    report = decoded(output, Report)
     analysis = gathered(tool, report.results, lambda raw: _note(decoded(raw, Result), sources), sources)
     unread = tuple(
         Refused(tool, shortened(bytes(raw)), f"bandit could not look at this file{_why(bytes(raw))}") for raw in report.errors

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.rdjson import Dialect
-from punchlist.adapters.analyzers.rdjson import parse as parse_rdjson
+from punchlist.adapters.analyzers import rdjson
+from punchlist.adapters.analyzers.reports import report_of
 from punchlist.adapters.analyzers.sources import Sources
 from punchlist.adapters.analyzers.tool import Kit, Tool, named
 from punchlist.adapters.process import Ran
@@ -14,7 +14,7 @@ from punchlist.model.severity import Severity
 from punchlist.ports import Analysis, Tree
 
 # Its columns count characters, the byte order mark too, and its suggestions are the parts of one fix.
-DIALECT = Dialect(bytewise=False, one_fix=True, ranks={"error": Severity.MAJOR, "warning": Severity.MINOR})
+DIALECT = rdjson.Dialect(bytewise=False, one_fix=True, ranks={"error": Severity.MAJOR, "warning": Severity.MINOR})
 
 _CATEGORIES = {
     "correctness": "correctness",
@@ -54,8 +54,9 @@ class Biome(Tool):
         return parse(ran.stdout, sources)
 
 
-def parse(output: bytes, sources: Sources, tool: str = "biome") -> Analysis:
-    analysis = parse_rdjson(output, sources, tool, DIALECT)
+@report_of("biome")
+def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
+    analysis = rdjson.read(output, sources, tool, DIALECT)
     return replace(analysis, findings=tuple(_weighed(finding) for finding in analysis.findings))
 
 

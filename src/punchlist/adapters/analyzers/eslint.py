@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.positions import UTF16, Positions
-from punchlist.adapters.analyzers.reports import broken, decoded, gathered, joined
+from punchlist.adapters.analyzers.reports import decoded, gathered, joined, report_of, shortened
 from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.adapters.analyzers.tool import Kit, Tool, named
 from punchlist.adapters.process import Ran
@@ -70,11 +70,9 @@ class Eslint(Tool):
         return parse(ran.stdout, sources)
 
 
-def parse(output: bytes, sources: Sources, tool: str = "eslint") -> Analysis:
-    try:
-        files = decoded(output, list[msgspec.Raw])
-    except msgspec.DecodeError as error:
-        return broken(tool, output, error)
+@report_of("eslint")
+def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
+    files = decoded(output, list[msgspec.Raw])
     return joined(tool, [_file(bytes(raw), sources, tool) for raw in files])
 
 
@@ -82,7 +80,7 @@ def _file(raw: bytes, sources: Sources, tool: str) -> Analysis:
     try:
         report = decoded(raw, FileReport)
     except msgspec.DecodeError as error:
-        return Analysis(refused=(Refused(tool, raw[:4000].decode("utf-8", "replace"), str(error)),))
+        return Analysis(refused=(Refused(tool, shortened(raw), str(error)),))
     reader = _Reader(report.file_path, sources)
     return gathered(tool, report.messages, reader.note, sources)
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.positions import UTF16, Positions
-from punchlist.adapters.analyzers.reports import broken, decoded, gathered
+from punchlist.adapters.analyzers.reports import decoded, gathered, headline, report_of
 from punchlist.adapters.analyzers.sources import Note, Sources
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.analyzers.typechecker import TypeChecker, rank
@@ -52,11 +52,9 @@ class Basedpyright(Pyright):
     name = "basedpyright"
 
 
-def parse(output: bytes, sources: Sources, tool: str = "pyright") -> Analysis:
-    try:
-        report = decoded(output, PyrightReport)
-    except msgspec.DecodeError as error:
-        return broken(tool, output, error)
+@report_of("pyright")
+def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
+    report = decoded(output, PyrightReport)
     return gathered(tool, report.general_diagnostics, lambda raw: _note(decoded(raw, PyrightEntry), sources), sources)
 
 
@@ -64,11 +62,11 @@ def _note(entry: PyrightEntry, sources: Sources) -> Note:
     positions = sources.positions_of(entry.file)
     start, end = (entry.range.start, entry.range.end) if entry.range else (None, None)
     rule = entry.rule or ("" if entry.severity != "error" else "syntax")
-    title, _, rest = entry.message.partition("\n")
+    title, detail = headline(entry.message)
     return Note(
         path=entry.file,
         title=title,
-        detail=entry.message if rest else "",
+        detail=detail,
         severity=rank(entry.severity, rule),
         severity_word=entry.severity,
         rule=rule,

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.positions import UTF8, Positions
-from punchlist.adapters.analyzers.reports import Unreadable, broken, decoded, gathered, headline, ranked
+from punchlist.adapters.analyzers.reports import Unreadable, decoded, gathered, headline, ranked, report_of
 from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.model.finding import Fix, Safety, Splice
 from punchlist.model.severity import Severity
@@ -76,11 +76,14 @@ def is_diagnostic(fields: Mapping[str, object]) -> bool:
     return "message" in fields and "location" in fields
 
 
-def parse(output: bytes, sources: Sources, tool: str = "rdjson", dialect: Dialect = STANDARD) -> Analysis:
-    try:
-        document = decoded(output, Document)
-    except msgspec.DecodeError as error:
-        return broken(tool, output, error)
+@report_of("rdjson")
+def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
+    return read(output, sources, tool, STANDARD)
+
+
+def read(output: bytes, sources: Sources, tool: str, dialect: Dialect) -> Analysis:
+    """One document of the dialect. Raises msgspec.DecodeError for what is none."""
+    document = decoded(output, Document)
     return gathered(tool, document.diagnostics or (), _Reader(sources, dialect, document).note, sources)
 
 

@@ -3,8 +3,8 @@
 import codecs
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
-from typing import TypeVar
+from functools import lru_cache, wraps
+from typing import Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -54,14 +54,33 @@ def _whole(found: re.Match[str]) -> str:
     return f"{slashes}ufffd"
 
 
-def broken(tool: str, output: bytes, error: Exception) -> Analysis:
-    """The answer where a report as a whole cannot be read."""
+class Parse(Protocol):
+    """Reads a report, never raising: what is no report is a failure."""
+
+    def __call__(self, output: bytes, sources: Sources, tool: str = ...) -> Analysis: ...
+
+
+def report_of(name: str) -> Callable[[Callable[[bytes, Sources, str], Analysis]], Parse]:
+    """Makes a Parse of a reader that raises msgspec.DecodeError for what it cannot read as a whole; `name` is the usual tool."""
+
+    def made(read: Callable[[bytes, Sources, str], Analysis]) -> Parse:
+        @wraps(read)
+        def parse(output: bytes, sources: Sources, tool: str = name) -> Analysis:
+            try:
+                return read(output, sources, tool)
+            except msgspec.DecodeError as error:
+                return _broken(tool, output, error)
+
+        return parse
+
+    return made
+
+
+def _broken(tool: str, output: bytes, error: Exception) -> Analysis:
     said = output[:200].decode("utf-8", "replace").strip()
-    return Analysis(
-        failed=f"{tool}: its report could not be read ({error}); it begins with {said!r}"
-        if said
-        else f"{tool}: it wrote no report"
-    )
+    if not said:
+        return Analysis(failed=f"{tool}: it wrote no report")
+    return Analysis(failed=f"{tool}: its report could not be read ({error}); it begins with {said!r}")
 
 
 def gathered(tool: str, entries: Iterable[msgspec.Raw], read: Callable[[bytes], Note | None], sources: Sources) -> Analysis:
@@ -80,6 +99,12 @@ def gathered(tool: str, entries: Iterable[msgspec.Raw], read: Callable[[bytes], 
     # Where nothing at all can be read, the format is not the one we know: that is no clean answer.
     failed = f"{tool}: none of its {len(refused)} entries could be read ({refused[0].reason})" if refused and not findings else ""
     return Analysis(findings=tuple(findings), refused=tuple(refused), failed=failed)
+
+
+def with_unread(analysis: Analysis, tool: str, said: Iterable[bytes], reason: str) -> Analysis:
+    """The analysis with what the tool says it could not look at, as refusals."""
+    unread = (Refused(tool, shortened(each), reason) for each in said)
+    return replace(analysis, refused=(*analysis.refused, *unread))
 
 
 def joined(tool: str, parts: Sequence[Analysis]) -> Analysis:

@@ -7,12 +7,12 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.python_project import has_tool_table, oldest_python
-from punchlist.adapters.analyzers.reports import broken, decoded, gathered
+from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, with_unread
 from punchlist.adapters.analyzers.ruff_rules import DEFAULT_IGNORE, DEFAULT_SELECT, meaning
 from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.adapters.analyzers.tool import Kit, Tool, named
 from punchlist.adapters.process import Ran
-from punchlist.model.finding import Fix, Refused, Safety, Splice
+from punchlist.model.finding import Fix, Safety, Splice
 from punchlist.model.severity import Severity
 from punchlist.ports import Analysis, Tree
 
@@ -84,20 +84,13 @@ class Ruff(Tool):
         return rules if oldest is None else [*rules, f"--target-version=py3{min(max(oldest, _OLDEST), _NEWEST)}"]
 
     def read(self, ran: Ran, sources: Sources) -> Analysis:
-        analysis = parse(ran.stdout, sources)
-        unread = tuple(
-            Refused("ruff", line.decode("utf-8", "replace"), "ruff could not read the file")
-            for line in _UNREAD.findall(ran.stderr)
-        )
-        return msgspec.structs.replace(analysis, refused=(*analysis.refused, *unread))
+        return with_unread(parse(ran.stdout, sources), self.name, _UNREAD.findall(ran.stderr), "ruff could not read the file")
 
 
-def parse(output: bytes, sources: Sources, tool: str = "ruff") -> Analysis:
+@report_of("ruff")
+def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """The findings of ruff's JSON report."""
-    try:
-        entries = decoded(output, list[msgspec.Raw])
-    except msgspec.DecodeError as error:
-        return broken(tool, output, error)
+    entries = decoded(output, list[msgspec.Raw])
     return gathered(tool, entries, lambda raw: _note(decoded(raw, Entry), sources), sources)
 
 

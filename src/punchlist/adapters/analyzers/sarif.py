@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.reports import Unreadable, broken, decoded, gathered, headline, joined, ranked, shortened
+from punchlist.adapters.analyzers.reports import Unreadable, decoded, gathered, headline, joined, ranked, report_of, shortened
 from punchlist.adapters.analyzers.sarif_places import Places
 from punchlist.adapters.analyzers.sarif_rules import Rules
 from punchlist.adapters.analyzers.sources import Note, Sources
@@ -29,12 +29,10 @@ class BareRun(Struct, frozen=True):
     results: list[Raw] | None = None
 
 
-def parse(output: bytes, sources: Sources, tool: str = "sarif") -> Analysis:
+@report_of("sarif")
+def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """The findings of every run in a log; one run that cannot vouch for what it does not mention fails the whole."""
-    try:
-        log = decoded(output, Log)
-    except msgspec.DecodeError as error:
-        return broken(tool, output, error)
+    log = decoded(output, Log)
     if log.version and not log.version.startswith("2."):
         return Analysis(failed=f"{tool} is SARIF {log.version}; 2.1.0 is read")
     if not log.runs:

@@ -10,12 +10,12 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.positions import UTF8
-from punchlist.adapters.analyzers.reports import broken, decoded, gathered, shortened
+from punchlist.adapters.analyzers.reports import decoded, gathered, headline, report_of, with_unread
 from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.adapters.analyzers.tool import Kit, Tool
 from punchlist.adapters.process import Ran
 from punchlist.errors import SettingsError
-from punchlist.model.finding import Fix, Refused, Safety
+from punchlist.model.finding import Fix, Safety
 from punchlist.model.severity import Severity, severity_of
 from punchlist.ports import Analysis, Tree
 
@@ -34,7 +34,6 @@ _RANKS = {
 class Place(Struct, frozen=True):
     line: int
     offset: int
-    col: int = 0
 
 
 class Extra(Struct, frozen=True):
@@ -85,15 +84,12 @@ class Semgrep(Tool):
         return parse(ran.stdout, sources)
 
 
-def parse(output: bytes, sources: Sources, tool: str = "semgrep") -> Analysis:
+@report_of("semgrep")
+def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """The results; what it could not scan is kept as refusals."""
-    try:
-        report = decoded(output, Report)
-    except msgspec.DecodeError as error:
-        return broken(tool, output, error)
+    report = decoded(output, Report)
     analysis = gathered(tool, report.results, lambda raw: _note(decoded(raw, Result), sources), sources)
-    unread = tuple(Refused(tool, shortened(bytes(raw)), "semgrep could not scan this") for raw in report.errors)
-    return msgspec.structs.replace(analysis, refused=(*analysis.refused, *unread))
+    return with_unread(analysis, tool, map(bytes, report.errors), "semgrep could not scan this")
 
 
 def _note(result: Result, sources: Sources) -> Note:
@@ -104,11 +100,11 @@ def _note(result: Result, sources: Sources) -> Note:
     fix, marks = _fix(result, sources, start, end)
     metadata, word = result.extra.metadata, result.extra.severity
     category, references = metadata.get("category"), metadata.get("references")
-    title, _, rest = result.extra.message.strip().partition("\n")
+    title, detail = headline(result.extra.message)
     return Note(
         path=result.path,
         title=title or result.check_id,
-        detail=result.extra.message.strip() if rest else "",
+        detail=detail,
         severity=_RANKS.get(word.upper()) or severity_of(word)[0],
         severity_word=word.lower(),
         rule=result.check_id,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.reports import broken, decoded, gathered
+from punchlist.adapters.analyzers.reports import decoded, gathered, report_of
 from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.adapters.analyzers.tool import Kit, Tool
 from punchlist.adapters.process import Ran
@@ -67,12 +67,10 @@ class Shellcheck(Tool):
         return parse(ran.stdout, sources)
 
 
-def parse(output: bytes, sources: Sources, tool: str = "shellcheck") -> Analysis:
+@report_of("shellcheck")
+def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """The comments of a `json1` report, in which a tab is one column."""
-    try:
-        report = decoded(output, Report)
-    except msgspec.DecodeError as error:
-        return broken(tool, output, error)
+    report = decoded(output, Report)
     return gathered(tool, report.comments, lambda raw: _note(decoded(raw, Comment), sources), sources)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.reports import broken, decoded, gathered
+from punchlist.adapters.analyzers.reports import decoded, gathered, report_of
 from punchlist.adapters.analyzers.sources import Note, Sources
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.analyzers.typechecker import TypeChecker, rank
@@ -48,12 +48,10 @@ class Ty(TypeChecker):
         return parse(ran.stdout, sources, "ty")
 
 
-def parse(output: bytes, sources: Sources, tool: str = "gitlab") -> Analysis:
+@report_of("gitlab")
+def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """GitLab's code quality report, which ty writes."""
-    try:
-        entries = decoded(output, list[msgspec.Raw])
-    except msgspec.DecodeError as error:
-        return broken(tool, output, error)
+    entries = decoded(output, list[msgspec.Raw])
     return gathered(tool, entries, lambda raw: _note(decoded(raw, GitlabEntry)), sources)
 
 
