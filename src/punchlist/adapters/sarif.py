@@ -127,7 +127,6 @@ class BareResult(Part, frozen=True, kw_only=True):
 class Driver(Part, frozen=True, kw_only=True):
     name: str = ""
     version: str | None = None
-    information_uri: str | None = None
     rules: list[Raw] | None = None
     global_message_strings: dict[str, Message] | None = None
 
@@ -154,12 +153,6 @@ class Invocation(Part, frozen=True, kw_only=True):
     exit_code_description: str | None = None
 
 
-class VersionControl(Part, frozen=True, kw_only=True):
-    repository_uri: str
-    revision_id: str | None = None
-    branch: str | None = None
-
-
 class Automation(Part, frozen=True, kw_only=True):
     id: str
 
@@ -168,7 +161,6 @@ class Run(Part, frozen=True, kw_only=True):
     tool: Tool = Tool()
     invocations: list[Invocation] | None = None
     automation_details: Automation | None = None
-    version_control_provenance: list[VersionControl] | None = None
     original_uri_base_ids: dict[str, ArtifactLocation] | None = None
     artifacts: list[Artifact] | None = None
     results: list[Raw] | None = None

@@ -40,7 +40,6 @@ class _Reading:
     def __init__(self) -> None:
         self.cases: list[Case] = []
         self.failures = 0
-        self._suites: list[int] = []
         self.declared = 0
         self._open: dict[str, str] | None = None
         self._outcome = TestOutcome.PASSED
