@@ -18,6 +18,9 @@ from punchlist.workflow import Workflow
 
 _Running = dict[asyncio.Task[ev.AnyEvent], Action]
 
+_ITSELF = ""
+"""The key of what is about a step itself. Actions bear the names of people's tools, and one of those may well be "done"."""
+
 
 class Limits(Struct, frozen=True):
     """What a run may spend; zero means no limit."""
@@ -50,6 +53,7 @@ class Engine:
         self._run = run
         try:
             while not self._run.ended and self._run.waiting_for is None:
+                await asyncio.sleep(0)  # steps with nothing to do wait for nothing, and a signal must be heard between them
                 match position(self._workflow, self._run):
                     case None:
                         self._tell("end", "ended", ev.Ended(outcome=outcome(self._run).value))
@@ -82,7 +86,7 @@ class Engine:
             await _stopped(running)
             self._write_down(at, by_itself)
         if verb.last or not self._run.halted:
-            self._tell(at.place, "done", ev.StepDone(verb=at.do.verb))
+            self._tell(at.place, _ITSELF, ev.StepDone(verb=at.do.verb))
 
     def _start(self, actions: tuple[Action, ...], at: At, running: _Running) -> None:
         last = VERBS[at.do.verb].last

@@ -149,7 +149,8 @@ def fold(run: Run, entry: ev.Entry) -> Run:
 
 
 def _driven(run: Run, entry: ev.Entry) -> float:
-    idle = isinstance(entry.event, ev.Resumed | ev.Answered) or not run.seq
+    """Seconds since the last entry, unless a person or nobody was at it meanwhile."""
+    idle = isinstance(entry.event, ev.Resumed | ev.Answered) or entry.place == "people" or not run.seq
     return 0 if idle else max(0, entry.at - run.last_at)
 
 
@@ -160,13 +161,17 @@ def folded(run_id: str, entries: Iterable[ev.Entry]) -> Run:
     return run
 
 
-_ASIDE = frozenset({"signal", "limit"})
+_ASIDE = frozenset({"signal", "limit", "people"})
 """Places of entries that come from outside of the workflow: the step that is under way keeps what it has."""
+_NO_ACTION = (ev.Started, ev.StepDone, ev.RoundEnded, ev.Asked, ev.Answered, ev.Ended)
+"""What the engine itself tells. A step must not take it for an action of its own, whatever that one is called."""
 
 
 def _placed(run: Run, entry: ev.Entry) -> Run:
     if entry.place in _ASIDE:
         return run
+    if isinstance(entry.event, _NO_ACTION):
+        return replace(run, place=entry.place, here={})
     here = run.here if entry.place == run.place else {}
     return replace(run, place=entry.place, here={**here, entry.key: entry.event})
 
@@ -215,7 +220,7 @@ def _told(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:  # noqa: C901, 
         case ev.Failed():
             return replace(run, trouble=(*run.trouble, f"{entry.place} {entry.key}: {event.reason}"))
         case ev.StepDone():
-            return replace(run, done=run.done | {entry.place}, here={})
+            return replace(run, done=run.done | {entry.place})
         case ev.RoundEnded():
             return _round_ended(run, entry.place, event)
         case ev.Asked():

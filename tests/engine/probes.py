@@ -1,0 +1,191 @@
+"""Verbs whose steps and performers a test writes, a ledger in memory, and a world that has only what they need."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+from msgspec import Struct
+
+from punchlist.adapters.artifacts import FolderArtifacts
+from punchlist.adapters.trackers.files import FilesTracker
+from punchlist.engine import Engine, Limits
+from punchlist.model import events as ev
+from punchlist.model.chain import chained
+from punchlist.model.change import Change, ScopeKind
+from punchlist.model.finding import Finding, Spot
+from punchlist.model.item import Fact, Item, Move, Status
+from punchlist.model.protected import Protected
+from punchlist.model.run import Run, fold, folded
+from punchlist.model.severity import Severity
+from punchlist.model.usage import Usage
+from punchlist.ports import World
+from punchlist.steps import VERBS, Action, Verb
+from punchlist.steps.verb import NoOptions
+from punchlist.workflow import Do, Workflow
+
+CHANGE = Change(kind=ScopeKind.ALL, base="base", head="base")
+
+
+class Job(Struct, frozen=True):
+    name: str
+
+
+def done(name: str, **spent) -> ev.AnyEvent:
+    """Something happened, and no item moved."""
+    return ev.Dismissed(by="probe", why=name, usage=Usage(**spent))
+
+
+def action(name: str) -> Action:
+    return Action(name, Job(name), f"{name} is done")
+
+
+def item(number: int, severity: Severity = Severity.MAJOR) -> Item:
+    found = Finding(id=f"f{number}", source="probe", title=f"defect {number}", severity=severity, spot=Spot("a.py", number))
+    return Item(number=number, fingerprint=f"print {number}", findings=(found,))
+
+
+def all_of(*names: str):
+    """A step that names everything at once, whether it is done or not."""
+    return lambda run, options, place: tuple(action(name) for name in names)
+
+
+async def at_once(job, run, world):
+    return done(job.name)
+
+
+class Lines:
+    """A ledger in memory: the Store port without a disk."""
+
+    def __init__(self, entries=()) -> None:
+        self.entries = list(entries)
+
+    def append(self, run, place, key, event, at):
+        mine = [entry for entry in self.entries if entry.run == run]
+        known = next((entry for entry in mine if (entry.place, entry.key) == (place, key)), None)
+        if known is not None:
+            return known
+        prev = mine[-1].hash if mine else ""
+        self.entries.append(chained(ev.Entry(run=run, seq=len(mine) + 1, at=at, place=place, key=key, event=event), prev))
+        return self.entries[-1]
+
+    def read(self, run, after=0):
+        return (entry for entry in list(self.entries) if entry.run == run and entry.seq > after)
+
+    def runs(self, repository=""):
+        return []
+
+
+class Watch:
+    """Keeps what went by, and may do something when it does."""
+
+    def __init__(self, on_told=None) -> None:
+        self.began_keys: list[str] = []
+        self.entries: list[ev.Entry] = []
+        self._on_told = on_told
+
+    def began(self, place, action):
+        self.began_keys.append(action.key)
+
+    def told(self, entry, run):
+        self.entries.append(entry)
+        if self._on_told:
+            self._on_told(entry, run)
+
+    @property
+    def told_keys(self) -> list[str]:
+        return [entry.key for entry in self.entries]
+
+
+class NoFiles:
+    @asynccontextmanager
+    async def at(self, commit, patches=(), **_):
+        yield self
+
+    def files(self):
+        return []
+
+
+class Stage:
+    """One run, driven as often as a test likes; each time only the ledger is left of the time before."""
+
+    def __init__(self, folder, monkeypatch, store) -> None:
+        self.folder = folder
+        self.store = store
+        self.limits = Limits()
+        self.clock = lambda: 0.0
+        self.analyzers = {}
+        self._tables = monkeypatch
+        self._steps: list = []
+
+    def verb(self, step, perform=at_once, *, last=False) -> None:
+        """Appends a step to the workflow, with a verb of its own."""
+        name = f"probe {len(self._steps)}"
+        self.knows(name, step, perform, last=last)
+        self.then(Do(name, NoOptions()))
+
+    def knows(self, name, step, perform=at_once, *, last=False) -> None:
+        self._tables.setitem(VERBS, name, Verb("a probe", NoOptions, step, {Job: perform}, last))
+
+    def then(self, *steps) -> None:
+        self._steps += steps
+
+    @property
+    def workflow(self) -> Workflow:
+        return Workflow("mine", "a test", tuple(self._steps), "")
+
+    @property
+    def run(self) -> Run:
+        """What the ledger says, and nothing else."""
+        return folded("r", self.store.read("r"))
+
+    @property
+    def entries(self) -> list[ev.Entry]:
+        return list(self.store.read("r"))
+
+    @property
+    def keys(self) -> list[str]:
+        return [entry.key for entry in self.entries]
+
+    @property
+    def world(self) -> World:
+        return World(
+            change=CHANGE, trees=NoFiles(), repository=None, analyzers=self.analyzers, documents={}, fixers={}, checks=None,
+            tracker=FilesTracker(self.folder / "issues"), artifacts=FolderArtifacts(self.folder / "artifacts"), cache=None,
+            reports={"report.txt": lambda run: run.id.encode()}, protected=Protected(), clock=self.clock,
+        )  # fmt: skip
+
+    def begun(self) -> None:
+        started = ev.Started(
+            repository="r.git", change=CHANGE, workflow_name="mine", workflow="", settings="{}",
+            reviewers=tuple(self.analyzers), checks=(), checks_allowed=False, version="0",
+        )  # fmt: skip
+        self.store.append("r", "start", "started", started, self.clock())
+
+    async def driving(self, watch=None) -> Run:
+        """Begins, or goes on with what the ledger has."""
+        if not self.keys:
+            self.begun()
+        else:
+            self.store.append("r", "signal", f"resumed {len(self.keys)}", ev.Resumed(version="0"), self.clock())
+        return await Engine(self.workflow, self.world, self.store, self.limits, watch or Watch()).drive(self.run)
+
+    def drive(self, watch=None) -> Run:
+        return asyncio.run(self.driving(watch))
+
+    def answer(self, choice: str) -> Run:
+        answered = ev.Answered(choice=choice, by="Ada")
+        entry = self.store.append("r", self.run.waiting_for.place, "answer", answered, self.clock())
+        return fold(self.run, entry)
+
+    def having(self, *numbers: int, severity: Severity = Severity.MAJOR) -> None:
+        """A step that puts items on the list."""
+
+        async def bring(job, run, world):
+            return ev.Consolidated(items=tuple(item(number, severity) for number in numbers))
+
+        self.verb(all_of("items"), bring)
+
+
+async def dismiss_one(job, run, world) -> ev.AnyEvent:
+    """The work of a round that gets somewhere."""
+    first = run.having(Status.OPEN)[0]
+    return ev.Dismissed(by="probe", why="not needed", moves=(Move(first.number, Fact.DISMISSED),))
