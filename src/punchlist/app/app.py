@@ -3,7 +3,7 @@
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
 from punchlist.app.audit import Audit, audited
 from punchlist.app.debts import debts
+from punchlist.app.dismissals import dismissals, dismissed
 from punchlist.app.doctor import Probe, probes
 from punchlist.app.prepare import found_checks, prepared, repository_settings
 from punchlist.app.request import Prepared, Request
@@ -29,6 +30,7 @@ from punchlist.errors import RepositoryError, UsageError
 from punchlist.model import events as ev
 from punchlist.model.change import ScopeKind
 from punchlist.model.check import Check
+from punchlist.model.events import Dismissal
 from punchlist.model.run import Run, fold, folded
 from punchlist.ports import RunRow
 from punchlist.settings import REPOSITORY_FILE, Loaded, home_folder, load, pinned, unpinned
@@ -82,6 +84,7 @@ class App:
                 version=__version__,
                 request=request,
                 owed=debts(self.store, self._repository),
+                dismissed=dismissals(self.store, self._repository),
             )
             entry = self.store.append(run_id, "start", "started", started, time.time())
             run = fold(Run(id=run_id), entry)
@@ -122,6 +125,14 @@ class App:
         with Lease.take(self.home, run.id):
             entry = self.store.append(run.id, question.place, "answer", ev.Answered(choice=choice, by=by), time.time())
             return fold(run, entry)
+
+    def dismiss(self, run_id: str, numbers: Sequence[int], saying: Dismissal, *, undo: bool = False) -> Run:
+        """Somebody who may says that items need no work; later runs remember it, until it is undone."""
+        run = self.load(run_id)
+        event = dismissed(run, numbers, saying, undo=undo)
+        with Lease.take(self.home, run.id):
+            entry = self.store.append(run.id, "people", f"dismissal {run.seq}", event, time.time())
+        return fold(run, entry)
 
     def load(self, run_id: str) -> Run:
         found = self.store.find(run_id, self._repository if self.checkout else "")

@@ -16,6 +16,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "fix": "The loop, over findings that are already there.",
         "resume": "Go on with a run that was stopped or killed.",
         "answer": "Answer the question a run waits with, and go on.",
+        "dismiss": "Say that items need no work; later runs remember it.",
         "apply": "Bring a run's fixes onto your branch.",
         "discard": "Drop a run's branch and work trees.",
     },

@@ -30,6 +30,14 @@ class Debt(Struct, frozen=True):
         return f"{self.run}/{self.item.number}"
 
 
+class Dismissal(Struct, frozen=True):
+    """What a person once said of a fingerprint."""
+
+    by: str
+    why: str
+    run: str
+
+
 class Started(Event, frozen=True, kw_only=True):
     """The run is pinned: the workflow's text, the settings and the change do not change any more."""
 
@@ -50,6 +58,8 @@ class Started(Event, frozen=True, kw_only=True):
     request: str = ""
     """What was asked for, as a hash: the same request twice is refused while the first runs."""
     owed: tuple[Debt, ...] = ()
+    dismissed: dict[str, Dismissal] = {}
+    """What was dismissed in earlier runs of this repository, by fingerprint."""
     """What earlier runs could not file; this one does."""
 
 
@@ -179,10 +189,12 @@ class Reported(Event, frozen=True, kw_only=True):
 
 
 class Dismissed(Event, frozen=True, kw_only=True):
-    """Somebody who may said that items need no work (as moves)."""
+    """Somebody who may said that items need no work (as moves). `fingerprints` are remembered by later runs, or forgotten."""
 
     by: str
     why: str
+    fingerprints: tuple[str, ...] = ()
+    revoked: bool = False
 
 
 class Failed(Event, frozen=True, kw_only=True):

@@ -52,7 +52,7 @@ MOVES: dict[Status, dict[Fact, Status]] = {
     Status.CLAIMED: {Fact.REJECTED: Status.OPEN, Fact.COMMITTED: Status.FIXED, Fact.FILED: Status.FILED},
     Status.BLOCKED: {Fact.FILED: Status.FILED, Fact.DISMISSED: Status.DISMISSED, Fact.SEEN_AGAIN: Status.BLOCKED},
     Status.FIXED: {Fact.SEEN_AGAIN: Status.OPEN},
-    Status.FILED: {},
+    Status.FILED: {Fact.DISMISSED: Status.DISMISSED},
     Status.DISMISSED: {},
 }
 """An empty cell leaves the item where it is."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from punchlist.model.change import Change
-from punchlist.model.events import Consolidated, Sighting
+from punchlist.model.events import Consolidated, Dismissed, Sighting
 from punchlist.model.finding import Finding
 from punchlist.model.fixkey import fix_key
 from punchlist.model.identity import fingerprint, matched
@@ -26,8 +26,30 @@ class Sort(Struct, frozen=True):
     rule: MergeRule
 
 
+class Remember(Struct, frozen=True):
+    items: tuple[int, ...]
+
+
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
-    return missing(run, Action("items", Sort(options.rule), "findings become items")) if run.fresh_from or run.fresh else ()
+    if run.fresh_from or run.fresh:
+        return missing(run, Action("items", Sort(options.rule), "findings become items"))
+    known = _dismissed_before(run)
+    return missing(run, Action("remembered", Remember(known), f"{len(known)} were dismissed before")) if known else ()
+
+
+def _dismissed_before(run: Run) -> tuple[int, ...]:
+    told = run.started.dismissed if run.started is not None else {}
+    return tuple(item.number for item in run.having(*ACTIONABLE) if item.fingerprint in told)
+
+
+async def remember(task: Remember, run: Run, world: World) -> Dismissed:  # noqa: ARG001 - the signature of every performer
+    """What a person once dismissed stays dismissed, and stays on the list."""
+    told = run.started.dismissed if run.started is not None else {}
+    said = {number: told[run.items[number].fingerprint] for number in task.items}
+    moves = tuple(
+        Move(number, Fact.DISMISSED, by=each.by, why=f"{each.why} (dismissed in run {each.run})") for number, each in said.items()
+    )
+    return Dismissed(by=", ".join(sorted({each.by for each in said.values()})), why="dismissed in earlier runs", moves=moves)
 
 
 async def sort(task: Sort, run: Run, world: World) -> Consolidated:
@@ -139,4 +161,4 @@ def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
         yield Move(item.number, Fact.COMMITTED, by="review", why=said, proofs=(proof,), ref=run.tip)
 
 
-VERB = Verb("reports become items", Options, step, {Sort: sort})
+VERB = Verb("reports become items", Options, step, {Sort: sort, Remember: remember})

@@ -1,6 +1,5 @@
 """punchlist answer: answer the question a run waits with, and go on."""
 
-from getpass import getuser
 from typing import Any
 
 import click
@@ -9,6 +8,7 @@ from punchlist.app import App
 from punchlist.cli import options
 from punchlist.cli.drive import driven, told
 from punchlist.cli.exits import Exit
+from punchlist.cli.login import login
 from punchlist.cli.session import session
 
 
@@ -26,16 +26,9 @@ def command(run_id: str, choice: str, **chosen: Any) -> Exit:
     output = options.output(chosen)
 
     async def work(app: App) -> Exit:
-        run = await app.answer(run_id, choice, chosen["by"] or _login())
+        run = await app.answer(run_id, choice, chosen["by"] or login())
         if chosen["no_resume"]:
             return told(run, output)
         return await driven(lambda view: app.resume(run.id, view), output)
 
     return session(work)
-
-
-def _login() -> str:
-    try:
-        return getuser()
-    except (OSError, KeyError):  # a user without a name, as in some containers
-        return "a person"
