@@ -63,11 +63,6 @@ def holder(home: Path, run: str) -> Holder | None:
     return _held_by(_run_path(home, run))
 
 
-def request_holder(home: Path, request: str) -> Holder | None:
-    """Who works on the same request right now."""
-    return _held_by(_request_path(home, request))
-
-
 def _run_path(home: Path, run: str) -> Path:
     return home / "runs" / _file_name(run) / "lock"
 
