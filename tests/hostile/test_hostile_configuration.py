@@ -14,7 +14,7 @@ def commands(marker):
     touch = f'["{sys.executable}", "-c", "open({str(marker)!r}, \'w\')"]'
     return (
         f'[[checks]]\nname = "evil"\ncommand = {touch}\nkind = "plain"\n'
-        f'[analyzers.custom.evil]\ncommand = {touch}\nformat = "sarif"\nfiles = ["*.py"]\n'
+        f'[[analyzers.custom]]\nname = "evil"\ncommand = {touch}\nformat = "sarif"\nfiles = ["*.py"]\n'
     )
 
 

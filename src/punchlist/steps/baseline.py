@@ -59,7 +59,8 @@ async def _measured(check: Check, world: World) -> Known:
         return Known(result, f"on the base, {result.trouble}")
     if not result.green and not result.tests:
         return Known(result, f"exits {result.exit_code} on the base and tells nothing per test")
-    async with world.trees.at(world.change.head) as tree:
+    # The same judge as above: a change that empties its own tests must not make the base's look blind.
+    async with world.trees.at(world.change.head, pristine=world.protected.all, pristine_from=world.change.base) as tree:
         blind = await world.checks.sentinel(check, tree)
     return Known(result, blind, "" if blind else "a planted failure was seen")
 
