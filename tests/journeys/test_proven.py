@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -176,3 +177,13 @@ def test_a_refusing_hook_keeps_everything_out_and_is_told(place):
     assert "no commits on a Sunday" in " ".join(run.trouble)
     assert run.ended == "incomplete"
     assert place.audit().ok
+
+
+def test_the_reports_on_disk_tell_the_run_as_it_ended(place, tmp_path):
+    run = place.run(allow_checks=False)
+    folder = tmp_path / "state" / "runs" / run.id
+    assert {path.name for path in folder.glob("report*")} == {"report.html", "report.json", "report.junit.xml", "report.md", "report.sarif"}
+    document = json.loads((folder / "report.json").read_bytes())
+    assert (document["run"]["ended"], document["outcome"]) == (True, run.ended)
+    sarif = json.loads((folder / "report.sarif").read_bytes())
+    assert all(invocation["executionSuccessful"] for each in sarif["runs"] for invocation in each["invocations"])

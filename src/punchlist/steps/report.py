@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.errors import ToolError
 from punchlist.model.dossier import Dossier, dossier
 from punchlist.model.events import Debt, Filed, Reported
 from punchlist.model.item import ENDED, Fact, Item, Move, Status, reading_order
 from punchlist.model.merge import MergeRule
+from punchlist.model.outcome import outcome
 from punchlist.model.run import Run
 from punchlist.ports import World
 from punchlist.steps.consolidate import Sort, sort
@@ -112,8 +114,10 @@ async def _given(dossiers: Sequence[Dossier], world: World) -> tuple[dict[int, s
 
 
 async def tell(task: Tell, run: Run, world: World) -> Reported:  # noqa: ARG001 - the signature of every performer
-    written = tuple(world.artifacts.write(name, render(run)) for name, render in world.reports.items())
+    """The reports tell the run as it ends: what is left to do after this is to say so in the ledger."""
     listed = tuple(item.number for item in run.items.values() if item.status not in ENDED)
+    ended = replace(run, listed=listed, ended=outcome(run).value)
+    written = tuple(world.artifacts.write(name, render(ended)) for name, render in world.reports.items())
     return Reported(artifacts=written, listed=listed)
 
 
