@@ -1,0 +1,203 @@
+"""Judging: what the checks say counts, all of them are asked, and what nobody judged is called unverified."""
+
+import asyncio
+import time
+
+import pytest
+from msgspec.structs import replace
+from scripted import CHECK, MAJOR, Judge, Said, Watch, Words, finding
+
+from punchlist.model import events as ev
+from punchlist.model.check import CheckResult
+from punchlist.model.finding import Fix, Safety, Splice
+from punchlist.model.item import Fact, Status
+from punchlist.model.outcome import Outcome
+from punchlist.model.proof import ProofClass
+from punchlist.model.summary import gaps
+
+OTHER = replace(CHECK, name="types", command=("types",))
+
+
+def without(word: str, path: str = "a.py"):
+    return lambda tree: word not in tree.texts[path]
+
+
+def tried(bench, run) -> list[ev.Tried]:
+    return [entry.event for entry in bench.store.read(run.id) if isinstance(entry.event, ev.Tried)]
+
+
+@pytest.fixture
+def bench(make_bench):
+    return make_bench({"a.py": "bad\nworse\n"}, Words(bad=(MAJOR, "good"), worse=(MAJOR, "better")))
+
+
+def test_a_red_check_does_not_keep_the_later_ones_from_running(bench):
+    bench.checks = (CHECK, OTHER)
+    bench.judge = Judge(test_a=without("better"))
+    run = bench.run()
+    assert [[verdict.check for verdict in event.verdicts] for event in tried(bench, run)] == [["tests", "types"]] * len(
+        tried(bench, run)
+    )
+    (culprit,) = run.having(Status.FILED)
+    assert culprit.lead.rule == "worse"
+
+
+@pytest.mark.parametrize(
+    "trouble", ["command not found: tests", "timed out after 5 s", "killed by signal 11", "ended early: 3 of 9 tests ran"]
+)
+def test_trouble_with_the_check_is_a_failure_with_its_reason_and_nothing_lands(bench, trouble):
+    class Fails(Judge):
+        async def run(self, check, tree, *, only=()):
+            result = await super().run(check, tree)
+            return replace(result, trouble=trouble if len(self.runs) > 1 else "")
+
+    bench.judge = Fails()
+    run = bench.run()
+    assert not run.landed
+    assert not run.having(Status.FIXED)
+    assert trouble in {verdict.why for event in tried(bench, run) for verdict in event.verdicts}
+    assert bench.audit(run.id).ok
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        ({"trouble": "command not found: tests"}, "command not found"),
+        ({"blind": "a planted failure was not seen"}, "was not seen"),
+    ],
+)
+def test_a_check_that_cannot_judge_here_is_unusable_and_the_fixes_unverified(bench, judge, said):
+    for name, value in judge.items():
+        setattr(bench.judge, name, value)
+    run = bench.run()
+    assert said in run.unverified
+    assert all([proof.kind for proof in item.proofs] == [ProofClass.RECHECKED] for item in run.having(Status.FIXED))
+    assert any(gap.about == "check" and "unverified" in gap.what for gap in gaps(run))
+
+
+def test_without_checks_fixes_are_unverified_and_never_called_checked(bench):
+    bench.checks = ()
+    run = bench.run()
+    assert run.unverified == "no checks are configured or were found"
+    assert {proof.kind for item in run.having(Status.FIXED) for proof in item.proofs} == {ProofClass.RECHECKED}
+    assert "unverified" in " ".join(gap.what for gap in gaps(run))
+    assert tried(bench, run) == []
+
+
+def test_without_checks_and_without_an_analyzer_nothing_proves_a_fix(make_bench):
+    bench = make_bench({"a.py": "bad\n"})
+    bench.checks = ()
+    bench.documents = {"document": Said(finding(1, fix=Fix((Splice("a.py", 0, 3, "good"),))))}
+    run = bench.run()
+    assert not run.landed
+    assert "nothing could prove it" in run.items[1].attempts[1].why
+
+
+def test_without_checks_a_fix_its_tool_calls_unsafe_does_not_land(make_bench):
+    bench = make_bench({"a.py": "bad\n"}, Words(safety=Safety.UNSAFE, bad=(MAJOR, "good")))
+    bench.checks = ()
+    assert not bench.run().landed
+
+
+def test_a_proof_names_only_the_tools_that_were_asked_again(make_bench):
+    bench = make_bench({"a.py": "bad\n"}, Words(bad=(MAJOR, "good")))
+    bench.documents = {"document": Said(finding(1, title="word `bad` is not for here"))}
+    run = bench.run()
+    (item,) = run.having(Status.FIXED)
+    assert {each.source for each in item.findings} == {"words", "document"}
+    assert item.proofs[0].said == "no longer reported by words"
+
+
+def test_the_baseline_is_measured_once_per_tree(bench):
+    bench.run()
+    again = bench.run()
+    assert again.baselines["tests"].cached
+    bench.change = replace(bench.change, head="c1")
+    bench.git.commits["c1"] = {"a.py": "bad\n"}
+    assert not bench.run().baselines["tests"].cached, "another tree is measured anew"
+
+
+def test_a_test_that_failed_before_is_held_against_nobody_and_a_new_failure_is(bench):
+    bench.judge = Judge(old=lambda _: False, new=without("better"))
+    run = bench.run()
+    assert {item.lead.rule: item.status for item in run.items.values()} == {"bad": Status.FIXED, "worse": Status.FILED}
+    assert run.baselines["tests"].failed == 1
+
+
+def test_a_flaky_test_is_run_again_before_anybody_is_blamed(bench):
+    bench.judge = Judge(steady=bool, moody=bool)
+    bench.judge.flaky = {"moody"}
+    run = bench.run()
+    assert len(run.having(Status.FIXED)) == 2
+    assert run.flaky == {"moody"}
+    assert "1 test is flaky, and judged nobody" in [gap.what for gap in gaps(run)]
+
+
+def test_fewer_tests_than_before_are_a_failure(bench):
+    class Shrinks(Judge):
+        async def run(self, check, tree, *, only=()):
+            result = await super().run(check, tree)
+            gone = "better" in tree.texts["a.py"]
+            return replace(
+                result, tests={name: outcome for name, outcome in result.tests.items() if not (gone and name == "second")}
+            )
+
+    bench.judge = Shrinks(first=bool, second=bool)
+    run = bench.run()
+    assert {item.lead.rule: item.status for item in run.items.values()} == {"bad": Status.FIXED, "worse": Status.FILED}
+
+
+def test_of_two_fixes_that_pass_alone_and_fail_together_one_lands_and_the_other_is_named(bench):
+    bench.judge = Judge(test=lambda tree: not ("good" in tree.texts["a.py"] and "better" in tree.texts["a.py"]))
+    run = bench.run()
+    assert sorted(item.status for item in run.items.values()) == [Status.FILED, Status.FIXED]
+    (left,) = run.having(Status.FILED)
+    rejected = [attempt for attempt in left.attempts if attempt.fact is Fact.REJECTED]
+    assert rejected[0].why == "breaks test"
+    assert "said the check" in rejected[0].evidence
+
+
+def test_cancelled_while_the_checks_run_nothing_has_passed(bench):
+    class Slow(Judge):
+        async def run(self, check, tree, *, only=()):
+            if len(self.runs):
+                asyncio.get_running_loop().call_soon(task.cancel)
+                await asyncio.sleep(60)
+            return await super().run(check, tree)
+
+    def remember(entry, run):
+        nonlocal task
+        task = asyncio.current_task()
+
+    task = None
+    bench.judge = Slow()
+    run = bench.run(watch=Watch(remember))
+    assert run.interrupted
+    assert not run.landed
+    assert not run.having(Status.FIXED)
+    assert run.work.verified is None
+    assert len(run.baselines) == 1, "what was measured stays"
+    assert bench.audit(run.id).ok
+
+
+def test_a_run_whose_checks_ran_out_of_time_is_never_called_passed(bench):
+    class Endless(Judge):
+        async def run(self, check, tree, *, only=()):
+            if self.runs:
+                await asyncio.sleep(60)
+            return await super().run(check, tree)
+
+    bench.judge = Endless()
+    bench.tick = time.time
+    bench.limits = replace(bench.limits, seconds=1.0)
+    run = bench.run()
+    assert run.halted
+    assert run.ended == Outcome.INCOMPLETE
+    assert not run.landed
+    assert bench.audit(run.id).ok
+
+
+def test_no_verdict_at_all_is_not_green():
+    assert not ev.Tried(batches=(1,), verdicts=(), complete=True).green
+    assert not CheckResult(check="tests", exit_code=None, seconds=0).green
+    assert not CheckResult(check="tests", exit_code=0, seconds=0, trouble="timed out").green
