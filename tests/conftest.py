@@ -1,8 +1,10 @@
 """What tests share: a real git repository, built in a folder of its own, with nothing of the machine's configuration."""
 
+import asyncio
 import os
 import subprocess
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,17 @@ def make_repo(tmp_path: Path, isolated: Path) -> Callable[..., Repo]:
 def repo(make_repo: Callable[..., Repo]) -> Repo:
     """An empty repository on the branch main, without a commit."""
     return make_repo()
+
+
+@pytest.fixture
+def cancelled() -> Callable[["asyncio.Task[object]"], Awaitable[float]]:
+    """Cancels a task and waits for its end; the seconds that took."""
+
+    async def took(task: "asyncio.Task[object]") -> float:
+        before = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return time.monotonic() - before
+
+    return took

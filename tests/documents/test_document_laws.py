@@ -7,9 +7,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from folder_tree import CODE, Folder
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_documents import CODE, MARKDOWN, Folder
+from test_documents import MARKDOWN
 
 from punchlist.adapters.documents.document import Document
 from punchlist.errors import UsageError

@@ -3,43 +3,16 @@
 import asyncio
 import json
 import time
-from pathlib import Path
 
 import msgspec
 import pytest
+from folder_tree import CODE
 
 from punchlist.adapters.documents.document import Document
 from punchlist.errors import UsageError
 from punchlist.model.finding import Splice, Spot
 from punchlist.model.patch import spliced
 from punchlist.model.severity import Severity
-
-CODE = "import os\n\n\ndef search(name):\n    query = 'é' + name\n    return run(query)\n"
-
-
-class Folder:
-    """A tree without git: what a reader needs of one."""
-
-    commit = "c" * 40
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-
-    def text(self, path):
-        file = self.root / path
-        return file.read_bytes().decode("utf-8", "surrogateescape") if file.is_file() else None
-
-    def files(self):
-        return sorted(str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file())
-
-
-@pytest.fixture
-def tree(tmp_path):
-    root = tmp_path / "tree"
-    (root / "src").mkdir(parents=True)
-    (root / "src/a.py").write_text(CODE)
-    (root / "src/with space.py").write_text(CODE)
-    return Folder(root)
 
 
 @pytest.fixture

@@ -4,22 +4,12 @@ import asyncio
 import json
 
 import pytest
-from test_documents import CODE, Folder
+from folder_tree import CODE
 
 from punchlist.adapters.documents.document import Document
 from punchlist.model.finding import Spot
 from punchlist.model.patch import spliced
 from punchlist.model.severity import Severity
-
-
-@pytest.fixture
-def tree(tmp_path):
-    root = tmp_path / "tree"
-    (root / "src").mkdir(parents=True)
-    (root / "src/a.py").write_text(CODE)
-    (root / "src/with space.py").write_text(CODE)
-    (root / "src/emoji.py").write_text("x = '🎉' + y\n")
-    return Folder(root)
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from folder_tree import CODE, Folder
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_documents import CODE, Folder
 
 from punchlist.adapters.documents.document import Document
 from punchlist.adapters.reports.sarif import render

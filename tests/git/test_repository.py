@@ -1,85 +1,23 @@
 """A run's commits are made all or none, once, and are shown to the user's repository as one branch and nothing else."""
 
 import asyncio
-import hashlib
 import os
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from workbench import BRANCH, Bench, edit, state, whole
 
 from punchlist.adapters.chain import Growing
-from punchlist.adapters.checkout import Checkout
-from punchlist.adapters.homecoming import Homecoming
 from punchlist.adapters.overlay import Laid
-from punchlist.adapters.repository import GitRepository
 from punchlist.adapters.scope import change
-from punchlist.adapters.workshop import Workshop
-from punchlist.adapters.worktree import WorkTrees
 from punchlist.errors import RepositoryError
 from punchlist.model.change import ScopeKind
 from punchlist.model.finding import Splice
-from punchlist.model.patch import FileChange, Patch, spliced
-from punchlist.ports import Draft
-
-BRANCH = "punchlist/r1"
-
-
-class Bench:
-    """A repository with everything opened on it, and calls that run to their end."""
-
-    def __init__(self, root: Path, home: Path) -> None:
-        self.checkout = asyncio.run(Checkout.find(root))
-        self.workshop = asyncio.run(Workshop.open(self.checkout, home))
-        self.trees = WorkTrees(self.workshop)
-        self.repository = GitRepository(self.workshop, self.trees)
-        self.homecoming = Homecoming(self.workshop, self.trees)
-
-    def chain(self, parent, *drafts, action="r1/2/commit", branch=BRANCH):
-        return asyncio.run(self.repository.commit_chain(branch, parent, drafts, action))
-
-    def publish(self, branch=BRANCH):
-        asyncio.run(self.repository.publish(branch))
-
-    def hook(self, commit, *patches):
-        return asyncio.run(self.repository.hook("pre-commit", commit, patches))
-
-    def apply(self, **options):
-        return asyncio.run(self.homecoming.apply(BRANCH, **options))
-
-    def discard(self, **options):
-        return asyncio.run(self.homecoming.discard(BRANCH, **options))
-
-    def git(self, *arguments):
-        done = subprocess.run(["git", *arguments], cwd=self.workshop.git_dir, capture_output=True, check=True)
-        return os.fsdecode(done.stdout).removesuffix("\n")
-
-
-@pytest.fixture
-def bench(tmp_path):
-    return lambda repo: Bench(repo.root, tmp_path / "state")
-
-
-def edit(path, start, end, text, message="fix it"):
-    return Draft(message, Patch(splices=(Splice(path, start, end, text),)))
-
-
-def whole(*changes, message="fix it"):
-    return Draft(message, Patch(files=tuple(FileChange(*each) for each in changes)))
-
-
-def state(root: Path) -> dict[str, str]:
-    """A hash of everything in the checkout and in .git, but for objects and punchlist's own branches."""
-    found = {}
-    for full in root.rglob("*"):
-        path = full.relative_to(root).as_posix()
-        if full.is_file() and not path.startswith((".git/objects/", ".git/refs/heads/punchlist/")):
-            found[path] = hashlib.sha256(full.read_bytes()).hexdigest() + oct(full.lstat().st_mode)
-    return found
+from punchlist.model.patch import spliced
 
 
 def test_each_draft_is_one_commit_with_exactly_its_own_edit(repo, bench):
@@ -372,85 +310,6 @@ def test_hooks_that_are_part_of_the_reviewed_code_are_not_run_and_said(repo, ben
     (isolated / ".gitconfig").write_text("[core]\n\thooksPath = ~/hooks\n")
     assert "mine" in desk.hook(parent)
     assert asyncio.run(desk.repository.hooks_note()) == ""
-
-
-def test_apply_moves_an_unchanged_checkout_forward(repo, bench):
-    parent = repo.commit({"a.py": "abc\n", "other.py": "o\n"})
-    desk = bench(repo)
-    made = desk.chain(parent, edit("a.py", 0, 1, "x"), whole(("new.py", "n\n")))
-    repo.write("other.py", "my unrelated work\n")
-    applied = desk.apply()
-    assert (applied.how, applied.commit, applied.files, repo.head) == ("fast-forward", made[-1], ("a.py", "new.py"), made[-1])
-    assert (repo.root / "a.py").read_text() == "xbc\n"
-    assert repo.git("status", "--porcelain") == " M other.py"
-    assert desk.apply().how == "already"
-
-
-def test_apply_merges_with_what_was_committed_since(repo, bench):
-    parent = repo.commit({"a.py": "abc\n", "b.py": "b\n"})
-    desk = bench(repo)
-    made = desk.chain(parent, edit("a.py", 0, 1, "x"))
-    since = repo.commit({"b.py": "since\n"})
-    assert desk.apply().how == "merge"
-    assert repo.git("rev-parse", "HEAD^1", "HEAD^2").split() == [since, made[-1]]
-    assert repo.git("status", "--porcelain") == ""
-
-
-def test_apply_as_one_commit(repo, bench):
-    parent = repo.commit({"a.py": "abc\n"})
-    desk = bench(repo)
-    desk.chain(parent, edit("a.py", 0, 1, "x", "first"), edit("a.py", 2, 3, "z", "second"))
-    assert desk.apply(squash=True).how == "squash"
-    assert repo.git("rev-parse", "HEAD^") == parent
-    assert repo.git("log", "-1", "--format=%B") == f"Apply {BRANCH}\n\n* first\n* second\n"
-    assert (repo.root / "a.py").read_text() == "xbz\n"
-
-
-@pytest.mark.parametrize("kind", ["edited", "staged", "untracked", "ignored"])
-def test_apply_refuses_to_mix_with_uncommitted_work_and_names_the_files(repo, bench, kind):
-    parent = repo.commit({"a.py": "abc\n", ".gitignore": "build/\n"})
-    desk = bench(repo)
-    path = {"edited": "a.py", "staged": "a.py", "untracked": "new/n.py", "ignored": "build/out.py"}[kind]
-    desk.chain(parent, whole((path, "from the branch\n")))
-    repo.write(path, "mine\n")
-    if kind == "staged":
-        repo.git("add", path)
-    before = state(repo.root)
-    with pytest.raises(RepositoryError, match=path):
-        desk.apply()
-    assert state(repo.root) == before
-
-
-def test_apply_with_a_conflict_changes_nothing_and_names_the_files(repo, bench):
-    parent = repo.commit({"a.py": "abc\n"})
-    desk = bench(repo)
-    desk.chain(parent, edit("a.py", 0, 1, "x"))
-    repo.commit({"a.py": "mine\n"})
-    before = state(repo.root)
-    for squash in (False, True):
-        with pytest.raises(RepositoryError, match=r"conflicts.*a\.py"):
-            desk.apply(squash=squash)
-    assert state(repo.root) == before
-
-
-def test_a_merge_that_failed_in_a_tree_is_not_found_there_by_the_next_user(repo, bench):
-    parent = repo.commit({"a.py": "abc\n"})
-    desk = bench(repo)
-    desk.chain(parent, edit("a.py", 0, 1, "x"))
-    repo.commit({"a.py": "mine\n"})
-    with pytest.raises(RepositoryError, match="conflicts"):
-        desk.apply()
-
-    async def under_way():
-        async with desk.trees.at(parent) as tree:
-            return (await desk.trees.git(tree).ran("rev-parse", "--verify", "--quiet", "MERGE_HEAD")).ok
-
-    assert not asyncio.run(under_way())
-
-
-def test_discard_of_nothing_says_so(repo, bench):
-    repo.commit({"a.py": "abc\n"})
-    assert bench(repo).discard() is False
 
 
 @pytest.mark.slow

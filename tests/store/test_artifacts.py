@@ -1,16 +1,11 @@
 """Artifacts are there whole or not at all, and only in their folder."""
 
-import resource
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from punchlist.adapters.artifacts import FolderArtifacts
 from punchlist.errors import StoreError
-
-SRC = Path(__file__).parents[2] / "src"
 
 
 def test_what_was_written_is_read_back_and_a_person_finds_it(tmp_path):
@@ -36,7 +31,7 @@ def test_no_name_leads_out_of_the_folder(tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_leaves_the_old_content_and_no_rubbish(tmp_path):
+def test_a_full_disk_leaves_the_old_content_and_no_rubbish(tmp_path, apart):
     FolderArtifacts(tmp_path).write("report.json", b"old")
     code = """
 import sys; from pathlib import Path
@@ -44,14 +39,7 @@ from punchlist.adapters.artifacts import FolderArtifacts; from punchlist.errors 
 try: FolderArtifacts(Path(sys.argv[1])).write("report.json", b"new" * 10_000)
 except StoreError as error: print(error, error.hint)
 """
-    ran = subprocess.run(
-        [sys.executable, "-c", code, tmp_path],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={"PYTHONPATH": str(SRC)},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)),
-    )
-    assert "report.json cannot be written" in ran.stdout
-    assert "free some space" in ran.stdout
+    said = apart(code, tmp_path, largest=5000)
+    assert "report.json cannot be written" in said
+    assert "free some space" in said
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("report.json", b"old")]

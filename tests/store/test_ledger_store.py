@@ -1,6 +1,5 @@
 """The ledger keeps every entry, in order, once, and says so clearly when it cannot."""
 
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -176,7 +175,7 @@ def test_threads_and_processes_may_append_at_once(tmp_path):
         store.close()
 
 
-def test_a_full_disk_costs_the_entry_and_nothing_else(tmp_path):
+def test_a_full_disk_costs_the_entry_and_nothing_else(tmp_path, apart):
     with SqliteStore.open(tmp_path) as store:
         store.append("r1", "0", "a", Halted(limit="x"), 1.0)
         pages = store._database.execute("PRAGMA page_count").fetchone()[0]
@@ -191,7 +190,7 @@ def test_a_full_disk_costs_the_entry_and_nothing_else(tmp_path):
         assert broken(entries) == ""
 
 
-def test_a_disk_that_refuses_to_write_costs_the_entry_and_nothing_else(tmp_path):
+def test_a_disk_that_refuses_to_write_costs_the_entry_and_nothing_else(tmp_path, apart):
     """The limit on file size makes the kernel refuse the write itself, in the middle of a transaction."""
     code = """
 import sys; from pathlib import Path
@@ -201,17 +200,9 @@ for at in range(1000):
     try: store.append("r1", str(at), "k", Halted(limit="x" * 40_000), at)
     except StoreError as error: print(at, error, "|", error.hint); break
 """
-    limit = 1_000_000
-    ran = subprocess.run(
-        [sys.executable, "-c", code, tmp_path],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={"PYTHONPATH": str(SRC)},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
-    written = int(ran.stdout.split()[0])
-    assert "free some space" in ran.stdout
+    said = apart(code, tmp_path, largest=1_000_000)
+    written = int(said.split()[0])
+    assert "free some space" in said
     with SqliteStore.open(tmp_path) as store:
         entries = list(store.read("r1"))
         assert len(entries) == written > 3
@@ -247,7 +238,7 @@ def open_to_all():
         yield home
 
 
-def test_a_read_only_home_can_be_read_and_is_told_on_writing(open_to_all):
+def test_a_read_only_home_can_be_read_and_is_told_on_writing(open_to_all, apart):
     with SqliteStore.open(open_to_all) as store:
         store.append("r1", "0", "a", started(), 1.0)
     (open_to_all / FILE).chmod(0o444)
@@ -260,13 +251,11 @@ print(SqliteStore.open(Path(sys.argv[1]), readonly=True).find("last"))
 try: SqliteStore.open(Path(sys.argv[1]))
 except StoreError as error: print(error, error.hint)
 """
-    ran = subprocess.run(
-        [sys.executable, "-c", code, open_to_all], check=True, capture_output=True, text=True, env={"PYTHONPATH": str(SRC)}
-    )
+    said = apart(code, open_to_all)
     open_to_all.chmod(0o755)
-    assert ran.stdout.startswith("r1\n")
-    assert "read-only" in ran.stdout
-    assert "PUNCHLIST_HOME" in ran.stdout
+    assert said.startswith("r1\n")
+    assert "read-only" in said
+    assert "PUNCHLIST_HOME" in said
 
 
 def test_a_ledger_of_a_newer_punchlist_is_left_alone(tmp_path):

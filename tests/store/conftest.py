@@ -1,0 +1,28 @@
+"""Code that runs in a process of its own, as it must to be refused by the kernel."""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[2] / "src"
+
+
+@pytest.fixture
+def apart():
+    """What the code says when it is run with the folder as its argument, no file allowed to grow beyond `largest` bytes."""
+
+    def said(code: str, folder: Path, *, largest: int = resource.RLIM_INFINITY) -> str:
+        ran = subprocess.run(
+            [sys.executable, "-c", code, folder],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={"PYTHONPATH": str(SRC)},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest)),
+        )
+        return ran.stdout
+
+    return said
