@@ -38,7 +38,9 @@ def main() -> None:
         rows.append(row)
         print(told(row), flush=True)
     total = {key: sum(row[key] for row in rows) for key in ("findings", "safe", "unsafe", "ours")}
-    print(f"| **all** | {total['findings']} | {total['safe']} | {total['unsafe']} | **{total['ours']}** | {total['ours'] / max(total['safe'], 1):.2f} | | | |")
+    print(
+        f"| **all** | {total['findings']} | {total['safe']} | {total['unsafe']} | **{total['ours']}** | {total['ours'] / max(total['safe'], 1):.2f} | | | |"
+    )
     if asked.json:
         asked.json.write_text(json.dumps(rows, indent=1))
 
@@ -82,7 +84,9 @@ def ours(root: Path, python: str, select: str, folder: Path) -> dict:
     if done.returncode not in (0, 1):
         raise SystemExit(f"{root.name}: punchlist exits {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
     audit = subprocess.run([*command[:3], "audit", "--json"], cwd=root, env=env, capture_output=True, text=True, check=False)
-    report = subprocess.run([*command[:3], "report", "--format", "json"], cwd=root, env=env, capture_output=True, text=True, check=True)
+    report = subprocess.run(
+        [*command[:3], "report", "--format", "json"], cwd=root, env=env, capture_output=True, text=True, check=True
+    )
     document = json.loads(report.stdout)
     return {"minutes": minutes, "accounted": audit.returncode == 0, **from_report(document)}
 
@@ -106,7 +110,13 @@ def from_report(document: dict) -> dict:
 
 
 def judged(root: Path, python: str, select: str, folder: Path, before: int, green: set[str]) -> dict:
-    branches = subprocess.run(["git", "branch", "--list", "punchlist/*", "--format=%(refname:short)"], cwd=root, capture_output=True, text=True, check=True)
+    branches = subprocess.run(
+        ["git", "branch", "--list", "punchlist/*", "--format=%(refname:short)"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     copy = folder / "landed"
     branch = (branches.stdout.split() or ["main"])[-1]
     git(folder, "clone", "-q", "--branch", branch, str(root), str(copy))
@@ -118,8 +128,8 @@ def findings(root: Path, select: str) -> int:
 
 
 def ruff(root: Path, select: str, *flags: str) -> str:
-    files = subprocess.run(["git", "ls-files", "-z", "*.py", "*.pyi"], cwd=root, capture_output=True, text=True, check=True).stdout
-    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--select", select, *flags, "--", *filter(None, files.split("\0"))]
+    """As the project configures it (what it excludes, it excludes), with the rules of the bench."""
+    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--select", select, *flags, "."]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
 
 
@@ -133,7 +143,11 @@ def tests(root: Path, python: str) -> set[str]:
         if not report.exists():
             return set()
         cases = ET.parse(report).getroot().iter("testcase")
-        return {f"{case.get('classname')}::{case.get('name')}" for case in cases if all(c.tag not in ("failure", "error", "skipped") for c in case)}
+        return {
+            f"{case.get('classname')}::{case.get('name')}"
+            for case in cases
+            if all(c.tag not in ("failure", "error", "skipped") for c in case)
+        }
 
 
 def git(root: Path, *words: str) -> None:

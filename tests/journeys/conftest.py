@@ -15,23 +15,6 @@ from punchlist.model.change import ScopeKind
 from punchlist.model.run import Run
 
 
-class Watch:
-    """Keeps what went by, and may do something when it does."""
-
-    def __init__(self, on_told=None) -> None:
-        self.began_keys: list[str] = []
-        self.entries = []
-        self._on_told = on_told
-
-    def began(self, place, action):
-        self.began_keys.append(action.key)
-
-    def told(self, entry, run):
-        self.entries.append(entry)
-        if self._on_told:
-            self._on_told(entry, run)
-
-
 class Shop:
     """The repository, and the things one does with it."""
 
@@ -50,12 +33,12 @@ class Shop:
         asked = Request(**{"kind": ScopeKind.ALL, "allow_checks": True, **request})
 
         async def work(app):
-            return await app.run(await app.prepare(asked), watch or Watch())
+            return await app.run(await app.prepare(asked), watch or shop.Watch())
 
         return self.do(work, flags)
 
     def resume(self, watch=None) -> Run:
-        return self.do(lambda app: app.resume("last", watch or Watch()))
+        return self.do(lambda app: app.resume("last", watch or shop.Watch()))
 
     def audit(self):
         async def work(app):

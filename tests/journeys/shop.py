@@ -62,3 +62,20 @@ def settings(path: Path) -> Path:
     """The user's own settings: a check that starts fast."""
     path.write_text(f'[[checks]]\nname = "tests"\ncommand = ["{sys.executable}", "-m", "unittest"]\nkind = "unittest"\n')
     return path
+
+
+class Watch:
+    """Keeps what went by, and may do something when it does."""
+
+    def __init__(self, on_told=None) -> None:
+        self.began_keys: list[str] = []
+        self.entries = []
+        self._on_told = on_told
+
+    def began(self, place, action):
+        self.began_keys.append(action.key)
+
+    def told(self, entry, run):
+        self.entries.append(entry)
+        if self._on_told:
+            self._on_told(entry, run)

@@ -43,6 +43,10 @@ def test_a_dismissal_is_recorded_remembered_shown_and_can_be_undone(place):
 def test_what_is_fixed_not_there_or_without_a_reason_is_not_dismissed(place):
     run = place.run(allow_checks=False)
     fixed = run.having(Status.FIXED)[0].number
-    for numbers, saying, said in (((fixed,), ADA, "is fixed"), ((999,), ADA, "no item 999"), ((1,), Dismissal("ada", " ", ""), "needs a reason")):
+    for numbers, saying, said in (
+        ((fixed,), ADA, "is fixed"),
+        ((999,), ADA, "no item 999"),
+        ((1,), Dismissal("ada", " ", ""), "needs a reason"),
+    ):
         with pytest.raises(UsageError, match=said):
             dismiss(place, *numbers, saying=saying)

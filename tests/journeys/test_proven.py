@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from shop import Watch
 
-from conftest import Watch
 from punchlist.app import Request
 from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.model.change import ScopeKind
@@ -182,7 +182,13 @@ def test_a_refusing_hook_keeps_everything_out_and_is_told(place):
 def test_the_reports_on_disk_tell_the_run_as_it_ended(place, tmp_path):
     run = place.run(allow_checks=False)
     folder = tmp_path / "state" / "runs" / run.id
-    assert {path.name for path in folder.glob("report*")} == {"report.html", "report.json", "report.junit.xml", "report.md", "report.sarif"}
+    assert {path.name for path in folder.glob("report*")} == {
+        "report.html",
+        "report.json",
+        "report.junit.xml",
+        "report.md",
+        "report.sarif",
+    }
     document = json.loads((folder / "report.json").read_bytes())
     assert (document["run"]["ended"], document["outcome"]) == (True, run.ended)
     sarif = json.loads((folder / "report.sarif").read_bytes())
