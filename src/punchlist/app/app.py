@@ -38,21 +38,25 @@ from punchlist.workflow.loader import parse
 
 
 class App:
-    def __init__(self, home: Path, checkout: Checkout | None, flags: Mapping[str, str]) -> None:
+    def __init__(self, home: Path, checkout: Checkout | None, flags: Mapping[str, str], *, readonly: bool = False) -> None:
         self.home = home
+        self._readonly = readonly
         self.checkout = checkout
         self._flags = dict(flags)
 
     @classmethod
-    async def open(cls, start: Path, flags: Mapping[str, str] | None = None, *, repository: bool = True) -> "App":
+    async def open(
+        cls, start: Path, flags: Mapping[str, str] | None = None, *, repository: bool = True, readonly: bool = False
+    ) -> "App":
+        """`readonly` is for those who only look: it works where nothing can be written."""
         checkout = await Checkout.find(start) if repository else None
         load(None, flags or {})  # a mistake in the settings is told before anything is touched
-        return cls(home_folder(), checkout, flags or {})
+        return cls(home_folder(), checkout, flags or {}, readonly=readonly)
 
     @cached_property
     def store(self) -> SqliteStore:
         """Opened when it is first needed: the doctor must be able to say that it cannot be."""
-        return SqliteStore.open(self.home)
+        return SqliteStore.open(self.home, readonly=self._readonly)
 
     def close(self) -> None:
         if "store" in self.__dict__:

@@ -17,11 +17,17 @@ T = TypeVar("T")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def session(work: Callable[[App], Awaitable[T]], flags: Mapping[str, str] | None = None, *, repository: bool = True) -> T:
+def session(
+    work: Callable[[App], Awaitable[T]],
+    flags: Mapping[str, str] | None = None,
+    *,
+    repository: bool = True,
+    readonly: bool = False,
+) -> T:
     """Opens the app in the current folder and does the work with it."""
 
     async def opened() -> T:
-        app = await App.open(here(), flags, repository=repository)
+        app = await App.open(here(), flags, repository=repository, readonly=readonly)
         with closing(app):
             return await work(app)
 
@@ -42,7 +48,7 @@ def reading(look: Callable[[App], T], *, repository: bool = True) -> T:
     async def looked(app: App) -> T:
         return look(app)
 
-    return session(looked, repository=repository)
+    return session(looked, repository=repository, readonly=True)
 
 
 @contextmanager

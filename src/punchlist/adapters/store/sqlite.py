@@ -70,7 +70,7 @@ class SqliteStore:
     def of_kind(self, kind: str, repository: str) -> Iterator[Entry]:
         """The entries of one kind in all runs of a repository, oldest run first."""
         for (line,) in self._rows(
-            """SELECT line FROM entries JOIN runs ON runs.id = entries.run
+            """SELECT CAST(line AS BLOB) FROM entries JOIN runs ON runs.id = entries.run
                WHERE runs.repository = ? AND kind = ? ORDER BY runs.started_at, run, seq""",
             (repository, kind),
         ):
@@ -127,8 +127,9 @@ class SqliteStore:
         self.close()
 
     def _lines(self, run: str, after: int) -> Iterator[bytes]:
+        # Whoever edits a line with other tools leaves text where bytes were; the chain is to say so, not the type.
         while page := self._rows(
-            "SELECT seq, line FROM entries WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?", (run, after, _PAGE)
+            "SELECT seq, CAST(line AS BLOB) FROM entries WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?", (run, after, _PAGE)
         ):
             for seq, line in page:
                 yield line
