@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from punchlist.adapters.git import fields, said, shown, text_of
+from punchlist.adapters.git import fields, said, text_of
 from punchlist.adapters.repository import PREFIX, bring
+from punchlist.adapters.scope import few
 from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
 from punchlist.errors import RepositoryError
@@ -107,7 +108,7 @@ class Homecoming:
             if ran.ok:
                 return await git.line("write-tree")
             conflicts = sorted(set(fields(await git.out("diff", "--name-only", "--diff-filter=U", "-z"))))
-        what = _listed(conflicts) if conflicts else said(ran)
+        what = few(conflicts, _SEVERAL) if conflicts else said(ran)
         raise RepositoryError(
             f"{branch}: conflicts with what you did since: {what}", hint=f"merge it yourself: git merge {branch}"
         )
@@ -131,7 +132,7 @@ class Homecoming:
         mixed = [path for path in touched if path in changed or any(f"{part}/" in changed for part in _folders(path))]
         if mixed:
             hint = "commit or put aside your changes to these files, then try again"
-            raise RepositoryError(f"uncommitted work in files that the branch changes: {_listed(mixed)}", hint=hint)
+            raise RepositoryError(f"uncommitted work in files that the branch changes: {few(mixed, _SEVERAL)}", hint=hint)
 
     async def _kept(self, commit: str) -> str:
         """A ref of the workshop's own that makes a commit fetchable; it names no place in the user's repository."""
@@ -148,8 +149,3 @@ def _ours(branch: str) -> None:
 def _folders(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
-
-
-def _listed(paths: Sequence[str]) -> str:
-    rest = len(paths) - _SEVERAL
-    return ", ".join(map(shown, paths[:_SEVERAL])) + (f" and {rest} more" if rest > 0 else "")

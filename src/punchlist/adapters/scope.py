@@ -212,9 +212,10 @@ def _odd_files(listing: dict[str, Entry]) -> Iterator[str]:
         yield f"{_files(len(unspeakable))} with names that are not UTF-8 left out: {few(unspeakable)}"
 
 
-def few(paths: Sequence[str]) -> str:
-    rest = len(paths) - _SEVERAL
-    return ", ".join(map(shown, paths[:_SEVERAL])) + (f" and {rest} more" if rest > 0 else "")
+def few(paths: Sequence[str], most: int = _SEVERAL) -> str:
+    """The first of the paths, and how many more there are."""
+    rest = len(paths) - most
+    return ", ".join(map(shown, paths[:most])) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _files(count: int) -> str:

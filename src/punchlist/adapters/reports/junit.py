@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
 from punchlist.adapters.reports.visible import one_line, visible
-from punchlist.adapters.reports.wording import FACTS, place
+from punchlist.adapters.reports.wording import FACTS
+from punchlist.model.dossier import place
 from punchlist.model.item import Item, Status, reading_order
 from punchlist.model.run import Review, Run
 from punchlist.model.summary import summary

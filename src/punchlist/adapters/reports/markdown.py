@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from punchlist.adapters.reports.visible import one_line, visible
-from punchlist.adapters.reports.wording import FACTS, place
+from punchlist.adapters.reports.wording import FACTS
+from punchlist.model.dossier import place
 from punchlist.model.finding import Finding
 from punchlist.model.hunk import Diff
 from punchlist.model.item import Attempt, Item, Status, reading_order

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from punchlist.adapters.reports.visible import web_address
-from punchlist.adapters.reports.wording import FACTS, duration, place
+from punchlist.adapters.reports.wording import FACTS, duration
+from punchlist.model.dossier import place
 from punchlist.model.finding import Finding
 from punchlist.model.hunk import Hunk
 from punchlist.model.item import Item, Status, reading_order

@@ -1,7 +1,6 @@
 """The words all reports share."""
 
 from punchlist.model.change import Change, ScopeKind
-from punchlist.model.finding import Finding
 from punchlist.model.item import Fact
 
 FACTS = {
@@ -16,14 +15,6 @@ FACTS = {
     Fact.DISMISSED: "dismissed",
     Fact.SEEN_AGAIN: "seen again",
 }
-
-
-def place(finding: Finding) -> str:
-    """path:line, or path:first-last."""
-    spot = finding.spot
-    if spot.line is None:
-        return spot.path
-    return f"{spot.path}:{spot.line}" + (f"-{spot.end_line}" if spot.end_line and spot.end_line != spot.line else "")
 
 
 def scope(change: Change) -> str:
