@@ -52,7 +52,7 @@ class AstGrep(Tool):
 
     def __init__(self, rules: str, args: Sequence[str] = ()) -> None:
         self._rules = rules
-        self.args = tuple(args)
+        super().__init__(args)
 
     def program(self, kit: Kit) -> tuple[str, ...]:
         return kit.bundled(self.name)

@@ -68,9 +68,6 @@ class Bandit(Tool):
     suffixes = (".py",)
     slow = True
 
-    def __init__(self, args: Sequence[str] = ()) -> None:
-        self.args = tuple(args)
-
     def program(self, kit: Kit) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
         return (sys.executable, "-I", "-m", "bandit")
 

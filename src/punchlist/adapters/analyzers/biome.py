@@ -31,10 +31,6 @@ class Biome(Tool):
     name = "biome"
     suffixes = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json", ".jsonc", ".css", ".graphql")
 
-    def __init__(self, args: Sequence[str] = (), *, asked: bool = False) -> None:
-        self.args = tuple(args)
-        self.asked = asked
-
     def idle(self, tree: Tree) -> str:
         return "" if self.asked or named(tree, "biome.json", "biome.jsonc") else "the project has no settings for biome"
 

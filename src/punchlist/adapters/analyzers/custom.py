@@ -64,6 +64,7 @@ class CustomTool(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
 class Custom(Tool):
     def __init__(self, settings: CustomTool) -> None:
         _checked(settings)
+        super().__init__()
         self._settings = settings
         self.name = settings.name
         self.exits = frozenset(settings.exits)

@@ -55,10 +55,6 @@ class Eslint(Tool):
     suffixes = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".astro")
     borrows = ("node_modules",)
 
-    def __init__(self, args: Sequence[str] = (), *, asked: bool = False) -> None:
-        self.args = tuple(args)
-        self.asked = asked
-
     def idle(self, tree: Tree) -> str:
         configured = named(tree, *SETTINGS) or '"eslintConfig"' in (tree.text("package.json") or "")
         return "" if configured or self.asked else "the project has no settings for eslint"

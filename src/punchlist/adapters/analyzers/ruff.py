@@ -61,7 +61,7 @@ class Ruff(Tool):
 
     def __init__(self, select: Sequence[str] = (), args: Sequence[str] = ()) -> None:
         self._select = tuple(select)
-        self.args = tuple(args)
+        super().__init__(args)
 
     def program(self, kit: Kit) -> tuple[str, ...]:
         return kit.bundled(self.name)

@@ -68,7 +68,7 @@ class Semgrep(Tool):
                 )
         self._rules = tuple(rules)
         self.inputs = tuple(Path(rule) for rule in rules)
-        self.args = tuple(args)
+        super().__init__(args)
 
     def wants(self, path: str, tree: Tree) -> bool:  # noqa: ARG002  # which languages matter is in the rules
         return True

@@ -51,9 +51,6 @@ class Shellcheck(Tool):
     name = "shellcheck"
     suffixes = (".sh", ".bash", ".dash", ".ksh", ".bats")
 
-    def __init__(self, args: Sequence[str] = ()) -> None:
-        self.args = tuple(args)
-
     def wants(self, path: str, tree: Tree) -> bool:
         if path.endswith(self.suffixes):
             return True

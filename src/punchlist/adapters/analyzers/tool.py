@@ -79,7 +79,6 @@ class Tool:
     """With these codes the report is whole; any other is a failure."""
     whole = False
     """Looks at a project as a whole: it is given no files, and what is not asked for is left out of the answer."""
-    args: tuple[str, ...] = ()
     slow = False
     """Uses one core, and long: its files are shared out among several processes."""
     borrows: tuple[str, ...] = ()
@@ -88,8 +87,11 @@ class Tool:
     """What it is told besides its arguments."""
     inputs: tuple[Path, ...] = ()
     """Files of the user's that it reads besides the tree."""
-    asked = False
-    """Enabled by name, not just found: then it runs even in a project that does not configure it."""
+
+    def __init__(self, args: Sequence[str] = (), *, asked: bool = False) -> None:
+        """`asked` is enabled by name, not just found: then it runs even in a project that does not configure it."""
+        self.args = tuple(args)
+        self.asked = asked
 
     def program(self, kit: Kit) -> tuple[str, ...]:
         return kit.program(self.name)

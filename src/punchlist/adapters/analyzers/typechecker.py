@@ -1,7 +1,5 @@
 """What type checkers of Python share: they look at a project as a whole, and rank what they say alike."""
 
-from collections.abc import Sequence
-
 from punchlist.adapters.analyzers.python_project import has_tool_table
 from punchlist.adapters.analyzers.tool import Tool
 from punchlist.model.severity import Severity
@@ -19,10 +17,6 @@ class TypeChecker(Tool):
     whole = True
     files: tuple[str, ...] = ()
     """The names of its own settings files."""
-
-    def __init__(self, args: Sequence[str] = (), *, asked: bool = False) -> None:
-        self.args = tuple(args)
-        self.asked = asked
 
     def idle(self, tree: Tree) -> str:
         if self.asked or self.configured(tree):
