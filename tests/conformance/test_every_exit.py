@@ -143,7 +143,7 @@ def test_a_refusing_hook_leaves_every_item_with_its_end(bench):
     accounted(bench, run)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     files=st.dictionaries(
         st.sampled_from(["a.py", "b.py", "tests/test_c.py"]),

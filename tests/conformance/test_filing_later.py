@@ -35,7 +35,7 @@ def test_what_could_not_be_filed_is_listed_and_the_run_is_incomplete(bench):
     assert run.ended == "incomplete"
     assert set(run.unfiled) == {item.number for item in run.items.values() if item.status is not Status.FIXED} == set(run.listed)
     assert [gap.what for gap in gaps(run) if gap.about == "filing"] == [
-        f"Item {n} could not be filed" for n in sorted(run.unfiled)
+        f"Item {n} could not be filed; the next run tries again" for n in sorted(run.unfiled)
     ]
     assert bench.audit(run.id).ok
     assert [debt.name for debt in debts(bench.store, "memory")] == [f"{run.id}/{n}" for n in sorted(run.unfiled)]

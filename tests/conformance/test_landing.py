@@ -151,6 +151,20 @@ def test_the_same_request_is_refused_whatever_the_order_of_its_parts_and_force_s
     assert done.id != other.id
 
 
+def test_what_a_run_could_not_file_is_filed_by_the_next_one_in_the_same_repository(repo, tmp_path, monkeypatch):
+    monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "state"))
+    repo.commit({"a.py": "print(nobody_defined_this)\n"})
+    (tmp_path / "file").write_text("")
+    first = run_all(repo, flags={"track.folder": str(tmp_path / "file" / "issues")})
+    assert (first.ended, list(first.unfiled)) == ("incomplete", [1])
+    repo.commit({"a.py": "print('somebody mended it by hand')\n"})
+    second = run_all(repo, flags={"track.folder": str(tmp_path / "issues")})
+    assert second.ended == "clean"
+    (issue,) = [path for path in (tmp_path / "issues").glob("*.md") if path.name != "README.md"]
+    assert f"run `{first.id}`, item 1" in issue.read_text()
+    assert run_all(repo, flags={"track.folder": str(tmp_path / "issues")}).started.owed == ()
+
+
 HOSTILE = "@ada please see #12 and ghp_abcdefghijklmnopqrstuvwxyz0123456789AB ![x](https://evil.example/p.png)"
 
 
