@@ -10,6 +10,7 @@ from probes import Lines, Stage, action, all_of, dismiss_one
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.engine import At, Decide, position
 from punchlist.model import events as ev
+from punchlist.model.growing import Growing
 from punchlist.model.item import Status
 from punchlist.model.outcome import Outcome
 from punchlist.model.run import Run, fold, folded
@@ -172,3 +173,16 @@ def test_nothing_is_clean_that_nobody_looked_at(stage, reviewers, outcome):
     stage.analyzers = reviewers
     stage.then(Do("review", Review()), Do("consolidate", Consolidate()), Do("report", Report()))
     assert stage.drive().ended == outcome
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from("abcdef"), st.integers()), max_size=30))
+def test_a_growing_mapping_never_changes_for_whoever_holds_it(growth):
+    """Each grows from any earlier one, beside plain dicts that are copied."""
+    held, plain = [Growing()], [{}]
+    for parent, key, value in growth:
+        at = parent % len(held)
+        held.append(held[at].grown(key, value))
+        plain.append({**plain[at], key: value})
+    for ours, theirs in zip(held, plain, strict=True):
+        assert list(ours.items()) == list(theirs.items())
+        assert (len(ours), ours.get("a"), "b" in ours) == (len(theirs), theirs.get("a"), "b" in theirs)

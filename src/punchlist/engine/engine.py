@@ -70,9 +70,10 @@ class Engine:
         not cut."""
         verb = VERBS[at.do.verb]
         running: _Running = {}
+        begun = set(self._run.here if self._run.place == at.place else ())
         try:
             while True:
-                self._start(verb.step(self._run, at.do.options, at.place), at, running)
+                self._start(verb.step(self._run, at.do.options, at.place), at, running, begun)
                 if not running:
                     break
                 await asyncio.wait(running, timeout=self._time_left(verb), return_when=asyncio.FIRST_COMPLETED)
@@ -88,17 +89,16 @@ class Engine:
         if verb.last or not self._run.halted:
             self._tell(at.place, _ITSELF, ev.StepDone(verb=at.do.verb))
 
-    def _start(self, actions: tuple[Action, ...], at: At, running: _Running) -> None:
+    def _start(self, actions: tuple[Action, ...], at: At, running: _Running, begun: set[str]) -> None:
         last = VERBS[at.do.verb].last
-        busy = {action.key for action in running.values()}
         for action in actions:
-            if action.key in busy or action.key in self._here(at.place):
+            if action.key in begun:
                 continue
             if 0 < self._limits.width <= len(running) or not (last or self._may_begin()):
                 return
             self._watcher.began(at.place, action)
             running[asyncio.create_task(self._perform(at, action))] = action
-            busy.add(action.key)
+            begun.add(action.key)
 
     def _write_down(self, at: At, ended: _Running) -> None:
         """Every one that came to an end, also where another broke; then what broke is let through."""
@@ -107,9 +107,6 @@ class Engine:
                 self._tell(at.place, action.key, task.result())
         for task in ended:
             task.result()
-
-    def _here(self, place: str) -> dict[str, ev.AnyEvent]:
-        return self._run.here if self._run.place == place else {}
 
     async def _perform(self, at: At, action: Action) -> ev.AnyEvent:
         performer = VERBS[at.do.verb].performers[type(action.input)]

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from punchlist.model import events as ev
 from punchlist.model.finding import Finding, Refused
+from punchlist.model.growing import Growing
 from punchlist.model.hunk import Diff
 from punchlist.model.item import ACTIONABLE, ENDED, Item, Move, Status
 from punchlist.model.patch import Patch
@@ -70,7 +71,7 @@ class Run(Struct, frozen=True, kw_only=True):
     tip: str = ""
     branch: str = ""
     place: str = ""
-    here: dict[str, ev.AnyEvent] = {}
+    here: Growing[str, ev.AnyEvent] = Growing()
     done: frozenset[str] = frozenset()
     """Places whose step has nothing more to do."""
     decisions: dict[str, str] = {}
@@ -171,9 +172,9 @@ def _placed(run: Run, entry: ev.Entry) -> Run:
     if entry.place in _ASIDE:
         return run
     if isinstance(entry.event, _NO_ACTION):
-        return replace(run, place=entry.place, here={})
-    here = run.here if entry.place == run.place else {}
-    return replace(run, place=entry.place, here={**here, entry.key: entry.event})
+        return replace(run, place=entry.place, here=Growing())
+    here = run.here if entry.place == run.place else Growing[str, ev.AnyEvent]()
+    return replace(run, place=entry.place, here=here.grown(entry.key, entry.event))
 
 
 def _moved(items: dict[int, Item], moves: Iterable[Move], round_: int) -> dict[int, Item]:
