@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.process import Ran, base_environment, run, which
-from punchlist.errors import RepositoryError
+from punchlist.errors import RepositoryError, StoreError
 
 OLDEST = (2, 32)
 """The first git that can be told to leave the user's global configuration alone (GIT_CONFIG_GLOBAL)."""
@@ -76,7 +76,9 @@ class Git:
         """What git printed; a failure is an error that carries git's own words."""
         ran = await self.ran(*arguments, stdin=stdin, env=env)
         if not ran.ok:
-            raise RepositoryError(f"{self.folder}: git {arguments[0]} failed: {said(ran)}", hint=_hint(ran))
+            # A full disk is no answer: the run stops here, and goes on when there is room.
+            kind = StoreError if _FULL in ran.stderr else RepositoryError
+            raise kind(f"{self.folder}: git {arguments[0]} failed: {said(ran)}", hint=_hint(ran))
         return ran.stdout
 
     async def line(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
@@ -137,8 +139,9 @@ def _hint(ran: Ran) -> str:
     return next((hint for clue, hint in _HINTS.items() if clue in words), "")
 
 
+_FULL = b"No space left"
 _HINTS = {
-    b"No space left": "free some disk space, then resume",
+    _FULL: "free some disk space, then: punchlist resume last",
     b"Read-only file system": "point PUNCHLIST_HOME at a folder that can be written",
     b"Permission denied": "point PUNCHLIST_HOME at a folder that can be written, or check the repository's permissions",
     b"index.lock": "another git process is at work here, or died; look at the lock file git names",

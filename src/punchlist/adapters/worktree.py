@@ -1,5 +1,6 @@
 """Work trees of the workshop: lent clean, used by one at a time, taken back and used again."""
 
+import errno
 import fcntl
 import os
 import shutil
@@ -12,8 +13,11 @@ from pathlib import Path
 from punchlist.adapters.git import Entry, Git, speakable, text_of
 from punchlist.adapters.overlay import Overlay, lay, overlay, real
 from punchlist.adapters.workshop import Workshop
-from punchlist.errors import RepositoryError
+from punchlist.errors import RepositoryError, StoreError
 from punchlist.model.patch import Patch
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""A run that meets these stops, and goes on when there is room; an event about it would be all that comes of the action."""
 
 
 class WorkTree:
@@ -55,7 +59,7 @@ class Slot:
         """Exactly the files of a commit, whatever the last user left behind."""
         try:
             await self._fill(commit)
-        except (RepositoryError, OSError):
+        except (RepositoryError, StoreError, OSError):
             self.scrap()
             await self._fill(commit)
         # Git inside the tree gets an index of its own: one it marked files in must not decide what we restore.
@@ -182,7 +186,8 @@ def _disk(place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         hint = "free some disk space, or point PUNCHLIST_HOME at a folder that can be written; then resume"
-        raise RepositoryError(f"{place}: cannot be written: {error.strerror}", hint=hint) from error
+        kind = StoreError if error.errno in _NO_ROOM else RepositoryError
+        raise kind(f"{place}: cannot be written: {error.strerror}", hint=hint) from error
 
 
 def _make_removable(root: Path) -> None:
