@@ -41,4 +41,5 @@ class Verb:
 
 def missing(run: Run, *actions: Action) -> tuple[Action, ...]:
     """Those of the actions that have no event yet."""
-    return tuple(action for action in actions if action.key not in run.here)
+    here = set(run.here)
+    return tuple(action for action in actions if action.key not in here)

@@ -9,10 +9,13 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.checks import junit, tell_unittest
+from punchlist.adapters.checks import junit
 from punchlist.adapters.checks.names import Names
 from punchlist.adapters.process import Ran
 from punchlist.model.check import Check, CheckKind, TestOutcome
+
+_TELL_UNITTEST = Path(__file__).with_name("tell_unittest.py")
+"""Only ever run by its path, in the check's own interpreter; importing it here would import unittest for everybody."""
 
 
 class Session(Struct, frozen=True, kw_only=True):
@@ -133,7 +136,7 @@ class Unittest:
         at = next((i for i in range(len(command) - 1) if command[i : i + 2] == ["-m", "unittest"]), None)
         if at is None:
             return command
-        shutil.copyfile(tell_unittest.__file__, session.reports / "tell.py")
+        shutil.copyfile(_TELL_UNITTEST, session.reports / "tell.py")
         (session.reports / "only.json").write_bytes(msgspec.json.encode(session.only))
         fast = ["--failfast"] if session.stop_after else []
         return [*command[:at], str(session.reports / "tell.py"), *command[at + 2 :], *fast]
