@@ -148,5 +148,6 @@ _HINTS = {
     b"promisor": MISSING,
     b"missing": MISSING,
     b"unable to read": MISSING,
+    b"Not a valid commit": "the commit under review is gone from the repository (git gc after a rebase?); start a new run",
     b"corrupt": "the repository is damaged; look at: git fsck",
 }

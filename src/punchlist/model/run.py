@@ -219,7 +219,8 @@ def _told(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:  # noqa: C901, 
         case ev.Reported():
             return replace(run, artifacts=event.artifacts, listed=event.listed)
         case ev.Failed():
-            return replace(run, trouble=(*run.trouble, f"{entry.place} {entry.key}: {event.reason}"))
+            remedy = f" (hint: {event.hint})" if event.hint else ""
+            return replace(run, trouble=(*run.trouble, f"{entry.place} {entry.key}: {event.reason}{remedy}"))
         case ev.StepDone():
             return replace(run, done=run.done | {entry.place})
         case ev.RoundEnded():
