@@ -3,9 +3,10 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
-from hostile_ground import Ground, notes, untouched
+from hostile_ground import RUFF, Ground, notes, untouched
 
 BAD = "import os\n\nprint(1)\n"
 
@@ -187,6 +188,21 @@ def test_the_state_folder_may_lie_in_the_repository_and_is_not_taken_for_a_part_
     assert {item["path"] for item in ground.items()} == {"a.py"}
     assert ground.sound()["ok"]
     assert ground("apply").code == 0
+
+
+def test_a_check_judges_the_right_code_where_the_state_folder_lies_in_the_repository(repo, tmp_path, monkeypatch):
+    settings = tmp_path / "settings.toml"
+    settings.write_text(
+        f'[[checks]]\nname = "tests"\ncommand = ["{sys.executable}", "-m", "unittest"]\nkind = "unittest"\ntimeout = 60\n'
+    )
+    monkeypatch.setenv("PUNCHLIST_CONFIG", str(settings))
+    test = "import unittest\nimport a\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertTrue(a)\n"
+    repo.commit({"a.py": BAD, "test_a.py": test, ".gitignore": ".state/\n"})
+    ground = Ground(repo.root, repo.root / ".state")
+    told = ground("run", "--all", "--yes", "--json", *RUFF)
+    assert told.code == 0, told.stderr
+    (item,) = ground.items()
+    assert {proof["kind"] for proof in item["proofs"]} == {"rechecked", "checked"}, notes(told)
 
 
 def test_a_damaged_repository_is_told_in_words(repo, ground):
