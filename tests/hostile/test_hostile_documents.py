@@ -1,6 +1,7 @@
 """Files of findings that are broken, huge, or about things that are not there: what can be read is, the rest is said."""
 
 import json
+import os
 import time
 
 import pytest
@@ -187,6 +188,18 @@ def test_a_file_that_is_a_folder_a_device_or_not_there_is_refused(repo, ground, 
     empty = ground("run", "--all", "--findings", "/dev/null")
     assert empty.code == 2
     assert "/dev/null" in empty.error
+
+
+def test_a_pipe_is_refused_because_a_resumed_run_would_find_it_empty(repo, ground, tmp_path):
+    repo.commit({"a.py": CODE})
+    reading, writing = os.pipe()
+    os.write(writing, json.dumps(sarif(result())).encode())
+    os.close(writing)
+    told = ground("run", "--all", "--findings", f"/dev/fd/{reading}")
+    os.close(reading)
+    assert told.code == 2
+    assert "no plain file" in told.error
+    assert ground.ledgers() == 0
 
 
 def test_the_findings_file_may_vanish_once_the_run_has_begun(given, ground, tmp_path):

@@ -73,7 +73,7 @@ class App:
         with Lease.take(self.home, run_id, "" if ready.force else request):
             artifacts = FolderArtifacts(wiring.run_folder(self.home, run_id))
             for index, path in enumerate(ready.documents.values()):
-                artifacts.write(_document(index, path), Path(path).read_bytes())  # noqa: ASYNC240 - before anything runs side by side
+                artifacts.write(_document(index, path), _content(path))
             started = ev.Started(
                 repository=self._repository,
                 change=ready.change,
@@ -263,6 +263,14 @@ class App:
 
 def _new_id() -> str:
     return f"{time.strftime('%y%m%d')}-{secrets.token_hex(3)}"
+
+
+def _content(path: str) -> bytes:
+    """A file of findings that was there a moment ago."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read any more: {error.strerror}", hint="give the path of a findings file") from error
 
 
 def _document(index: int, path: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import codecs
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
@@ -160,7 +161,9 @@ def _with_status(finding: msgspec.Raw, status: str) -> msgspec.Raw:
 
 def _bytes(path: Path, limit: int) -> bytes:
     try:
-        size = path.stat().st_size
+        size, mode = path.stat().st_size, path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a pipe can be read once, and a run that is resumed reads again
+            raise UsageError(f"{path} is no plain file", hint="save the findings into a file, and give that")
         if size > limit:
             raise UsageError(
                 f"{path} is {size >> 20} MB; at most {limit >> 20} MB are read", hint="split it, or leave out what is not needed"
