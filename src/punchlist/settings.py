@@ -85,16 +85,20 @@ def home_folder(environment: Mapping[str, str] | None = None) -> Path:
     env = os.environ if environment is None else environment
     if own := env.get("PUNCHLIST_HOME"):
         return Path(own).expanduser().absolute()
-    state = env.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "punchlist"
+    return _xdg(env, "XDG_STATE_HOME", Path(".local/state")) / "punchlist"
 
 
 def user_file(environment: Mapping[str, str] | None = None) -> Path:
     env = os.environ if environment is None else environment
     if own := env.get("PUNCHLIST_CONFIG"):
         return Path(own).expanduser().absolute()
-    config = env.get("XDG_CONFIG_HOME")
-    return (Path(config) if config else Path.home() / ".config") / "punchlist" / "settings.toml"
+    return _xdg(env, "XDG_CONFIG_HOME", Path(".config")) / "punchlist" / "settings.toml"
+
+
+def _xdg(env: Mapping[str, str], name: str, usual: Path) -> Path:
+    """What the variable says; the standard wants a relative path ignored, which would be another one in every folder."""
+    named = Path(env.get(name, ""))
+    return named if named.is_absolute() else Path.home() / usual
 
 
 def load(repository: str | None, flags: Mapping[str, str], environment: Mapping[str, str] | None = None) -> Loaded:

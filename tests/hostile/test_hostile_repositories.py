@@ -205,6 +205,14 @@ def test_a_check_judges_the_right_code_where_the_state_folder_lies_in_the_reposi
     assert {proof["kind"] for proof in item["proofs"]} == {"rechecked", "checked"}, notes(told)
 
 
+def test_a_relative_state_variable_is_ignored_as_the_standard_wants(repo, ground, isolated):
+    repo.commit({"a.py": BAD})
+    told = ground.review(PUNCHLIST_HOME="", XDG_STATE_HOME="relative")
+    assert told.code == 0, told.stderr
+    assert repo.git("status", "--porcelain") == ""
+    assert (isolated / ".local/state/punchlist/ledger.sqlite3").exists()
+
+
 def test_a_damaged_repository_is_told_in_words(repo, ground):
     repo.commit({"a.py": BAD})
     blob = repo.git("rev-parse", "HEAD:a.py")
