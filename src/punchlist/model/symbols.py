@@ -2,6 +2,7 @@
 
 import ast
 import re
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 
@@ -28,6 +29,8 @@ _CLOSERS = ("}", ")", "]", "end")
 _LONGEST_LINE = 300
 _PYTHON = (".py", ".pyi", ".pyw")
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_ONE_AT_A_TIME = threading.Lock()
+"""Python up to 3.11.7 and 3.12.1 counts the depth of all trees that are being made in one place, and raises where two are."""
 
 
 def symbols(path: str, lines: Sequence[str]) -> list[str]:
@@ -41,7 +44,7 @@ def symbols(path: str, lines: Sequence[str]) -> list[str]:
 
 def _parsed(text: str) -> ast.Module | None:
     try:
-        with warnings.catch_warnings():
+        with _ONE_AT_A_TIME, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
