@@ -154,7 +154,7 @@ def test_an_action_that_fails_in_a_known_way_is_an_event_and_the_run_ends_incomp
     run = stage.drive()
     (failed,) = [entry.event for entry in stage.entries if isinstance(entry.event, ev.Failed)]
     assert (failed.reason, failed.hint) == ("ruff is gone", "pip install ruff")
-    assert run.trouble == ("0 bad: ruff is gone",)
+    assert run.trouble == ("0 bad: ruff is gone (hint: pip install ruff)",)
     assert run.ended == "incomplete"
     assert sorted(log.jobs) == ["bad", "good", "more"], "it is not tried again, and costs the others nothing"
 
