@@ -213,6 +213,27 @@ def test_a_relative_state_variable_is_ignored_as_the_standard_wants(repo, ground
     assert (isolated / ".local/state/punchlist/ledger.sqlite3").exists()
 
 
+def test_started_by_a_git_hook_it_works_on_the_repository_it_stands_in(repo, ground):
+    """Git gives its hooks variables that would lead every other git astray."""
+    repo.commit({"a.py": BAD})
+    astray = {"GIT_DIR": "/nonexistent", "GIT_INDEX_FILE": "/nonexistent", "GIT_WORK_TREE": "/", "GIT_OBJECT_DIRECTORY": "/x"}
+    told = ground.review(**astray)
+    assert told.code == 0, told.stderr
+    assert ground.sound()["fixed"] == 1
+
+
+def test_commands_in_the_repositorys_git_configuration_are_not_run(repo, ground, tmp_path):
+    repo.commit({"a.py": BAD, ".gitattributes": "*.py diff=evil merge=evil\n"})
+    mark = f"touch {tmp_path / 'ran'}; cat"
+    keys = "core.fsmonitor core.sshCommand core.pager core.editor diff.external diff.evil.command diff.evil.textconv gpg.program"
+    for key in (*keys.split(), "uploadpack.packObjectsHook", "core.alternateRefsCommand", "merge.evil.driver"):
+        repo.git("config", key, mark)
+    repo.git("config", "commit.gpgSign", "true")
+    assert ground.review().code == 0
+    assert ground("apply").code == 0
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_damaged_repository_is_told_in_words(repo, ground):
     repo.commit({"a.py": BAD})
     blob = repo.git("rev-parse", "HEAD:a.py")
