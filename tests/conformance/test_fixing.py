@@ -12,6 +12,7 @@ from scripted import CRITICAL, MAJOR, MINOR, Bench, Judge, MemoryTree, Said, Wat
 from punchlist.adapters.fixers import Edits
 from punchlist.adapters.reports import REPORTS
 from punchlist.cli.detail import detail
+from punchlist.errors import RepositoryError
 from punchlist.model.change import Change, Lines, ScopeKind
 from punchlist.model.finding import Fix, Splice
 from punchlist.model.item import Fact, Item, Status
@@ -25,9 +26,8 @@ from punchlist.ports import Analysis, Fixed
 from punchlist.steps.plan import GONE, Options, planned
 from punchlist.steps.review import in_view
 
-FLOOR = (
-    "steps: [review, consolidate, {repeat: {steps: [{plan: {floor: %s}}, fix, verify, commit, {stop-when: settled}]}}, report]"
-)
+FLOOR = """steps: [review, consolidate, {repeat: {steps: [
+  {plan: {floor: %s}}, fix, verify, commit, {review: {again: true}}, consolidate, {stop-when: settled}]}}, report]"""
 
 
 def the(run: Run, rule: str) -> Item:
@@ -241,6 +241,36 @@ def test_a_reviewer_that_did_not_look_again_has_not_seen_that_it_is_gone(make_be
     assert not run.landed
     assert the(run, "bad").attempts[1].why == "words could not look again: nothing to do"
     assert the(run, "bad").status is Status.FILED
+
+
+def test_an_item_whose_reviewer_had_nothing_to_do_later_is_not_gone(make_bench):
+    class Leaves(Words):
+        async def analyze(self, tree, paths):
+            return await super().analyze(tree, paths) if tree.commit == "base" else Analysis(skipped="nothing to do")
+
+    bench = make_bench({"a.py": "bad\nodd\n"}, Words(bad=(MAJOR, "good")), Leaves("leaves", odd=(MAJOR, None)))
+    run = bench.run()
+    assert the(run, "bad").status is Status.FIXED
+    assert the(run, "odd").status is Status.FILED
+
+
+def test_a_round_that_cannot_be_planned_does_not_do_the_last_one_s_work_again(make_bench):
+    bench = make_bench({"a.py": "one\nmore\n"}, Words(one=(MAJOR, "two"), two=(MAJOR, "three"), more=(MAJOR, None)))
+    asked, at = [], bench.git.at
+
+    def failing(commit, patches=(), **more):
+        if bench.git.actions and asked and asked[-1] == "batches":
+            raise RepositoryError("no room for a work tree")
+        return at(commit, patches, **more)
+
+    bench.git.at = failing
+    watch = Watch()
+    watch.began_keys = asked
+    run = bench.run(FLOOR % "minor", watch=watch)
+    assert len(run.landed) == len(bench.git.messages) == 1
+    assert run.ended == Outcome.INCOMPLETE
+    assert asked.count("land") == 1
+    assert bench.audit(run.id).ok
 
 
 def test_an_item_stays_in_view_even_where_its_file_is_not_part_of_the_change():
