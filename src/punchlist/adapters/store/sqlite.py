@@ -1,6 +1,7 @@
 """The ledger in one SQLite file: appended to by one writer at a time, durable before anyone is told, read by everybody."""
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ FILE = "ledger.sqlite3"
 _PAGE = 32
 """Entries fetched at a time: an event may be several megabytes, and readers may stop early."""
 _BUSY_SECONDS = 30
+_PAUSE = 0.02
 _CANDIDATES = 10
 
 
@@ -177,7 +179,7 @@ def _writer(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         _check_version(database, path)
-        database.execute("PRAGMA journal_mode = WAL")
+        _use_wal(database)
         database.execute("PRAGMA synchronous = FULL")
         database.execute("PRAGMA foreign_keys = ON")
         migrations.migrate(database)
@@ -185,6 +187,20 @@ def _writer(path: Path) -> sqlite3.Connection:
         database.close()
         raise
     return database
+
+
+def _use_wal(database: sqlite3.Connection) -> None:
+    """SQLite does not wait by itself where several want to change a new file's mode at once: it refuses all but one."""
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
 
 
 def _reader(path: Path) -> sqlite3.Connection:
