@@ -6,8 +6,10 @@ from msgspec import Struct
 
 from punchlist.model.severity import Severity
 
+# There may be a hundred thousand of these at once, and frozen values make no cycles: with gc=False no collection visits them.
 
-class Spot(Struct, frozen=True, omit_defaults=True):
+
+class Spot(Struct, frozen=True, omit_defaults=True, gc=False):
     """Where: a path below the root, with slashes; lines and columns count from 1, in code points; the end column is exclusive."""
 
     path: str
@@ -29,7 +31,7 @@ class Safety(StrEnum):
     DISPLAY = "display"
 
 
-class Splice(Struct, frozen=True, omit_defaults=True):
+class Splice(Struct, frozen=True, omit_defaults=True, gc=False):
     """Replace the characters [start, end) of a file, as the reviewed commit has it, with text."""
 
     path: str
@@ -38,7 +40,7 @@ class Splice(Struct, frozen=True, omit_defaults=True):
     text: str
 
 
-class Fix(Struct, frozen=True, omit_defaults=True):
+class Fix(Struct, frozen=True, omit_defaults=True, gc=False):
     """A change the tool itself proposes; all splices belong together."""
 
     splices: tuple[Splice, ...]
@@ -46,7 +48,7 @@ class Fix(Struct, frozen=True, omit_defaults=True):
     title: str = ""
 
 
-class Context(Struct, frozen=True, omit_defaults=True):
+class Context(Struct, frozen=True, omit_defaults=True, gc=False):
     """The code around a finding, whitespace removed: what identity is made of."""
 
     symbol: str = ""
@@ -56,7 +58,7 @@ class Context(Struct, frozen=True, omit_defaults=True):
     names: tuple[str, ...] = ()
 
 
-class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A report of one reviewer. `id` is ours and unique in a run; `label` is the reviewer's own name for it."""
 
     id: str
@@ -79,7 +81,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is odd about it, in words: an unknown severity, a path outside the repository. Marks never drop a finding."""
 
 
-class Refused(Struct, frozen=True, omit_defaults=True):
+class Refused(Struct, frozen=True, omit_defaults=True, gc=False):
     """An entry of a report that could not be understood, kept with the reason."""
 
     source: str
