@@ -15,7 +15,16 @@ FIXABLE = Fix((Splice("m.py", 0, 0, ""),))
 
 def report(rule, line, title="", severity=Severity.MINOR, fix=FIXABLE, path="m.py", names=()):
     said = title or rule
-    return Finding(id=f"{rule}:{line}", source="ruff", rule=rule, title=said, spot=Spot(path, line, line, 1), severity=severity, fix=fix, context=Context(names=names))
+    return Finding(
+        id=f"{rule}:{line}",
+        source="ruff",
+        rule=rule,
+        title=said,
+        spot=Spot(path, line, line, 1),
+        severity=severity,
+        fix=fix,
+        context=Context(names=names),
+    )
 
 
 def run_of(*findings: Finding) -> Run:

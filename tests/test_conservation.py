@@ -18,7 +18,14 @@ PROOF = Proof(ProofClass.RECHECKED, "ruff no longer reports it")
 
 
 def finding(number: int, line: int = 1, rule: str = "F401") -> Finding:
-    return Finding(id=f"0/ruff:{number}", source="ruff", rule=rule, title=f"`name{number}` unused", spot=Spot("a.py", line), severity=Severity.MINOR)
+    return Finding(
+        id=f"0/ruff:{number}",
+        source="ruff",
+        rule=rule,
+        title=f"`name{number}` unused",
+        spot=Spot("a.py", line),
+        severity=Severity.MINOR,
+    )
 
 
 def told(run: Run, *events: ev.AnyEvent) -> Run:
@@ -40,7 +47,9 @@ facts = st.builds(
 
 @given(st.lists(facts, max_size=60))
 def test_no_sequence_of_facts_loses_an_item_or_fixes_one_without_proof_and_commit(moves):
-    run = told(Run(id="r"), ev.Consolidated(items=tuple(Item(number=n, fingerprint=str(n), findings=(finding(n),)) for n in range(1, 6))))
+    run = told(
+        Run(id="r"), ev.Consolidated(items=tuple(Item(number=n, fingerprint=str(n), findings=(finding(n),)) for n in range(1, 6)))
+    )
     for move in moves:
         run = told(run, ev.Dismissed(by="x", why="y", moves=(move,)))
     assert set(run.items) == {1, 2, 3, 4, 5}
@@ -68,7 +77,9 @@ def test_the_table_names_every_status_and_what_is_filed_can_only_be_dismissed():
 
 
 reports = st.lists(
-    st.tuples(st.integers(1, 9), st.integers(1, 40), st.sampled_from(["F401", "E711", "UP032"])), max_size=25, unique_by=lambda r: r
+    st.tuples(st.integers(1, 9), st.integers(1, 40), st.sampled_from(["F401", "E711", "UP032"])),
+    max_size=25,
+    unique_by=lambda r: r,
 )
 
 
@@ -78,7 +89,9 @@ def test_every_reported_finding_is_in_exactly_one_item_or_is_a_sighting_of_one(f
     reported = 0
     for turn, report in enumerate((first, second)):
         found = tuple(
-            Finding(id=f"{turn}/ruff:{n}", source="ruff", rule=r, title=f"`x{name}`", spot=Spot("a.py", line), severity=Severity.MINOR)
+            Finding(
+                id=f"{turn}/ruff:{n}", source="ruff", rule=r, title=f"`x{name}`", spot=Spot("a.py", line), severity=Severity.MINOR
+            )
             for n, (name, line, r) in enumerate(report)
         )
         reported += len(found)

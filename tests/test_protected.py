@@ -16,7 +16,9 @@ def test_tests_checks_and_their_configuration_belong_to_the_judge(path):
     assert JUDGE.holds(path)
 
 
-@pytest.mark.parametrize("path", ["src/a.py", "contest.py", "latest/x.py", "mytests.txt", "conftest.py\n", "conftest.pyx", "src/pyproject.toml.j2"])
+@pytest.mark.parametrize(
+    "path", ["src/a.py", "contest.py", "latest/x.py", "mytests.txt", "conftest.py\n", "conftest.pyx", "src/pyproject.toml.j2"]
+)
 def test_other_files_do_not(path):
     assert not JUDGE.holds(path)
 

@@ -1,4 +1,4 @@
-"""Writes the reference pages of docs/reference from the code; with --check it only says which of them are stale."""  # noqa: INP001 - a script
+"""Writes the reference pages of docs/reference from the code; with --check it only says which of them are stale."""
 
 import re
 import sys

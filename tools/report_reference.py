@@ -1,4 +1,4 @@
-"""Writes docs/reference/report-json.md from the structs of report.json; a test shows that the page is up to date."""  # noqa: INP001 - a script, not a package
+"""Writes docs/reference/report-json.md from the structs of report.json; a test shows that the page is up to date."""
 
 import ast
 import inspect

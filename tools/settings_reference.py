@@ -1,4 +1,4 @@
-"""The reference page of settings, made from the structs that settings are read into."""  # noqa: INP001 - a script's other half
+"""The reference page of settings, made from the structs that settings are read into."""
 
 import ast
 import inspect

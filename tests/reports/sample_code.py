@@ -53,7 +53,7 @@ def is_big(order):
 TEXTS = {"src/shop/cart.py": CART, "src/shop/orders.py": ORDERS}
 
 
-def finding(source, rule, path, line, title, severity=Severity.MINOR, *, edit=None, safety=Safety.SAFE, **more) -> Finding:  # noqa: PLR0917 - a table of findings reads better so
+def finding(source, rule, path, line, title, severity=Severity.MINOR, *, edit=None, safety=Safety.SAFE, **more) -> Finding:
     """A finding in one of the texts; `edit` is (what goes, what comes)."""
     text = TEXTS.get(path, "")
     lines = text.split("\n")

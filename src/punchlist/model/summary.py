@@ -126,7 +126,10 @@ def gaps(run: Run) -> Iterator[Gap]:
     if run.interrupted:
         yield Gap("limit", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
     yield from (Gap("trouble", "An action failed", reason) for reason in run.trouble)
-    yield from (Gap("filing", f"Item {number} could not be filed; the next run tries again", why) for number, why in sorted(run.unfiled.items()))
+    yield from (
+        Gap("filing", f"Item {number} could not be filed; the next run tries again", why)
+        for number, why in sorted(run.unfiled.items())
+    )
     yield from (Gap("filing", f"Item {name} of an earlier run could not be filed", why) for name, why in sorted(run.owed.items()))
     yield from (
         Gap("entry", f"An entry of {each.source} was not understood: {each.raw[:_RAW]}", each.reason) for each in run.refused

@@ -27,6 +27,8 @@ _NOT_NAMES = frozenset(
 )
 _CLOSERS = ("}", ")", "]", "end")
 _LONGEST_LINE = 300
+_LARGEST = 4_000_000
+"""Characters that are still parsed: a syntax tree takes a hundred times the memory of its text."""
 _PYTHON = (".py", ".pyi", ".pyw")
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _ONE_AT_A_TIME = threading.Lock()
@@ -35,7 +37,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 def symbols(path: str, lines: Sequence[str]) -> list[str]:
     """The dotted name of the innermost definition around each line, empty outside of any; index 0 is line 1."""
-    if path.endswith(_PYTHON):
+    if path.endswith(_PYTHON) and sum(map(len, lines)) <= _LARGEST:
         tree = _parsed("\n".join(lines))
         if tree is not None:
             return _by_tree(tree, len(lines))
