@@ -16,6 +16,7 @@ from hostile_ground import RUFF, needs_walls, notes, untouched
 
 from punchlist.adapters import sandbox
 
+pytestmark = pytest.mark.slow
 SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "planted-aws-secret",
     "GITHUB_TOKEN": "planted-github-token",

@@ -52,6 +52,7 @@ def test_links_are_never_followed(repo, ground, tmp_path):
     assert ground.sound()["ok"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -189,7 +190,7 @@ def test_a_source_of_twenty_megabytes_is_fixed_and_nothing_else_in_it_changes(re
     repo.commit({"a.py": b"import os\n" + rest})
     began = time.monotonic()
     assert fixed(repo, ground) == rest
-    assert time.monotonic() - began < 120
+    assert time.monotonic() - began < 300
 
 
 @pytest.mark.slow
