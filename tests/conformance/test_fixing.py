@@ -167,10 +167,8 @@ def test_a_fix_of_the_judge_s_own_file_is_flagged_for_a_person(judged):
     assert [gap.why for gap in gaps(run) if gap.about == "flag"] == [FLAG]
 
 
-@pytest.mark.parametrize("form", REPORTS)
+@pytest.mark.parametrize("form", [form for form in REPORTS if not form.endswith("xml")])  # JUnit has no place for it
 def test_every_report_shows_the_flag(judged, form):
-    if form.endswith("xml"):
-        pytest.skip("a test report has no place for it")
     _, run, *_ = judged
     assert "touches the judge" in REPORTS[form](run).decode()
 
