@@ -38,20 +38,26 @@ class Tree(Protocol):
         ...
 
 
+class Pristine(Struct, frozen=True, kw_only=True):
+    """Which files of a tree are as in `origin`, whatever the commit and the patches made of them; patterns as in Protected.
+
+    `alone`: there are no such files but those of `origin`. `kept`: those that only the commit has stay too, as it has them.
+    `opened`: paths that are none of this, and as the commit and the patches want them.
+    """
+
+    origin: str
+    alone: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    opened: frozenset[str] = frozenset()
+
+
 class Trees(Protocol):
     """Lends isolated work trees; the user's checkout is never one of them."""
 
     def at(
-        self,
-        commit: str,
-        patches: Iterable[Patch] = (),
-        *,
-        pristine: Sequence[str] = (),
-        pristine_from: str = "",
-        alone: bool = False,
+        self, commit: str, patches: Iterable[Patch] = (), *, pristine: Pristine | None = None
     ) -> AbstractAsyncContextManager[Tree]:
-        """A tree of `commit` with `patches` on it; files that match the `pristine` patterns are as in `pristine_from`,
-        whatever the patches did to them. Files of such names that it does not have stay, or, with `alone`, are gone."""
+        """A tree of `commit` with `patches` on it, except for what is pristine."""
         ...
 
 

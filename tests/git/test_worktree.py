@@ -17,6 +17,7 @@ from punchlist.adapters.worktree import WorkTree, WorkTrees
 from punchlist.errors import RepositoryError
 from punchlist.model.finding import Splice
 from punchlist.model.patch import FileChange, Patch
+from punchlist.ports import Pristine
 
 
 async def open_trees(root: Path, home: Path) -> WorkTrees:
@@ -33,10 +34,10 @@ def trees(repo, home):
     """The trees of the repository; opened on first use, when there is a commit."""
 
     class Lazy:
-        def look(self, commit, patches=(), see=content, **pristine):
+        def look(self, commit, patches=(), see=content, pristine=None):
             async def inside():
                 opened = await open_trees(repo.root, home)
-                async with opened.at(commit, patches, **pristine) as tree:
+                async with opened.at(commit, patches, pristine=pristine) as tree:
                     return see(tree)
 
             return asyncio.run(inside())
@@ -206,7 +207,7 @@ def test_pristine_files_are_the_judges_whatever_the_patches_did(repo, trees):
         whole("deep/conftest.py", "planted\n"),
         whole("tests/test_head.py", "edited\n"),
     ]
-    seen = trees.look(head, patches, content, pristine=("tests/**", "conftest.py"), pristine_from=base)
+    seen = trees.look(head, patches, content, pristine=Pristine(origin=base, kept=("tests/**", "conftest.py")))
     assert seen == {
         "a.py": b"ba\n",
         "conftest.py": b"c\n",
@@ -217,6 +218,40 @@ def test_pristine_files_are_the_judges_whatever_the_patches_did(repo, trees):
         "tests/test_head.py": b"of the branch\n",
         "tests/test_new.py": b"new\n",
     }
+
+
+def test_of_files_the_origin_has_alone_there_are_no_others(repo, trees):
+    base = repo.commit({"setup.cfg": "strict\n", "tests/conftest.py": "c\n", "a.py": "a\n"})
+    head = repo.commit({"setup.cfg": "lax\n", "pytest.ini": "mine\n", "pkg/conftest.py": "mine\n", "tests/test_new.py": "t\n"})
+    patches = [whole("tox.ini", "planted\n"), whole("tests/conftest.py", "patched\n"), edit("pytest.ini", 0, 4, "ours")]
+    judge = Pristine(origin=base, alone=("*.ini", "setup.cfg", "conftest.py"), kept=("tests/**",))
+    seen, listed = trees.look(head, patches, lambda tree: (content(tree), tree.files()), judge)
+    assert seen == {"setup.cfg": b"strict\n", "tests/conftest.py": b"c\n", "a.py": b"a\n", "tests/test_new.py": b"t\n"}
+    assert sorted(listed) == sorted(seen)
+
+
+def test_opened_files_are_as_the_patches_want_them_and_no_others(repo, trees):
+    base = repo.commit({"setup.cfg": "strict\n", "tests/test_a.py": "a\n", "tests/test_b.py": "b\n"})
+    head = repo.commit(
+        {"setup.cfg": "lax\n", "tests/test_a.py": "aa\n", "tests/test_b.py": "bb\n", "tox.ini": "t\n", "pytest.ini": "p\n"}
+    )
+    patches = [edit("tests/test_a.py", 0, 1, "x"), edit("tests/test_b.py", 0, 1, "x"), edit("tox.ini", 0, 1, "x")]
+    judge = Pristine(
+        origin=base, alone=("*.ini", "setup.cfg"), kept=("tests/**",), opened=frozenset({"tests/test_a.py", "tox.ini"})
+    )
+    assert trees.look(head, patches, content, judge) == {
+        "setup.cfg": b"strict\n",
+        "tests/test_a.py": b"xa\n",
+        "tests/test_b.py": b"b\n",
+        "tox.ini": b"x\n",
+    }
+
+
+@pytest.mark.parametrize("judge", [{"alone": ("tests/**",)}, {"kept": ("tests/**",)}])
+def test_a_commit_that_is_its_own_origin_is_as_it_is(repo, trees, judge):
+    commit = repo.commit({"tests/test_a.py": "a\n", "a.py": "a\n"})
+    patches = [edit("tests/test_a.py", 0, 1, "weak"), edit("a.py", 0, 1, "b")]
+    assert trees.look(commit, patches, content, Pristine(origin=commit, **judge)) == {"tests/test_a.py": b"a\n", "a.py": b"b\n"}
 
 
 def test_a_used_tree_comes_back_clean(repo, trees, tmp_path):

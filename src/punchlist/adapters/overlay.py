@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from punchlist.errors import RepositoryError
 from punchlist.model.finding import Splice
 from punchlist.model.patch import FileChange, Patch, spliced
 from punchlist.model.protected import matches
+from punchlist.ports import Pristine
 
 
 class Laid(Struct, frozen=True):
@@ -33,36 +34,42 @@ class Parts(Struct, frozen=True):
     files: dict[str, FileChange]
 
 
-async def overlay(  # noqa: PLR0913  # all that a tree is made of
-    workshop: Workshop, commit: str, patches: Iterable[Patch], pristine: Sequence[str], origin: str, *, alone: bool = False
-) -> Overlay:
-    """The patches' work on `commit`, except that files matching `pristine` are as in `origin`, or else as in `commit`.
-
-    With `alone` there are no files matching `pristine` but those of `origin`.
-    """
+async def overlay(workshop: Workshop, commit: str, patches: Iterable[Patch], pristine: Pristine | None = None) -> Overlay:
+    """The patches' work on `commit`, except for what is pristine; None where nothing is."""
     listing = await workshop.listing(commit)
-    judges = await workshop.listing(origin) if pristine else {}
-    patterns = tuple(pristine)
+    judges = await workshop.listing(pristine.origin) if pristine else {}
+    origin = _Origin(pristine, {*listing, *judges})
     parts = parts_of(patches)
-    touched = (*parts.splices, *parts.files)
-    free = {path for path in touched if not (matches(path, patterns) and (alone or path in judges or path in listing))}
-    edited = [path for path in parts.splices if path in free]
+    edited = [path for path in parts.splices if not origin.rules(path)]
     for path in edited:
         if path not in listing or not listing[path].regular:
             raise RepositoryError(f"{shown(path)}: the patch edits a file that {commit[:10]} does not have")
-    kept = [
-        entry
-        for path, entry in judges.items()
-        if listing.get(path) != entry and entry.mode != SUBMODULE and matches(path, patterns)
-    ]
-    contents = await workshop.blobs([listing[path].blob for path in edited] + [entry.blob for entry in kept])
-    strangers = (path for path, entry in listing.items() if path not in judges and entry.mode != SUBMODULE) if alone else ()
-    result: Overlay = {path: None for path in strangers if matches(path, patterns)}
+    differ = [entry for path, entry in judges.items() if listing.get(path) != entry and entry.mode != SUBMODULE]
+    restored = [entry for entry in differ if origin.rules(entry.path)]
+    contents = await workshop.blobs([listing[path].blob for path in edited] + [entry.blob for entry in restored])
+    strangers = [path for path, entry in listing.items() if path not in judges and entry.mode != SUBMODULE] if pristine else []
+    result: Overlay = {path: None for path in strangers if origin.excludes(path)}
     for path, content in zip(edited, contents, strict=False):
         result[path] = Laid(edit(content, parts.splices[path]), listing[path].mode)
-    result |= {path: laid(change) for path, change in parts.files.items() if path in free}
-    result |= {entry.path: Laid(content, entry.mode) for entry, content in zip(kept, contents[len(edited) :], strict=True)}
+    result |= {path: laid(change) for path, change in parts.files.items() if not origin.rules(path)}
+    result |= {entry.path: Laid(content, entry.mode) for entry, content in zip(restored, contents[len(edited) :], strict=True)}
     return result
+
+
+class _Origin:
+    """Over which paths patches have no say. `known` are the paths that the commit or the origin has."""
+
+    def __init__(self, pristine: Pristine | None, known: set[str]) -> None:
+        self._pristine = pristine or Pristine(origin="")
+        self._known = known
+
+    def rules(self, path: str) -> bool:
+        kept = path in self._known and path not in self._pristine.opened and matches(path, self._pristine.kept)
+        return kept or self.excludes(path)
+
+    def excludes(self, path: str) -> bool:
+        """Whether the file is gone if the origin does not have it."""
+        return path not in self._pristine.opened and matches(path, self._pristine.alone)
 
 
 def parts_of(patches: Iterable[Patch]) -> Parts:

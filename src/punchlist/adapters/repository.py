@@ -90,7 +90,7 @@ class GitRepository:
         hook = await self._hook(name)
         if hook is None:
             return ""
-        changes = await overlay(self._workshop, commit, patches, (), commit)
+        changes = await overlay(self._workshop, commit, patches)
         async with self._trees.at(commit, patches) as tree:
             env = await self._staged(tree, sorted(changes))
             ran = await run([str(hook)], cwd=tree.root, env=env, timeout=_HOOK_SECONDS, limit=1 << 20, trim=True)

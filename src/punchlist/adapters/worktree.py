@@ -15,6 +15,7 @@ from punchlist.adapters.overlay import Overlay, lay, overlay, real
 from punchlist.adapters.workshop import Workshop
 from punchlist.errors import RepositoryError, StoreError
 from punchlist.model.patch import Patch
+from punchlist.ports import Pristine
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 """A run that meets these stops, and goes on when there is room; an event about it would be all that comes of the action."""
@@ -127,15 +128,9 @@ class WorkTrees:
 
     @asynccontextmanager
     async def at(
-        self,
-        commit: str,
-        patches: Iterable[Patch] = (),
-        *,
-        pristine: Sequence[str] = (),
-        pristine_from: str = "",
-        alone: bool = False,
+        self, commit: str, patches: Iterable[Patch] = (), *, pristine: Pristine | None = None
     ) -> AsyncGenerator[WorkTree]:
-        changes = await overlay(self._workshop, commit, patches, pristine, pristine_from or commit, alone=alone)
+        changes = await overlay(self._workshop, commit, patches, pristine)
         listing = await self._workshop.listing(commit)
         with _disk(self._workshop.trees):
             slot, fd = self._free(commit)

@@ -10,6 +10,7 @@ from punchlist.model.events import Baselined
 from punchlist.model.run import Run
 from punchlist.model.usage import Usage
 from punchlist.ports import World
+from punchlist.steps.judge import judge_view
 
 
 class Measure(Struct, frozen=True):
@@ -53,14 +54,14 @@ def baseline_key(check: Check, commit: str, world: World) -> str:
 
 
 async def _measured(check: Check, world: World) -> Known:
-    async with world.trees.at(world.change.head, pristine=world.protected.all, pristine_from=world.change.base) as tree:
+    async with world.trees.at(world.change.head, pristine=judge_view(world)) as tree:
         result = await world.checks.run(check, tree)
     if result.trouble:
         return Known(result, f"on the base, {result.trouble}")
     if not result.green and not result.tests:
         return Known(result, f"exits {result.exit_code} on the base and tells nothing per test")
     # The same judge as above: a change that empties its own tests must not make the base's look blind.
-    async with world.trees.at(world.change.head, pristine=world.protected.all, pristine_from=world.change.base) as tree:
+    async with world.trees.at(world.change.head, pristine=judge_view(world)) as tree:
         blind = await world.checks.sentinel(check, tree)
     return Known(result, blind, "" if blind else "a planted failure was seen")
 

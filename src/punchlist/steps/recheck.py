@@ -12,7 +12,7 @@ from punchlist.model.plan import Batch
 from punchlist.model.run import Run
 from punchlist.model.tamper import same_program
 from punchlist.model.usage import Usage
-from punchlist.ports import World
+from punchlist.ports import Pristine, World
 from punchlist.steps.review import in_view
 
 NO_OP = "only comments, formatting or the names of locals would change"
@@ -69,8 +69,8 @@ async def _analyzed(batches: Sequence[Batch], run: Run, world: World) -> tuple[l
     wanted = sorted({source for batch in batches for source in _sources(batch, run)} & world.analyzers.keys())
     findings: list[Finding] = []
     blind: dict[str, str] = {}
-    steering = world.protected.steering
-    async with world.trees.at(run.tip, patches, pristine=steering, pristine_from=world.change.base, alone=True) as tree:
+    steering = Pristine(origin=world.change.base, alone=world.protected.steering)
+    async with world.trees.at(run.tip, patches, pristine=steering) as tree:
         view = in_view(world.change, run, tree)
         for source in wanted:
             analysis = await world.analyzers[source].analyze(tree, view)

@@ -7,7 +7,7 @@ from punchlist.model.change import Change, ScopeKind
 from punchlist.model.events import Reviewed
 from punchlist.model.run import Run
 from punchlist.model.usage import Usage
-from punchlist.ports import Tree, World
+from punchlist.ports import Pristine, Tree, World
 from punchlist.steps.verb import Action, Verb, missing
 
 
@@ -42,7 +42,7 @@ async def look(task: Look, run: Run, world: World) -> Reviewed:
     began = world.clock()
     # A file of findings is not steered by anything; what it speaks of must be there.
     steering = world.protected.steering if task.reviewer in world.analyzers else ()
-    async with world.trees.at(task.commit, pristine=steering, pristine_from=world.change.base, alone=True) as tree:
+    async with world.trees.at(task.commit, pristine=Pristine(origin=world.change.base, alone=steering)) as tree:
         analysis = await reviewer.analyze(tree, in_view(world.change, run, tree))
     found = tuple(replace(finding, id=f"{task.place}/{task.reviewer}:{n}") for n, finding in enumerate(analysis.findings))
     return Reviewed(

@@ -1,7 +1,5 @@
 """One run of the checks over one set of patches, with files the fixers could not touch."""
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -12,6 +10,7 @@ from punchlist.model.run import Run
 from punchlist.model.usage import Usage
 from punchlist.ports import Tree, World
 from punchlist.steps.baseline import baseline
+from punchlist.steps.judge import judge_view
 
 RERUNS = 2
 
@@ -25,10 +24,10 @@ async def attempt(task: Try, run: Run, world: World) -> Tried:
     trial = task.trial
     began = world.clock()
     batches = [run.work.batches[number] for number in trial.batches]
-    # Once a fix to the judge's own files is in the set, laying the base's over it would hide it.
-    pristine: Sequence[str] = () if any(batch.protected for batch in batches) else world.protected.all
     patches = [run.work.patches[number] for number in trial.batches]
-    async with world.trees.at(run.tip, patches, pristine=pristine, pristine_from=world.change.base) as tree:
+    # A fix to a file of the judge's own would be hidden if the base's were laid over it; the rest of the judge stays.
+    opened = {path for batch in batches if batch.protected for path in run.work.patches[batch.number].paths}
+    async with world.trees.at(run.tip, patches, pristine=judge_view(world, opened)) as tree:
         verdicts = [await _judged(check, tree, trial, world) for check in _checks(run)]
     return Tried(
         batches=trial.batches,
