@@ -1,5 +1,8 @@
 """A second look of the analyzers, held against the first by exact place."""
 
+import pytest
+from msgspec import structs
+
 from punchlist.model import events as ev
 from punchlist.model.aftermath import Aftermath
 from punchlist.model.finding import Context, Finding, Fix, Splice, Spot
@@ -39,8 +42,8 @@ def batch(number, *splices, items=None):
 SORTED = Splice("m.py", 0, 18, "import a\nimport b\n")
 
 
-def look(run, batches, after) -> Aftermath:
-    return Aftermath(run, batches, {"m.py": TEXT, "n.py": "n\n"}, after)
+def look(run, batches, after, text=TEXT) -> Aftermath:
+    return Aftermath(run, batches, {"m.py": text, "n.py": "n\n"}, after)
 
 
 def test_a_finding_that_is_gone_is_silenced():
@@ -96,3 +99,27 @@ def test_at_the_last_turn_everything_in_the_file_goes():
     batches = [batch(1, SORTED), batch(2, Splice("m.py", 22, 28, "1"))]
     seen = look(run, batches, [report("F821", 5, "Undefined name `q`", Severity.CRITICAL)])
     assert set(seen.guilty(wide=True)) == {1, 2}
+
+
+@pytest.mark.parametrize("odd", ["\f", "\v", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"])
+def test_a_character_that_ends_no_line_for_the_tools_moves_none(odd):
+    text = f"x = 1{odd}\n{odd}\ny = 2\nimport os\nz = eval(y)\n"
+    at = text.index("import os")
+    run = run_of(report("F401", 4), report("S307", 5, fix=None))
+    seen = look(run, [batch(1, Splice("m.py", at, at + 10, ""))], [report("S307", 4, fix=None)], text)
+    assert seen.guilty(wide=False) == {}
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize(("end", "line"), [("\r", 5), ("\r\n", 5), ("\n", 5), ("\n", 6), ("", 5), ("", 6)])
+def test_places_at_the_end_of_a_file_are_found_again(mark, end, line):
+    text = mark + (end or "\n").join(["import os", "b", "c", "d", "e"]) + end
+    first = Splice("m.py", len(mark), text.index("b"), "")
+    run = run_of(report("F401", 1), report("W292", line, fix=None))
+    assert look(run, [batch(1, first)], [report("W292", line - 1, fix=None)], text).guilty(wide=False) == {}
+
+
+def test_the_place_after_the_last_character_is_on_the_last_line():
+    run = run_of(report("F401", 1), report("W292", 2, fix=None))
+    again = structs.replace(report("W292", 1, fix=None), spot=Spot("m.py", 1, None, 2))
+    assert look(run, [batch(1, Splice("m.py", 0, 10, ""))], [again], "import os\ne").guilty(wide=False) == {}

@@ -195,6 +195,12 @@ def test_lines_that_name_no_place_are_kept(sources):
     assert "Found 1 error." in refused.raw
 
 
+def test_a_message_with_a_form_feed_in_it_is_one_line(sources):
+    analysis = lines.parse("src/a b.py:2: error: found '\x0c\u2028' here\n".encode(), sources)
+    assert [finding.title for finding in analysis.findings] == ["found '\x0c\u2028' here"]
+    assert analysis.refused == ()
+
+
 def test_a_configured_severity_beats_the_words(sources):
     (finding,) = lines.parse(b"src/c.py:1: error: bad", sources, "mine", Severity.MINOR).findings
     assert finding.severity is Severity.MINOR

@@ -8,10 +8,11 @@ from msgspec import Struct
 
 from punchlist.model.finding import Finding
 from punchlist.model.item import Status
+from punchlist.model.linetable import LineTable
 from punchlist.model.patch import combined
 from punchlist.model.plan import Batch
 from punchlist.model.run import Run
-from punchlist.model.shift import Lines, Shift
+from punchlist.model.shift import Shift
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -129,8 +130,8 @@ class _Place:
     def __init__(self, path: str, before: str, batches: Sequence[Batch]) -> None:
         splices = [(splice, b.number) for b in batches for splice in (b.patch.splices if b.patch else ()) if splice.path == path]
         patched = combined([b.patch for b in batches if b.patch], {path: before}, only=path)[path] if splices else before
-        self._old, self._new, self._shift = Lines(before), Lines(patched), Shift(splices)
-        self._taken = [(self._old.line(s.start), self._old.line(max(s.end - 1, s.start)), number) for s, number in splices]
+        self._old, self._new, self._shift = LineTable(before), LineTable(patched), Shift(splices)
+        self._taken = [(self._old_line(s.start), self._old_line(max(s.end - 1, s.start)), number) for s, number in splices]
 
     def took(self, finding: Finding) -> list[int]:
         """The batches that rewrote the line a finding was on."""
@@ -141,11 +142,16 @@ class _Place:
         """The line it had before, and the batches that wrote where it is now."""
         if finding.spot.line is None:
             return 0, ()
-        offset = self._new.offset(finding.spot)
-        old, _ = self._shift.origin(offset)
-        last = finding.spot.last_line or finding.spot.line
-        span = (self._new.start(finding.spot.line), self._new.start(last + 1) - 1)
-        return self._old.line(old), tuple(dict.fromkeys(self._shift.owners(*span)))
+        line, last = finding.spot.line, finding.spot.last_line or finding.spot.line
+        span = (self._new.line_start(line), self._new.line_start(last + 1) - 1)
+        owners = tuple(dict.fromkeys(self._shift.owners(*span)))
+        if line > self._new.count:  # some tools speak of the end of a file as of a line after its last
+            return self._old.count + line - self._new.count, owners
+        old, _ = self._shift.origin(self._new.nearest(line, finding.spot.column or 1))
+        return self._old_line(old), owners
+
+    def _old_line(self, offset: int) -> int:
+        return self._old.place(offset)[0]
 
 
 def _key(finding: Finding, line: int) -> Key:

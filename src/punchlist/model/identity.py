@@ -10,12 +10,12 @@ from itertools import accumulate
 from punchlist.model.alignment import LineMap, aligned
 from punchlist.model.equivalence import kind
 from punchlist.model.finding import Context, Finding, Spot
+from punchlist.model.linetable import LINE_END
 from punchlist.model.symbols import symbols
 from punchlist.model.words import names_in, vocabulary
 
 # Formatters add and remove these, so they say nothing about which code it is.
 _FORMATTING = dict.fromkeys(map(ord, " \t\n\r\f\v\ufeff()[]{},;'\"\\"))
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _TOKEN = re.compile(r"\w+|\S")
 _AROUND = 80
 _NEAR = 24
@@ -29,7 +29,7 @@ class Source:
 
     def __init__(self, path: str, text: str) -> None:
         self._path = path
-        self._lines = _LINE_END.split(text)
+        self._lines = LINE_END.split(text)
         self._long: dict[int, list[int]] = {}
 
     @cached_property

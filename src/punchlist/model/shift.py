@@ -3,26 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from punchlist.model.finding import Splice, Spot
-
-
-class Lines:
-    """Line and column of a text as offsets, and back; both count from 1."""
-
-    def __init__(self, text: str) -> None:
-        self._starts = [0]
-        for line in text.splitlines(keepends=True):
-            self._starts.append(self._starts[-1] + len(line))
-
-    def offset(self, spot: Spot) -> int:
-        line = min(max(spot.line or 1, 1), len(self._starts)) - 1
-        return self._starts[line] + max((spot.column or 1) - 1, 0)
-
-    def start(self, line: int) -> int:
-        return self._starts[min(max(line, 1), len(self._starts)) - 1]
-
-    def line(self, offset: int) -> int:
-        return bisect_right(self._starts, offset)
+from punchlist.model.finding import Splice
 
 
 class Shift:

@@ -7,6 +7,7 @@ import msgspec
 from punchlist.adapters.analyzers.reports import shortened
 from punchlist.adapters.analyzers.sources import Note, Sources
 from punchlist.model.finding import Refused
+from punchlist.model.linetable import LINE_END
 from punchlist.model.severity import Severity, severity_of
 from punchlist.ports import Analysis
 
@@ -29,7 +30,7 @@ def parse(output: bytes, sources: Sources, tool: str = "lines", severity: Severi
     notes: list[Note] = []
     odd: list[str] = []
     below = False
-    for line in _ANSI.sub("", output.decode("utf-8", "replace")).splitlines():
+    for line in LINE_END.split(_ANSI.sub("", output.decode("utf-8", "replace"))):
         found = _LINE.fullmatch(line.rstrip())
         below = bool(found) or (below and line[:1].isspace())
         if found:
