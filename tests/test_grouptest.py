@@ -23,7 +23,7 @@ def judge(culprits: dict[int, str], pairs: frozenset[tuple[int, int]] = frozense
 def searched(candidates, run) -> tuple[Found, list[Trial]]:
     results: list[Result] = []
     trials: list[Trial] = []
-    while isinstance(step := replayed(search(candidates), results), Trial):
+    while isinstance(step := replayed(search(candidates), results)[0], Trial):
         trials.append(step)
         results.append(run(step))
     return step, trials
@@ -91,3 +91,38 @@ def test_a_search_that_can_find_nobody_gives_up_and_passes_nothing_new():
     found, _ = searched(range(1, 5), lambda trial: Result(green=False))
     assert found.gave_up
     assert found.good == ()
+
+
+def order_dependent(culprit: int):
+    """`b` passes in a whole run and fails when its file is run alone; the culprit really breaks it."""
+
+    def run(trial: Trial) -> Result:
+        broken = "b" not in trial.ignored and (bool(trial.only) or culprit in trial.batches)
+        return Result(not broken, ("b",) if broken else ())
+
+    return run
+
+
+def test_a_test_that_fails_only_when_run_alone_does_not_hide_the_culprit_that_breaks_it():
+    found, trials = searched(range(1, 9), order_dependent(5))
+    assert set(found.culprits) == {5}
+    assert found.unstable == ()
+    assert set(found.good) == {1, 2, 3, 4, 6, 7, 8}
+    assert sum(bool(trial.only) for trial in trials) == 1, "it is asked alone once, and then no more"
+
+
+def test_a_control_run_that_goes_wrong_makes_nobody_good():
+    def run(trial: Trial) -> Result:
+        if not trial.batches:
+            return Result(green=False, failing=("A",), trouble="timed out after 5 s")
+        return Result(green=False, failing=("A",))
+
+    found, _ = searched(range(1, 5), run)
+    assert found.good == ()
+    assert found.unstable == ()
+    assert "timed out" in found.gave_up
+
+
+def test_each_culprit_is_told_what_it_broke_itself():
+    found, _ = searched(range(1, 17), judge({3: "t3", 12: "t12"}))
+    assert found.culprits == {3: ("t3",), 12: ("t12",)}

@@ -4,6 +4,7 @@ import pytest
 
 from punchlist.model import check
 from punchlist.model.check import CheckResult, verdict
+from punchlist.steps.trial import confirmed
 
 P, F, S = check.TestOutcome.PASSED, check.TestOutcome.FAILED, check.TestOutcome.SKIPPED
 
@@ -60,3 +61,17 @@ def test_a_limited_run_is_judged_by_the_tests_it_was_limited_to():
 
 def test_ignored_tests_fail_for_nobody():
     assert verdict(result({"a": P, "b": F, "old": F}, code=1), BASE, ignored=frozenset({"b"})).passed
+
+
+def test_what_fails_in_every_whole_run_is_held_against_the_fix_and_what_fails_in_some_is_flaky():
+    red = [verdict(result({"a": P, "b": F, "old": F}, code=1), BASE), verdict(result({"a": F, "b": F, "old": F}, code=1), BASE)]
+    said = confirmed(red)
+    assert (said.passed, said.failing, said.flaky) == (False, ("b",), ("a",))
+
+
+def test_only_a_whole_run_seen_green_passes():
+    red_a, red_b = (verdict(result({**BASE.tests, name: F}, code=1), BASE) for name in ("a", "b"))
+    green = verdict(BASE, BASE)
+    assert not confirmed([red_a, red_b]).passed, "no run was green"
+    said = confirmed([red_a, green])
+    assert (said.passed, said.flaky, said.runs) == (True, ("a",), 2)

@@ -1,7 +1,13 @@
 """A small shop with defects: some can be fixed, one fix breaks a test, one test fails already."""
 
+import asyncio
+import contextlib
 import sys
 from pathlib import Path
+
+from punchlist.app import App, Request
+from punchlist.model.change import ScopeKind
+from punchlist.model.run import Run
 
 FILES = {
     "shop/__init__.py": "",
@@ -79,3 +85,35 @@ class Watch:
         self.entries.append(entry)
         if self._on_told:
             self._on_told(entry, run)
+
+
+class Place:
+    """The repository, and the things one does with it."""
+
+    def __init__(self, repo) -> None:
+        self.repo = repo
+
+    def do(self, work, flags=None):
+        async def main():
+            app = await App.open(self.repo.root, {**FLAGS, **(flags or {})})
+            with contextlib.closing(app):
+                return await work(app)
+
+        return asyncio.run(main())
+
+    def run(self, watch=None, flags=None, **request) -> Run:
+        asked = Request(**{"kind": ScopeKind.ALL, "allow_checks": True, **request})
+
+        async def work(app):
+            return await app.run(await app.prepare(asked), watch or Watch())
+
+        return self.do(work, flags)
+
+    def resume(self, watch=None) -> Run:
+        return self.do(lambda app: app.resume("last", watch or Watch()))
+
+    def audit(self):
+        async def work(app):
+            return app.audit("last")
+
+        return self.do(work)

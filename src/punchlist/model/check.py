@@ -62,6 +62,8 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     collected: int = 0
     seconds: float = 0
     runs: int = 1
+    trouble: str = ""
+    """Why the run itself cannot be believed, whatever it says of single tests."""
     evidence: str = ""
 
 
@@ -91,7 +93,8 @@ def verdict(
         check=now.check,
         passed=not why,
         why=why or _praise(now, before),
-        failing=tuple(failing + missing + skipped),
+        failing=() if now.trouble else tuple(failing + missing + skipped),
+        trouble=now.trouble,
         collected=len(now.tests),
         seconds=now.seconds,
         evidence=excerpt(now.output, failing + missing + skipped) if why else "",

@@ -5,7 +5,7 @@ trial, so a killed search goes on where it was. With k culprits among n fixes it
 of them limited to the tests that failed.
 """
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 
 from msgspec import Struct
 
@@ -19,8 +19,11 @@ class Trial(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
+    """`trouble`: the run itself went wrong, so that what it says of single tests means nothing."""
+
     green: bool
     failing: tuple[str, ...] = ()
+    trouble: str = ""
 
 
 class Found(Struct, frozen=True):
@@ -46,28 +49,51 @@ def search(candidates: Sequence[int], settled: Sequence[int] = (), unstable: Seq
         if result.green:
             good += pending
             break
-        control = yield Trial(tuple(good), only=result.failing, ignored=tuple(ignored))
-        if not control.green:
-            fresh = [test for test in control.failing if test not in ignored]
-            if not fresh:
-                return Found(tuple(good), culprits, tuple(ignored), gave_up="the checks fail without any of the fixes, too")
-            ignored += fresh
+        control = yield from _control(good, result.failing, tuple(ignored))
+        if isinstance(control, str):
+            return Found(tuple(good), culprits, tuple(ignored), gave_up=control)
+        if control.unstable:
+            ignored += control.unstable
             continue
         while not result.green:
-            culprit = yield from _narrow(good, pending, result.failing, tuple(ignored))
-            culprits[culprit] = result.failing
+            culprit, broken = yield from _narrow(good, pending, control.only, tuple(ignored))
+            culprits[culprit] = broken or result.failing
             pending.remove(culprit)
-            if not (pending and result.failing):
+            if not (pending and control.only):
                 break
-            result = yield Trial((*good, *pending), only=result.failing, ignored=tuple(ignored))
+            result = yield Trial((*good, *pending), only=control.only, ignored=tuple(ignored))
     return Found(tuple(good), culprits, tuple(ignored))
+
+
+class _Control(Struct, frozen=True):
+    """What the tree without the suspects says: which tests fail there too, and to which tests trials may be limited."""
+
+    only: tuple[str, ...] = ()
+    unstable: tuple[str, ...] = ()
+
+
+def _control(good: Sequence[int], failing: tuple[str, ...], ignored: tuple[str, ...]) -> Generator[Trial, Result, _Control | str]:
+    """A test is called unstable only if it fails without the suspects in a whole run, as it was first seen; one that fails
+    only when run by itself cannot be asked by itself. A control that goes wrong ends the search: nobody may be believed."""
+    if failing:
+        limited = yield Trial(tuple(good), only=failing, ignored=ignored)
+        if limited.green:
+            return _Control(only=failing)
+    whole = yield Trial(tuple(good), ignored=ignored)
+    if whole.green:
+        return _Control()
+    fresh = tuple(test for test in whole.failing if test not in ignored)
+    if whole.trouble or not fresh:
+        return f"the checks fail without the fixes, too{': ' + whole.trouble if whole.trouble else ''}"
+    return _Control(unstable=fresh)
 
 
 def _narrow(
     good: Sequence[int], suspects: Sequence[int], only: tuple[str, ...], ignored: tuple[str, ...]
-) -> Generator[Trial, Result, int]:
-    """One batch that turns `only` red on top of `good`, which is green, given that all suspects together do."""
+) -> Generator[Trial, Result, tuple[int, tuple[str, ...]]]:
+    """One batch that turns `only` red on top of `good`, which is green, given that all suspects together do; what it broke."""
     cleared = list(good)
+    broken: tuple[str, ...] = ()
     while len(suspects) > 1:
         half = suspects[: len(suspects) // 2]
         result = yield Trial((*cleared, *half), only=only, ignored=ignored)
@@ -75,17 +101,19 @@ def _narrow(
             cleared += half
             suspects = suspects[len(half) :]
         else:
-            suspects = half
-    return suspects[0]
+            suspects, broken = half, result.failing
+    return suspects[0], broken
 
 
-def replayed(found: Search, results: Iterable[Result]) -> Trial | Found:
-    """Where the search stands after these results: its next trial, or what it found."""
+def replayed(found: Search, results: Sequence[Result]) -> tuple[Trial | Found, int]:
+    """Where the search stands after these results (its next trial, or what it found), and how many of them it took."""
+    used = 0
     try:
         trial = next(found)
         for result in results:
+            used += 1
             trial = found.send(result)
     except StopIteration as end:
         outcome: Found = end.value
-        return outcome
-    return trial
+        return outcome, used
+    return trial, used

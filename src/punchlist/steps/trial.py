@@ -1,5 +1,7 @@
 """One run of the checks over one set of patches, with files the fixers could not touch."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -17,7 +19,6 @@ RERUNS = 2
 
 class Try(Struct, frozen=True):
     trial: Trial
-    limit: int
 
 
 async def attempt(task: Try, run: Run, world: World) -> Tried:
@@ -43,22 +44,27 @@ def _checks(run: Run) -> list[Check]:
 
 
 async def _judged(check: Check, tree: Tree, trial: Trial, world: World) -> Verdict:
-    """A test that fails is run again before anybody is blamed; in a limited run its failure is confirmed already."""
+    """What is red in a whole run is run again as a whole before anybody is blamed: alone, a test may behave differently.
+
+    It only passes if a whole run was seen green. In a limited run the failure was confirmed before.
+    """
     before = baseline(check.name, world)
-    only, ignored = frozenset(trial.only), frozenset(trial.ignored)
-    result = await world.checks.run(check, tree, only=trial.only)
-    said = verdict(result, before, only=only, ignored=ignored)
-    if said.passed or trial.only or result.trouble or not said.failing:
-        return said
-    doubtful = frozenset(said.failing)
-    for again in range(RERUNS):
-        rerun = await world.checks.run(check, tree, only=tuple(sorted(doubtful)))
-        still = verdict(rerun, before, only=doubtful, ignored=ignored)
-        doubtful &= frozenset(still.failing)
-        if not doubtful:
-            flaky = tuple(said.failing)
-            return replace(
-                said, passed=True, why=f"{len(flaky)} flaky tests passed when run again", failing=(), flaky=flaky, runs=2 + again
-            )
-    flaky = tuple(sorted(frozenset(said.failing) - doubtful))
-    return replace(said, failing=tuple(sorted(doubtful)), flaky=flaky, runs=1 + RERUNS)
+    ignored = frozenset(trial.ignored)
+    said = verdict(await world.checks.run(check, tree, only=trial.only), before, only=frozenset(trial.only), ignored=ignored)
+    seen = [said]
+    while not (said.passed or trial.only or said.trouble) and len(seen) <= RERUNS:
+        said = verdict(await world.checks.run(check, tree), before, ignored=ignored)
+        seen.append(said)
+    return confirmed(seen)
+
+
+def confirmed(seen: Sequence[Verdict]) -> Verdict:
+    """The last of several whole runs of one tree: what failed in all of them is held against it, what failed in some is flaky."""
+    last = seen[-1]
+    failed = [frozenset(said.failing) for said in seen]
+    always = frozenset.intersection(*failed)
+    flaky = tuple(sorted(frozenset.union(*failed) - always))
+    if last.passed and len(seen) > 1:
+        why = f"{len(flaky)} flaky tests passed when everything was run again" if flaky else "red, and green when run again"
+        return replace(last, why=why, flaky=flaky, runs=len(seen))
+    return replace(last, failing=tuple(sorted(always or failed[-1])), flaky=flaky, runs=len(seen))

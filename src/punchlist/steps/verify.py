@@ -1,13 +1,15 @@
 """verify: the analyzers look again, then the project's checks judge; group testing names who spoils them."""
 
 from collections.abc import Iterable, Sequence
+from itertools import count
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.model.check import Check
 from punchlist.model.events import Rechecked, Tried, Verified
 from punchlist.model.finding import Safety
-from punchlist.model.grouptest import Found, Result, Search, replayed, search
+from punchlist.model.grouptest import Found, Result, Search, Trial, replayed, search
 from punchlist.model.item import Fact, Move
 from punchlist.model.plan import Batch
 from punchlist.model.proof import ProofClass
@@ -30,7 +32,10 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
 
 
 class Conclude(Struct, frozen=True):
+    """What the search found, and whom the analyzers refused on the way."""
+
     found: Found
+    refused: dict[int, str] = {}
     unverified: str = ""
     options: Options = Options()
 
@@ -38,18 +43,19 @@ class Conclude(Struct, frozen=True):
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
     if not run.work.patches or run.work.verified is not None:
         return ()
-    first = missing(
-        run, Action("recheck", Recheck(tuple(run.work.patches)), f"analyzers look again at {len(run.work.patches)} fixes")
-    )
-    if first or run.work.rechecked is None:
-        return first
-    candidates = _ordered(run, run.work.rechecked.passed)
-    if not candidates:
-        return missing(run, Action("verdict", Conclude(Found(), options=options)))
-    unmeasured = [check for check in allowed(run) if check.name not in run.baselines]
+    first = run.here.get("recheck")
+    if not isinstance(first, Rechecked):
+        return missing(run, _look(1, tuple(run.work.patches)))
+    candidates = _ordered(run, first.passed)
+    unmeasured = [check for check in allowed(run) if check.name not in run.baselines] if candidates else []
     if unmeasured:
         return missing(run, *(Action(f"baseline {c.name}", Measure(c), f"{c.name} on the base") for c in unmeasured))
-    return missing(run, _next(run, candidates, options))
+    return missing(run, _next(run, candidates, Conclude(Found(), dict(first.failed), options=options)))
+
+
+def _look(turn: int, batches: tuple[int, ...]) -> Action:
+    key = "recheck" if turn == 1 else f"recheck {turn}"
+    return Action(key, Recheck(batches), f"analyzers look again at {len(batches)} fixes")
 
 
 def allowed(run: Run) -> tuple[Check, ...]:
@@ -60,23 +66,49 @@ def usable(run: Run) -> tuple[Check, ...]:
     return tuple(check for check in allowed(run) if not run.baselines[check.name].unusable)
 
 
-def _next(run: Run, candidates: Sequence[Batch], options: Options) -> Action:
-    """The next trial of the search, or its end."""
-    if not usable(run):
+def _next(run: Run, candidates: Sequence[Batch], so_far: Conclude) -> Action:
+    """The next trial of the search, the next look of the analyzers at what it left, or the end of both."""
+    if not candidates or not usable(run):
         found = Found(good=tuple(batch.number for batch in candidates))
-        return Action("verdict", Conclude(found, _why_unverified(run), options))
+        return Action("verdict", replace(so_far, found=found, unverified=_why_unverified(run)))
     tried = [event for event in run.here.values() if isinstance(event, Tried)]
-    here = replayed(_search(candidates), (Result(event.green, _failing(event)) for event in tried))
-    if isinstance(here, Found):
-        return Action("verdict", Conclude(here, options=options))
-    if len(tried) >= options.trials:
-        return Action("verdict", Conclude(Found(gave_up=f"not judged: {options.trials} check runs were spent"), options=options))
-    about = f"checks over {len(here.batches)} fixes" + (f", {len(here.only)} tests" if here.only else "")
-    return Action(f"trial {len(tried) + 1}", Try(here, options.trials), about)
+    results = [Result(event.green, _failing(event), _trouble(event)) for event in tried]
+    culprits: dict[int, tuple[str, ...]] = {}
+    for turn in count(2):
+        stands, used = replayed(_search(candidates), results)
+        if isinstance(stands, Trial):
+            return _trial(stands, tried, replace(so_far, found=Found(culprits=culprits)))
+        results = results[used:]
+        found = replace(stands, culprits=culprits | stands.culprits)
+        again = run.here.get(_look(turn, ()).key)
+        if not found.good or len(found.good) == len(candidates):
+            break
+        if not isinstance(again, Rechecked):  # what lands is less than what was looked at
+            return _look(turn, found.good)
+        if not again.failed:
+            break
+        culprits = found.culprits
+        so_far = replace(so_far, refused=so_far.refused | again.failed)
+        candidates = _ordered(run, again.passed)
+    return Action("verdict", replace(so_far, found=found))
+
+
+def _trial(trial: Trial, tried: Sequence[Tried], so_far: Conclude) -> Action:
+    limit = so_far.options.trials
+    if len(tried) >= limit:
+        green = [event.batches for event in tried if event.complete and event.green]
+        spent = replace(so_far.found, good=green[-1] if green else (), gave_up=f"not judged: {limit} check runs were spent")
+        return Action("verdict", replace(so_far, found=spent))
+    about = f"checks over {len(trial.batches)} fixes" + (f", {len(trial.only)} tests" if trial.only else "")
+    return Action(f"trial {len(tried) + 1}", Try(trial), about)
 
 
 def _failing(event: Tried) -> tuple[str, ...]:
     return tuple(test for verdict in event.verdicts for test in verdict.failing)
+
+
+def _trouble(event: Tried) -> str:
+    return "; ".join(f"{verdict.check}: {verdict.trouble}" for verdict in event.verdicts if verdict.trouble)
 
 
 def _ordered(run: Run, numbers: Iterable[int]) -> list[Batch]:
@@ -108,10 +140,9 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:  # noqa:
 
 def concluded(task: Conclude, run: Run) -> Verified:
     """Who passed, and why the others did not."""
-    rechecked = run.work.rechecked or Rechecked()
-    failed = dict(rechecked.failed)
-    for number in rechecked.passed:
-        if why := _objection(run.work.batches[number], task, rechecked):
+    failed = dict(task.refused)
+    for number in run.work.patches:
+        if number not in failed and (why := _objection(run.work.batches[number], task, run.work.rechecked or Rechecked())):
             failed[number] = why
     evidence = _evidence(run)
     moves = tuple(
@@ -126,8 +157,8 @@ def concluded(task: Conclude, run: Run) -> Verified:
         for number, why in sorted(failed.items())
         for item in run.work.batches[number].items
     )
-    passed = tuple(number for number in rechecked.passed if number not in failed)
-    return Verified(passed=passed, failed=failed, unverified=task.unverified, moves=moves)
+    passed = tuple(number for number in run.work.patches if number not in failed)
+    return Verified(passed=passed, failed=failed, unverified=task.unverified, unstable=task.found.unstable, moves=moves)
 
 
 def _objection(batch: Batch, task: Conclude, rechecked: Rechecked) -> str:
