@@ -7,7 +7,7 @@ from punchlist.engine.stopping import stop_reason
 from punchlist.errors import WorkflowError
 from punchlist.model.item import Fact, Item, Status
 from punchlist.model.run import Round, Run
-from punchlist.workflow import Until
+from punchlist.workflow import Until, load_builtin
 
 ASKING = """
 steps:
@@ -152,14 +152,14 @@ def stands(past: list[tuple[int, int]], majors: int, minors: int) -> Run:
     ],
 )
 def test_a_loop_that_converges_is_not_cut(past, now):
-    assert stop_reason(Until.CONVERGED, stands(past, *now)) == ""
+    assert stop_reason(Until.CONVERGED, stands(past, *now), load_builtin("proven")) == ""
 
 
 @pytest.mark.parametrize(
     ("past", "now"), [([(5, 5), (5, 5)], (5, 0)), ([(5, 3), (6, 3)], (3, 4)), ([(9, 9), (2, 2), (2, 2)], (3, 0))]
 )
 def test_a_loop_that_does_not_is(past, now):
-    assert "no fewer items in 2 rounds" in stop_reason(Until.CONVERGED, stands(past, *now))
+    assert "no fewer items in 2 rounds" in stop_reason(Until.CONVERGED, stands(past, *now), load_builtin("proven"))
 
 
 def test_zero_rounds_are_refused_before_anything_runs(stubborn):

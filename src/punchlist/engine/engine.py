@@ -9,7 +9,7 @@ from punchlist.engine.cursor import MORE, At, Decide, position
 from punchlist.engine.stopping import stop_reason
 from punchlist.errors import PunchlistError, StoreError
 from punchlist.model import events as ev
-from punchlist.model.item import ACTIONABLE, Fact, Move
+from punchlist.model.item import ACTIONABLE, Fact, Move, Status
 from punchlist.model.outcome import outcome
 from punchlist.model.run import Question, Run, fold
 from punchlist.ports import Store, World
@@ -57,6 +57,8 @@ class Engine:
                 match position(self._workflow, self._run):
                     case None:
                         self._tell("end", "ended", ev.Ended(outcome=outcome(self._run).value))
+                    case At() as at if VERBS[at.do.verb].last and self._run.having(Status.CLAIMED):
+                        self._return_claims(at)
                     case At() as at:
                         await self._step(at)
                     case Decide() as decide:
@@ -66,8 +68,8 @@ class Engine:
         return self._run
 
     async def _step(self, at: At) -> None:
-        """Asks after every event. A limit lets nothing more begin, and time also ends what is under way; what must run last is
-        not cut."""
+        """Asks after every event. A limit lets nothing more begin, and time also ends what is under way; neither what must run
+        last nor what must be done whole is cut."""
         verb = VERBS[at.do.verb]
         running: _Running = {}
         begun = set(self._run.here if self._run.place == at.place else ())
@@ -76,7 +78,7 @@ class Engine:
                 self._start(verb.step(self._run, at.do.options, at.place), at, running, begun)
                 if not running:
                     break
-                await asyncio.wait(running, timeout=self._time_left(verb), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(running, timeout=self._time_left(verb, running), return_when=asyncio.FIRST_COMPLETED)
                 ended = _taken_out(running)
                 self._write_down(at, ended)
                 if not ended:
@@ -84,8 +86,8 @@ class Engine:
                     break
         finally:
             by_itself = _taken_out(running)
-            await _stopped(running)
-            self._write_down(at, by_itself)
+            await _stopped({task: action for task, action in running.items() if not action.whole})
+            self._write_down(at, by_itself | await _seen_through({task: each for task, each in running.items() if each.whole}))
         if verb.last or not self._run.halted:
             self._tell(at.place, _ITSELF, ev.StepDone(verb=at.do.verb))
 
@@ -94,7 +96,7 @@ class Engine:
         for action in actions:
             if action.key in begun:
                 continue
-            if 0 < self._limits.width <= len(running) or not (last or self._may_begin()):
+            if 0 < self._limits.width <= len(running) or not (last or action.whole or self._may_begin()):
                 return
             self._watcher.began(at.place, action)
             running[asyncio.create_task(self._perform(at, action))] = action
@@ -117,8 +119,14 @@ class Engine:
         except PunchlistError as error:
             return ev.Failed(reason=str(error), hint=error.hint)
 
+    def _return_claims(self, at: At) -> None:
+        """What is told last must not find items claimed: nobody works on them any more."""
+        why = "the limit came first" if self._run.halted else "its fix was not judged to the end"
+        moves = tuple(Move(item.number, Fact.REJECTED, by="punchlist", why=why) for item in self._run.having(Status.CLAIMED))
+        self._tell("limit", f"claims before {at.place}", ev.Returned(why=why, moves=moves))
+
     def _decide(self, at: Decide) -> None:
-        reason = stop_reason(at.until, self._run)
+        reason = stop_reason(at.until, self._run, self._workflow)
         question = next((q for q in self._run.questions if q.place == at.place), None)
         if reason or not at.at_limit:
             self._tell(at.place, "decision", ev.RoundEnded(round=at.round, stop=reason))
@@ -158,8 +166,9 @@ class Engine:
             spent = {"time": f"{self._limits.seconds:g} s", "money": f"${self._limits.dollars:g}"}[limit]
             self._tell("limit", "halted", ev.Halted(limit=f"{limit} limit of {spent} reached"))
 
-    def _time_left(self, verb: Verb) -> float | None:
-        return None if verb.last or not self._limits.seconds else max(0.0, self._limits.seconds - self._seconds())
+    def _time_left(self, verb: Verb, running: _Running) -> float | None:
+        uncut = verb.last or all(action.whole for action in running.values())
+        return None if uncut or not self._limits.seconds else max(0.0, self._limits.seconds - self._seconds())
 
     def _seconds(self) -> float:
         """How long the run has been driven, up to now."""
@@ -175,6 +184,13 @@ class Engine:
 def _taken_out(running: _Running) -> _Running:
     """Those that came to an end, in the order in which they began."""
     return {task: running.pop(task) for task in list(running) if task.done()}
+
+
+async def _seen_through(running: _Running) -> _Running:
+    """Waits for what must not be cut; who cannot wait ends the process, and a resume finds what was done."""
+    if running:
+        await asyncio.wait(running)
+    return running
 
 
 async def _stopped(running: _Running) -> None:

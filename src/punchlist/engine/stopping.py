@@ -1,35 +1,43 @@
 """When a loop has done its work, and when it only goes in circles."""
 
-from collections.abc import Callable
 from itertools import pairwise
 
 from punchlist.model.item import ACTIONABLE
 from punchlist.model.run import Run
 from punchlist.steps.plan import CHURN, tryable
 from punchlist.steps.plan import Options as PlanOptions
-from punchlist.workflow import Until
+from punchlist.workflow import Do, Repeat, Until, Workflow
 
 _NO_FEWER = 2
 """Rounds without fewer items before the loop is called churning."""
 
 
-def stop_reason(until: Until, run: Run) -> str:
+def stop_reason(until: Until, run: Run, workflow: Workflow) -> str:
     """Why to stop, or an empty string to go on."""
-    return _REASONS[until](run)
+    match until:
+        case Until.SETTLED:
+            return _settled(run, _plan(workflow))
+        case Until.NO_MUST_FIX:
+            return _no_must_fix(run)
+        case Until.CONVERGED:
+            return _no_must_fix(run) or _churning(run)
 
 
-def _settled(run: Run) -> str:
+def _plan(workflow: Workflow) -> PlanOptions:
+    """How this workflow plans: an item is settled when its own plan would not take it up again."""
+    bodies = [step.steps if isinstance(step, Repeat) else (step,) for step in workflow.steps]
+    chosen = (step.options for body in bodies for step in body if isinstance(step, Do))
+    return next((options for options in chosen if isinstance(options, PlanOptions)), PlanOptions())
+
+
+def _settled(run: Run, plan: PlanOptions) -> str:
     if not run.work.batches:
         return "settled: nothing more could be tried"
-    return "" if any(tryable(item, PlanOptions()) for item in run.items.values()) else "settled"
+    return "" if any(tryable(item, plan) for item in run.items.values()) else "settled"
 
 
 def _no_must_fix(run: Run) -> str:
     return "" if any(item.must_fix and item.status in ACTIONABLE for item in run.items.values()) else "no must-fix item is open"
-
-
-def _converged(run: Run) -> str:
-    return _no_must_fix(run) or _churning(run)
 
 
 def _churning(run: Run) -> str:
@@ -47,10 +55,3 @@ def _churning(run: Run) -> str:
 def _stuck(counts: list[int]) -> bool:
     recent = counts[-_NO_FEWER - 1 :]
     return len(recent) > _NO_FEWER and all(later >= earlier for earlier, later in pairwise(recent))
-
-
-_REASONS: dict[Until, Callable[[Run], str]] = {
-    Until.SETTLED: _settled,
-    Until.NO_MUST_FIX: _no_must_fix,
-    Until.CONVERGED: _converged,
-}
