@@ -7,17 +7,11 @@ import sys
 import textwrap
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from workbench import BRANCH, Bench, edit, state, whole
 
-from punchlist.adapters.chain import Growing
-from punchlist.adapters.overlay import Laid
 from punchlist.adapters.scope import change
 from punchlist.errors import RepositoryError
 from punchlist.model.change import ScopeKind
-from punchlist.model.finding import Splice
-from punchlist.model.patch import spliced
 
 
 def test_each_draft_is_one_commit_with_exactly_its_own_edit(repo, bench):
@@ -143,24 +137,6 @@ def test_a_killed_commit_leaves_nothing_or_everything(repo, bench, tmp_path):
         desk = bench(repo)
         assert desk.git("rev-list", "--count", "--all") in {"0", "501"}
     assert bench(repo).chain(parent, *drafts) == expected
-
-
-@settings(max_examples=50, deadline=None)
-@given(
-    text=st.text(max_size=40),
-    cuts=st.lists(st.integers(0, 40), max_size=10),
-    words=st.lists(st.text(max_size=5), min_size=5, max_size=5),
-    order=st.permutations(range(5)),
-)
-def test_splices_one_after_another_end_where_all_together_do(text, cuts, words, order):
-    """Law: growing a file splice by splice, in any order, gives what all splices at once give."""
-    points = sorted({min(cut, len(text)) for cut in cuts})
-    splices = [Splice("f", start, end, word) for start, end, word in zip(points[::2], points[1::2], words, strict=False)]
-    growing = Growing(Laid(text.encode(), "100644"))
-    for position in order:
-        if position < len(splices):
-            growing.put(splices[position])
-    assert growing.laid().content == spliced(text, splices).encode()
 
 
 def test_publishing_changes_nothing_in_the_users_repository_but_the_branch(repo, bench, tmp_path, isolated):

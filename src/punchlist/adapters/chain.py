@@ -1,12 +1,11 @@
-"""A chain of commits as one stream for `git fast-import`, each file's text grown splice by splice."""
+"""A chain of commits as one stream for `git fast-import`, each file as all patches up to its commit make it."""
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from punchlist.adapters.git import bytes_of, text_of
-from punchlist.adapters.overlay import Laid, laid, parts_of
+from punchlist.adapters.git import bytes_of, shown
+from punchlist.adapters.overlay import Laid, Overlay, edit, laid, parts_of
 from punchlist.errors import RepositoryError
 from punchlist.model.finding import Splice
 from punchlist.model.patch import Patch
@@ -21,43 +20,52 @@ class Chain(Struct, frozen=True):
     identity: str
 
 
-class Growing:
-    """A file's text while splices, given against its first state, come in one after another."""
+class Stages:
+    """What the patches make of the files one after another: each stage is the first text with all splices so far in it."""
 
-    def __init__(self, source: Laid) -> None:
-        self.mode = source.mode
-        self._text = text_of(source.content)
-        self._length = len(self._text)
-        self._starts: list[int] = []
-        self._done: list[tuple[int, int]] = []
-        """End in the first state, and how much longer the text became, in the order of `_starts`."""
+    def __init__(self, sources: Mapping[str, Laid]) -> None:
+        self._sources = sources
+        self._splices: dict[str, list[Splice]] = {}
+        self._last: Overlay = {}
 
-    def put(self, splice: Splice) -> None:
-        at = bisect_left(self._starts, splice.start)
-        before = self._done[at - 1][0] if at else 0
-        after = self._starts[at] if at < len(self._starts) else self._length
-        if not before <= splice.start <= splice.end <= after:
-            raise RepositoryError(f"{splice.path}: two drafts edit the same place, or one outside the file, at {splice.start}")
-        shift = sum(grown for _, grown in self._done[:at])
-        self._text = self._text[: splice.start + shift] + splice.text + self._text[splice.end + shift :]
-        self._starts.insert(at, splice.start)
-        self._done.insert(at, (splice.end, len(splice.text) - (splice.end - splice.start)))
+    def after(self, patch: Patch) -> Overlay:
+        """The files this patch touches, as they are with it and those before it."""
+        parts = parts_of([patch])
+        changes: Overlay = {path: laid(change) for path, change in parts.files.items()}
+        for path, splices in parts.splices.items():
+            so_far = self._splices.setdefault(path, [])
+            so_far += splices
+            changes[path] = _edited(self._sources[path], so_far)
+        self._last |= changes
+        return changes
 
-    def laid(self) -> Laid:
-        return Laid(bytes_of(self._text), self.mode)
+    def refuse_other_than(self, patches: Sequence[Patch]) -> None:
+        """What was verified is all patches at once; what they come to one by one must be that, whichever comes first."""
+        parts = parts_of(reversed(patches))
+        whole: Overlay = {path: laid(change) for path, change in parts.files.items()}
+        whole |= {path: _edited(self._sources[path], splices) for path, splices in parts.splices.items()}
+        for path in sorted(whole.keys() | self._last.keys()):
+            if path not in whole or path not in self._last or whole[path] != self._last[path]:
+                raise RepositoryError(f"{shown(path)}: the drafts one after another give another text than all at once")
 
 
 def fast_import(chain: Chain, drafts: Iterable[Draft], sources: Mapping[str, Laid]) -> bytes:
     """The stream; git answers it with the name of each commit, and moves the ref once, at the end."""
-    growing = {path: Growing(source) for path, source in sources.items()}
+    drafts = tuple(drafts)
+    stages = Stages(sources)
     parts: list[bytes] = []
     for number, draft in enumerate(drafts, start=1):
         start = chain.parent if number == 1 else f":{number - 1}"
         parts += _commit(chain, draft.message, number, start)
-        parts += _files(draft.patch, growing)
+        parts += _files(stages.after(draft.patch))
         parts.append(b"\nget-mark :%d\n" % number)
+    stages.refuse_other_than([draft.patch for draft in drafts])
     parts.append(b"done\n")
     return b"".join(parts)
+
+
+def _edited(source: Laid, splices: Iterable[Splice]) -> Laid:
+    return Laid(edit(source.content, splices), source.mode)
 
 
 def _commit(chain: Chain, message: str, number: int, start: str) -> Iterator[bytes]:
@@ -66,13 +74,7 @@ def _commit(chain: Chain, message: str, number: int, start: str) -> Iterator[byt
     yield f"from {start}\n".encode()
 
 
-def _files(patch: Patch, growing: Mapping[str, Growing]) -> Iterator[bytes]:
-    parts = parts_of([patch])
-    changes = {path: laid(change) for path, change in parts.files.items()}
-    for path, splices in parts.splices.items():
-        for splice in splices:
-            growing[path].put(splice)
-        changes[path] = growing[path].laid()
+def _files(changes: Overlay) -> Iterator[bytes]:
     # What goes, goes first: a file may make room for a folder of its name.
     yield from (b"D %s\n" % _quoted(path) for path, change in sorted(changes.items()) if change is None)
     for path, change in sorted(changes.items()):
