@@ -51,6 +51,10 @@ def test_lists_are_written_with_commas_on_the_command_line(env):
         ("[[checks]]\nname = 1", ".punchlist.toml: checks[0].name: Expected `str`"),
         ('[[checks]]\nname = "t"\ncommand = "make test"', "checks[0].command"),
         ("workflow =", ".punchlist.toml: not TOML"),
+        (
+            '[[checks]]\nname = "t"\ncommand = ["a"]\n[[checks]]\nname = "u"\ncommand = ["b"]\n[[checks]]\nname = "t"\ncommand = ["c", "d"]',
+            ".punchlist.toml: checks[0] and checks[2] are both called 't': `a` and `c d`",
+        ),
     ],
 )
 def test_a_mistake_says_where_and_what(env, text, said):

@@ -114,9 +114,24 @@ def settled(layers: list[Layer]) -> Loaded:
     for layer in layers:
         _laid_over(merged, layer.values, layer.origin, origins)
     try:
-        return Loaded(msgspec.convert(merged, Settings, strict=False), origins)
+        loaded = Loaded(msgspec.convert(merged, Settings, strict=False), origins)
     except msgspec.ValidationError as error:
         raise _mistake(error, origins) from error
+    _told_apart(loaded)
+    return loaded
+
+
+def _told_apart(loaded: Loaded) -> None:
+    """What is known of a check is kept by its name, so no two may have the same."""
+    first: dict[str, int] = {}
+    for place, check in enumerate(loaded.settings.checks):
+        before = first.setdefault(check.name, place)
+        if before != place:
+            commands = " and ".join(f"`{' '.join(loaded.settings.checks[n].command)}`" for n in (before, place))
+            raise SettingsError(
+                f"{loaded.origins['checks']}: checks[{before}] and checks[{place}] are both called {check.name!r}: {commands}",
+                hint="give each check a name of its own",
+            )
 
 
 def pinned(loaded: Loaded) -> str:
