@@ -85,8 +85,8 @@ async def _steered(workshop: Workshop, scope: Change, protected: Protected) -> t
     """What the change itself says about how it wants to be judged."""
     before, after = await workshop.listing(scope.base), await workshop.listing(scope.head)
     differ = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
-    changed = [path for path in differ if matches(path, protected.steering)]
-    return (f"analyzers are configured as on the base; changed here and not used: {few(changed)}",) if changed else ()
+    changed = [path for path in differ if matches(path, protected.configuration)]
+    return (f"analyzers and checks are configured as on the base; changed here and not used: {few(changed)}",) if changed else ()
 
 
 async def _hooks(workshop: Workshop) -> tuple[str, ...]:

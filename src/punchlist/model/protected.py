@@ -14,13 +14,20 @@ CONFIGURATION = tuple(
     vitest.config.* vite.config.* babel.config.* Cargo.toml build.rs clippy.toml go.mod sitecustomize.py
     usercustomize.py *.lock package-lock.json pnpm-lock.yaml go.sum requirements*.txt constraints*.txt .github/**
     .gitlab-ci.yml .circleci/** .gitea/** azure-pipelines.yml Jenkinsfile .punchlist.toml .punchlist/**
+    .pytest.ini pytest.toml .pytest.toml tox.toml .mocharc.* .cargo/** go.work *.egg-info/** *.dist-info/**
+    /pytest.py /pytest/** /_pytest/** /unittest.py /unittest/**
+    /src/pytest.py /src/pytest/** /src/_pytest/** /src/unittest.py /src/unittest/**
     """.split()
 )
+"""The last two lines are modules that Python would take for the runner itself; the line above them ends with what registers
+plugins with it."""
 _LOOKED_AT = frozenset(
     """
     conftest.py pytest.ini noxfile.py setup.py Makefile makefile GNUmakefile .coveragerc jest.config.* vitest.config.*
     vite.config.* build.rs sitecustomize.py usercustomize.py .github/** .gitlab-ci.yml .circleci/** .gitea/**
-    azure-pipelines.yml Jenkinsfile .pre-commit-config.yaml
+    azure-pipelines.yml Jenkinsfile .pre-commit-config.yaml .pytest.ini pytest.toml .pytest.toml
+    /pytest.py /pytest/** /_pytest/** /unittest.py /unittest/**
+    /src/pytest.py /src/pytest/** /src/_pytest/** /src/unittest.py /src/unittest/**
     """.split()
 )
 """Configuration that steers checks, but is code to analyzers: they must see it as it is under review."""
@@ -32,7 +39,10 @@ TESTS = tuple(
 
 
 class Protected(Struct, frozen=True):
-    """Patterns: with a slash they match below any folder, without one the file's name. `**` crosses folders."""
+    """Patterns: with a slash they match below any folder, without one the file's name. `**` crosses folders.
+
+    A slash in front holds a pattern to the root.
+    """
 
     configuration: tuple[str, ...] = CONFIGURATION
     tests: tuple[str, ...] = TESTS
@@ -56,7 +66,11 @@ def matches(path: str, patterns: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=32)
 def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(rf"(?:\A|/){_translated(pattern)}\Z" for pattern in patterns), re.DOTALL)
+    return re.compile("|".join(rf"{_start(pattern)}{_translated(pattern)}\Z" for pattern in patterns), re.DOTALL)
+
+
+def _start(pattern: str) -> str:
+    return r"\A" if pattern.startswith("/") else r"(?:\A|/)"
 
 
 def _translated(pattern: str) -> str:
