@@ -7,7 +7,7 @@ import pytest
 
 from punchlist.adapters.analyzers import lines, rdjson, sarif
 from punchlist.adapters.analyzers.rdjson import ALTERNATIVES
-from punchlist.adapters.analyzers.sources import LOST_FIX, NO_SUCH_LINE, UNTRACKED, Sources
+from punchlist.adapters.analyzers.sources import LOST_FIX, NO_SUCH_LINE, TORN_FIX, UNTRACKED, Sources
 from punchlist.model.finding import Safety
 from punchlist.model.patch import spliced
 from punchlist.model.paths import OUTSIDE
@@ -77,6 +77,20 @@ def test_a_sarif_fix_is_several_replacements(sources):
     (finding,) = sarif.parse(log({"message": {"text": "m"}, "fixes": [fix]}), sources).findings
     assert spliced(TEXT, finding.fix.splices) == 'y = "é😀"; safe(x)\r\nlog(1)\n'
     assert (finding.fix.safety, finding.fix.title) == (Safety.UNSAFE, "d")
+
+
+def test_a_sarif_fix_at_odds_with_itself_is_left_out_and_said(sources):
+    def fix(*regions):
+        replacements = [{"deletedRegion": each, "insertedContent": {"text": "z"}} for each in regions]
+        return {"artifactChanges": [{"artifactLocation": {"uri": "src/a b.py"}, "replacements": replacements}]}
+
+    def read(*fixes):
+        result = {"message": {"text": "m"}, "locations": at("src/a b.py", region(1)), "fixes": fixes}
+        return sarif.parse(log(result), sources).findings[0]
+
+    torn = fix(region(1, 1, 4), region(1, 2, 5))
+    assert (read(torn).fix, read(torn).marks) == (None, (TORN_FIX,))
+    assert read(torn, fix(region(1, 1, 4))).fix is not None, "of several fixes, the first that can be made is taken"
 
 
 def test_sarif_paths_come_through_bases_and_indexes(sources):

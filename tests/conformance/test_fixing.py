@@ -17,7 +17,7 @@ from punchlist.model.change import Change, Lines, ScopeKind
 from punchlist.model.finding import Fix, Splice
 from punchlist.model.item import Fact, Item, Status
 from punchlist.model.outcome import Outcome
-from punchlist.model.patch import Patch, combined
+from punchlist.model.patch import Patch, combined, spliced
 from punchlist.model.plan import Batch
 from punchlist.model.protected import Protected
 from punchlist.model.run import Run
@@ -98,10 +98,10 @@ def test_an_answer_that_is_none_fixes_nothing_however_green_the_checks_are(make_
     assert bench.audit(run.id).ok
 
 
-def refusal(text: str, splice: Splice, path: str = "a.py", about: str = "a.py") -> str:
+def refusal(text: str, splice: Splice, *more: Splice, path: str = "a.py", about: str = "a.py") -> str:
     """What the fixer that applies tools' edits says to one of them."""
-    item = Item(number=1, fingerprint="f", findings=(finding(1, about, fix=Fix((splice,))),))
-    patch = Patch(splices=(splice,))
+    item = Item(number=1, fingerprint="f", findings=(finding(1, about, fix=Fix((splice, *more))),))
+    patch = Patch(splices=(splice, *more))
     batch = Batch(
         number=1, items=(1,), fixer="edits", title="t", paths=patch.paths, protected=Protected().holds(splice.path), patch=patch
     )
@@ -124,7 +124,7 @@ def refusal(text: str, splice: Splice, path: str = "a.py", about: str = "a.py") 
     ],
 )
 def test_an_edit_that_only_hides_the_finding_is_no_fix(text, splice):
-    assert refusal(text, splice, splice.path, splice.path) == "it only adds a suppression"
+    assert refusal(text, splice, path=splice.path, about=splice.path) == "it only adds a suppression"
 
 
 def test_an_edit_that_leaves_a_suppression_as_it_was_is_a_fix():
@@ -141,9 +141,27 @@ def test_an_edit_outside_the_file_or_that_breaks_it_is_no_fix():
     assert "does not parse" in refusal("x = 1\n", Splice("a.py", 4, 5, "("))
 
 
+def test_edits_of_one_fix_that_overlap_are_no_fix():
+    assert refusal("x = 1\n", Splice("a.py", 0, 3, "y"), Splice("a.py", 2, 4, "z")) == "the proposed edits overlap"
+    assert refusal("x = 1\n", Splice("a.py", 0, 3, "y"), Splice("a.py", 1, 1, "z")) == "the proposed edits overlap"
+    assert refusal("x = 1\n", Splice("a.py", 0, 1, "y"), Splice("a.py", 1, 1, "z")) == ""
+
+
+@given(st.lists(st.tuples(st.integers(-2, 8), st.integers(-2, 8)), min_size=1, max_size=4))
+def test_no_edits_however_malformed_stop_the_fixer(spans):
+    """Law: edits that fit into one text together are applied, all others are refused in words."""
+    splices = [Splice("a.txt", start, end, "new") for start, end in spans]
+    refused = refusal("abcdef", *splices, path="a.txt", about="a.txt")
+    try:
+        fits = spliced("abcdef", splices)
+    except ValueError:
+        fits = ""
+    assert bool(refused) is not bool(fits)
+
+
 @pytest.mark.parametrize("judge", ["tests/test_a.py", "conftest.py", "pyproject.toml", ".github/workflows/ci.yml"])
 def test_a_fix_may_not_touch_the_judge_s_files_for_a_finding_elsewhere(judge):
-    said = refusal("assert x == 1\n", Splice(judge, 0, 13, "assert True"), judge, "src/a.py")
+    said = refusal("assert x == 1\n", Splice(judge, 0, 13, "assert True"), path=judge, about="src/a.py")
     assert said == "it would change files of the judge that the finding is not about"
 
 

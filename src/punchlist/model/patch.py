@@ -2,6 +2,7 @@
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -54,6 +55,12 @@ class Taken:
         if at and spans[at - 1][1] >= splice.start:
             return False
         return at == len(spans) or spans[at][0] > splice.end
+
+
+def overlapping(splices: Iterable[Splice]) -> bool:
+    """Whether two of the splices are about the same characters, so that no text can have both in it; touching is fine."""
+    ordered = sorted(splices, key=lambda s: (s.path, s.start, s.end))
+    return any(first.path == second.path and second.start < first.end for first, second in pairwise(ordered))
 
 
 def spliced(text: str, splices: Iterable[Splice]) -> str:

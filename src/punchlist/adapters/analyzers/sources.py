@@ -8,6 +8,7 @@ from msgspec import Struct
 from punchlist.adapters.analyzers.positions import Positions
 from punchlist.model.finding import Context, Finding, Fix, Safety, Splice, Spot
 from punchlist.model.identity import Source
+from punchlist.model.patch import overlapping
 from punchlist.model.paths import OUTSIDE, normal_path
 from punchlist.model.severity import Severity
 from punchlist.ports import Tree
@@ -15,6 +16,7 @@ from punchlist.ports import Tree
 UNTRACKED = "is not a file that git tracks here"
 NO_SUCH_LINE = "names a line that the file does not have"
 LOST_FIX = "its fix points outside the file and was left out"
+TORN_FIX = "its fix changes the same characters twice and was left out"
 
 _SHOWN = 6
 _WIDEST = 200
@@ -138,10 +140,12 @@ class Sources:
 
 
 def proposed(splices: Sequence[Splice | None], safety: Safety, title: str = "") -> tuple[Fix | None, tuple[str, ...]]:
-    """A fix of the splices, and a mark instead where one of them does not fit: half a fix is none."""
+    """A fix of the splices, and a mark instead where one of them does not fit: half a fix is none, and so are two at odds."""
     whole = tuple(splice for splice in splices if splice is not None)
     if len(whole) < len(splices):
         return None, (LOST_FIX,)
+    if overlapping(whole):
+        return None, (TORN_FIX,)
     return (Fix(whole, safety, title), ()) if whole else (None, ())
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from punchlist.model.finding import Splice
 from punchlist.model.item import Item
-from punchlist.model.patch import Patch, spliced
+from punchlist.model.patch import Patch, overlapping, spliced
 from punchlist.model.plan import Batch
 from punchlist.model.tamper import adds_suppression, parses
 from punchlist.ports import Fixed, Tree
@@ -38,14 +38,26 @@ def _reason(batch: Batch, patch: Patch, items: Mapping[int, Item], texts: Mappin
     about = {items[number].current.spot.path for number in batch.items}
     if batch.protected and not set(patch.paths) <= about:
         return "it would change files of the judge that the finding is not about"
-    changed = False
-    before, after = "", ""
+    return _misfit(patch, texts) or _futile(patch, texts)
+
+
+def _misfit(patch: Patch, texts: Mapping[str, str | None]) -> str:
+    """Why there is no text with all of the edits in it, if there is none."""
     for splice in patch.splices:
         text = texts.get(splice.path)
         if text is None:
             return f"{splice.path} cannot be read as text"
         if not 0 <= splice.start <= splice.end <= len(text):
             return f"the proposed edit lies outside {splice.path}"
+    return "the proposed edits overlap" if overlapping(patch.splices) else ""
+
+
+def _futile(patch: Patch, texts: Mapping[str, str | None]) -> str:
+    """Why edits that fit do not cure anything, as far as the texts alone say."""
+    changed = False
+    before, after = "", ""
+    for splice in patch.splices:
+        text = texts[splice.path] or ""
         changed = changed or text[splice.start : splice.end] != splice.text
         # Whole lines: a mark that hides a finding may stand half in the old text and half in the new.
         first, last = text.rfind("\n", 0, splice.start) + 1, text.find("\n", splice.end)
