@@ -84,6 +84,7 @@ def test_a_changed_file_that_steers_only_checks_is_reviewed_like_any_code(repo, 
     told = ground(*OURS)
     assert {item["path"] for item in ground.items()} == set(code)
     assert "not used" not in notes(told)
+    assert "checks run with what the base has of these, and no other: .github/scripts/release.py, conftest.py" in notes(told)
 
 
 def test_a_finding_in_configuration_that_the_branch_adds_is_about_a_file_that_is_there(repo, ground, tmp_path):

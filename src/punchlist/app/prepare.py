@@ -86,7 +86,11 @@ async def _steered(workshop: Workshop, scope: Change, protected: Protected) -> t
     before, after = await workshop.listing(scope.base), await workshop.listing(scope.head)
     differ = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
     changed = [path for path in differ if matches(path, protected.configuration)]
-    return (f"analyzers and checks are configured as on the base; changed here and not used: {few(changed)}",) if changed else ()
+    steering = [path for path in changed if matches(path, protected.steering)]
+    others = [path for path in changed if path not in steering]
+    analyzers = f"analyzers and checks are configured as on the base; changed here and not used: {few(steering)}"
+    checks = f"checks run with what the base has of these, and no other: {few(others)}"
+    return (*([analyzers] if steering else []), *([checks] if others else []))
 
 
 async def _hooks(workshop: Workshop) -> tuple[str, ...]:
