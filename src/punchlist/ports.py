@@ -126,8 +126,13 @@ class CheckRunner(Protocol):
         """One run; `only` limits it to these test ids where the runner can."""
         ...
 
-    async def sentinel(self, check: Check, tree: Tree) -> str:
-        """Plants a failure in the tree's own code and runs the check: empty if it was seen, else why the check is unusable."""
+    async def sentinel(self, check: Check, tree: Tree, kinds: Sequence[str]) -> str:
+        """Plants a failure in the tree's own sources with these suffixes and runs the check: empty if it was seen, else why
+        the check cannot judge them. The tree is spent."""
+        ...
+
+    async def ground(self, check: Check) -> str:
+        """What a result depends on besides the tree (runner, programs, environment, leftovers), as a short hash."""
         ...
 
 

@@ -8,6 +8,7 @@ import pytest
 from punchlist.adapters import sandbox
 from punchlist.adapters.checks import Runner
 from punchlist.model.check import Check
+from punchlist.model.judges import FAMILIES
 
 
 class Folder:
@@ -44,8 +45,13 @@ class Checked:
     def run(self, check: Check, tree: Folder, **options):
         return asyncio.run(Runner(self.checkout, hidden=(self.base / "state",)).run(check, tree, **options))
 
-    def sentinel(self, check: Check, tree: Folder) -> str:
-        return asyncio.run(Runner(self.checkout).sentinel(check, tree))
+    def sentinel(self, check: Check, tree: Folder, *kinds: str) -> str:
+        """With all kinds of source at once, unless some are named."""
+        every = kinds or tuple(kind for family in FAMILIES for kind in family)
+        return asyncio.run(Runner(self.checkout).sentinel(check, tree, every))
+
+    def ground(self, check: Check) -> str:
+        return asyncio.run(Runner(self.checkout).ground(check))
 
 
 @pytest.fixture(params=["bubblewrap", "none"])

@@ -128,6 +128,15 @@ def test_tests_and_configuration_are_left_alone(checked):
     assert "punchlist_sentinel_" in tree.text("src/thing/__init__.py")
 
 
+def test_a_failure_is_planted_in_the_kinds_that_are_asked_for_and_no_others(checked):
+    files = {**FLAT, "a.js": "ok\n", "web/b.ts": "ok\n"}
+    check = Check(name="js", command=("sh", "-c", "grep -q ok a.js || { cat a.js; exit 1; }"))
+    assert checked.sentinel(check, checked.tree(files, "scripts"), ".js", ".ts") == ""
+    tree = checked.tree(files, "python")
+    assert checked.sentinel(check, tree, ".py").startswith("still green with all 1 source files broken")
+    assert (tree.text("a.js"), tree.text("web/b.ts")) == ("ok\n", "ok\n")
+
+
 @pytest.mark.skipif(which("node") is None, reason="node is not installed; JavaScript is not tested")
 def test_javascript_sees_it_too(checked, walls):
     files = {

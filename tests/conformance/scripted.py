@@ -129,6 +129,7 @@ class Judge:
         self.trouble = ""
         self.flaky: set[str] = set()
         self.blind = ""
+        self.stands_on = "firm"
 
     async def run(self, check, tree, *, only=()):
         self.runs.append(check.name)
@@ -143,8 +144,11 @@ class Judge:
             check=check.name, exit_code=code, seconds=0, tests=outcomes, trouble=self.trouble, output="said the check"
         )
 
-    async def sentinel(self, check, tree):
+    async def sentinel(self, check, tree, kinds):
         return self.blind
+
+    async def ground(self, check):
+        return self.stands_on
 
 
 class Watch:

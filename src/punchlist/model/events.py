@@ -119,6 +119,8 @@ class Baselined(Event, frozen=True, kw_only=True):
     skipped: int = 0
     unusable: str = ""
     sentinel: str = ""
+    judges: tuple[str, ...] = ()
+    """Kinds of source, as suffixes, in which it was seen to notice a planted failure; it judges no others."""
     artifact: str = ""
     cached: bool = False
 

@@ -1,10 +1,13 @@
 """commit: what is proven lands on the run's own branch, one commit per batch, all or none."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from punchlist.errors import RepositoryError
 from punchlist.model.events import Committed, Landed
 from punchlist.model.item import Fact, Move
+from punchlist.model.judges import judged_by
 from punchlist.model.outgoing import safe_text
 from punchlist.model.plan import Batch
 from punchlist.model.proof import Proof, ProofClass
@@ -78,18 +81,19 @@ def proofs(batch: Batch, run: Run) -> tuple[Proof, ...]:
     """What was seen of this batch."""
     found: list[Proof] = []
     rechecked, verified = run.work.rechecked, run.work.verified
+    judges = judged_by(batch.paths, run.baselines)
     if rechecked is not None and batch.number in rechecked.silent:
         reporters = {finding.source for number in batch.items for finding in run.items[number].findings}
         tools = sorted(reporters.intersection(run.started.reviewers if run.started is not None else ()))
         extra = f"; follow-up: {', '.join(rechecked.followed_by[batch.number])}" if batch.number in rechecked.followed_by else ""
         found.append(Proof(ProofClass.RECHECKED, f"no longer reported by {', '.join(tools)}{extra}"))
-    if verified is not None and not verified.unverified:
-        found.append(Proof(ProofClass.CHECKED, _checked(run)))
+    if verified is not None and not verified.unverified and judges:
+        found.append(Proof(ProofClass.CHECKED, _checked(run, judges)))
     return tuple(found)
 
 
-def _checked(run: Run) -> str:
-    judges = [baseline for baseline in run.baselines.values() if not baseline.unusable]
+def _checked(run: Run, names: Iterable[str]) -> str:
+    judges = [run.baselines[name] for name in names]
     return "; ".join(
         f"{judge.check}: {judge.passed} tests as on the base" + (f", {judge.failed} failing as before" if judge.failed else "")
         if judge.passed or judge.failed

@@ -23,9 +23,9 @@ async def leftovers(checkout: Path) -> tuple[str, ...]:
     )
     names = listed.stdout.decode(errors="surrogateescape").split("\0") if listed.ok else []
     ignored = {name.rstrip("/") for name in names if name} | {name for name in ENVIRONMENTS if (checkout / name).is_dir()}
-    wanted = [name for name in ignored if not any(_unwanted(part) for part in name.split("/"))]
+    wanted = [name for name in ignored if not any(unwanted(part) for part in name.split("/"))]
     return tuple(sorted(wanted, key=lambda name: (not (checkout / name).is_dir(), name))[:_LIMIT])
 
 
-def _unwanted(part: str) -> bool:
+def unwanted(part: str) -> bool:
     return any(fnmatch(part, pattern) for pattern in _UNWANTED)

@@ -15,6 +15,7 @@ from punchlist.adapters.checks.junit import LIMIT, untrusted
 from punchlist.adapters.checks.leftovers import leftovers
 from punchlist.adapters.checks.names import Names
 from punchlist.adapters.checks.stage import Ground, staged
+from punchlist.adapters.checks.stamp import stamp
 from punchlist.adapters.process import run
 from punchlist.model.check import Check, CheckResult
 from punchlist.model.protected import Protected
@@ -43,13 +44,16 @@ class Runner:
     async def run(self, check: Check, tree: Tree, *, only: Sequence[str] = ()) -> CheckResult:
         return (await self._seen(check, tree, only=tuple(only))).result
 
-    async def sentinel(self, check: Check, tree: Tree) -> str:
+    async def sentinel(self, check: Check, tree: Tree, kinds: Sequence[str]) -> str:
         """Breaks the tree for good; the caller throws it away."""
-        planted = sentinel.plant(tree, self._protected)
+        planted = sentinel.plant(tree, self._protected, kinds)
         if not planted.files:
             return "nothing to plant a failure in: the tree has no source file outside its tests and configuration"
         seen = await self._seen(check, tree, stop_after=_SENTINEL_FAILURES)
         return sentinel.judged(planted, seen.result, seen.text)
+
+    async def ground(self, check: Check) -> str:
+        return await asyncio.to_thread(stamp, check, await self._grounds())
 
     async def _seen(self, check: Check, tree: Tree, *, only: tuple[str, ...] = (), stop_after: int = 0) -> Seen:
         ground = await self._grounds()

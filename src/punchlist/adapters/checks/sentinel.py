@@ -1,23 +1,23 @@
-"""A failure planted in every source file of a tree: a check that stays green with it judges something else."""
+"""A failure planted in every source file of one language: a check that stays green with it judges something else."""
 
 import secrets
-from pathlib import PurePosixPath
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from punchlist.model.check import CheckResult
+from punchlist.model.judges import FAMILIES, kind_of, plantable
 from punchlist.model.protected import Protected
 from punchlist.ports import Tree
 
 _SYNTAX_ERROR = "{nonce} {nonce}\n"  # on one line, because that line is what compilers show
 _PLANTS = {
+    **{kind: _SYNTAX_ERROR for family in FAMILIES for kind in family},
     ".py": 'raise RuntimeError("{nonce}")\n',
     ".rb": 'raise "{nonce}"\n',
     ".rs": 'compile_error!("{nonce}");\n',
     **dict.fromkeys((".c", ".h", ".cc", ".cpp", ".cxx", ".hpp"), "#error {nonce}\n"),
-    **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".go", ".java", ".kt"), _SYNTAX_ERROR),
 }
-_JUDGES = frozenset({"setup.py", "conftest.py", "noxfile.py", "gulpfile.js", "Gruntfile.js"})
 _FEW = 300
 
 
@@ -28,15 +28,15 @@ class Planted(Struct, frozen=True):
     files: tuple[str, ...]
 
 
-def plant(tree: Tree, protected: Protected) -> Planted:
-    """Replaces every source that is neither test nor configuration; the whole file, for nothing of it may still work."""
+def plant(tree: Tree, protected: Protected, kinds: Sequence[str]) -> Planted:
+    """Replaces every source of these kinds that is neither test nor configuration; whole, for nothing of it may still work."""
     nonce = f"punchlist_sentinel_{secrets.token_hex(8)}"
-    files = [path for path in tree.files() if PurePosixPath(path).suffix in _PLANTS and not _judge(path, protected)]
+    files = tuple(path for path in plantable(tree.files(), protected) if kind_of(path) in kinds)
     for path in files:
         target = tree.root / path
         target.unlink(missing_ok=True)  # a hard link to somebody's cache must not carry the failure there
-        target.write_text(_PLANTS[target.suffix].format(nonce=nonce))
-    return Planted(nonce, tuple(files))
+        target.write_text(_PLANTS[kind_of(path)].format(nonce=nonce))
+    return Planted(nonce, files)
 
 
 def judged(planted: Planted, result: CheckResult, text: str) -> str:
@@ -54,7 +54,3 @@ def judged(planted: Planted, result: CheckResult, text: str) -> str:
         return f"it could not be run: {result.trouble}"
     last = " ".join(result.output.split())[-_FEW:]
     return f"it went red, but not because of the failure planted in {len(planted.files)} source files: ... {last}"
-
-
-def _judge(path: str, protected: Protected) -> bool:
-    return PurePosixPath(path).name in _JUDGES or protected.holds(path)

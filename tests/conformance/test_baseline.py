@@ -1,0 +1,154 @@
+"""The baseline excuses old failures only: it is measured with care, kept only while it holds, and speaks for its own languages."""
+
+import pytest
+from msgspec.structs import replace
+from scripted import CHECK, MAJOR, Judge, Words
+
+from punchlist.model.check import CheckResult
+from punchlist.model.check import TestOutcome as Outcome
+from punchlist.model.item import Status
+from punchlist.model.proof import ProofClass
+from punchlist.steps.baseline import either
+
+PASSED, FAILED, SKIPPED = Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED
+
+
+class Moody(Judge):
+    """A judge whose test `moody` fails in the runs of these numbers, and, once a fix is in, always."""
+
+    def __init__(self, *bad: int, alone: Outcome | None = None) -> None:
+        super().__init__(steady=bool, moody=lambda tree: "good" not in tree.texts["a.py"])
+        self.bad, self.alone, self.limits = bad, alone, []
+
+    async def run(self, check, tree, *, only=()):
+        self.limits.append(tuple(only))
+        result = await super().run(check, tree)
+        tests = dict(result.tests)
+        if len(self.runs) in self.bad:
+            tests["moody"] = FAILED
+        if only and self.alone is not None:
+            tests = {"moody": self.alone}
+        return replace(result, tests=tests, exit_code=int(FAILED in tests.values()))
+
+
+@pytest.fixture
+def bench(make_bench):
+    return make_bench({"a.py": "bad\n"}, Words(bad=(MAJOR, "good")))
+
+
+def result(*, exit_code=0, trouble="", **tests) -> CheckResult:
+    return CheckResult(check="tests", exit_code=exit_code, seconds=0, tests=tests, trouble=trouble)
+
+
+def test_one_unlucky_failure_on_the_base_does_not_excuse_a_fix_that_breaks_the_test(bench):
+    bench.judge = Moody(1)
+    run = bench.run()
+    assert (run.baselines["tests"].passed, run.baselines["tests"].failed) == (2, 0)
+    assert not run.landed
+
+
+def test_a_test_that_passes_alone_is_believed_only_in_a_whole_run(bench):
+    bench.judge = Moody(1, alone=PASSED)
+    run = bench.run()
+    assert bench.judge.limits[:3] == [(), ("moody",), ()]
+    assert run.baselines["tests"].failed == 0
+    assert not run.landed
+
+
+def test_a_test_that_passes_only_alone_counts_as_failing(bench):
+    bench.judge = Moody(1, 3, 5, alone=PASSED)
+    run = bench.run()
+    assert bench.judge.limits[:5] == [(), ("moody",), (), ("moody",), ()]
+    assert run.baselines["tests"].failed == 1
+    assert run.landed, "what fails without the fix is not held against it"
+
+
+def test_a_test_that_always_fails_costs_no_whole_run_more(bench):
+    bench.judge = Moody(1, 2, 3, alone=FAILED)
+    run = bench.run()
+    assert bench.judge.limits[:3] == [(), ("moody",), ("moody",)]
+    assert run.baselines["tests"].usage.checks == 4, "three runs and the sentinel"
+    assert run.baselines["tests"].failed == 1
+
+
+def test_a_failure_on_the_base_is_not_remembered(bench):
+    bench.judge = Moody(1, 2, 3, alone=FAILED)
+    assert bench.run().baselines["tests"].failed == 1
+    bench.judge = Moody()
+    again = bench.run()
+    assert not again.baselines["tests"].cached
+    assert again.baselines["tests"].failed == 0
+    assert not again.landed, "the test passes now, so the fix that breaks it is to blame"
+
+
+def test_on_other_ground_the_base_is_measured_again(bench):
+    bench.run()
+    assert bench.run().baselines["tests"].cached
+    bench.judge.stands_on = "a new interpreter"
+    assert not bench.run().baselines["tests"].cached
+
+
+def test_what_is_remembered_says_what_it_judges(bench):
+    first, again = bench.run().baselines["tests"], bench.run().baselines["tests"]
+    assert again.cached
+    assert (first.judges, again.judges) == ((".py",), (".py",))
+
+
+class OnlyScripts(Judge):
+    """Notices failures in JavaScript alone."""
+
+    asked: tuple = ()
+
+    async def sentinel(self, check, tree, kinds):
+        self.asked += (tuple(kinds),)
+        return "" if ".js" in kinds else "still green"
+
+
+def test_a_check_is_tried_with_one_language_after_the_other_and_vouches_for_what_it_noticed(make_bench):
+    bench = make_bench({"a.py": "bad\n", "a.js": "bad\n"}, Words(bad=(MAJOR, "good")))
+    bench.judge = OnlyScripts()
+    run = bench.run()
+    baseline = run.baselines["tests"]
+    assert bench.judge.asked == ((".py",), (".js",))
+    assert (baseline.unusable, baseline.judges) == ("", (".js",))
+    assert baseline.sentinel == "a planted failure was seen in .js files only"
+    proven = {item.lead.spot.path: {proof.kind for proof in item.proofs} for item in run.having(Status.FIXED)}
+    assert proven == {"a.py": {ProofClass.RECHECKED}, "a.js": {ProofClass.RECHECKED, ProofClass.CHECKED}}
+
+
+def test_a_proof_names_the_checks_that_judged_it_and_no_others(make_bench):
+    class Specialists(Judge):
+        async def sentinel(self, check, tree, kinds):
+            return "" if check.name in kinds else "still green"
+
+    bench = make_bench({"a.py": "bad\n", "a.js": "bad\n"}, Words(bad=(MAJOR, "good")))
+    bench.checks = (replace(CHECK, name=".py"), replace(CHECK, name=".js"))
+    bench.judge = Specialists()
+    run = bench.run()
+    said = {item.lead.spot.path: item.proofs[-1].said for item in run.having(Status.FIXED)}
+    assert said == {"a.py": ".py: 1 tests as on the base", "a.js": ".js: 1 tests as on the base"}
+
+
+def test_a_check_that_notices_nothing_in_any_language_is_unusable(make_bench):
+    bench = make_bench({"a.py": "bad\n", "a.go": "bad\n"}, Words(bad=(MAJOR, "good")))
+    bench.judge = OnlyScripts()
+    baseline = bench.run().baselines["tests"]
+    assert baseline.unusable == ".py: still green; .go: still green"
+    assert (baseline.judges, baseline.sentinel) == ((), "")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "tests", "exit_code"),
+    [
+        (result(exit_code=1, a=FAILED, b=PASSED), result(a=PASSED, b=PASSED), {"a": PASSED, "b": PASSED}, 0),
+        (result(exit_code=1, a=FAILED, b=PASSED), result(exit_code=1, a=PASSED, b=FAILED), {"a": PASSED, "b": PASSED}, 1),
+        (result(exit_code=1, a=FAILED), result(exit_code=1, a=FAILED, c=PASSED), {"a": FAILED, "c": PASSED}, 1),
+        (result(exit_code=1, a=FAILED, b=PASSED), result(a=SKIPPED, b=SKIPPED), {"a": SKIPPED, "b": PASSED}, 0),
+        (result(exit_code=1, a=FAILED), result(a=PASSED, trouble="it ended early"), {"a": FAILED}, 1),
+        (result(exit_code=2, file=FAILED), result(a=PASSED), {"a": PASSED}, 0),
+    ],
+    ids=["then green", "by turns", "still red", "skipped", "not believed", "not imported at first"],
+)
+def test_of_two_whole_runs_the_better_word_on_each_test_counts(one, other, tests, exit_code):
+    both = either(one, other)
+    assert (both.tests, both.exit_code) == (tests, exit_code)

@@ -1,0 +1,78 @@
+"""A check vouches for the kinds of source in which it was seen to notice a failure, and for nothing else."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from punchlist.model.events import Baselined
+from punchlist.model.judges import FAMILIES, families, judged_by, unjudged
+from punchlist.model.protected import Protected
+
+PYTHON = Baselined(check="tests", judges=(".py",))
+SCRIPTS = Baselined(check="js", judges=(".js", ".ts"))
+BLIND = Baselined(check="blind", judges=(".py", ".js"), unusable="it timed out")
+
+KINDS = [".py", ".js", ".go", ".md"]
+paths = st.lists(st.sampled_from(KINDS).map(lambda kind: f"a{kind}"), max_size=4)
+baselines = st.dictionaries(
+    st.sampled_from("xyz"),
+    st.builds(
+        Baselined,
+        check=st.just("c"),
+        judges=st.lists(st.sampled_from(KINDS), max_size=3).map(tuple),
+        unusable=st.sampled_from(["", "it timed out"]),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("touched", "names"),
+    [
+        (["a.py"], ("tests",)),
+        (["a.js", "b.ts"], ("js",)),
+        (["a.py", "a.js"], ("tests", "js")),
+        (["tests/test_a.py"], ("tests",)),
+        (["a.py", "run.sh"], ()),
+        (["README.md"], ()),
+        (["Makefile"], ()),
+        (["a.pyi"], ()),
+        ([], ()),
+    ],
+)
+def test_every_file_of_a_fix_needs_a_check_that_judges_its_kind(touched, names):
+    assert judged_by(touched, {"tests": PYTHON, "js": SCRIPTS, "blind": BLIND}) == names
+
+
+def test_a_check_for_javascript_says_nothing_of_python():
+    assert judged_by(["m.py"], {"js": SCRIPTS}) == ()
+    assert unjudged(["m.py"], {"js": SCRIPTS}) == "no check was seen to notice a failure in .py files"
+
+
+def test_why_nobody_judges_is_said():
+    assert (
+        unjudged(["a.py", "b.sh", "Makefile"], {"tests": PYTHON})
+        == "no check was seen to notice a failure in .sh, Makefile files"
+    )
+    assert unjudged(["a.py"], {"blind": BLIND}) == "blind: it timed out"
+    assert unjudged(["a.py"], {}) == "no check was run"
+    assert unjudged(["a.py"], {"tests": PYTHON}) == ""
+
+
+@given(paths, baselines)
+def test_who_is_judged_has_a_usable_check_for_each_file_and_who_is_not_has_a_reason(touched, known):
+    names = judged_by(touched, known)
+    assert bool(names) is not bool(unjudged(touched, known))
+    assert not any(known[name].unusable for name in names)
+    if names:
+        assert all(any(path[1:] in known[name].judges for name in names) for path in touched)
+
+
+def test_a_tree_has_the_families_of_its_own_sources():
+    files = ["a.py", "tests/web.js", "setup.py", "README.md", "web/a.tsx", "web/b.js", "web/b.test.js", "gulpfile.js"]
+    assert families(files, Protected()) == ((".py",), (".js", ".tsx"))
+    assert families(["tests/test_a.py", "conftest.py", "README.md"], Protected()) == ()
+
+
+def test_no_kind_is_in_two_families():
+    kinds = [kind for family in FAMILIES for kind in family]
+    assert len(kinds) == len(set(kinds))
