@@ -55,7 +55,7 @@ def test_a_branch_is_compared_with_where_it_left_the_main_line(branched, scope):
     found = scope(branched.root)
     assert (found.kind, found.base, found.head, found.base_name) == (ScopeKind.BRANCH, base, branched.head, "main")
     assert found.files == {
-        "added.py": (Lines(1, 2),),
+        "added.py": (WHOLE,),
         "bin": (WHOLE,),
         "edited.py": (Lines(3, 4), Lines(20, 20)),
         "new name.py": (Lines(5, 5),),
@@ -123,7 +123,7 @@ def test_a_commit_is_compared_with_its_first_parent(branched, scope):
 def test_the_first_commit_is_compared_with_nothing(repo, scope, tmp_path):
     commit = repo.commit({"a.py": "1\n2\n"})
     found = scope(repo.root, commit=commit)
-    assert found.files == {"a.py": (Lines(1, 2),)}
+    assert found.files == {"a.py": (WHOLE,)}
     assert found.base != commit
     assert found == scope(repo.root, commit=commit), "the same question has the same answer"
 

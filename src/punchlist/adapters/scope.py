@@ -17,7 +17,7 @@ WHOLE = Lines(1, 2**31 - 1)
 """All of a file whose changed lines git cannot tell."""
 
 _DIFF = ("diff-tree", "-r", "-M", "--no-commit-id", "--ignore-submodules=all")
-_MARKS = re.compile(rb"^(?:(diff --git )|(Binary files )|@@ -\S+ \+(\d+)(?:,(\d+))? @@)", re.MULTILINE)
+_MARKS = re.compile(rb"^(?:(diff --git )|(Binary files )|@@ -(?:(0,0)|\S+) \+(\d+)(?:,(\d+))? @@)", re.MULTILINE)
 _UNSHALLOW = "git fetch --unshallow"
 _SEVERAL = 3
 
@@ -164,10 +164,10 @@ def _lines(patch: bytes) -> dict[int, list[Lines]]:
     found: dict[int, list[Lines]] = {}
     position = -1
     for mark in _MARKS.finditer(patch):
-        header, binary, first, count = mark.groups()
+        header, binary, new, first, count = mark.groups()
         if header:
             position += 1
-        elif binary:
+        elif binary or new:  # of a new file all is new, also the line after its last, where parsers complain
             found[position] = [WHOLE]
         elif (length := int(count) if count else 1) > 0:
             found.setdefault(position, []).append(Lines(int(first), int(first) + length - 1))
