@@ -17,6 +17,8 @@ class Batch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     safety: Safety = Safety.SAFE
     protected: bool = False
     """Touches tests, checks or their configuration; allowed only because the finding is about that very file."""
+    mixed: bool = False
+    """Touches other files together with those: then nobody is left who could judge it, and it is refused."""
     patch: Patch | None = None
 
     @property

@@ -102,6 +102,7 @@ def _batched(items: list[Item], protected: Protected, first: int) -> tuple[list[
 def _batch(patch: Patch, items: list[Item], protected: Protected) -> Batch:
     lead = items[0].current
     name = f"{lead.rule}: {lead.title}" if lead.rule else lead.title
+    judges = [protected.holds(path) for path in patch.paths]
     return Batch(
         number=0,
         items=tuple(item.number for item in items),
@@ -109,7 +110,8 @@ def _batch(patch: Patch, items: list[Item], protected: Protected) -> Batch:
         title=name,
         paths=patch.paths,
         safety=lead.fix.safety if lead.fix else Safety.SAFE,
-        protected=any(protected.holds(path) for path in patch.paths),
+        protected=any(judges),
+        mixed=any(judges) and not all(judges),
         patch=patch,
     )
 

@@ -35,6 +35,8 @@ class Edits:
 def _reason(batch: Batch, patch: Patch, items: Mapping[int, Item], texts: Mapping[str, str | None]) -> str:
     if not patch:
         return "no change was made"
+    if batch.mixed:
+        return "it changes the judge's files together with the code they judge"
     about = {items[number].current.spot.path for number in batch.items}
     if batch.protected and not set(patch.paths) <= about:
         return "it would change files of the judge that the finding is not about"
