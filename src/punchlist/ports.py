@@ -64,6 +64,10 @@ class Trees(Protocol):
 class Repository(Protocol):
     """What a run needs of git, on branches of its own."""
 
+    async def made(self, branch: str, parent: str, action: str) -> tuple[str, ...]:
+        """The commits above `parent` that this action made before, oldest first; what is there needs nobody's leave again."""
+        ...
+
     async def commit_chain(self, branch: str, parent: str, commits: Sequence["Draft"], action: str) -> tuple[str, ...]:
         """One commit per draft on `branch` above `parent`, all or none; the same `action` again returns the same commits."""
         ...
@@ -72,9 +76,16 @@ class Repository(Protocol):
         """Makes the branch visible in the user's repository; nothing else there changes."""
         ...
 
-    async def hook(self, name: str, commit: str, patches: Sequence[Patch]) -> str:
-        """Runs a hook of the user's repository over the patched tree; what it said if it refused, else an empty string."""
+    async def hook(self, name: str, commit: str, patches: Sequence[Patch], *, pristine: Pristine | None) -> "Heard":
+        """Asks a hook of the user's repository about the patched tree, steered by pristine files; None: it must not be run."""
         ...
+
+
+class Heard(Struct, frozen=True):
+    """What came of asking a hook: what it said if it `refused`, or that there is one and it was not asked (`unheard`)."""
+
+    refused: str = ""
+    unheard: bool = False
 
 
 class Draft(Struct, frozen=True):
@@ -92,6 +103,8 @@ class Analysis(Struct, frozen=True, kw_only=True):
     looked_at: int = 0
     failed: str = ""
     skipped: str = ""
+    unread: tuple[str, ...] = ()
+    """Files it was to look at and could not, an empty name for "nobody knows which": its silence about them says nothing."""
 
 
 class Analyzer(Protocol):
@@ -147,11 +160,6 @@ class Tracker(Protocol):
 
     @property
     def name(self) -> str: ...
-
-    @property
-    def chunk(self) -> int:
-        """How many dossiers go into one call."""
-        ...
 
     async def file(self, dossiers: Sequence[Dossier]) -> Sequence[Filing]: ...
 

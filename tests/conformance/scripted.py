@@ -27,7 +27,7 @@ from punchlist.model.patch import combined
 from punchlist.model.protected import Protected
 from punchlist.model.run import Run, fold, folded
 from punchlist.model.severity import Severity
-from punchlist.ports import Analysis, World
+from punchlist.ports import Analysis, Heard, World
 from punchlist.workflow.loader import load_builtin, parse
 
 CHECK = Check(name="tests", command=("tests",), kind=CheckKind.UNITTEST)
@@ -76,8 +76,11 @@ class MemoryGit:
     async def publish(self, branch):
         pass
 
-    async def hook(self, name, commit, patches):
-        return self.refusal
+    async def made(self, branch, parent, action):
+        return self.actions.get(action, ())
+
+    async def hook(self, name, commit, patches, *, pristine):
+        return Heard(refused=self.refusal)
 
 
 class Words:

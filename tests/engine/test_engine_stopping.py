@@ -4,14 +4,16 @@ import asyncio
 import time
 
 import pytest
-from probes import Watch, all_of, dismiss_one, done
+from msgspec.structs import replace
+from probes import Watch, action, all_of, dismiss_one, done
 
 from punchlist.engine import Limits
 from punchlist.model import events as ev
-from punchlist.model.item import Fact, Status
+from punchlist.model.item import Fact, Move, Status
 from punchlist.model.severity import Severity
+from punchlist.steps.report import Filing
 from punchlist.steps.report import Options as Report
-from punchlist.steps.verb import NoOptions
+from punchlist.steps.verb import NoOptions, missing
 from punchlist.workflow import Do, OnLimit, Repeat, StopWhen, Until
 
 FOREVER = 30
@@ -324,3 +326,73 @@ def test_a_halt_in_a_loop_leaves_it_without_asking_anybody(stage):
     assert run.ended == "incomplete"
     assert run.items[1].status is Status.FILED
     assert not any(isinstance(entry.event, ev.Asked) for entry in stage.entries)
+
+
+def whole_of(*names):
+    """A step whose actions must be done whole."""
+    return lambda run, options, place: tuple(replace(action(name), whole=True) for name in names)
+
+
+def test_no_limit_cuts_what_must_be_done_whole_or_keeps_it_from_beginning(stage):
+    stage.limits = Limits(seconds=0.1)
+    stage.clock = time.time
+
+    async def slowly(job, run, world):
+        await asyncio.sleep(0.15)
+        return done(job.name)
+
+    def one_after_the_other(run, options, place):
+        return missing(run, *whole_of("land", "publish")(run, options, place))[:1]
+
+    stage.verb(one_after_the_other, slowly)
+    stage.verb(all_of("never"))
+    run = stage.drive()
+    assert stage.keys == ["started", "land", "publish", "", "halted", "ended"]
+    assert run.halted
+
+
+def test_what_must_be_done_whole_is_seen_through_beside_what_is_cut(stage):
+    stage.limits = Limits(seconds=0.1)
+    stage.clock = time.time
+
+    async def perform(job, run, world):
+        await asyncio.sleep(0.2 if job.name == "land" else FOREVER)
+        return done(job.name)
+
+    stage.verb(lambda run, options, place: (*whole_of("land")(run, options, place), action("long")), perform)
+    stage.drive()
+    assert stage.keys == ["started", "halted", "land", "ended"]
+
+
+def test_who_stops_a_run_once_waits_for_what_must_be_done_whole(stage):
+    async def perform(job, run, world):
+        await asyncio.sleep(0.05)
+        return done(job.name)
+
+    async def main():
+        driving = asyncio.ensure_future(stage.driving())
+        await asyncio.sleep(0.01)
+        driving.cancel()
+        return await driving
+
+    stage.verb(whole_of("land"), perform)
+    run = asyncio.run(main())
+    assert stage.keys == ["started", "land", "interrupted 2"]
+    assert run.interrupted
+
+
+def test_items_claimed_when_the_limit_came_go_back_with_that_reason(stage):
+    stage.limits = Limits(seconds=0.1)
+    stage.clock = time.time
+    stage.having(1)
+
+    async def claim(job, run, world):
+        return ev.Attempted(fixer="probe", moves=(Move(1, Fact.SAID_FIXED, by="probe"),))
+
+    stage.verb(all_of("claim"), claim)
+    stage.verb(all_of("long judging"), long_job)
+    stage.then(Do("report", Report(file=Filing.NONE)))
+    run = stage.drive()
+    assert run.items[1].status is Status.OPEN
+    assert (run.items[1].attempts[-1].fact, run.items[1].attempts[-1].why) == (Fact.REJECTED, "the limit came first")
+    assert run.ended == "incomplete"

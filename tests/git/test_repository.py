@@ -9,9 +9,12 @@ import textwrap
 import pytest
 from workbench import BRANCH, Bench, edit, state, whole
 
+from punchlist.adapters.hooks import Hooks
+from punchlist.adapters.sandbox import available
 from punchlist.adapters.scope import change
 from punchlist.errors import RepositoryError
 from punchlist.model.change import ScopeKind
+from punchlist.ports import Heard, Pristine
 
 
 def test_each_draft_is_one_commit_with_exactly_its_own_edit(repo, bench):
@@ -109,7 +112,8 @@ def test_a_killed_commit_leaves_nothing_or_everything(repo, bench, tmp_path):
     program = f"""
         import asyncio, pathlib
         from punchlist.adapters.checkout import Checkout
-        from punchlist.adapters.repository import GitRepository
+        from punchlist.adapters.hooks import Hooks
+from punchlist.adapters.repository import GitRepository
         from punchlist.adapters.workshop import Workshop
         from punchlist.adapters.worktree import WorkTrees
         from punchlist.model.finding import Splice
@@ -277,7 +281,7 @@ def test_hooks_that_are_part_of_the_reviewed_code_are_not_run_and_said(repo, ben
     repo.git("config", "core.hooksPath", ".githooks")
     desk = bench(repo)
     assert desk.hook(parent) == ""
-    assert ".githooks are not run" in asyncio.run(desk.repository.hooks_note())
+    assert ".githooks are not run" in asyncio.run(Hooks(desk.workshop, desk.trees).note())
     repo.git("config", "--unset", "core.hooksPath")
     mine = isolated / "hooks/pre-commit"
     mine.parent.mkdir()
@@ -285,7 +289,59 @@ def test_hooks_that_are_part_of_the_reviewed_code_are_not_run_and_said(repo, ben
     mine.chmod(0o755)
     (isolated / ".gitconfig").write_text("[core]\n\thooksPath = ~/hooks\n")
     assert "mine" in desk.hook(parent)
-    assert asyncio.run(desk.repository.hooks_note()) == ""
+    assert asyncio.run(Hooks(desk.workshop, desk.trees).note()) == ""
+
+
+PRE_COMMIT = """#!/bin/sh
+# as the pre-commit framework does: runs what a file of the tree says, and refuses if that file is not staged as it is
+git diff --quiet -- settings.yaml || exit 9
+git diff --cached --name-status; git write-tree > /dev/null || exit 8
+exec sh -c "$(cat settings.yaml)"
+"""
+
+
+def hooked(repo):
+    """A base with a hook that is steered by a file, and a branch that changes this file; returns both commits."""
+    base = repo.commit({"settings.yaml": "echo as the base wants; exit 1", "a.py": "abc\n"})
+    repo.write(".git/hooks/pre-commit", PRE_COMMIT, mode=0o755)
+    repo.write("settings.yaml", "echo as the branch wants; exit 1")
+    repo.git("commit", "--quiet", "--all", "--no-verify", "--message", "steered")
+    return base, repo.head
+
+
+def test_a_hook_is_steered_by_the_base_and_sees_nothing_staged_but_the_fixes(repo, bench):
+    base, head = hooked(repo)
+    pristine = Pristine(origin=base, alone=("settings.yaml",))
+    assert bench(repo).hook(head, edit("a.py", 0, 1, "x").patch, pristine=pristine) == (
+        "pre-commit: exit code 1\nM\ta.py\nas the base wants"
+    )
+
+
+def test_a_hook_that_must_not_run_is_not_run_and_known_of(repo, bench):
+    _, head = hooked(repo)
+    repository = bench(repo).repository
+    assert asyncio.run(repository.hook("pre-commit", head, (), pristine=None)) == Heard(unheard=True)
+    assert asyncio.run(repository.hook("commit-msg", head, (), pristine=None)) == Heard()
+
+
+@pytest.mark.skipif(available() == "none", reason="there are no walls without a sandbox")
+def test_a_hook_writes_only_into_its_tree_and_sees_no_network_and_no_keys(repo, bench, isolated, tmp_path):
+    base = repo.commit({"a.py": "abc\n"})
+    repo.git("config", "http.extraheader", "a token")
+    (isolated / ".ssh").mkdir()
+    (isolated / ".ssh/id").write_text("a key")
+    reached = [tmp_path / "reached", repo.root / "reached", repo.root / ".git/reached", isolated / "reached"]
+    tries = "".join(f"touch {place}\n" for place in reached)
+    looks = f"cat {repo.root}/.git/config {isolated}/.ssh/id | grep -q a.[kt] && echo read it\n"
+    net = "tail -n +3 /proc/net/dev | grep -v lo: && echo online\n"
+    branch = "git branch -f punchlist/r1 HEAD && echo moved a branch\n"
+    repo.write(".git/hooks/pre-commit", f"#!/bin/sh\n{tries}{looks}{net}{branch}touch here && echo home\nexit 1\n", mode=0o755)
+    desk = bench(repo)
+    said = desk.hook(base, edit("a.py", 0, 1, "x").patch)
+    assert "home" in said
+    assert not [word for word in ("read it", "online", "moved a branch") if f"\n{word}" in said], said
+    assert not [place for place in reached if place.exists()]
+    assert desk.git("for-each-ref", "refs/heads") == ""
 
 
 @pytest.mark.slow

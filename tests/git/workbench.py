@@ -13,7 +13,7 @@ from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
 from punchlist.model.finding import Splice
 from punchlist.model.patch import FileChange, Patch
-from punchlist.ports import Draft
+from punchlist.ports import Draft, Pristine
 
 BRANCH = "punchlist/r1"
 
@@ -34,8 +34,10 @@ class Bench:
     def publish(self, branch=BRANCH):
         asyncio.run(self.repository.publish(branch))
 
-    def hook(self, commit, *patches):
-        return asyncio.run(self.repository.hook("pre-commit", commit, patches))
+    def hook(self, commit, *patches, pristine=None):
+        return asyncio.run(
+            self.repository.hook("pre-commit", commit, patches, pristine=pristine or Pristine(origin=commit))
+        ).refused
 
     def apply(self, **options):
         return asyncio.run(self.homecoming.apply(BRANCH, **options))

@@ -83,12 +83,14 @@ class Homecoming:
         return bool(theirs or tip)
 
     async def _tip(self, branch: str) -> str:
-        """The branch as the user has it, if they have it: they may have added to it."""
+        """The branch as the user has it, if they have it: they may have added to it; or they have not all of it yet."""
         _ours(branch)
-        tip = await self._workshop.checkout.commit(f"refs/heads/{branch}") or await self._workshop.tip(branch)
-        if tip is None:
+        theirs, ours = await self._workshop.checkout.commit(f"refs/heads/{branch}"), await self._workshop.tip(branch)
+        if ours and (theirs is None or await self._workshop.git.has("merge-base", "--is-ancestor", theirs, ours)):
+            return ours
+        if theirs is None:
             raise RepositoryError(f"{branch}: there is no such branch", hint="punchlist list shows the runs there are")
-        return tip
+        return theirs
 
     async def _joined(self, branch: str, tip: str, head: str, *, squash: bool) -> tuple[str, str]:
         """The commit that brings both together, made in the workshop, where a conflict hurts nobody."""

@@ -1,22 +1,19 @@
 """Commits on a run's own branch, made in the workshop and shown to the user's repository as one ref."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from punchlist.adapters.chain import Chain, fast_import
-from punchlist.adapters.git import bytes_of, fields, said, text_of
-from punchlist.adapters.overlay import Laid, overlay
-from punchlist.adapters.process import base_environment, run
+from punchlist.adapters.git import said, text_of
+from punchlist.adapters.hooks import Hooks
+from punchlist.adapters.overlay import Laid
 from punchlist.adapters.workshop import Workshop
-from punchlist.adapters.worktree import WorkTree, WorkTrees
+from punchlist.adapters.worktree import WorkTrees
 from punchlist.errors import RepositoryError
 from punchlist.model.patch import Patch
-from punchlist.ports import Draft
+from punchlist.ports import Draft, Heard, Pristine
 
 PREFIX = "punchlist/"
 ACTION = "Punchlist-Action"
-_HOOK_SECONDS = 600.0
-_HOOK_WORDS = 20_000
 
 
 class GitRepository:
@@ -31,18 +28,19 @@ class GitRepository:
         """One commit per draft, all or none: the branch moves in one step, after everything it needs is written."""
         if not commits:
             return ()
-        tip = await self._workshop.tip(branch)
-        made = await self._made(parent, branch, action) if tip else ()
+        made = await self.made(branch, parent, action)
         if made:
             if len(made) != len(commits):
                 raise RepositoryError(f"{branch}: {action} made {len(made)} commits, and now asks for {len(commits)}")
             return made
-        if tip not in (None, parent):
+        if await self._workshop.tip(branch) not in (None, parent):
             raise RepositoryError(f"{branch}: has commits above {parent[:10]} that {action} did not make", hint="start a new run")
         return await self._make(branch, parent, commits, action)
 
-    async def _made(self, parent: str, branch: str, action: str) -> tuple[str, ...]:
+    async def made(self, branch: str, parent: str, action: str) -> tuple[str, ...]:
         """The commits above `parent` that this action made before, oldest first."""
+        if await self._workshop.tip(branch) is None:
+            return ()
         trailer = f"%(trailers:key={ACTION},valueonly,unfold,separator=%x20)"
         span = f"{parent}..refs/heads/{branch}"
         printed = await self._workshop.git.out("log", "--reverse", "--first-parent", "-z", f"--format=%H {trailer}", span)
@@ -85,44 +83,8 @@ class GitRepository:
             raise RepositoryError(f"{branch}: your branch of that name has commits of its own", hint=hint)
         await bring(self._workshop, f"refs/heads/{branch}:refs/heads/{branch}", branch)
 
-    async def hook(self, name: str, commit: str, patches: Sequence[Patch]) -> str:
-        """What the user's hook has against the patched tree; an empty string where it agrees, or where there is none."""
-        hook = await self._hook(name)
-        if hook is None:
-            return ""
-        changes = await overlay(self._workshop, commit, patches)
-        async with self._trees.at(commit, patches) as tree:
-            env = await self._staged(tree, sorted(changes))
-            ran = await run([str(hook)], cwd=tree.root, env=env, timeout=_HOOK_SECONDS, limit=1 << 20, trim=True)
-        if ran.ok:
-            return ""
-        words = text_of(ran.stdout + ran.stderr).encode("utf-8", "replace").decode().strip()
-        return f"{name}: {ran.trouble or f'exit code {ran.exit_code}'}\n{words[-_HOOK_WORDS:]}".strip()
-
-    async def _staged(self, tree: WorkTree, paths: Sequence[str]) -> dict[str, str]:
-        """Stages the paths in the tree's own index; returns the environment git gives its hooks."""
-        names = b"".join(bytes_of(path) + b"\0" for path in paths)
-        await self._trees.git(tree).out("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=names)
-        return {**base_environment(home=True), "GIT_EDITOR": ":", "GIT_TERMINAL_PROMPT": "0"}
-
-    async def _hook(self, name: str) -> Path | None:
-        folder, trusted = await self._hooks()
-        hook = folder / name
-        return hook if trusted and hook.is_file() and hook.stat().st_mode & 0o111 else None
-
-    async def hooks_note(self) -> str:
-        """Why the user's hooks are not run, in words; an empty string where they are."""
-        folder, trusted = await self._hooks()
-        return "" if trusted else f"hooks in {folder} are not run: they are part of the code under review (core.hooksPath)"
-
-    async def _hooks(self) -> tuple[Path, bool]:
-        """Where the user's git looks for hooks, and whether that is out of the reviewed code's reach."""
-        checkout = self._workshop.checkout
-        # The last value is our own, given on git's command line; the one before it would count without us.
-        values = list(fields(await checkout.theirs.out("config", "--type=path", "-z", "--get-all", "core.hooksPath")))
-        configured = values[-2] if len(values) > 1 else ""
-        folder = (checkout.root / configured).resolve() if configured else checkout.git_dir / "hooks"
-        return folder, not folder.is_relative_to(checkout.root.resolve()) or folder.is_relative_to(checkout.git_dir)
+    async def hook(self, name: str, commit: str, patches: Sequence[Patch], *, pristine: Pristine | None) -> Heard:
+        return await Hooks(self._workshop, self._trees).ask(name, commit, patches, pristine)
 
 
 async def bring(workshop: Workshop, refspec: str, branch: str) -> None:

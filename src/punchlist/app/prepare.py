@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.checks import detect
 from punchlist.adapters.documents.document import Document
-from punchlist.adapters.repository import GitRepository
+from punchlist.adapters.hooks import Hooks
 from punchlist.adapters.scope import change, few
 from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
@@ -94,7 +94,7 @@ async def _steered(workshop: Workshop, scope: Change, protected: Protected) -> t
 
 
 async def _hooks(workshop: Workshop) -> tuple[str, ...]:
-    note = await GitRepository(workshop, WorkTrees(workshop)).hooks_note()
+    note = await Hooks(workshop, WorkTrees(workshop)).note()
     return (note,) if note else ()
 
 

@@ -58,9 +58,9 @@ class Started(Event, frozen=True, kw_only=True):
     request: str = ""
     """What was asked for, as a hash: the same request twice is refused while the first runs."""
     owed: tuple[Debt, ...] = ()
+    """What earlier runs could not file; this one does."""
     dismissed: dict[str, Dismissal] = {}
     """What was dismissed in earlier runs of this repository, by fingerprint."""
-    """What earlier runs could not file; this one does."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
@@ -74,13 +74,17 @@ class Reviewed(Event, frozen=True, kw_only=True):
     failed: str = ""
     skipped: str = ""
     """Why it had nothing to do here (no files of its language); not a failure."""
+    unread: tuple[str, ...] = ()
+    """Files it could not look at, an empty name for "nobody knows which": about these its silence says nothing."""
 
 
-class Sighting(Struct, frozen=True):
+class Sighting(Struct, frozen=True, omit_defaults=True):
     """A later finding of an item that is already on the list."""
 
     item: int
     finding: Finding
+    ours: bool = False
+    """Whether a fix of this run may have brought it about: then the item is in scope, whatever it was before."""
 
 
 class Consolidated(Event, frozen=True, kw_only=True):
@@ -156,6 +160,8 @@ class Verified(Event, frozen=True, kw_only=True):
     failed: dict[int, str] = {}
     unverified: str = ""
     """Why no check judged, if none did."""
+    unstable: tuple[str, ...] = ()
+    """Tests that fail without any fix, too, and so speak for nobody."""
 
 
 class Landed(Struct, frozen=True):
@@ -170,6 +176,16 @@ class Committed(Event, frozen=True, kw_only=True):
     tip: str
     landed: tuple[Landed, ...] = ()
     refused: str = ""
+    unheard: str = ""
+    """Why a git hook that is there was not asked."""
+
+
+class Published(Event, frozen=True, kw_only=True):
+    """The branch as the user's repository sees it; `failed` is why it does not: the commits are made, and only not seen there."""
+
+    branch: str
+    tip: str
+    failed: str = ""
 
 
 class Filed(Event, frozen=True, kw_only=True):
@@ -231,6 +247,12 @@ class Answered(Event, frozen=True, kw_only=True):
     by: str
 
 
+class Returned(Event, frozen=True, kw_only=True):
+    """Items that were claimed and never judged go back to open (as moves): a claim must not outlive the work on it."""
+
+    why: str
+
+
 class Halted(Event, frozen=True, kw_only=True):
     """A limit was reached; what is left is reported and filed, nothing more is fixed."""
 
@@ -264,6 +286,7 @@ AnyEvent = (
     | Tried
     | Verified
     | Committed
+    | Published
     | Filed
     | Reported
     | Dismissed
@@ -273,6 +296,7 @@ AnyEvent = (
     | Asked
     | Answered
     | Halted
+    | Returned
     | Interrupted
     | Resumed
     | Ended

@@ -26,6 +26,12 @@ class Review(Struct, frozen=True):
     looked_at: int = 0
     failed: str = ""
     skipped: str = ""
+    unread: tuple[str, ...] = ()
+    """Files it could not look at; an empty name stands for "nobody knows which"."""
+
+    def saw(self, path: str) -> bool:
+        """Whether its silence about a file says something."""
+        return not (self.failed or self.skipped or path in self.unread or "" in self.unread)
 
 
 class Round(Struct, frozen=True):
@@ -96,6 +102,12 @@ class Run(Struct, frozen=True, kw_only=True):
     timeline: tuple[Moment, ...] = ()
     baselines: dict[str, ev.Baselined] = {}
     unverified: str = ""
+    unheard: str = ""
+    """Why a git hook that is there was not asked."""
+    published: str = ""
+    """The tip as the user's repository has it."""
+    unpublished: str = ""
+    """Why it has not what landed last."""
     flaky: frozenset[str] = frozenset()
     unfiled: dict[int, str] = {}
     owed: dict[str, str] = {}
@@ -188,10 +200,23 @@ def _moved(items: dict[int, Item], moves: Iterable[Move], round_: int) -> dict[i
     return after
 
 
-def _told(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:  # noqa: C901, PLR0911, PLR0912 - one arm per event: the table of what each means
+_OfWork = (
+    ev.Reviewed | ev.Consolidated | ev.Planned | ev.Attempted | ev.Baselined | ev.Rechecked
+    | ev.Tried | ev.Verified | ev.Committed | ev.Published | ev.Filed | ev.Reported
+)  # fmt: skip
+"""What is done about findings; all else is about how the run goes on."""
+_OfCourse = (
+    ev.Started | ev.Failed | ev.StepDone | ev.RoundEnded | ev.Asked | ev.Answered
+    | ev.Halted | ev.Returned | ev.Interrupted | ev.Resumed | ev.Ended | ev.Dismissed
+)  # fmt: skip
+
+
+def _told(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:
+    return _worked(run, event) if isinstance(event, _OfWork) else _steered(run, entry, event)
+
+
+def _worked(run: Run, event: _OfWork) -> Run:  # noqa: C901, PLR0911, PLR0912 - one arm per event: the table of what each means
     match event:
-        case ev.Started():
-            return replace(run, started=event, tip=event.change.head, branch=f"punchlist/{run.id}")
         case ev.Reviewed():
             return _reviewed(run, event)
         case ev.Consolidated():
@@ -212,12 +237,22 @@ def _told(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:  # noqa: C901, 
             return replace(run, work=replace(run.work, verified=event), unverified=event.unverified)
         case ev.Committed():
             return _committed(run, event)
+        case ev.Published():
+            return replace(run, published=run.published if event.failed else event.tip, unpublished=event.failed)
         case ev.Filed():
             filed = {move.item for move in event.moves}
             unfiled = {n: why for n, why in {**run.unfiled, **event.failed}.items() if n not in filed}
             return replace(run, unfiled=unfiled, owed={**run.owed, **event.owed})
         case ev.Reported():
             return replace(run, artifacts=event.artifacts, listed=event.listed)
+        case _:
+            assert_never(event)
+
+
+def _steered(run: Run, entry: ev.Entry, event: _OfCourse) -> Run:  # noqa: C901, PLR0911 - one arm per event, as above
+    match event:
+        case ev.Started():
+            return replace(run, started=event, tip=event.change.head, branch=f"punchlist/{run.id}")
         case ev.Failed():
             remedy = f" (hint: {event.hint})" if event.hint else ""
             return replace(run, trouble=(*run.trouble, f"{entry.place} {entry.key}: {event.reason}{remedy}"))
@@ -237,14 +272,14 @@ def _told(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:  # noqa: C901, 
             return replace(run, interrupted=False)
         case ev.Ended():
             return replace(run, ended=event.outcome)
-        case ev.Dismissed():
+        case ev.Dismissed() | ev.Returned():
             return run
         case _:
             assert_never(event)
 
 
 def _reviewed(run: Run, event: ev.Reviewed) -> Run:
-    review = Review(event.reviewer, event.commit, len(event.findings), event.looked_at, event.failed, event.skipped)
+    review = Review(event.reviewer, event.commit, len(event.findings), event.looked_at, event.failed, event.skipped, event.unread)
     return replace(
         run,
         reported=run.reported + len(event.findings),
@@ -259,7 +294,8 @@ def _consolidated(run: Run, event: ev.Consolidated) -> Run:
     items = dict(run.items)
     items.update((item.number, item) for item in event.items)
     for sighting in event.sightings:
-        items[sighting.item] = items[sighting.item].seen(sighting.finding)
+        item = items[sighting.item].seen(sighting.finding)
+        items[sighting.item] = replace(item, in_scope=item.in_scope or sighting.ours)
     return replace(run, items=items, fresh=(), fresh_from={})
 
 
@@ -275,6 +311,7 @@ def _committed(run: Run, event: ev.Committed) -> Run:
         tip=event.tip or run.tip,
         landed=(*run.landed, *event.landed),
         titles={**run.titles, **names},
+        unheard=event.unheard or run.unheard,
         work=replace(run.work, landed=len(event.landed)),
         trouble=(*run.trouble, f"a git hook refused: {event.refused}") if event.refused else run.trouble,
     )

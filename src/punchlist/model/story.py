@@ -105,7 +105,14 @@ def _verified(event: ev.Verified) -> Told:
 def _committed(event: ev.Committed) -> Told:
     if event.refused:
         return "commit", "a git hook refused", Tone.BAD, event.refused
-    return "commit", f"{amount(len(event.landed), 'commit')} on {event.branch}", Tone.GOOD, ""
+    unheard = event.unheard and f"the pre-commit hook was not run: {event.unheard}"
+    return "commit", f"{amount(len(event.landed), 'commit')} on {event.branch}", Tone.GOOD, unheard
+
+
+def _published(event: ev.Published) -> Told:
+    if event.failed:
+        return "publish", f"{event.branch} could not be shown", Tone.BAD, event.failed
+    return "publish", f"{event.branch} is in your repository", Tone.PLAIN, ""
 
 
 def _filed(event: ev.Filed) -> Told:
@@ -130,6 +137,7 @@ _TELL: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.Tried: _tried,
     ev.Verified: _verified,
     ev.Committed: _committed,
+    ev.Published: _published,
     ev.Filed: _filed,
     ev.Dismissed: lambda event: ("dismiss", f"{amount(len(event.moves), 'item')} dismissed by {event.by}", Tone.PLAIN, event.why),
     ev.Failed: lambda event: ("trouble", "an action failed", Tone.BAD, event.reason),
@@ -137,6 +145,7 @@ _TELL: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.Asked: lambda event: ("question", "a person is asked", Tone.PLAIN, event.question),
     ev.Answered: lambda event: ("answer", f"{event.by} answers {event.choice}", Tone.PLAIN, ""),
     ev.Halted: lambda event: ("limit", "a limit was reached", Tone.BAD, event.limit),
+    ev.Returned: lambda event: ("return", f"{amount(len(event.moves), 'claim')} came to nothing", Tone.BAD, event.why),
     ev.Interrupted: lambda event: ("stop", "the run was interrupted", Tone.BAD, event.reason),
     ev.Resumed: lambda event: ("resume", f"the run goes on, with punchlist {event.version}", Tone.PLAIN, ""),
     ev.Ended: lambda event: ("end", f"the run ended: {event.outcome}", Tone.PLAIN, ""),

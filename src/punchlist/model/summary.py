@@ -126,6 +126,11 @@ def gaps(run: Run) -> Iterator[Gap]:
     if run.interrupted:
         yield Gap("limit", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
     yield from (Gap("trouble", "An action failed", reason) for reason in run.trouble)
+    if run.unpublished:
+        what = f"Your repository does not have all of {run.branch}; `punchlist apply {run.id}` brings all of it home"
+        yield Gap("trouble", what, run.unpublished)
+    if run.unheard:
+        yield Gap("check", "The pre-commit hook was not run", run.unheard)
     yield from (
         Gap("filing", f"Item {number} could not be filed; the next run tries again", why)
         for number, why in sorted(run.unfiled.items())

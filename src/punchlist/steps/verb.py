@@ -17,6 +17,8 @@ class Action(Struct, frozen=True):
     key: str
     input: Struct
     about: str = ""
+    whole: bool = False
+    """Changes what others see: no limit keeps it from beginning or cuts it, so that the ledger always knows what came of it."""
 
 
 class NoOptions(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
