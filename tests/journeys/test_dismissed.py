@@ -1,7 +1,10 @@
 """Dismissed by someone who may: recorded with the reason, remembered by later runs, and it can be undone."""
 
+import threading
+
 import pytest
 
+from punchlist.adapters.store.lease import Lease
 from punchlist.errors import UsageError
 from punchlist.model.events import Dismissal
 from punchlist.model.item import Status
@@ -50,3 +53,24 @@ def test_what_is_fixed_not_there_or_without_a_reason_is_not_dismissed(place):
     ):
         with pytest.raises(UsageError, match=said):
             dismiss(place, *numbers, saying=saying)
+
+
+def test_of_two_dismissals_at_once_none_is_swallowed(place, monkeypatch):
+    run = place.run(allow_checks=False, workflow="review")
+    first, second = list(run.items)[:2]
+
+    class Contended(Lease):
+        """Somebody else had it, and said something, just before we got it."""
+
+        @classmethod
+        def take(cls, home, run, request=""):
+            monkeypatch.setattr("punchlist.app.app.Lease", Lease)
+            other = threading.Thread(target=dismiss, args=(place, first))  # an event loop of its own
+            other.start()
+            other.join()
+            return Lease.take(home, run, request)
+
+    monkeypatch.setattr("punchlist.app.app.Lease", Contended)
+    now = dismiss(place, second)
+    assert [now.items[number].status for number in (first, second)] == [Status.DISMISSED] * 2
+    assert place.audit().ok

@@ -132,9 +132,10 @@ class App:
 
     def dismiss(self, run_id: str, numbers: Sequence[int], saying: Dismissal, *, undo: bool = False) -> Run:
         """Somebody who may says that items need no work; later runs remember it, until it is undone."""
-        run = self.load(run_id)
-        event = dismissed(run, numbers, saying, undo=undo)
-        with Lease.take(self.home, run.id):
+        found = self.store.find(run_id, self._repository if self.checkout else "")
+        with Lease.take(self.home, found):  # loaded inside: what another just said is part of what this is about
+            run = self.load(found)
+            event = dismissed(run, numbers, saying, undo=undo)
             entry = self.store.append(run.id, "people", f"dismissal {run.seq}", event, time.time())
         return fold(run, entry)
 
