@@ -100,5 +100,7 @@ def test_a_checkout_with_very_many_leftovers_is_looked_at_only_so_far(checked, g
     monkeypatch.setattr(stamp, "_mark", lambda path: seen.append(path) or honest(path))
     for number in range(50):
         (checked.checkout / f"build/{number}").touch()
-    ground()
-    assert len([path for path in seen if path.is_relative_to(checked.checkout / "build")]) <= 5
+    before = ground()
+    assert len([path for path in seen if path.is_relative_to(checked.checkout / "build/")]) <= 6
+    (checked.checkout / "service.flag").touch()
+    assert ground() != before, "what is lent by its own name is looked at all the same"

@@ -14,7 +14,7 @@ from punchlist.adapters.process import base_environment, which
 from punchlist.adapters.sandbox import available
 from punchlist.model.check import Check
 
-_PROTOCOL = 2
+_PROTOCOL = 1
 """Raise it whenever checks are started, read or believed in another way."""
 _LIMIT = 2000
 _PACKAGES = ("lib/python3*/site-packages", "lib/python3*/dist-packages", "lib/python3/dist-packages")
@@ -26,7 +26,7 @@ Mark = tuple[str, int, int]
 def stamp(check: Check, ground: Ground) -> str:
     """A short hash. An installed package, another interpreter or a new build product changes it; an edit deep in one may not."""
     path = base_environment().get("PATH", "")
-    marks = (*_programs(check, ground), *_environments(ground), *islice(_leftovers(ground), _LIMIT))
+    marks = (*_programs(check, ground), *_environments(ground), *_leftovers(ground))
     basis = (_PROTOCOL, available(), path, marks)
     return sha256(msgspec.json.encode(basis)).hexdigest()[:16]
 
@@ -67,11 +67,11 @@ def _python(prefix: Path) -> Iterator[Mark]:
 
 def _leftovers(ground: Ground) -> Iterator[Mark]:
     """What is lent from the checkout; environments have been looked at, and are too large to walk."""
-    for name in ground.leftovers:
-        path = ground.checkout / name
+    lent = [ground.checkout / name for name in ground.leftovers]
+    for path in lent:
         yield from _mark(path)
-        if path.is_dir() and path.name not in ENVIRONMENTS:
-            yield from _below(path)
+    folders = (path for path in lent if path.is_dir() and path.name not in ENVIRONMENTS)
+    yield from islice((mark for folder in folders for mark in _below(folder)), _LIMIT)
 
 
 def _below(folder: Path) -> Iterator[Mark]:
