@@ -109,6 +109,8 @@ def test_an_item_no_longer_reported_counts_as_fixed_only_after_a_commit_of_this_
     unmoved = told(run, silent)
     assert told(unmoved, consolidated(unmoved, CHANGE, MergeRule.SMART)).items[1].status is Status.OPEN
     landed = told(run, ev.Committed(branch="b", tip="t", landed=(ev.Landed(1, "t"),)), silent)
+    assert told(landed, consolidated(landed, CHANGE, MergeRule.SMART)).items[1].status is Status.OPEN, "it looked before that"
+    landed = told(landed, ev.Reviewed(reviewer="ruff", commit="t"))
     gone = told(landed, consolidated(landed, CHANGE, MergeRule.SMART)).items[1]
     assert gone.status is Status.FIXED
     assert gone.proofs[0].kind is ProofClass.RECHECKED

@@ -143,6 +143,7 @@ class Artifact(Part, frozen=True, kw_only=True):
 class Notification(Part, frozen=True, kw_only=True):
     message: Message
     level: str | None = None
+    locations: list[Location] | None = None
 
 
 class Invocation(Part, frozen=True, kw_only=True):

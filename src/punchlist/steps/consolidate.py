@@ -57,7 +57,10 @@ async def sort(task: Sort, run: Run, world: World) -> Consolidated:
 
 
 def consolidated(run: Run, change: Change, rule: MergeRule) -> Consolidated:
-    known = _recognised(run)
+    same, lost = _recognised(run)
+    adopted = _adopted(run, lost, same)
+    known = same | adopted
+    known |= _undone(run, known)
     merged = groups(run.fresh, rule)
     for group in merged:
         owner = next((known[finding.id] for finding in group if finding.id in known), None)
@@ -65,7 +68,11 @@ def consolidated(run: Run, change: Change, rule: MergeRule) -> Consolidated:
             known.update((finding.id, owner) for finding in group if finding.id not in known)
     new = [group for group in merged if group[0].id not in known]
     sightings = sorted(
-        (Sighting(known[finding.id], finding) for finding in run.fresh if finding.id in known),
+        (
+            Sighting(known[finding.id], finding, ours=finding.id in adopted and _in_scope(finding, run, change))
+            for finding in run.fresh
+            if finding.id in known
+        ),
         key=lambda sighting: (sighting.item, sighting.finding.id),
     )
     seen = {sighting.item for sighting in sightings}
@@ -77,20 +84,28 @@ def consolidated(run: Run, change: Change, rule: MergeRule) -> Consolidated:
     )
 
 
-def _recognised(run: Run) -> dict[str, int]:
-    """Fresh findings that are known items, by finding id."""
+def _recognised(run: Run) -> tuple[dict[str, int], list[tuple[int, Finding]]]:
+    """Fresh findings that are known items, by finding id; and the sightings, with their items, that no fresh one is like."""
     living = [item for item in run.items.values() if item.status is not Status.FIXED]
     old = [(item.number, finding) for item in living for finding in item.sighted]
     pairs = matched([finding for _, finding in old], run.fresh)
-    known = {run.fresh[new].id: old[index][0] for new, index in pairs.items()}
-    known |= _adopted(run, old, known, {old[index][1].id for index in pairs.values()})
-    return known | _undone(run, known)
+    found = set(pairs.values())
+    lost = [each for index, each in enumerate(old) if index not in found]
+    return {run.fresh[new].id: old[index][0] for new, index in pairs.items()}, lost
 
 
 def _undone(run: Run, known: dict[str, int]) -> dict[str, int]:
-    """A fixed item is only seen again where the very code of old is back; something alike nearby is news."""
-    fixed = {_code(finding): item.number for item in run.having(Status.FIXED) for finding in item.sighted}
-    return {finding.id: fixed[key] for finding in run.fresh if finding.id not in known and (key := _code(finding)) in fixed}
+    """A fixed item is only seen again where the very code of old is back; something alike nearby is news. One for one."""
+    fixed: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for item in run.having(Status.FIXED):
+        for finding in item.sighted:
+            fixed[_code(finding)].append(item.number)
+    undone = {}
+    for finding in run.fresh:
+        waiting = fixed.get(_code(finding)) if finding.id not in known else None
+        if waiting:
+            undone[finding.id] = waiting.pop(0)
+    return undone
 
 
 def _code(finding: Finding) -> tuple[str, str]:
@@ -98,18 +113,25 @@ def _code(finding: Finding) -> tuple[str, str]:
     return fingerprint(finding), fix_key(finding.fix) if finding.fix else ""
 
 
-def _adopted(run: Run, old: Sequence[tuple[int, Finding]], known: dict[str, int], used: set[str]) -> dict[str, int]:
-    """Where a tool still reports a rule in a file, its lost items are taken to be those: a doubt must never make a "fixed"."""
+def _adopted(run: Run, lost: Sequence[tuple[int, Finding]], known: dict[str, int]) -> dict[str, int]:
+    """Where a tool still reports a rule in a file, its lost items are taken to be those: a doubt must never make a "fixed".
+    In a file that it could not read nothing is lost, and what it says of it all the same is news."""
     spare: dict[tuple[str, str, str], list[int]] = defaultdict(list)
-    for number, finding in old:
-        if finding.id not in used and run.items[number].status in ACTIONABLE:
+    for number, finding in sorted(lost, key=lambda each: not run.items[each[0]].in_scope):
+        if run.items[number].status in ACTIONABLE:
             spare[_kind(finding)].append(number)
     adopted = {}
     for finding in run.fresh:
         waiting = spare.get(_kind(finding))
-        if finding.id not in known and waiting:
+        if finding.id not in known and waiting and _saw(run, finding):
             adopted[finding.id] = waiting.pop(0)
     return adopted
+
+
+def _saw(run: Run, finding: Finding) -> bool:
+    """Whether the finding's reviewer, when it last looked, could read the file."""
+    review = run.reviews.get(finding.source)
+    return review is not None and review.saw(finding.spot.path)
 
 
 def _kind(finding: Finding) -> tuple[str, str, str]:
@@ -147,14 +169,16 @@ def _reopened(run: Run, seen: set[int]) -> Iterator[Move]:
 
 
 def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
-    """Items that every tool which had reported them no longer reports, after this run's own commits."""
+    """Items that every tool which had reported them no longer reports of a file that it could read, after our own commits."""
     if not run.landed:
         return
-    silent = run.fresh_from
+    silent = {reviewer for reviewer, commit in run.fresh_from.items() if commit == run.tip}
     for item in run.items.values():
-        sources = {finding.source for finding in item.sighted}
-        if item.number in seen or item.status not in ACTIONABLE or not sources <= silent.keys():
+        if item.number in seen or item.status not in ACTIONABLE:
             continue
+        if not all(finding.source in silent and _saw(run, finding) for finding in item.sighted):
+            continue
+        sources = {finding.source for finding in item.sighted}
         said = f"no longer reported by {', '.join(sorted(sources))}, after other fixes of this run"
         yield Move(item.number, Fact.SAID_FIXED, by="review", why=said)
         proof = Proof(ProofClass.RECHECKED, said)

@@ -9,13 +9,14 @@ from punchlist.model.events import Rechecked
 from punchlist.model.finding import Finding
 from punchlist.model.patch import Patch, combined
 from punchlist.model.plan import Batch
-from punchlist.model.run import Run
+from punchlist.model.run import Review, Run
 from punchlist.model.tamper import same_program
 from punchlist.model.usage import Usage
-from punchlist.ports import Pristine, World
+from punchlist.ports import Analysis, Pristine, World
 from punchlist.steps.review import in_view
 
 NO_OP = "only comments, formatting or the names of locals would change"
+RESTLESS = "the analyzers had something new to say each time a fix was taken out"
 TURNS = 4
 """How often the guilty are looked for by taking out the likeliest; after that everything in their files goes."""
 
@@ -28,23 +29,24 @@ async def recheck(task: Recheck, run: Run, world: World) -> Rechecked:
     began = world.clock()
     left = [run.work.batches[number] for number in task.batches]
     before = await _texts(left, run, world)
-    failed = {
-        batch.number: NO_OP for batch in left if not _sources(batch, run) & world.analyzers.keys() and _is_no_op(batch, before)
-    }
+    failed = {batch.number: NO_OP for batch in left if not _aims(batch, run) and _is_no_op(batch, before)}
     left = [batch for batch in left if batch.number not in failed]
     follow: dict[int, tuple[str, ...]] = {}
-    for turn in range(TURNS + 1):
-        findings, blind = await _analyzed(left, run, world)
+    for turn in range(TURNS + 2):
+        findings, looks = await _analyzed(left, run, world)
         seen = Aftermath(run, left, before, findings)
-        guilty = seen.guilty(wide=turn == TURNS) | _unseen(left, run, blind)
+        guilty = seen.guilty(wide=turn >= TURNS) | _unseen(left, run, looks)
         follow = seen.follow_ups()
         if not guilty:
             break
         failed |= guilty
         left = [batch for batch in left if batch.number not in guilty]
+    else:  # those that are left were never seen without the last who went
+        failed |= {batch.number: RESTLESS for batch in left}
+        left = []
     return Rechecked(
         passed=tuple(batch.number for batch in left),
-        silent=tuple(batch.number for batch in left if _sources(batch, run) & world.analyzers.keys()),
+        silent=tuple(batch.number for batch in left if _aims(batch, run)),
         failed=failed,
         followed_by=follow,
         usage=Usage(seconds=world.clock() - began),
@@ -64,29 +66,49 @@ async def _texts(batches: Sequence[Batch], run: Run, world: World) -> dict[str, 
     return {path: text for path, text in texts.items() if text is not None}
 
 
-async def _analyzed(batches: Sequence[Batch], run: Run, world: World) -> tuple[list[Finding], dict[str, str]]:
+async def _analyzed(batches: Sequence[Batch], run: Run, world: World) -> tuple[list[Finding], dict[str, Review]]:
+    """What is reported of the patched tree by the reviewers whose findings are aimed at, and how each of them looked."""
     patches = [run.work.patches[batch.number] for batch in batches]
-    wanted = sorted({source for batch in batches for source in _sources(batch, run)} & world.analyzers.keys())
+    wanted = sorted({finding.source for batch in batches for finding in _aims(batch, run)})
     findings: list[Finding] = []
-    blind: dict[str, str] = {}
+    looks: dict[str, Review] = {}
     steering = Pristine(origin=world.change.base, alone=world.protected.steering)
     async with world.trees.at(run.tip, patches, pristine=steering) as tree:
         view = in_view(world.change, run, tree)
         for source in wanted:
-            analysis = await world.analyzers[source].analyze(tree, view)
-            findings += analysis.findings
-            if analysis.failed or analysis.skipped:  # who did not look has not seen that it is gone
-                blind[source] = analysis.failed or analysis.skipped
-    return findings, blind
+            analyzer = world.analyzers.get(source)
+            said = await analyzer.analyze(tree, view) if analyzer else Analysis(failed="it is not there any more")
+            findings += said.findings
+            looks[source] = Review(source, run.tip, failed=said.failed, skipped=said.skipped, unread=said.unread)
+    return findings, looks
 
 
-def _sources(batch: Batch, run: Run) -> set[str]:
-    return {finding.source for number in batch.items for finding in run.items[number].sighted}
+def _aims(batch: Batch, run: Run) -> list[Finding]:
+    """What the run's reviewers, whoever of them is still there, reported of the batch's items; documents speak once."""
+    reviewers = run.started.reviewers if run.started is not None else ()
+    return [finding for number in batch.items for finding in run.items[number].sighted if finding.source in reviewers]
 
 
-def _unseen(batches: Sequence[Batch], run: Run, blind: Mapping[str, str]) -> dict[int, str]:
-    return {
-        batch.number: f"{source} could not look again: {blind[source]}"
-        for batch in batches
-        for source in sorted(_sources(batch, run) & blind.keys())
-    }
+def _unseen(batches: Sequence[Batch], run: Run, looks: Mapping[str, Review]) -> dict[int, str]:
+    reasons = {batch.number: _unseen_aim(batch, run, looks) or _blinding(batch, run, looks) for batch in batches}
+    return {number: why for number, why in reasons.items() if why}
+
+
+def _unseen_aim(batch: Batch, run: Run, looks: Mapping[str, Review]) -> str:
+    """Why somebody's silence about the batch's own findings says nothing: who did not look has not seen that they are gone."""
+    for finding in sorted(_aims(batch, run), key=lambda finding: finding.source):
+        look, path = looks[finding.source], finding.spot.path
+        if not look.saw(path):
+            unread = f"it could not read {path if path in look.unread else 'all files, and does not say which'}"
+            return f"{look.reviewer} could not look again: {look.failed or look.skipped or unread}"
+    return ""
+
+
+def _blinding(batch: Batch, run: Run, looks: Mapping[str, Review]) -> str:
+    """Whom the batch keeps from reading a file that it touches; who could not read it before is no fault of the batch."""
+    for source, look in looks.items():
+        before = run.reviews[source].unread if source in run.reviews else ()
+        lost = sorted(set(batch.paths) & set(look.unread) - set(before))
+        if lost:
+            return f"keeps {source} from reading {lost[0]}"
+    return ""

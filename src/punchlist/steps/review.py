@@ -12,7 +12,7 @@ from punchlist.steps.verb import Action, Verb, missing
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`again`: only where the tip has moved since the reviewer last looked; documents speak once."""
+    """`again`: only where the tip has moved since the reviewer last looked. Documents speak once, whatever is asked."""
 
     again: bool = False
 
@@ -27,7 +27,8 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     started = run.started
     if started is None:
         return ()
-    names = started.reviewers if options.again else (*started.reviewers, *started.documents)
+    unheard = () if options.again else tuple(name for name in started.documents if name not in run.reviews)
+    names = (*started.reviewers, *unheard)
     stale = [name for name in names if not (options.again and _up_to_date(run, name))]
     return missing(run, *(Action(name, Look(name, run.tip, place), f"{name} reviews") for name in stale))
 
@@ -53,6 +54,7 @@ async def look(task: Look, run: Run, world: World) -> Reviewed:
         looked_at=analysis.looked_at,
         failed=analysis.failed,
         skipped=analysis.skipped,
+        unread=analysis.unread,
         usage=Usage(seconds=world.clock() - began),
     )
 

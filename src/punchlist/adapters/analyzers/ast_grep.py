@@ -11,12 +11,12 @@ from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, w
 from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.adapters.analyzers.tool import Kit, Tool
 from punchlist.adapters.process import Ran
-from punchlist.model.finding import Fix, Safety
+from punchlist.model.finding import Fix, Refused, Safety
 from punchlist.model.severity import Severity
 from punchlist.ports import Analysis, Tree
 
 _RANKS = {"error": Severity.MAJOR, "warning": Severity.MAJOR, "info": Severity.MINOR, "hint": Severity.MINOR}
-_UNREAD = re.compile(rb"^ERROR: (.+)$", re.MULTILINE)
+_UNREAD = re.compile(r"^ERROR: (.+)$", re.MULTILINE)
 
 
 class Span(Struct, frozen=True):
@@ -68,7 +68,9 @@ class AstGrep(Tool):
         return (*program, "scan", "--json=compact", "--config=/dev/null", f"--inline-rules={self._rules}", *self.args, "--")
 
     def read(self, ran: Ran, sources: Sources) -> Analysis:
-        return with_unread(parse(ran.stdout, sources), self.name, _UNREAD.findall(ran.stderr), "ast-grep could not read the file")
+        said = _UNREAD.findall(ran.stderr.decode("utf-8", "replace"))
+        unread = ((Refused(self.name, line, "ast-grep could not read the file"), sources.told(line)) for line in said)
+        return with_unread(parse(ran.stdout, sources), unread)
 
 
 @report_of("ast-grep")

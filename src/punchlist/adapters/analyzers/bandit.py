@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from punchlist.adapters.analyzers.positions import UTF8
 from punchlist.adapters.analyzers.python_project import has_tool_table
-from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, shortened
+from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, shortened, with_unread
 from punchlist.adapters.analyzers.sources import Note, Sources
 from punchlist.adapters.analyzers.tool import Kit, Tool
 from punchlist.adapters.process import Ran
@@ -91,10 +91,7 @@ def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """The findings of bandit's JSON report; a file that it could not read is a refusal."""
     report = decoded(output, Report)
     analysis = gathered(tool, report.results, lambda raw: _note(decoded(raw, Result), sources), sources)
-    unread = tuple(
-        Refused(tool, shortened(bytes(raw)), f"bandit could not look at this file{_why(bytes(raw))}") for raw in report.errors
-    )
-    return msgspec.structs.replace(analysis, refused=(*analysis.refused, *unread))
+    return with_unread(analysis, (_unread(tool, bytes(raw), sources) for raw in report.errors))
 
 
 def _note(result: Result, sources: Sources) -> Note:
@@ -119,9 +116,11 @@ def _note(result: Result, sources: Sources) -> Note:
     )
 
 
-def _why(raw: bytes) -> str:
+def _unread(tool: str, raw: bytes, sources: Sources) -> tuple[Refused, str]:
+    """The refusal, and the file that is meant, if that can be told."""
+    said = "bandit could not look at this file"
     try:
         entry = decoded(raw, Unread)
     except msgspec.MsgspecError:
-        return ""
-    return f": {' '.join(entry.reason.split())}"
+        return Refused(tool, shortened(raw), said), ""
+    return Refused(tool, shortened(raw), f"{said}: {' '.join(entry.reason.split())}"), sources.tracked(entry.filename)

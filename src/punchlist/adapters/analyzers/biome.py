@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from punchlist.adapters.analyzers import rdjson
-from punchlist.adapters.analyzers.reports import report_of
+from punchlist.adapters.analyzers.reports import report_of, with_unparsed
 from punchlist.adapters.analyzers.sources import Sources
 from punchlist.adapters.analyzers.tool import Kit, Tool, named
 from punchlist.adapters.process import Ran
@@ -52,7 +52,7 @@ class Biome(Tool):
 
 @report_of("biome")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
-    analysis = rdjson.read(output, sources, tool, DIALECT)
+    analysis = with_unparsed(rdjson.read(output, sources, tool, DIALECT), lambda rule: rule.partition("/")[0] == "parse")
     return replace(analysis, findings=tuple(_weighed(finding) for finding in analysis.findings))
 
 

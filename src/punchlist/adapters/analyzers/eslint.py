@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.positions import UTF16, Positions
-from punchlist.adapters.analyzers.reports import decoded, gathered, joined, report_of, shortened
+from punchlist.adapters.analyzers.reports import decoded, gathered, joined, report_of, shortened, with_unparsed
 from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.adapters.analyzers.tool import Kit, Tool, named
 from punchlist.adapters.process import Ran
@@ -19,6 +19,7 @@ SETTINGS = (
     *(f".eslintrc{end}" for end in ("", ".js", ".cjs", ".json", ".yml", ".yaml")),
 )
 _RULES = "https://eslint.org/docs/latest/rules/"
+_SYNTAX = "syntax"
 _RANKS = {1: (Severity.MINOR, "warning"), 2: (Severity.MAJOR, "error")}
 
 
@@ -76,9 +77,9 @@ def _file(raw: bytes, sources: Sources, tool: str) -> Analysis:
     try:
         report = decoded(raw, FileReport)
     except msgspec.DecodeError as error:
-        return Analysis(refused=(Refused(tool, shortened(raw), str(error)),))
+        return Analysis(refused=(Refused(tool, shortened(raw), str(error)),), unread=("",))
     reader = _Reader(report.file_path, sources)
-    return gathered(tool, report.messages, reader.note, sources)
+    return with_unparsed(gathered(tool, report.messages, reader.note, sources), lambda rule: rule == _SYNTAX)
 
 
 class _Reader:
@@ -96,7 +97,7 @@ class _Reader:
         severity, word = _RANKS.get(entry.severity, _RANKS[2])
         fatal = entry.fatal or (entry.rule_id is None and entry.severity == max(_RANKS))
         fix, marks = self._fix(entry)
-        rule = entry.rule_id or ("syntax" if fatal else "")
+        rule = entry.rule_id or (_SYNTAX if fatal else "")
         return Note(
             path=self._path,
             title=entry.message,

@@ -98,13 +98,24 @@ def gathered(tool: str, entries: Iterable[msgspec.Raw], read: Callable[[bytes], 
             findings.append(sources.finding(tool, len(findings) + 1, note))
     # Where nothing at all can be read, the format is not the one we know: that is no clean answer.
     failed = f"{tool}: none of its {len(refused)} entries could be read ({refused[0].reason})" if refused and not findings else ""
-    return Analysis(findings=tuple(findings), refused=tuple(refused), failed=failed)
+    return Analysis(findings=tuple(findings), refused=tuple(refused), failed=failed, unread=("",) if refused else ())
 
 
-def with_unread(analysis: Analysis, tool: str, said: Iterable[bytes], reason: str) -> Analysis:
-    """The analysis with what the tool says it could not look at, as refusals."""
-    unread = (Refused(tool, shortened(each), reason) for each in said)
-    return replace(analysis, refused=(*analysis.refused, *unread))
+def with_unread(analysis: Analysis, entries: Iterable[tuple[Refused, str]]) -> Analysis:
+    """The analysis with what the tool says it could not look at, each with the file that is meant (empty: unknown)."""
+    known = tuple(entries)
+    refused = (*analysis.refused, *(entry for entry, _ in known))
+    return replace(analysis, refused=refused, unread=_each_once(analysis.unread, (path for _, path in known)))
+
+
+def with_unparsed(analysis: Analysis, is_broken: Callable[[str], bool]) -> Analysis:
+    """The analysis with the files as unread in which a rule says that the code could not be parsed: no other rule was tried."""
+    paths = (finding.spot.path for finding in analysis.findings if is_broken(finding.rule))
+    return replace(analysis, unread=_each_once(analysis.unread, paths))
+
+
+def _each_once(*paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set().union(*paths)))
 
 
 def joined(tool: str, parts: Sequence[Analysis]) -> Analysis:
@@ -114,6 +125,7 @@ def joined(tool: str, parts: Sequence[Analysis]) -> Analysis:
         findings=tuple(replace(finding, id=f"{tool}:{number}") for number, finding in enumerate(findings, 1)),
         refused=tuple(entry for part in parts for entry in part.refused),
         failed="; ".join(dict.fromkeys(part.failed for part in parts if part.failed)),
+        unread=_each_once(*(part.unread for part in parts)),
     )
 
 

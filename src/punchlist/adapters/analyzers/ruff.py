@@ -7,12 +7,12 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.python_project import has_tool_table, oldest_python
-from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, with_unread
+from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, with_unparsed, with_unread
 from punchlist.adapters.analyzers.ruff_rules import DEFAULT_IGNORE, DEFAULT_SELECT, meaning
 from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.adapters.analyzers.tool import Kit, Tool, named
 from punchlist.adapters.process import Ran
-from punchlist.model.finding import Fix, Safety, Splice
+from punchlist.model.finding import Fix, Refused, Safety, Splice
 from punchlist.model.severity import Severity
 from punchlist.ports import Analysis, Tree
 
@@ -20,7 +20,8 @@ SYNTAX = "invalid-syntax"
 CELL_FIX = "a fix inside a notebook cell is left to a person"
 _OLDEST, _NEWEST = 7, 14
 _SAFETY = {"safe": Safety.SAFE, "unsafe": Safety.UNSAFE}
-_UNREAD = re.compile(rb"^warning: (Failed to lint .*)$", re.MULTILINE)
+_UNREAD = re.compile(r"^warning: (Failed to lint (.*))$", re.MULTILINE)
+_BROKEN = frozenset({SYNTAX, "E902", "E999"})
 
 
 class Place(Struct, frozen=True):
@@ -84,14 +85,16 @@ class Ruff(Tool):
         return rules if oldest is None else [*rules, f"--target-version=py3{min(max(oldest, _OLDEST), _NEWEST)}"]
 
     def read(self, ran: Ran, sources: Sources) -> Analysis:
-        return with_unread(parse(ran.stdout, sources), self.name, _UNREAD.findall(ran.stderr), "ruff could not read the file")
+        said = _UNREAD.findall(ran.stderr.decode("utf-8", "replace"))
+        unread = ((Refused(self.name, line, "ruff could not read the file"), sources.told(named)) for line, named in said)
+        return with_unread(parse(ran.stdout, sources), unread)
 
 
 @report_of("ruff")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """The findings of ruff's JSON report."""
     entries = decoded(output, list[msgspec.Raw])
-    return gathered(tool, entries, lambda raw: _note(decoded(raw, Entry), sources), sources)
+    return with_unparsed(gathered(tool, entries, lambda raw: _note(decoded(raw, Entry), sources), sources), _BROKEN.__contains__)
 
 
 def _note(entry: Entry, sources: Sources) -> Note:

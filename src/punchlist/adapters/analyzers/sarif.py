@@ -1,6 +1,6 @@
 """SARIF 2.1.0 as tools really write it: all runs and results with what their rules add; no odd one costs the others."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec import Raw, Struct
@@ -46,8 +46,17 @@ def _read_run(tool: str, raw: bytes, sources: Sources) -> Analysis:
     except msgspec.DecodeError as error:
         return _salvaged(tool, raw, sources, str(error))
     analysis = gathered(tool, run.results or (), _Reader(run, sources).note, sources)
+    analysis = replace(analysis, unread=(*analysis.unread, *_unread(run, Places(run, sources))))
     doubt = _doubt(run)
     return replace(analysis, failed=f"{tool}: {doubt}") if doubt else analysis
+
+
+def _unread(run: Run, places: Places) -> Iterator[str]:
+    """The files where it says itself that something went wrong while it looked."""
+    for call in run.invocations or ():
+        for note in call.tool_execution_notifications or ():
+            if note.level == "error":
+                yield from places.files(note.locations or ())
 
 
 def _salvaged(tool: str, raw: bytes, sources: Sources, error: str) -> Analysis:

@@ -1,5 +1,6 @@
 """Where SARIF results are: URIs below bases of some other machine, regions in lines or characters, and fixes made of them."""
 
+from collections.abc import Sequence
 from posixpath import join
 from urllib.parse import urlsplit
 
@@ -7,7 +8,7 @@ from msgspec import Struct
 
 from punchlist.adapters.analyzers.positions import UTF16, Positions
 from punchlist.adapters.analyzers.sources import Sources, proposed
-from punchlist.adapters.sarif import ArtifactLocation, Fix, PhysicalLocation, Region, Replacement, Result, Run
+from punchlist.adapters.sarif import ArtifactLocation, Fix, Location, PhysicalLocation, Region, Replacement, Result, Run
 from punchlist.model import finding as model
 
 _DEEPEST = 10
@@ -41,6 +42,11 @@ class Places:
         elsewhere = [f"{spot.path}:{spot.line}" if spot.line else spot.path for spot in spots[1 : _SHOWN + 1]]
         more = len(spots) - 1 - _SHOWN
         return (spots[0] if spots else Spot()), [*elsewhere, *([f"{more} more places"] if more > 0 else [])]
+
+    def files(self, locations: Sequence[Location]) -> list[str]:
+        """The files of the tree that are named; an empty name for what names none."""
+        named = [place.artifact_location for location in locations if (place := location.physical_location)]
+        return [self._sources.tracked(self._path(each or ArtifactLocation())) for each in named] or [""]
 
     def fix(self, result: Result) -> tuple[model.Fix | None, tuple[str, ...]]:
         """The first of its fixes that is a plain replacement of text and fits; a mark where there is none such."""

@@ -10,12 +10,12 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.positions import UTF8
-from punchlist.adapters.analyzers.reports import decoded, gathered, headline, report_of, with_unread
+from punchlist.adapters.analyzers.reports import decoded, gathered, headline, report_of, shortened, with_unread
 from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.adapters.analyzers.tool import Kit, Tool
 from punchlist.adapters.process import Ran
 from punchlist.errors import SettingsError
-from punchlist.model.finding import Fix, Safety
+from punchlist.model.finding import Fix, Refused, Safety
 from punchlist.model.severity import Severity, severity_of
 from punchlist.ports import Analysis, Tree
 
@@ -49,6 +49,17 @@ class Result(Struct, frozen=True):
     start: Place
     end: Place
     extra: Extra
+
+
+class Span(Struct, frozen=True):
+    file: str = ""
+
+
+class Trouble(Struct, frozen=True):
+    """What it could not scan; where that is stands in one of two places, or nowhere."""
+
+    path: str | None = None
+    spans: list[Span] | None = None
 
 
 class Report(Struct, frozen=True):
@@ -89,7 +100,16 @@ def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """The results; what it could not scan is kept as refusals."""
     report = decoded(output, Report)
     analysis = gathered(tool, report.results, lambda raw: _note(decoded(raw, Result), sources), sources)
-    return with_unread(analysis, tool, map(bytes, report.errors), "semgrep could not scan this")
+    said = [(raw, Refused(tool, shortened(raw), "semgrep could not scan this")) for raw in map(bytes, report.errors)]
+    return with_unread(analysis, ((entry, _unscanned(raw, sources)) for raw, entry in said))
+
+
+def _unscanned(raw: bytes, sources: Sources) -> str:
+    try:
+        trouble = decoded(raw, Trouble)
+    except msgspec.MsgspecError:
+        return ""
+    return sources.tracked(trouble.path or next((span.file for span in trouble.spans or ()), ""))
 
 
 def _note(result: Result, sources: Sources) -> Note:

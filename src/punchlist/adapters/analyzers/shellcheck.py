@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.reports import decoded, gathered, report_of
+from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, with_unparsed
 from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.adapters.analyzers.tool import Kit, Tool
 from punchlist.adapters.process import Ran
@@ -17,6 +17,8 @@ from punchlist.ports import Analysis, Tree
 _SHEBANG = re.compile(r"#!.*\b(?:ba|da|k|a)?sh\b")
 _RANKS = {"error": Severity.MAJOR, "warning": Severity.MAJOR, "info": Severity.MINOR, "style": Severity.MINOR}
 _PARSER = range(1000, 2000)
+_STOPPED = frozenset({"SC1070", "SC1071", "SC1072", "SC1088", "SC1089"})
+"""With these it says that it read no further, or not at all."""
 
 
 class Replacement(Struct, frozen=True, rename="camel"):
@@ -68,7 +70,8 @@ class Shellcheck(Tool):
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """The comments of a `json1` report, in which a tab is one column."""
     report = decoded(output, Report)
-    return gathered(tool, report.comments, lambda raw: _note(decoded(raw, Comment), sources), sources)
+    analysis = gathered(tool, report.comments, lambda raw: _note(decoded(raw, Comment), sources), sources)
+    return with_unparsed(analysis, _STOPPED.__contains__)
 
 
 def _note(entry: Comment, sources: Sources) -> Note:

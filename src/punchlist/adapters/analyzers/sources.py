@@ -73,6 +73,17 @@ class Sources:
         path, mark = next(((path, mark) for path, mark in reversed(answers) if mark != OUTSIDE), answers[-1])
         return path, mark or UNTRACKED
 
+    def tracked(self, raw: str) -> str:
+        """The file a reported name means; empty where it means none."""
+        path, mark = self.path(raw)
+        return "" if mark else path
+
+    def told(self, line: str) -> str:
+        """The file that a line of the form `name: what is wrong` is about; a name may have colons itself."""
+        parts = line.split(":")
+        names = (":".join(parts[:count]) for count in range(len(parts), 0, -1))
+        return next((path for path in map(self.tracked, names) if path), "")
+
     def positions(self, path: str) -> Positions | None:
         """Of a path as `path` gave it; None where there is no such file."""
         if path not in self._positions:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from punchlist.adapters.analyzers.reports import joined
 from punchlist.adapters.analyzers.sources import Sources
 from punchlist.adapters.process import Ran, base_environment, run, which
@@ -148,7 +150,7 @@ class Command:
             parts = await self._parts([tool.line(head, portion) for portion in self._shares(files)], tree, sources)
         answer = joined(tool.name, parts)
         kept = answer if whole or not tool.whole else _only(answer, frozenset(files))
-        return Analysis(findings=kept.findings, refused=kept.refused, looked_at=len(files), failed=kept.failed)
+        return replace(kept, looked_at=len(files))
 
     def _shares(self, files: Sequence[str]) -> list[list[str]]:
         if self._tool.whole:
@@ -194,7 +196,7 @@ class Command:
         if not ran.trouble and ran.exit_code in tool.exits:
             return analysis
         failed = f"{tool.name}: {ran.trouble or f'exit code {ran.exit_code}'}{_last_words(ran)}"
-        return Analysis(findings=analysis.findings, refused=analysis.refused, failed=failed)
+        return replace(analysis, failed=failed)
 
 
 def environment(*, walled: bool) -> dict[str, str]:
@@ -231,7 +233,7 @@ def named(tree: Tree, *names: str) -> list[str]:
 
 def _only(analysis: Analysis, files: frozenset[str]) -> Analysis:
     findings = tuple(f for f in analysis.findings if f.spot.path in files or not f.spot.path)
-    return Analysis(findings=findings, refused=analysis.refused, failed=analysis.failed)
+    return replace(analysis, findings=findings)
 
 
 def _last_words(ran: Ran) -> str:
