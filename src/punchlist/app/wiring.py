@@ -27,6 +27,7 @@ def run_folder(home: Path, run_id: str) -> Path:
 
 
 def reviewers(settings: Settings, checkout: Path) -> dict[str, Analyzer]:
+    """Those that a run which begins now would have."""
     return analyzers(settings.analyzers, Kit(checkout=checkout))
 
 
@@ -44,7 +45,8 @@ def world(workshop: Workshop, run: Run, started: Started, store: SqliteStore, fo
         change=started.change,
         trees=trees,
         repository=GitRepository(workshop, trees, when=int(run.started_at)),
-        analyzers=reviewers(settings, workshop.checkout.root),
+        # Those it began with, whatever is installed by now: who is gone has to say so.
+        analyzers=analyzers(settings.analyzers, Kit(checkout=workshop.checkout.root), started.reviewers),
         documents=_documents(started, folder, run.reviews),
         fixers={"edits": Edits()},
         checks=Runner(workshop.checkout.root, hidden=(workshop.folder.parents[1],), protected=settings.protect),

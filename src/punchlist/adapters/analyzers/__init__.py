@@ -1,7 +1,7 @@
 """Analyzers behind one port: which there are, which are installed, and how settings make them."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,7 +23,7 @@ from punchlist.adapters.analyzers.tool import Command, Kit, Tool, environment
 from punchlist.adapters.analyzers.ty import Ty
 from punchlist.adapters.process import run
 from punchlist.errors import SettingsError
-from punchlist.ports import Analyzer
+from punchlist.ports import Analysis, Analyzer, Tree
 
 _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 
@@ -78,15 +78,27 @@ class Detected(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return bool(self.version)
 
 
-def analyzers(settings: AnalyzerSettings, kit: Kit | None = None) -> dict[str, Analyzer]:
-    """The enabled analyzers by name; one that is asked for and not installed says so when it is to run."""
+class Unknown(Struct, frozen=True):
+    """Stands for an analyzer that another version of punchlist knew: it never looks, and says so."""
+
+    name: str
+
+    async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:  # noqa: ARG002  # the port's shape
+        return Analysis(failed=f"{self.name} is not known to this version of punchlist, or its settings are gone")
+
+
+def analyzers(settings: AnalyzerSettings, kit: Kit | None = None, names: Iterable[str] | None = None) -> dict[str, Analyzer]:
+    """The enabled analyzers by name, or exactly those named: a run keeps the ones it began with. One that is not installed
+    says so when it is to run."""
     kit = replace(kit or Kit(), timeout=settings.timeout)
     own = {tool.name: Custom(tool) for tool in settings.custom}
     for name in own.keys() & ANALYZERS.keys():
         raise SettingsError(f"analyzers.custom: {name!r} is the name of a built-in analyzer", hint="choose another name")
-    names = _found(settings, kit, own) if settings.enabled == "auto" else settings.enabled
-    tools = [own[name] if name in own else _built_in(name, settings, kit) for name in names]
-    return {tool.name: Command(tool, kit) for tool in tools}
+    if names is not None:
+        known = own.keys() | ANALYZERS.keys()
+        return {name: Command(_tool(name, settings, kit), kit) if name in known else Unknown(name) for name in names}
+    enabled = _found(settings, kit, own) if settings.enabled == "auto" else settings.enabled
+    return {name: Command(_tool(name, settings, kit), kit) for name in enabled}
 
 
 async def detected(names: Iterable[str] = (), kit: Kit | None = None) -> tuple[Detected, ...]:
@@ -100,6 +112,11 @@ def _found(settings: AnalyzerSettings, kit: Kit, own: Iterable[str]) -> list[str
     ruled = {"ast-grep": settings.ast_grep or settings.ast_grep_rules, "semgrep": settings.semgrep}
     usable = [name for name in ANALYZERS if ruled.get(name, True)]
     return [*(name for name in usable if ANALYZERS[name](settings, kit).program(kit)), *own]
+
+
+def _tool(name: str, settings: AnalyzerSettings, kit: Kit) -> Tool:
+    custom = next((tool for tool in settings.custom if tool.name == name), None)
+    return Custom(custom) if custom else _built_in(name, settings, kit)
 
 
 def _built_in(name: str, settings: AnalyzerSettings, kit: Kit) -> Tool:
