@@ -98,7 +98,6 @@ class Moody:
     """Refuses some, forgets one, and raises for a whole chunk."""
 
     name = "moody"
-    chunk = 2
 
     def __init__(self, *, raises=()) -> None:
         self.raises = raises

@@ -26,7 +26,6 @@ class FilesTracker:
     """Open means that the file is there; a person closes an issue by deleting it."""
 
     name = "files"
-    chunk = 500
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
