@@ -1,13 +1,15 @@
 """A second look of the analyzers, held against the first by exact place."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import structs
 
 from punchlist.model import events as ev
 from punchlist.model.aftermath import Aftermath
 from punchlist.model.finding import Context, Finding, Fix, Splice, Spot
 from punchlist.model.item import Item
-from punchlist.model.patch import Patch
+from punchlist.model.patch import FileChange, Patch, spliced
 from punchlist.model.plan import Batch
 from punchlist.model.run import Run, fold
 from punchlist.model.severity import Severity
@@ -30,9 +32,13 @@ def report(rule, line, title="", severity=Severity.MINOR, fix=FIXABLE, path="m.p
     )
 
 
+def told(run: Run, event: ev.Event) -> Run:
+    return fold(run, ev.Entry(run="r", seq=run.seq + 1, at=0, place="1", key="k", event=event))
+
+
 def run_of(*findings: Finding) -> Run:
     items = tuple(Item(number=n, fingerprint=str(n), findings=(finding,)) for n, finding in enumerate(findings, 1))
-    return fold(Run(id="r"), ev.Entry(run="r", seq=1, at=0, place="1", key="items", event=ev.Consolidated(items=items)))
+    return told(Run(id="r"), ev.Consolidated(items=items))
 
 
 def batch(number, *splices, items=None):
@@ -42,7 +48,10 @@ def batch(number, *splices, items=None):
 SORTED = Splice("m.py", 0, 18, "import a\nimport b\n")
 
 
-def look(run, batches, after, text=TEXT) -> Aftermath:
+def look(run, batches, after, text=TEXT, patches=None) -> Aftermath:
+    """The patches are those that the batches were planned with, unless the fixer made others."""
+    made = patches or {batch.number: batch.patch for batch in batches}
+    run = told(told(run, ev.Planned(batches=tuple(batches))), ev.Attempted(fixer="edits", patches=made))
     return Aftermath(run, batches, {"m.py": text, "n.py": "n\n"}, after)
 
 
@@ -123,3 +132,40 @@ def test_the_place_after_the_last_character_is_on_the_last_line():
     run = run_of(report("F401", 1), report("W292", 2, fix=None))
     again = structs.replace(report("W292", 1, fix=None), spot=Spot("m.py", 1, None, 2))
     assert look(run, [batch(1, Splice("m.py", 0, 10, ""))], [again], "import os\ne").guilty(wide=False) == {}
+
+
+def planned_otherwise(*patches: Patch) -> tuple[list[Batch], dict[int, Patch]]:
+    """Batches whose fixers did what they liked: the plan said something about another file."""
+    plan = Patch(splices=(Splice("n.py", 0, 1, "other"),))
+    made = dict(enumerate(patches, 1))
+    return [Batch(number=n, items=(n,), fixer="agent", title="t", paths=plan.paths, patch=plan) for n in made], made
+
+
+@pytest.mark.parametrize(
+    "removal",
+    [Patch(splices=(Splice("m.py", 9, 18, ""),)), Patch(files=(FileChange("m.py", TEXT.replace("import a\n", "")),))],
+    ids=["as a splice", "as a file"],
+)
+def test_what_counts_is_what_the_fixer_did_and_not_what_was_planned(removal):
+    run = run_of(report("F401", 2), report("UP032", 3), report("E501", 5, fix=None))
+    batches, patches = planned_otherwise(removal, Patch(splices=(Splice("n.py", 0, 1, "x"),)))
+    moved = report("E501", 4, fix=None)
+    undefined = report("F821", 3, "Undefined name `a`", Severity.CRITICAL, names=("a",))
+    assert look(run, batches, [moved], patches=patches).guilty(wide=False) == {}
+    assert set(look(run, batches, [moved, undefined], patches=patches).guilty(wide=False)) == {1}
+    assert set(look(run, batches, [moved, undefined], patches=patches).guilty(wide=True)) == {1}
+
+
+def test_a_file_written_anew_is_its_writer_s_as_far_as_it_differs():
+    run = run_of(report("F401", 2), report("UP032", 3))
+    anew = Patch(files=(FileChange("m.py", TEXT.replace("x = f'{1}'", "x = naïve".encode().decode("latin-1"))),))
+    batches, patches = planned_otherwise(Patch(splices=(Splice("n.py", 0, 1, "m"),)), anew)
+    worse = report("F821", 3, "Undefined name `naïve`", Severity.CRITICAL)
+    assert set(look(run, batches, [worse], patches=patches).guilty(wide=False)) == {2}
+
+
+@given(st.text("ab\r\né", max_size=12), st.text("ab\r\né", max_size=12))
+def test_a_file_as_a_whole_is_one_edit_or_none(before, after):
+    edits = Patch(files=(FileChange("m.py", after.encode().decode("latin-1")),)).edits("m.py", before)
+    assert spliced(before, edits) == after
+    assert len(edits) == (before != after)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from punchlist.model.finding import Finding
 from punchlist.model.item import Status
 from punchlist.model.linetable import LineTable
-from punchlist.model.patch import combined
+from punchlist.model.patch import Patch, spliced
 from punchlist.model.plan import Batch
 from punchlist.model.run import Run
 from punchlist.model.shift import Shift
@@ -34,6 +34,12 @@ class Aftermath:
     def __init__(self, run: Run, batches: Sequence[Batch], before: Mapping[str, str], after: Sequence[Finding]) -> None:
         self._run = run
         self._batches = {batch.number: batch for batch in batches}
+        # What the fixer did, not what was planned: they need not be the same.
+        self._patches = {number: run.work.patches[number] for number in sorted(self._batches)}
+        self._touching: dict[str, list[int]] = defaultdict(list)
+        for number, patch in self._patches.items():
+            for path in patch.paths:
+                self._touching[path].append(number)
         self._before = before
         self._aimed = {key: batch.number for batch in batches for number in batch.items for key in self._keys(number)}
         self._news = tuple(self._unknown(after))
@@ -92,15 +98,14 @@ class Aftermath:
         return [finding for item in items if item.number not in aimed for finding in item.sighted]
 
     def _place(self, path: str) -> "_Place":
-        return _Place(path, self._before[path], [self._batches[number] for number in sorted(self._batches)])
+        return _Place(path, self._before[path], {number: self._patches[number] for number in self._touching.get(path, ())})
 
     def _blamed(self, news: News, *, wide: bool) -> Sequence[int]:
         """Whoever wrote there; else who in that file took out or put in a name that is complained about; else the nearest."""
         if news.owners and not wide:
             return news.owners[:1]
-        nearby = [batch for batch in self._batches.values() if news.finding.spot.path in batch.paths] or list(
-            self._batches.values()
-        )
+        touching = self._touching.get(news.finding.spot.path) or self._patches
+        nearby = [self._batches[number] for number in touching]
         if wide:
             return [batch.number for batch in nearby]
         names = set(news.finding.context.names) or set(_WORD.findall(news.finding.title))
@@ -110,9 +115,9 @@ class Aftermath:
         return [nearest.number] if nearest else []
 
     def _words(self, batch: Batch) -> set[str]:
-        texts = [
-            self._before.get(s.path, "")[s.start : s.end] + " " + s.text for s in (batch.patch.splices if batch.patch else ())
-        ]
+        patch = self._patches[batch.number]
+        pieces = [(self._before.get(path, ""), patch.edits(path, self._before.get(path, ""))) for path in patch.paths]
+        texts = [f"{before[splice.start : splice.end]} {splice.text}" for before, edits in pieces for splice in edits]
         return {word for text in texts for word in _WORD.findall(text)}
 
     def _distance(self, batch: Batch, news: News) -> int:
@@ -127,9 +132,9 @@ class Aftermath:
 class _Place:
     """Maps findings of one patched file to the line they had before, and to the batches that wrote there."""
 
-    def __init__(self, path: str, before: str, batches: Sequence[Batch]) -> None:
-        splices = [(splice, b.number) for b in batches for splice in (b.patch.splices if b.patch else ()) if splice.path == path]
-        patched = combined([b.patch for b in batches if b.patch], {path: before}, only=path)[path] if splices else before
+    def __init__(self, path: str, before: str, patches: Mapping[int, Patch]) -> None:
+        splices = [(splice, number) for number, patch in patches.items() for splice in patch.edits(path, before)]
+        patched = spliced(before, [splice for splice, _ in splices])
         self._old, self._new, self._shift = LineTable(before), LineTable(patched), Shift(splices)
         self._taken = [(self._old_line(s.start), self._old_line(max(s.end - 1, s.start)), number) for s, number in splices]
 

@@ -1,7 +1,7 @@
 """A patch is a set of splices and whole-file changes against one commit; disjoint patches combine in any subset."""
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from msgspec import Struct
@@ -16,6 +16,11 @@ class FileChange(Struct, frozen=True, omit_defaults=True):
     content: str | None
     mode: str = "100644"
 
+    @property
+    def text(self) -> str:
+        """The content as text in the way files are read: odd bytes as lone surrogates."""
+        return (self.content or "").encode("latin-1").decode("utf-8", "surrogateescape")
+
 
 class Patch(Struct, frozen=True, omit_defaults=True):
     """All that one batch does to the tree."""
@@ -26,6 +31,11 @@ class Patch(Struct, frozen=True, omit_defaults=True):
     @property
     def paths(self) -> tuple[str, ...]:
         return tuple(sorted({s.path for s in self.splices} | {f.path for f in self.files}))
+
+    def edits(self, path: str, before: str) -> tuple[Splice, ...]:
+        """What it does to one file, as splices; a change of the file as a whole is one, from its first difference to its last."""
+        whole = [splice for change in self.files if change.path == path for splice in _differing(path, before, change.text)]
+        return (*(splice for splice in self.splices if splice.path == path), *whole)
 
     def __bool__(self) -> bool:
         return bool(self.splices or self.files)
@@ -57,6 +67,18 @@ class Taken:
         return at == len(spans) or spans[at][0] > splice.end
 
 
+def _differing(path: str, before: str, after: str) -> Iterator[Splice]:
+    if before != after:
+        head = _alike(before, after)
+        tail = _alike(before[head:][::-1], after[head:][::-1])
+        yield Splice(path, head, len(before) - tail, after[head : len(after) - tail])
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
 def overlapping(splices: Iterable[Splice]) -> bool:
     """Whether two of the splices are about the same characters, so that no text can have both in it; touching is fine."""
     ordered = sorted(splices, key=lambda s: (s.path, s.start, s.end))
@@ -76,11 +98,10 @@ def spliced(text: str, splices: Iterable[Splice]) -> str:
     return "".join(parts)
 
 
-def combined(patches: Iterable[Patch], texts: Mapping[str, str], *, only: str = "") -> dict[str, str]:
-    """The new text of every spliced file (or of one); `texts` has the old ones. Whole-file changes are the caller's."""
+def combined(patches: Iterable[Patch], texts: Mapping[str, str]) -> dict[str, str]:
+    """The new text of every spliced file; `texts` has the old ones. Whole-file changes are the caller's."""
     by_path: dict[str, list[Splice]] = {}
     for patch in patches:
         for splice in patch.splices:
-            if not only or splice.path == only:
-                by_path.setdefault(splice.path, []).append(splice)
+            by_path.setdefault(splice.path, []).append(splice)
     return {path: spliced(texts[path], splices) for path, splices in by_path.items()}
