@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from punchlist.cli.leftovers import SEVERITIES
 from punchlist.cli.live import COLOURS
-from punchlist.cli.summary import SEVERITIES
 from punchlist.cli.words import headline, one_line, place, safe
 from punchlist.model.finding import Finding
 from punchlist.model.hunk import Diff, Hunk

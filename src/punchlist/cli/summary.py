@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from punchlist.cli.view import NO_FIX, proof_of, state_of, why_of
-from punchlist.cli.words import count, duration, headline, one_line, place
-from punchlist.model.item import Item, Status, reading_order
+from punchlist.cli.caveats import caveats
+from punchlist.cli.leftovers import leftovers
+from punchlist.cli.shapes import commands, heading, indented
+from punchlist.cli.view import proof_of, state_of
+from punchlist.cli.words import count, duration, homely
+from punchlist.model.item import Status
 from punchlist.model.outcome import Outcome
 from punchlist.model.run import Run
-from punchlist.model.severity import Severity
-from punchlist.model.summary import Numbers, gaps
+from punchlist.model.summary import Numbers
 from punchlist.model.summary import summary as summed
 
 if TYPE_CHECKING:
@@ -19,20 +21,18 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-_TOP = 5
-_TOP_OF_A_REVIEW = 50
 _VERDICTS = {
     Outcome.CLEAN: ("clean: nothing was found", "bold green"),
     Outcome.FIXED: ("everything found was fixed or dismissed", "bold green"),
     Outcome.LEFTOVERS: ("findings are left", "bold yellow"),
     Outcome.INCOMPLETE: ("incomplete: not everything could be looked at or done", "bold red"),
 }
-SEVERITIES = {Severity.CRITICAL: "bold red", Severity.MAJOR: "yellow", Severity.MINOR: "dim"}
 
 
 def summary(run: Run, *, driven: bool = False) -> "Iterator[RenderableType]":
     """The parts, in reading order. `driven`: a process is at work on it."""
     yield from account(run, driven=driven)
+    yield from _asked(run)
     yield from _next(run, driven=driven)
 
 
@@ -40,8 +40,8 @@ def account(run: Run, *, driven: bool = False) -> "Iterator[RenderableType]":
     """The summary without what to type next."""
     yield _title(run, driven=driven)
     yield _tally(run)
-    yield from _left(run)
-    yield from _unseen(run)
+    yield from leftovers(run)
+    yield from caveats(run)
 
 
 def _title(run: Run, *, driven: bool) -> "Text":
@@ -94,122 +94,55 @@ def _found(run: Run, numbers: Numbers) -> str:
 
 
 def _fixed(run: Run) -> str:
-    kinds = Counter(proof_of(item) for item in run.having(Status.FIXED) if item.in_scope)
-    return ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common())
+    return _split(Counter(proof_of(item) for item in run.having(Status.FIXED) if item.in_scope))
 
 
 def _filed(run: Run) -> str:
     folders = Counter(str(PurePath(item.issue).parent) for item in run.having(Status.FILED) if item.issue)
-    return "in " + one_line(folders.most_common(1)[0][0]) if folders else ""
+    return "in " + homely(folders.most_common(1)[0][0]) if folders else ""
 
 
 def _listed(run: Run) -> str:
-    by_status = Counter(item.status for item in run.left)
-    return ", ".join(f"{number:,} {status}" for status, number in by_status.items())
+    return _split(Counter(item.status for item in run.left))
 
 
-def _left(run: Run) -> "Iterator[RenderableType]":
-    """The worst of what is not fixed: filing is not fixing."""
-    unfixed = sorted((item for item in run.in_scope if item.status not in (Status.FIXED, Status.DISMISSED)), key=_worst_first)
-    if not unfixed:
-        return
-    top = _TOP if run.last_batch else _TOP_OF_A_REVIEW
-    yield _heading("Not fixed, and why" if run.last_batch else "Reported, the worst first")
-    said = ""
-    for item in unfixed[:top]:
-        yield item_line(item)
-        if why := why_of(item):
-            yield _reason("as above" if why == said and why != NO_FIX else why)
-            said = why
-    if len(unfixed) > top:
-        yield _dim(f"    and {len(unfixed) - top:,} more: punchlist show {run.id}")
+def _split(parts: Counter[str] | Counter[Status]) -> str:
+    """The sum stands in front, so one part alone needs no number."""
+    if len(parts) == 1:
+        return str(next(iter(parts)))
+    return ", ".join(f"{number:,} {part}" for part, number in parts.most_common())
 
 
-def _reason(why: str) -> "RenderableType":
-    from rich.padding import Padding
-
-    return Padding(_dim(one_line(why)), (0, 0, 0, 9))
-
-
-def _worst_first(item: Item) -> tuple[bool, tuple[int, str, int, int]]:
-    """Those somebody tried to fix first: their reasons are news."""
-    return (not item.attempts or item.tries == 0, reading_order(item))
-
-
-def item_line(item: Item) -> "Text":
-    from rich.text import Text
-
-    return Text.assemble(
-        (f"  {item.number:>5}  ", "bold"),
-        (f"{item.severity:<8}  ", SEVERITIES[item.severity]),
-        (place(item.lead), "cyan"),
-        f"  {headline(item.lead)}",
-    )
-
-
-def _unseen(run: Run) -> "Iterator[RenderableType]":
-    said = [f"{gap.what}: {gap.why}" if gap.why else gap.what for gap in gaps(run)]
-    if said:
-        yield _heading("Not checked")
-        yield from (_bullet(line) for line in said[:_TOP])
-        if len(said) > _TOP:
-            yield _dim(f"    and {len(said) - _TOP:,} more: punchlist status {run.id} --json")
+def _asked(run: Run) -> "Iterator[RenderableType]":
+    question = run.waiting_for
+    if question is not None:
+        yield heading("The run asks")
+        yield indented(question.question)
+        yield commands({f"punchlist answer {run.id} {choice}": text for choice, text in question.choices.items()})
 
 
 def _next(run: Run, *, driven: bool) -> "Iterator[RenderableType]":
-    commands = dict(next_commands(run, driven=driven))
+    known = dict(next_commands(run, driven=driven))
+    report = next((path for path in run.artifacts if path.endswith(".html")), "")
     if run.landed:
-        yield _heading(f"The fixes are on {run.branch} ({count(len(run.landed), 'commit')}); your checkout is as it was")
-    elif commands:
-        yield _heading("Next")
-    yield _commands(commands)
+        yield heading(f"The fixes are on {run.branch} ({count(len(run.landed), 'commit')}); your checkout is as it was")
+    elif known or report:
+        yield heading("Next")
+    yield commands(known)
+    if report:
+        yield indented("The whole run on one page:", "dim")
+        yield indented(homely(report), "cyan")
 
 
 def next_commands(run: Run, *, driven: bool = False) -> Iterator[tuple[str, str]]:
-    """What to type next, and why."""
-    question = run.waiting_for
-    if question is not None:
-        yield from ((f"punchlist answer {run.id} {choice}", text) for choice, text in question.choices.items())
-    elif not run.ended and not driven:
+    """What to type next, and why; an answer that is waited for stands with its question."""
+    if not run.ended and not driven and run.waiting_for is None:
         yield f"punchlist resume {run.id}", "go on where it stopped"
     if run.items:
-        yield f"punchlist show {run.id}", "every item with its history and proof"
+        yield f"punchlist show {run.id}", "every item, its history and proof"
     if run.ended and not run.last_batch and run.left:
         yield f"punchlist fix --from {run.id}", "fix what can be fixed"
     if run.landed:
         yield f"git diff HEAD...{run.branch}", "what the fixes change"
         if run.ended:
             yield f"punchlist apply {run.id}", "bring them onto your branch"
-    report = next((path for path in run.artifacts if path.endswith(".html")), "")
-    if report:
-        yield report, "the whole run on one page"
-
-
-def _commands(commands: dict[str, str]) -> "Table":
-    from rich.table import Table
-
-    table = Table.grid(padding=(0, 3, 0, 0))
-    table.add_column(style="cyan", no_wrap=True, overflow="ignore")
-    table.add_column(style="dim")
-    for command, why in commands.items():
-        table.add_row(f"    {command}", one_line(why))
-    return table
-
-
-def _heading(text: str) -> "Text":
-    from rich.text import Text
-
-    return Text(f"\n  {text}", "bold")
-
-
-def _dim(text: str) -> "Text":
-    from rich.text import Text
-
-    return Text(text, "dim")
-
-
-def _bullet(text: str) -> "RenderableType":
-    from rich.padding import Padding
-    from rich.text import Text
-
-    return Padding(Text(f"- {one_line(text)}"), (0, 0, 0, 4))

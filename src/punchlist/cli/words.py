@@ -1,6 +1,7 @@
 """Words and numbers as people read them; the same everywhere."""
 
 import re
+from pathlib import Path
 
 from punchlist.model.finding import Finding
 
@@ -18,6 +19,15 @@ def safe(text: str) -> str:
 
 def one_line(text: str) -> str:
     return safe(" ".join(text.split()))
+
+
+def homely(path: str) -> str:
+    """A path as a person would type it: what is below the home folder begins with ~."""
+    try:
+        inside = Path(path).relative_to(Path.home())
+    except (ValueError, RuntimeError):  # it is elsewhere, or nobody knows where home is
+        return one_line(path)
+    return one_line(f"~/{inside}")
 
 
 def _escaped(match: re.Match[str]) -> str:

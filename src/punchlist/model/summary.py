@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from punchlist.model.item import ENDED, Status
 from punchlist.model.outcome import Outcome, outcome
+from punchlist.model.proof import ProofClass
 from punchlist.model.run import Run, counts
 from punchlist.model.story import amount
 
@@ -13,7 +14,8 @@ _RAW = 200
 
 
 class Gap(Struct, frozen=True):
-    """Something this run cannot vouch for. `about` sorts them: reviewer, check, entry, scope, limit, trouble, filing, flag."""
+    """Something this run cannot vouch for. `about` sorts them: reviewer, check, entry, scope, limit, stop, trouble,
+    filing, flag."""
 
     about: str
     what: str
@@ -89,17 +91,30 @@ def _numbers(run: Run) -> Numbers:
 def _headline(result: Outcome, numbers: Numbers, run: Run) -> str:
     if not numbers.in_scope:
         looked = amount(sum(not (r.failed or r.skipped) for r in run.reviews.values()), "reviewer")
-        return f"{looked} looked and reported nothing here." if result is Outcome.CLEAN else _nothing(numbers)
+        return f"{looked} looked and reported nothing here." if result is Outcome.CLEAN else _nothing(numbers, run)
+    seen = _unchecked(run)
     if numbers.fixed == numbers.in_scope:
-        return f"{'The one item is' if numbers.fixed == 1 else f'All {numbers.fixed:,} items are'} fixed, each with a proof."
-    done = f"{numbers.fixed:,} of {amount(numbers.in_scope, 'item')} fixed with a proof"
-    rest = [(numbers.filed, "filed"), (numbers.left, "left open"), (numbers.dismissed, "dismissed")]
+        all_ = "The one item is" if numbers.fixed == 1 else f"All {numbers.fixed:,} items are"
+        return f"{all_} fixed{seen or ', each with a proof'}."
+    done = f"{numbers.fixed:,} of {amount(numbers.in_scope, 'item')} fixed" + (seen or " with a proof" if numbers.fixed else "")
+    rest = [(numbers.filed, "filed"), (numbers.left, "left"), (numbers.dismissed, "dismissed")]
     return ", ".join([done, *(f"{count:,} {word}" for count, word in rest if count)]) + "."
 
 
-def _nothing(numbers: Numbers) -> str:
+def _unchecked(run: Run) -> str:
+    """What the word "proof" would promise too much of: no test stands behind any of these fixes."""
+    kinds = {proof.kind for item in run.having(Status.FIXED) if item.in_scope for proof in item.proofs}
+    if not kinds or kinds & {ProofClass.CHECKED, ProofClass.WITNESSED}:
+        return ""
+    known = " and ".join(sorted(kinds, key=lambda kind: -kind.strength))
+    return f" ({known} only; no {'test could judge' if run.usage.checks else 'tests ran'})"
+
+
+def _nothing(numbers: Numbers, run: Run) -> str:
     if numbers.pending:
         return f"{amount(numbers.pending, 'finding')} reported so far, not yet sorted into items."
+    if run.reviews and all(review.skipped for review in run.reviews.values()):
+        return "No items, but that does not mean clean: no analyzer here looks at these files."
     return "No items, but that does not mean clean: not everything was looked at."
 
 
@@ -124,7 +139,7 @@ def gaps(run: Run) -> Iterator[Gap]:
     if run.halted:
         yield Gap("limit", "The run stopped before it was through", run.halted)
     if run.interrupted:
-        yield Gap("limit", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
+        yield Gap("stop", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
     yield from (Gap("trouble", "An action failed", reason) for reason in run.trouble)
     if run.unpublished:
         what = f"Your repository does not have all of {run.branch}; `punchlist apply {run.id}` brings all of it home"
