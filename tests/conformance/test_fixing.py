@@ -24,6 +24,7 @@ from punchlist.model.run import Run
 from punchlist.model.summary import gaps
 from punchlist.ports import Analysis, Fixed
 from punchlist.steps.plan import GONE, Options, planned
+from punchlist.steps.recheck import NO_OP
 from punchlist.steps.review import in_view
 
 FLOOR = """steps: [review, consolidate, {repeat: {steps: [
@@ -96,6 +97,18 @@ def test_an_answer_that_is_none_fixes_nothing_however_green_the_checks_are(make_
     assert item.status is Status.FILED
     assert not run.landed
     assert bench.audit(run.id).ok
+
+
+def test_a_fixer_that_planned_a_cure_and_wrote_a_comment_has_fixed_nothing(make_bench):
+    bench = make_bench({"a.py": "x = 1\n", "b.py": "y = 2\n"})
+    bench.documents = {"document": Said(finding(1, "a.py", fix=Fix((Splice("a.py", 4, 5, "2"),))))}
+    comments = Patch(splices=(Splice("b.py", 5, 5, "  # better"),))
+    bench.fixer = Odd(lambda batches: [Fixed(batch=b.number, patch=comments) for b in batches])
+    run = bench.run()
+    (item,) = run.items.values()
+    assert NO_OP in [attempt.why for attempt in item.attempts]
+    assert item.status is Status.FILED
+    assert not run.landed
 
 
 def refusal(text: str, splice: Splice, *more: Splice, path: str = "a.py", about: str = "a.py") -> str:

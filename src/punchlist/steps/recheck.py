@@ -29,7 +29,9 @@ async def recheck(task: Recheck, run: Run, world: World) -> Rechecked:
     began = world.clock()
     left = [run.work.batches[number] for number in task.batches]
     before = await _texts(left, run, world)
-    failed = {batch.number: NO_OP for batch in left if not _aims(batch, run) and _is_no_op(batch, before)}
+    failed = {
+        batch.number: NO_OP for batch in left if not _aims(batch, run) and _is_no_op(run.work.patches[batch.number], before)
+    }
     left = [batch for batch in left if batch.number not in failed]
     follow: dict[int, tuple[str, ...]] = {}
     for turn in range(TURNS + 2):
@@ -53,16 +55,15 @@ async def recheck(task: Recheck, run: Run, world: World) -> Rechecked:
     )
 
 
-def _is_no_op(batch: Batch, before: Mapping[str, str]) -> bool:
+def _is_no_op(patch: Patch, before: Mapping[str, str]) -> bool:
     """Whether a patch leaves the program what it was; only asked where no analyzer can say that something is gone."""
-    patch = batch.patch or Patch()
     after = combined([patch], before)
     return not patch.files and all(same_program(path, before[path], text) for path, text in after.items())
 
 
 async def _texts(batches: Sequence[Batch], run: Run, world: World) -> dict[str, str]:
     async with world.trees.at(run.tip) as tree:
-        texts = {path: tree.text(path) for batch in batches for path in batch.paths}
+        texts = {path: tree.text(path) for batch in batches for path in run.work.patches[batch.number].paths}
     return {path: text for path, text in texts.items() if text is not None}
 
 
@@ -108,7 +109,7 @@ def _blinding(batch: Batch, run: Run, looks: Mapping[str, Review]) -> str:
     """Whom the batch keeps from reading a file that it touches; who could not read it before is no fault of the batch."""
     for source, look in looks.items():
         before = run.reviews[source].unread if source in run.reviews else ()
-        lost = sorted(set(batch.paths) & set(look.unread) - set(before))
+        lost = sorted(set(run.work.patches[batch.number].paths) & set(look.unread) - set(before))
         if lost:
             return f"keeps {source} from reading {lost[0]}"
     return ""
