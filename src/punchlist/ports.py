@@ -183,7 +183,7 @@ class Cache(Protocol):
 
 
 class RunRow(Struct, frozen=True):
-    """A run as a list shows it. `last_kind` is the kind of its last event: "ended" means that nothing is left to do."""
+    """A run as a list shows it. `last_at` and `last_kind` are of its own last event: not of what people added beside it."""
 
     id: str
     repository: str
@@ -191,6 +191,13 @@ class RunRow(Struct, frozen=True):
     last_at: float
     last_kind: str
     entries: int
+    active: float = 0
+    """Seconds during which a process was driving it, as the fold counts them."""
+    ended_at: float = 0
+    outcome: str = ""
+    """How it ended; empty if it did not."""
+    amended: bool = False
+    """People added something after its end: what it comes to now is in the fold."""
 
 
 class Store(Protocol):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from punchlist.errors import RepositoryError
+from punchlist.errors import RepositoryError, UsageError
 from punchlist.model.change import ScopeKind
 
 
@@ -45,3 +45,45 @@ def test_a_branch_is_brought_home_and_can_be_discarded(place):
     assert "is gone" in place.do(lambda app: app.discard("last"))
     assert place.repo.git("branch", "--list", "punchlist/*") == ""
     assert place.audit().ok
+
+
+def standing(place) -> tuple[str, str]:
+    """What became of the last run's fixes, as one run and as a line of the list has it."""
+
+    async def work(app):
+        rows = app.runs()
+        return await app.standing(app.load("last")), (await app.standings(rows))[rows[0].id]
+
+    return place.do(work)
+
+
+def test_git_says_what_became_of_the_fixes_and_what_was_discarded_cannot_be_applied(place):
+    run = place.run(allow_checks=False)
+    assert standing(place) == ("", "")
+    place.do(lambda app: app.discard("last"))
+    assert standing(place) == ("discarded", "discarded")
+    with pytest.raises(UsageError, match=f"run {run.id} was discarded: its branch is gone") as caught:
+        apply(place)
+    place.repo.git(*caught.value.hint.partition(",")[0].split()[1:])
+    assert "applied" in apply(place)
+    assert standing(place) == ("applied", "applied")
+
+
+def test_one_commit_of_all_fixes_counts_as_applied_even_without_the_branch(place):
+    place.run(allow_checks=False)
+    place.do(lambda app: app.apply("last", squash=True))
+    assert standing(place) == ("applied", "applied")
+    place.do(lambda app: app.discard("last", force=True))
+    assert standing(place) == ("applied", "applied")
+
+
+def test_fixes_of_what_is_staged_count_as_applied_once_they_are_in_the_index(staged):
+    assert standing(staged) == ("", "")
+    apply(staged)
+    assert standing(staged) == ("applied", "applied")
+
+
+def test_where_nothing_was_fixed_there_is_nothing_to_apply(place):
+    place.run(allow_checks=False, workflow="review")
+    with pytest.raises(UsageError, match="nothing to apply"):
+        apply(place)

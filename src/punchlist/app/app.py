@@ -4,6 +4,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from punchlist.adapters.artifacts import FolderArtifacts
 from punchlist.adapters.checkout import Checkout
 from punchlist.adapters.homecoming import Homecoming
 from punchlist.adapters.reports import REPORTS
+from punchlist.adapters.repository import PREFIX
 from punchlist.adapters.store.lease import Lease
+from punchlist.adapters.store.private import keep_private
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.workshop import Workshop, repository_id
 from punchlist.adapters.worktree import WorkTrees
@@ -24,6 +27,7 @@ from punchlist.app.dismissals import dismissals, dismissed
 from punchlist.app.doctor import Probe, probes
 from punchlist.app.prepare import found_checks, prepared, repository_settings
 from punchlist.app.request import Prepared, Request
+from punchlist.app.standing import DISCARDED, change_of, published, standing
 from punchlist.app.template import template
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.errors import RepositoryError, UsageError
@@ -31,6 +35,7 @@ from punchlist.model import events as ev
 from punchlist.model.change import ScopeKind
 from punchlist.model.check import Check
 from punchlist.model.events import Dismissal
+from punchlist.model.outcome import outcome
 from punchlist.model.run import Run, fold, folded
 from punchlist.ports import RunRow
 from punchlist.settings import REPOSITORY_FILE, Loaded, home_folder, load, pinned, unpinned
@@ -146,6 +151,24 @@ class App:
     def runs(self) -> list[RunRow]:
         return self.store.runs(self._repository if self.checkout else "")
 
+    def outcome_of(self, row: RunRow) -> str:
+        """What a run comes to now: what it ended with, unless people said something since."""
+        return outcome(self.load(row.id)).value if row.amended else row.outcome
+
+    async def standing(self, run: Run) -> str:
+        """What became of a run's fixes: applied, discarded, or nothing (yet)."""
+        if self.checkout is None or run.started is None or run.started.repository != self._repository:
+            return ""
+        return await standing(self.checkout, run.branch, run.published, run.started.change)
+
+    async def standings(self, rows: Sequence[RunRow]) -> dict[str, str]:
+        """The same of many runs, of this repository."""
+        if self.checkout is None:
+            return {}
+        tips = published(self.store, self._repository)
+        landed = [row.id for row in rows if row.id in tips]
+        return {run: await standing(self.checkout, f"{PREFIX}{run}", tips[run], change_of(self.store, run)) for run in landed}
+
     async def allow(self, *, revoke: bool = False) -> tuple[Check, ...]:
         """Remembers that the checks found here, and the repository's own settings, may be used."""
         workshop = await self._workshop()
@@ -162,6 +185,10 @@ class App:
         """Brings a run's branch home; the only thing that changes the user's checkout."""
         run = self.load(run_id)
         workshop = await self._workshop()
+        if await self.standing(run) == DISCARDED and await workshop.tip(run.branch) is None:
+            raise await _was_discarded(run, workshop)
+        if not run.landed:
+            raise UsageError(f"run {run.id} made no fixes: there is nothing to apply", hint=f"punchlist show {run.id}")
         home = Homecoming(workshop, WorkTrees(workshop))
         change = run.started.change if run.started else None
         if change is not None and change.kind is ScopeKind.STAGED:
@@ -244,6 +271,8 @@ class App:
     async def _workshop(self) -> Workshop:
         if self.checkout is None:
             raise RepositoryError("this needs a git repository", hint="go to one and try again")
+        with suppress(OSError):  # the workshop, or the ledger, says what cannot be made
+            keep_private(self.home)
         return await Workshop.open(self.checkout, self.home)
 
     async def _drive(self, run: Run, workshop: Workshop, watcher: Watcher) -> Run:
@@ -272,6 +301,13 @@ def _content(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read any more: {error.strerror}", hint="give the path of a findings file") from error
+
+
+async def _was_discarded(run: Run, workshop: Workshop) -> UsageError:
+    """Git keeps commits without a branch for a while."""
+    kept = await workshop.checkout.commit(run.published) is not None
+    back = f"git branch {run.branch} {run.published[:12]}, then try again" if kept else "punchlist run makes them anew"
+    return UsageError(f"run {run.id} was discarded: its branch is gone", hint=back)
 
 
 def _document(index: int, path: str) -> str:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from punchlist.adapters.reports.document import Report, report
 from punchlist.cli.exits import Exit
 from punchlist.model.item import Fact, Item, Status
-from punchlist.model.outcome import Outcome
+from punchlist.model.outcome import Outcome, outcome
 from punchlist.model.run import Run
 from punchlist.ports import RunRow
 
@@ -28,7 +28,7 @@ class State(StrEnum):
     KILLED = "killed"
 
 
-_LAST_WORDS = {"ended": State.ENDED, "asked": State.WAITING, "interrupted": State.STOPPED}
+_LAST_WORDS = {"asked": State.WAITING, "interrupted": State.STOPPED}
 
 
 class RunDocument(Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ def document(run: Run, *, driven: bool = False) -> RunDocument:
 
 def exit_of(run: Run) -> Exit:
     if run.ended:
-        return _EXITS[Outcome(run.ended)]
+        return _EXITS[outcome(run)]  # as it stands: people may have dismissed what was left when it ended
     if run.waiting_for is not None:
         return Exit.WAITING
     return Exit.INTERRUPTED if run.interrupted else Exit.INCOMPLETE
@@ -66,9 +66,10 @@ def state_of(run: Run, *, driven: bool = False) -> State:
 
 
 def state_of_row(row: RunRow, *, driven: bool) -> State:
-    """The same, told by the kind of the last entry alone."""
-    last = _LAST_WORDS.get(row.last_kind, State.KILLED)
-    return State.UNDER_WAY if driven and last is not State.ENDED else last
+    """The same, told by its end, or by the kind of the last entry of its own."""
+    if row.outcome:
+        return State.ENDED
+    return State.UNDER_WAY if driven else _LAST_WORDS.get(row.last_kind, State.KILLED)
 
 
 def proof_of(item: Item) -> str:

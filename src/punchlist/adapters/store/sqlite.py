@@ -9,13 +9,15 @@ from threading import RLock
 from typing import Any, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from punchlist.adapters.store import migrations
+from punchlist.adapters.store.private import keep_file_private, keep_private
 from punchlist.adapters.store.trouble import told
 from punchlist.errors import LedgerBroken, StoreError, UsageError
 from punchlist.model import wire
 from punchlist.model.chain import chained, line_of
-from punchlist.model.events import AnyEvent, Entry, Started
+from punchlist.model.events import AnyEvent, Ended, Entry, Started
 from punchlist.ports import RunRow
 
 FILE = "ledger.sqlite3"
@@ -24,6 +26,24 @@ _PAGE = 32
 _BUSY_SECONDS = 30
 _PAUSE = 0.02
 _CANDIDATES = 10
+_IDS = "SELECT id FROM runs WHERE ? IN ('', repository) ORDER BY started_at DESC, id DESC"
+_RUNS = """
+  WITH steps AS (
+    SELECT run, seq, at, place, kind, at - lag(at) OVER (PARTITION BY run ORDER BY seq) AS took FROM entries
+    WHERE run IN (SELECT id FROM runs WHERE ? IN ('', repository))
+  ), sums AS (
+    SELECT run, max(seq) AS entries, max(CASE WHEN place <> 'people' THEN seq END) AS last,
+           sum(CASE WHEN place = 'people' OR kind IN ('resumed', 'answered') THEN 0 ELSE max(0, coalesce(took, 0)) END) AS active
+    FROM steps GROUP BY run
+  )
+  SELECT runs.id, runs.repository, runs.started_at, last.at, last.kind, sums.entries, sums.active,
+         ended.at, CAST(ended.line AS BLOB), ended.seq < sums.entries
+  FROM sums JOIN runs ON runs.id = sums.run
+  JOIN entries AS last ON last.run = sums.run AND last.seq = coalesce(sums.last, sums.entries)
+  LEFT JOIN entries AS ended ON ended.run = sums.run AND ended.kind = 'ended'
+  ORDER BY runs.started_at DESC, runs.id DESC
+"""
+"""`active` leaves out what the fold leaves out: the time until somebody resumed it, answered, or said something beside it."""
 
 
 class SqliteStore:
@@ -85,18 +105,11 @@ class SqliteStore:
 
     def runs(self, repository: str = "") -> list[RunRow]:
         """Newest first; of one repository, or of all."""
-        rows = self._rows(
-            """SELECT runs.id, runs.repository, runs.started_at, entries.at, entries.kind, entries.seq FROM runs
-               JOIN entries ON entries.run = runs.id AND entries.seq = (SELECT max(seq) FROM entries WHERE run = runs.id)
-               WHERE ? IN ('', runs.repository) ORDER BY runs.started_at DESC, runs.id DESC""",
-            (repository,),
-        )
-        return [RunRow(*row) for row in rows]
+        return [_row(*row) for row in self._rows(_RUNS, (repository,))]
 
     def find(self, prefix: str, repository: str = "") -> str:
         """The run whose id begins so, or the newest for "last"."""
-        runs = self.runs(repository)
-        ids = [run.id for run in runs]
+        ids: list[str] = [run for (run,) in self._rows(_IDS, (repository,))]
         if not ids:
             raise UsageError(_nothing_recorded(repository), hint="punchlist run")
         if prefix == "last":
@@ -167,6 +180,14 @@ class SqliteStore:
                 raise told(error, self._path, "rolled back") from error
 
 
+def _row(*row: Any) -> RunRow:
+    run, repository, started_at, last_at, last_kind, entries, active, ended_at, line, amended = row
+    event = _decoded(line, run).event if line is not None else None
+    outcome = event.outcome if isinstance(event, Ended) else ""
+    plain = RunRow(run, repository, started_at, last_at, last_kind, entries, active)
+    return replace(plain, ended_at=ended_at or 0, outcome=outcome, amended=bool(amended))
+
+
 def _decoded(line: bytes, where: str) -> Entry:
     try:
         return wire.decode(line, Entry)
@@ -175,7 +196,8 @@ def _decoded(line: bytes, where: str) -> Entry:
 
 
 def _writer(path: Path) -> sqlite3.Connection:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    keep_private(path.parent)
+    keep_file_private(path)
     database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         _check_version(database, path)

@@ -9,11 +9,10 @@ from punchlist.adapters.store.lease import holder
 from punchlist.app import App
 from punchlist.cli import options
 from punchlist.cli.exits import Exit
-from punchlist.cli.session import reading
+from punchlist.cli.session import session
 from punchlist.cli.tables import runs_table
 from punchlist.cli.terminal import answer, say
 from punchlist.cli.view import State, state_of_row
-from punchlist.model.events import Ended
 from punchlist.ports import RunRow
 
 
@@ -21,6 +20,8 @@ class RunLine(Struct, frozen=True, kw_only=True):
     run: str
     state: State
     outcome: str
+    standing: str
+    """What became of its fixes: applied, discarded, or nothing yet."""
     started_at: float
     seconds: float
     entries: int
@@ -34,14 +35,16 @@ class RunLine(Struct, frozen=True, kw_only=True):
 def command(everywhere: bool, limit: int, json_: bool) -> Exit:
     """The runs of this repository, newest first."""
 
-    def look(app: App) -> Exit:
-        rows = [_line(app, row) for row in app.runs()[: limit or None]]
+    async def look(app: App) -> Exit:
+        chosen = app.runs()[: limit or None]
+        standings = await app.standings(chosen)
+        rows = [_line(app, row, standings.get(row.id, "")) for row in chosen]
         if json_:
             answer(rows)
         elif rows:
             say(
                 runs_table(
-                    [(row.run, row.outcome or row.state, row.started_at, row.seconds, row.repository) for row in rows],
+                    [(row.run, _came_to(row), row.started_at, row.seconds, row.repository) for row in rows],
                     time.time(),
                 )
             )
@@ -49,17 +52,21 @@ def command(everywhere: bool, limit: int, json_: bool) -> Exit:
             say("No run is recorded here yet. `punchlist run` starts one.")
         return Exit.FINE
 
-    return reading(look, repository=not everywhere)
+    return session(look, repository=not everywhere, readonly=True)
 
 
-def _line(app: App, row: RunRow) -> RunLine:
-    last = next(iter(app.store.read(row.id, row.entries - 1)), None)
+def _came_to(row: RunLine) -> str:
+    return ", ".join(filter(None, (row.outcome or row.state, row.standing)))
+
+
+def _line(app: App, row: RunRow, standing: str) -> RunLine:
     return RunLine(
         run=row.id,
         state=state_of_row(row, driven=holder(app.home, row.id) is not None),
-        outcome=last.event.outcome if last and isinstance(last.event, Ended) else "",
+        outcome=app.outcome_of(row),
+        standing=standing,
         started_at=row.started_at,
-        seconds=round(row.last_at - row.started_at, 3),
+        seconds=round(row.active, 3),
         entries=row.entries,
         repository=row.repository,
     )
