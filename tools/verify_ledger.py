@@ -30,10 +30,10 @@ MOVES = {
     "blocked": {"filed": "filed", "dismissed": "dismissed", "seen-again": "blocked"},
     "fixed": {"seen-again": "open"},
     "filed": {"dismissed": "dismissed"},
-    "dismissed": {},
+    "dismissed": {"restored": "open"},
 }
 ENDS = ("fixed", "filed", "dismissed")
-FACTS = set(LIVE) | {"rejected", "committed"}
+FACTS = set(LIVE) | {"rejected", "committed", "restored"}
 
 
 class Item:

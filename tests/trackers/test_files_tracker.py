@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -96,3 +97,32 @@ def test_titles_never_lead_out_of_the_folder(tmp_path, title):
     assert not filing.failed
     assert len(issues(tmp_path / "issues")) == 1
     assert {path.name for path in tmp_path.iterdir()} == {"issues"}
+
+
+def test_a_dismissed_issue_says_so_leaves_the_list_of_open_ones_and_comes_back_as_it_was(tmp_path):
+    first, _ = filed(tmp_path, told(1), told(2, title="Stays open"))
+    before = Path(first.ref).read_text()
+    tracker, fingerprint = FilesTracker(tmp_path), told(1).item.fingerprint
+    assert tracker.close([fingerprint, "unknown"], "ada", "the old name\nis public") == 1
+    assert tracker.close([fingerprint], "ada", "still so") == 1
+    assert Path(first.ref).read_text() == before.replace("\n\n", "\n\nStatus: dismissed by ada: still so\n\n", 1)
+    opened, _, closed = (tmp_path / INDEX).read_text().partition("## Dismissed")
+    assert "1 filed by punchlist" in opened
+    assert "Stays open" in opened
+    assert Path(first.ref).name in closed
+    assert tracker.reopen([fingerprint]) == 1
+    assert Path(first.ref).read_text() == before
+    assert "2 filed by punchlist" in (tmp_path / INDEX).read_text()
+
+
+def test_what_is_filed_again_is_open_again(tmp_path):
+    (first,) = filed(tmp_path, told(1))
+    before = Path(first.ref).read_text()
+    FilesTracker(tmp_path).close([told(1).item.fingerprint], "ada", "no")
+    assert filed(tmp_path, told(1))[0].ref == first.ref
+    assert Path(first.ref).read_text() == before
+
+
+def test_where_nothing_was_filed_nothing_is_made(tmp_path):
+    assert FilesTracker(tmp_path / "none").close(["x"], "ada", "no") == 0
+    assert not (tmp_path / "none").exists()

@@ -12,7 +12,16 @@ from punchlist.model.run import Run
 from punchlist.ports import RunRow
 
 _SETBACKS = frozenset(
-    {Fact.REJECTED, Fact.SAID_DEFERRED, Fact.SAID_BLOCKED, Fact.CONTESTED, Fact.CONTEST_AGREED, Fact.DISMISSED, Fact.SEEN_AGAIN}
+    {
+        Fact.REJECTED,
+        Fact.SAID_DEFERRED,
+        Fact.SAID_BLOCKED,
+        Fact.CONTESTED,
+        Fact.CONTEST_AGREED,
+        Fact.DISMISSED,
+        Fact.SEEN_AGAIN,
+        Fact.RESTORED,
+    }
 )
 NO_FIX = "no fix is known"
 _EXITS = {Outcome.CLEAN: Exit.FINE, Outcome.FIXED: Exit.FINE, Outcome.LEFTOVERS: Exit.LEFT, Outcome.INCOMPLETE: Exit.INCOMPLETE}

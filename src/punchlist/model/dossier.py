@@ -27,6 +27,7 @@ _WORDS = {
     Fact.FILED: "filed as an issue",
     Fact.DISMISSED: "dismissed",
     Fact.SEEN_AGAIN: "seen again",
+    Fact.RESTORED: "took back the dismissal",
 }
 
 

@@ -33,6 +33,8 @@ class Fact(StrEnum):
     FILED = "filed"
     DISMISSED = "dismissed"
     SEEN_AGAIN = "seen-again"
+    RESTORED = "restored"
+    """A dismissal was taken back."""
 
 
 _LIVE = {
@@ -53,7 +55,7 @@ MOVES: dict[Status, dict[Fact, Status]] = {
     Status.BLOCKED: {Fact.FILED: Status.FILED, Fact.DISMISSED: Status.DISMISSED, Fact.SEEN_AGAIN: Status.BLOCKED},
     Status.FIXED: {Fact.SEEN_AGAIN: Status.OPEN},
     Status.FILED: {Fact.DISMISSED: Status.DISMISSED},
-    Status.DISMISSED: {},
+    Status.DISMISSED: {Fact.RESTORED: Status.OPEN},
 }
 """An empty cell leaves the item where it is."""
 

@@ -115,6 +115,12 @@ def _published(event: ev.Published) -> Told:
     return "publish", f"{event.branch} is in your repository", Tone.PLAIN, ""
 
 
+def _dismissed(event: ev.Dismissed) -> str:
+    if event.revoked:
+        return f"{amount(len(event.fingerprints), 'dismissal')} taken back by {event.by}"
+    return f"{amount(len(event.moves), 'item')} dismissed by {event.by}"
+
+
 def _filed(event: ev.Filed) -> Told:
     failed = f", {len(event.failed) + len(event.owed):,} could not be" if event.failed or event.owed else ""
     of_old = " of earlier runs" if event.settled or event.owed else ""
@@ -139,7 +145,7 @@ _TELL: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.Committed: _committed,
     ev.Published: _published,
     ev.Filed: _filed,
-    ev.Dismissed: lambda event: ("dismiss", f"{amount(len(event.moves), 'item')} dismissed by {event.by}", Tone.PLAIN, event.why),
+    ev.Dismissed: lambda event: ("dismiss", _dismissed(event), Tone.PLAIN, event.why),
     ev.Failed: lambda event: ("trouble", "an action failed", Tone.BAD, event.reason),
     ev.RoundEnded: _round_ended,
     ev.Asked: lambda event: ("question", "a person is asked", Tone.PLAIN, event.question),

@@ -14,6 +14,7 @@ FACTS = {
     Fact.FILED: "filed",
     Fact.DISMISSED: "dismissed",
     Fact.SEEN_AGAIN: "seen again",
+    Fact.RESTORED: "taken up again",
 }
 
 

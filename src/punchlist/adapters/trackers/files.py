@@ -4,14 +4,17 @@ import asyncio
 import fcntl
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from punchlist.adapters.store.trouble import told
 from punchlist.adapters.whole_file import write_whole
 from punchlist.model.dossier import Dossier
 from punchlist.model.item import Status
+from punchlist.model.outgoing import safe_text
 from punchlist.model.severity import Severity
 from punchlist.ports import Filing
 
@@ -20,16 +23,27 @@ _NAME = re.compile(r"(?P<severity>[a-z]+)-(?P<key>[0-9a-zA-Z]{1,16})-[a-z0-9-]*\
 _COMMENT = re.compile(r"^<!-- punchlist:fingerprint (\S+) -->$", re.MULTILINE)
 _SLUG = re.compile(r"[^a-z0-9]+")
 _SLUG_LIMIT = 60
+_DISMISSED = "Status: dismissed"
+_HEAD = 3
+"""Lines: the title, an empty one, and the mark of one that was dismissed."""
+_TOP = re.compile(rf"\A(# [^\n]*\n\n)?(?:{_DISMISSED}[^\n]*\n\n)?")
+
+
+class Head(NamedTuple):
+    """What the first lines of an issue say."""
+
+    title: str
+    dismissed: bool
 
 
 class FilesTracker:
-    """Open means that the file is there; a person closes an issue by deleting it."""
+    """Open means that the file is there, and not marked dismissed; a person closes an issue by deleting it."""
 
     name = "files"
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._titles: dict[Path, str] = {}
+        self._heads: dict[Path, Head] = {}
         self._fingerprints: dict[Path, str] = {}
 
     async def file(self, dossiers: Sequence[Dossier]) -> Sequence[Filing]:
@@ -46,6 +60,34 @@ class FilesTracker:
             return [Filing(item=dossier.item.number, failed=why) for dossier in dossiers]
         return filings
 
+    def close(self, fingerprints: Collection[str], by: str, why: str) -> int:
+        """Marks issues as dismissed, which takes them off the list of open ones; says how many there were."""
+        return self._marked(fingerprints, f"{_DISMISSED} by {_line(by)}: {_line(why)}\n\n")
+
+    def reopen(self, fingerprints: Collection[str]) -> int:
+        """Takes the mark away again."""
+        return self._marked(fingerprints, "")
+
+    def _marked(self, fingerprints: Collection[str], mark: str) -> int:
+        if not self._folder.is_dir():
+            return 0
+        try:
+            with self._alone():
+                known = self._known()
+                paths = [known[each] for each in fingerprints if each in known]
+                for path in paths:
+                    self._mark(path, mark)
+                write_whole(self._folder / INDEX, self._index())
+        except OSError as error:
+            raise told(error, self._folder, "written") from error
+        return len(paths)
+
+    def _mark(self, path: Path, mark: str) -> None:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        marked = _TOP.sub(lambda top: f"{top[1] or ''}{mark}", text, count=1)
+        write_whole(path, marked.encode("utf-8", "replace"))
+        self._heads.pop(path, None)
+
     def _one(self, dossier: Dossier, known: dict[str, Path]) -> Filing:
         item = dossier.item
         if item.status is Status.FIXED:
@@ -58,6 +100,8 @@ class FilesTracker:
             except OSError as error:
                 return Filing(item=item.number, failed=str(told(error, path, "written")))
             known[item.fingerprint] = path
+        elif self._head(path).dismissed:
+            self._mark(path, "")  # filed again: whoever dismissed it has taken that back
         return Filing(item=item.number, ref=str(path))
 
     @contextmanager
@@ -86,15 +130,20 @@ class FilesTracker:
 
     def _index(self) -> bytes:
         paths = sorted(self._issues(), key=_reading_order)
-        rows = [f"- [{_shown(self._title(path))}]({path.name})" for path in paths]
-        head = f"# Open issues\n\n{len(rows)} filed by punchlist. Delete a file to close its issue.\n"
-        return "\n".join([head, *rows, ""]).encode("utf-8", "replace")
+        rows = {path: f"- [{_shown(self._head(path).title)}]({path.name})" for path in paths}
+        closed = [row for path, row in rows.items() if self._head(path).dismissed]
+        opened = [row for path, row in rows.items() if not self._head(path).dismissed]
+        head = f"# Open issues\n\n{len(opened)} filed by punchlist. Delete a file to close its issue.\n"
+        rest = ["", "## Dismissed", "", *closed] if closed else []
+        return "\n".join([head, *opened, *rest, ""]).encode("utf-8", "replace")
 
-    def _title(self, path: Path) -> str:
-        if path not in self._titles:
+    def _head(self, path: Path) -> "Head":
+        if path not in self._heads:
             with path.open(encoding="utf-8", errors="replace") as file:
-                self._titles[path] = file.readline().lstrip("# ").strip() or path.stem
-        return self._titles[path]
+                lines = list(islice(file, _HEAD))
+            first = lines[0].lstrip("# ").strip() if lines else ""
+            self._heads[path] = Head(first or path.stem, any(line.startswith(_DISMISSED) for line in lines))
+        return self._heads[path]
 
 
 def _reading_order(path: Path) -> tuple[int, str]:
@@ -109,6 +158,10 @@ def _key(fingerprint: str) -> str:
 
 def _slug(title: str) -> str:
     return _SLUG.sub("-", title.casefold())[:_SLUG_LIMIT].strip("-") or "finding"
+
+
+def _line(words: str) -> str:
+    return " ".join(safe_text(words).split())
 
 
 def _shown(title: str) -> str:
