@@ -1,8 +1,22 @@
 """Looking at a run that is done."""
 
 import json
+import re
+from io import StringIO
 
 import pytest
+from rich.console import Console, Group
+
+from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.cli.summary import summary
+from punchlist.model.run import folded
+
+
+def recorded(punchlist):
+    """Its last run, from the ledger."""
+    store = SqliteStore.open(punchlist.home, readonly=True)
+    run = store.find("last")
+    return folded(run, store.read(run))
 
 
 def test_the_status_is_the_summary_again_and_exit_code_0(done):
@@ -108,6 +122,25 @@ def test_workflows_are_listed_shown_and_checked(done, tmp_path):
     wrong = done("workflows", "check", str(own))
     assert wrong.returncode == 6
     assert 'did you mean "settled"?' in wrong.stderr
+
+
+def test_the_summary_keeps_its_columns_on_a_narrow_terminal(done):
+    told = Console(width=60, file=StringIO(), color_system=None)
+    told.print(Group(*summary(recorded(done))))
+    lines = told.file.getvalue().splitlines()
+    assert all(len(line) <= 60 for line in lines)
+    title = [line for line in lines if line.strip()][:3]
+    assert all(line.startswith("  ") for line in lines if line.strip() and line not in title)
+
+
+def test_what_is_below_home_begins_with_a_tilde(done):
+    assert "~/state/runs/" in done("status").stdout
+    assert str(done.home) not in done("status").stdout
+
+
+def test_a_setting_without_a_value_says_so(done):
+    told = done("doctor", "--settings").stdout
+    assert re.search(r"^track\.folder +\(none\)", told, re.MULTILINE)
 
 
 def test_no_color_and_width_are_honoured(done):

@@ -42,6 +42,21 @@ def test_every_command_of_the_table_has_a_module_and_help(name):
     assert command.help
 
 
+@pytest.mark.parametrize("arguments", [[], ["help"], ["--help"]])
+def test_help_is_a_result_and_no_error(arguments):
+    ran = subprocess.run([sys.executable, "-m", "punchlist", *arguments], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("Usage: punchlist ")
+
+
+def test_help_of_a_command_is_its_own_help():
+    asked, own = (
+        subprocess.run([sys.executable, "-m", "punchlist", *arguments], capture_output=True, text=True, check=False)
+        for arguments in (["help", "run"], ["run", "--help"])
+    )
+    assert asked.stdout == own.stdout
+
+
 def test_a_misspelt_command_gets_a_guess():
     ran = subprocess.run([sys.executable, "-m", "punchlist", "reveiw"], capture_output=True, text=True, check=False)
     assert ran.returncode == 2

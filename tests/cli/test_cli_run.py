@@ -9,6 +9,8 @@ import pytest
 def test_a_run_ends_with_a_summary_that_says_what_where_and_what_next(done):
     told = done.ran.stdout
     assert "findings are left" in told
+    assert "(rechecked only; no tests ran)" in told
+    assert "fixed with a proof" not in told
     assert "unverified" in told
     assert "punchlist/" in told
     assert "punchlist apply" in told
@@ -18,6 +20,8 @@ def test_a_run_ends_with_a_summary_that_says_what_where_and_what_next(done):
 
 def test_progress_is_on_stderr_and_plain_where_nobody_watches(done):
     assert "review      ruff reports" in done.ran.stderr
+    first = done.ran.stderr.splitlines()[0]
+    assert f"run {done.json('list')[0]['run']}; scope: everything at " in first
     assert "\x1b" not in done.ran.stderr + done.ran.stdout
 
 
@@ -57,6 +61,8 @@ def test_a_dry_run_says_what_would_be_done_and_records_nothing(punchlist, cart):
     assert "Reviewers  ruff" in ran.stdout
     assert "none were found: fixes would be unverified" in ran.stdout
     assert "repeat, at most" in ran.stdout
+    assert "=" not in ran.stdout
+    assert "=" in punchlist("run", "--all", "--dry-run", "--verbose").stdout
     assert (cart.git("for-each-ref"), cart.git("status", "--porcelain")) == before
     assert punchlist.json("list") == []
 
@@ -94,6 +100,21 @@ def test_a_review_that_finds_nothing_is_clean(repo, make_punchlist):
     ran = make_punchlist(repo.root)("review", "--all")
     assert ran.returncode == 0, ran.stdout
     assert "clean: nothing was found" in ran.stdout
+
+
+def test_where_no_analyzer_looks_at_the_files_that_is_said(repo, make_punchlist):
+    repo.commit({"notes.txt": "nothing to see\n"})
+    ran = make_punchlist(repo.root)("run", "--all")
+    assert ran.returncode == 3, ran.stdout
+    assert "no analyzer here looks at these files" in ran.stdout
+    assert "shellcheck looks at shell scripts" in ran.stdout
+
+
+def test_a_review_shows_ten_items_and_says_where_the_others_are(repo, make_punchlist):
+    repo.commit({"many.py": "".join(f"import module{number}\n" for number in range(15))})
+    ran = make_punchlist(repo.root)("review", "--all")
+    assert ran.stdout.count("F401") == 10
+    assert "and 5 more: punchlist show" in ran.stdout
 
 
 def test_fix_wants_something_to_fix(punchlist):
@@ -147,7 +168,9 @@ def waiting(punchlist, tmp_path):
 
 def test_a_run_that_waits_says_what_to_type_and_an_answer_lets_it_go_on(waiting):
     (run,) = [row["run"] for row in waiting.json("list")]
-    assert f"punchlist answer {run} b" in waiting("status").stdout
+    status = waiting("status").stdout
+    assert f"punchlist answer {run} b" in status
+    assert waiting.json("status")["report"]["questions"][-1]["question"][:30] in status
     wrong = waiting("answer", "last", "z")
     assert wrong.returncode == 2
     assert "the answers are a (" in wrong.stderr
@@ -170,8 +193,18 @@ def test_resuming_a_run_that_waits_asks_for_the_answer(waiting):
     assert "waits for an answer" in ran.stderr
 
 
-def test_resuming_a_run_that_ended_tells_how_it_ended(done):
-    assert done("resume").stdout == done.ran.stdout
+def test_there_is_nothing_to_resume_about_a_run_that_ended(done):
+    told = done("resume")
+    assert told.returncode == done.ran.returncode
+    assert "has ended; nothing to resume" in told.stdout
+    assert json.loads(done("resume", "--json").stdout)["state"] == "ended"
+
+
+def test_a_run_that_landed_nothing_has_nothing_to_apply(punchlist):
+    punchlist("review", "--all", "--quiet")
+    told = punchlist("apply")
+    assert told.returncode == 2
+    assert "landed no fix, so there is nothing to apply" in told.stderr
 
 
 def test_the_fixes_come_home_and_the_branch_goes(punchlist, cart):
@@ -219,6 +252,10 @@ def test_the_demo_explains_itself_and_every_finding_has_an_end(punchlist, tmp_pa
         (("status", "zzz"), "no run"),
         (("show", "last"), "no run is recorded"),
         (("answer", "last"), "Missing argument"),
+        (("show", "1"), "punchlist show last 1"),
+        (("dismiss", "11", "--why", "x"), "punchlist dismiss last 11"),
+        (("status", "7"), '"7" is no run'),
+        (("workflows", "nope"), "punchlist workflows show nope"),
     ],
 )
 def test_a_request_that_is_wrong_is_exit_code_2_with_a_hint(punchlist, arguments, said):

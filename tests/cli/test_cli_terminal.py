@@ -109,9 +109,14 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on_without_asking_ruff_again(slow,
     running = slow.start("run", "--all", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(slow, entries=2)
     running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=20)
+    out, err = running.communicate(timeout=20)
     assert running.returncode == 130, err
-    assert b"stopped; `punchlist resume" in err
+    assert b"stopped after " in err
+    assert b"still open: 0 items" not in err
+    assert b"` goes on" in err
+    assert out == b""
+    assert "no fix of run" in slow("apply").stderr
+    assert "not sorted yet" in slow("audit").stdout
     slow.env.pop("PUNCHLIST_CONFIG")
     events = slow("status", "--events").stdout
     assert events.count('"kind":"reviewed"') == 1
@@ -131,7 +136,9 @@ def test_a_second_ctrl_c_stops_at_once_and_leaves_nothing_running(slow, tmp_path
     with suppress(ProcessLookupError):
         running.send_signal(signal.SIGINT)
     began = time.monotonic()
-    running.communicate(timeout=20)
+    _, err = running.communicate(timeout=20)
+    assert err.endswith(b"goes on\n")
+    assert b"punchlist resume" in err
     assert time.monotonic() - began < 5
     assert running.returncode == 130
     assert slow.json("list")[0]["state"] in ("stopped", "killed")
@@ -147,6 +154,16 @@ def test_a_run_that_is_under_way_is_neither_resumed_nor_started_again(slow):
     assert json.loads(same.stdout)["run"] == status["run"]
     assert status["state"] == "under way"
     assert slow.json("status")["state"] == "stopped"
+
+
+def test_a_line_above_the_live_view_finds_the_ended_action_gone(slow):
+    screen = Screen(slow, "run", "--all")
+    screen.until("slow reviews")
+    screen.until("ruff reports")
+    after = screen.until("slow reviews", 5).rsplit("ruff reports", 1)[1]
+    screen.process.send_signal(signal.SIGINT)
+    assert screen.end() == 130
+    assert "ruff reviews" not in after + screen.text.rsplit("ruff reports", 1)[1]
 
 
 def drawn(board: Board, width: int) -> str:

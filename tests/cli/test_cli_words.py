@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.cli.words import ago, count, duration, one_line, safe
+from punchlist.cli.words import ago, count, duration, homely, one_line, safe
 
 
 @given(st.text(st.characters()))
@@ -46,3 +46,8 @@ def test_how_long_ago_is_rough(seconds, shown):
 
 def test_one_is_not_several():
     assert (count(1, "item"), count(0, "item"), count(1200, "item")) == ("1 item", "0 items", "1,200 items")
+
+
+def test_a_path_elsewhere_stays_as_it_is(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert (homely("/home/ada/shop/report.html"), homely("/srv/report.html")) == ("~/shop/report.html", "/srv/report.html")

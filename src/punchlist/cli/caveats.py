@@ -16,12 +16,19 @@ _NAMED = 8
 _NOTES = frozenset({"scope", "flag", "stop", "filing"})
 """Kinds of gaps that leave nothing unchecked."""
 
+_LANGUAGES = {
+    ("ruff", "bandit", "mypy", "pyright", "ty"): "Python",
+    ("eslint", "biome"): "JavaScript and TypeScript",
+    ("shellcheck",): "shell scripts",
+}
+_OWN = "a tool of your own (analyzers.custom) looks at anything"
+
 
 def caveats(run: Run) -> "Iterator[RenderableType]":
     known = list(gaps(run))
     unchecked = [_sentence(gap) for gap in known if gap.about not in _NOTES]
     notes = [_sentence(gap) for gap in known if gap.about in _NOTES and gap.about != "flag"]
-    yield from _section("Not checked", unchecked, run)
+    yield from _section("Not checked", [*_unlooked(run), *unchecked], run)
     yield from _section("Note", [*_flagged(run), *notes], run)
 
 
@@ -32,6 +39,14 @@ def _section(title: str, lines: list[str], run: Run) -> "Iterator[RenderableType
     yield bullets(*lines[:_TOP])
     if len(lines) > _TOP:
         yield indented(f"and {len(lines) - _TOP:,} more: punchlist status {run.id} --json", "dim")
+
+
+def _unlooked(run: Run) -> Iterator[str]:
+    """Who would look, where everybody here had nothing to look at."""
+    if run.reviews and all(review.skipped for review in run.reviews.values()):
+        absent = {names: what for names, what in _LANGUAGES.items() if not run.reviews.keys() & set(names)}
+        would = [f"{' or '.join(names)} looks at {what}" for names, what in absent.items()]
+        yield f"No analyzer here looks at these files. Where it is installed, {', '.join([*would, _OWN])}"
 
 
 def _sentence(gap: Gap) -> str:

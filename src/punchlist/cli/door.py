@@ -50,7 +50,7 @@ def through(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
     except click.ClickException as error:
         return _told(error.format_message(), _usage_hint(error), Exit.USAGE, machine=machine)
     except (KeyboardInterrupt, click.Abort):
-        return _told("stopped", "", Exit.INTERRUPTED, machine=machine)
+        return _told("stopped", "`punchlist resume` goes on, if a run had begun", Exit.INTERRUPTED, machine=machine)
     except (Unread, BrokenPipeError) as error:
         return _unread(str(error) if isinstance(error, Unread) else "")
     except Exception as error:  # noqa: BLE001 - the door: what nobody foresaw ends here, with a log and a code of its own

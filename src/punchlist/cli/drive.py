@@ -12,7 +12,7 @@ from punchlist.cli.live import View, watching
 from punchlist.cli.options import Output
 from punchlist.cli.plan import plan_document, plan_text
 from punchlist.cli.session import stoppable
-from punchlist.cli.summary import summary
+from punchlist.cli.summary import stopped, summary
 from punchlist.cli.terminal import answer, interactive, note, say
 from punchlist.cli.view import document, exit_of
 from punchlist.cli.words import one_line
@@ -28,7 +28,7 @@ Tell = Callable[[Run], "Iterator[RenderableType]"]
 async def started(app: App, request: Request, output: Output, *, dry: bool = False, tell: Tell = summary) -> Exit:
     ready = await app.prepare(request)
     if dry:
-        answer(plan_document(ready)) if output.json else say(*plan_text(ready))
+        answer(plan_document(ready)) if output.json else say(*plan_text(ready, verbose=output.verbose))
         return Exit.FINE
     if ready.checks and ready.checks_allowed is None:
         ready = await _asked(app, request, ready, output)
@@ -43,12 +43,13 @@ async def driven(drive: Drive, output: Output, tell: Tell = summary) -> Exit:
 
 def told(run: Run, output: Output, tell: Tell = summary) -> Exit:
     """Shows where the run stands, in the way that was asked for."""
+    halfway = run.interrupted and not run.ended
     if output.json:
         answer(document(run))
-    elif not output.events:
+    elif not output.events and not halfway:
         say(*tell(run))
-    if run.interrupted and not run.ended:
-        note(f"stopped; `punchlist resume {run.id}` goes on")
+    if halfway:
+        note(*stopped(run))
     return exit_of(run)
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from punchlist.cli.options import Output
+from punchlist.cli.plan import scope
 from punchlist.cli.terminal import err, writing
 from punchlist.cli.words import duration, one_line
 from punchlist.model import events as ev
@@ -143,8 +144,16 @@ def _line(entry: ev.Entry, run: Run) -> tuple[str, Tone] | None:
     told = moment(entry, run.active, run.round)
     if told is None or idle:
         return None
+    if isinstance(entry.event, ev.Started):
+        return f"{told.verb:<11} run {run.id}; {_scope(entry.event)}", told.tone
     why = f" ({told.why})" if told.why else ""
     return f"{told.verb:<11} {one_line(told.said + why)}", told.tone
+
+
+def _scope(event: ev.Started) -> str:
+    """What it is about, and why that, if nobody asked for it."""
+    because = next((f" ({note})" for note in event.change.notes if "so everything is reviewed" in note), "")
+    return one_line(f"scope: {scope(event.change)}{because}")
 
 
 @contextmanager
@@ -165,6 +174,11 @@ def _live() -> Iterator[View]:
     from rich.text import Text
 
     console = err()
-    board = Board(lambda line, tone: console.print(Text(line, _TONES[tone]), overflow="ellipsis", no_wrap=True))
-    with Live(get_renderable=board.drawn, console=console, refresh_per_second=_REFRESHES, transient=True):
+
+    def above(line: str, tone: Tone) -> None:
+        live.refresh()  # else what has just ended is drawn once more, and stays while the next thing is worked out
+        console.print(Text(line, _TONES[tone]), overflow="ellipsis", no_wrap=True)
+
+    board = Board(above)
+    with Live(get_renderable=board.drawn, console=console, refresh_per_second=_REFRESHES, transient=True) as live:
         yield board

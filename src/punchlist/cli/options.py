@@ -23,6 +23,7 @@ class Output(Struct, frozen=True):
     json: bool = False
     events: bool = False
     quiet: bool = False
+    verbose: bool = False
 
     @property
     def machine(self) -> bool:
@@ -30,7 +31,20 @@ class Output(Struct, frozen=True):
 
 
 json_option = click.option("--json", "json_", is_flag=True, help="One JSON document on stdout, also for an error.")
-run_argument = click.argument("run_id", metavar="[RUN]", required=False, default="last")
+_ITEM_DIGITS = 3
+"""An id begins with a date, so that a shorter number is meant for an item."""
+
+
+def a_run(context: click.Context, _: click.Parameter, named: str) -> str:
+    """What was given as a run, unless it looks like the number of an item."""
+    if not (named.isdecimal() and len(named) <= _ITEM_DIGITS):
+        return named
+    takes_items = any(parameter.name in ("item", "items") for parameter in context.command.params)
+    hint = f"{context.command_path} last {named}" if takes_items else '"last", or the beginning of an id: punchlist list'
+    raise UsageError(f'"{named}" is no run{"; an item comes after its run" if takes_items else ""}', hint=hint)
+
+
+run_argument = click.argument("run_id", metavar="[RUN]", required=False, default="last", callback=a_run)
 set_option = click.option(
     "--set",
     "settings",
@@ -69,6 +83,7 @@ run_options: Callable[[Any], Any] = together(
     click.option("--max-time", metavar="TIME", default="", help="Stop fixing after so long: 90, 90s, 15m, 2h."),
     click.option("--force", is_flag=True, help="Start even if the same request is under way."),
     click.option("--dry-run", is_flag=True, help="Say what would be done; start nothing, write nothing."),
+    click.option("-v", "--verbose", is_flag=True, help="With --dry-run: the options of every step as well."),
     set_option,
     output_options,
 )
@@ -85,7 +100,7 @@ workflow_option = click.option("--workflow", metavar="NAME|FILE", default="", he
 def output(chosen: Mapping[str, Any]) -> Output:
     if chosen.get("json_") and chosen.get("events"):
         raise UsageError("--json and --events exclude each other", hint="choose one of them")
-    return Output(bool(chosen.get("json_")), bool(chosen.get("events")), bool(chosen.get("quiet")))
+    return Output(bool(chosen.get("json_")), bool(chosen.get("events")), bool(chosen.get("quiet")), bool(chosen.get("verbose")))
 
 
 def request(chosen: Mapping[str, Any]) -> Request:
@@ -122,7 +137,7 @@ def _pairs(settings: Sequence[str]) -> dict[str, str]:
     for setting in settings:
         key, found, value = setting.partition("=")
         if not found or not key.strip():
-            raise UsageError(f"--set {setting}: must be KEY=VALUE", hint="for example --set analyzers.ruff.select=E,F")
+            raise UsageError(f"--set {setting}: must be KEY=VALUE", hint="for example --set analyzers.select=E,F")
         pairs[key.strip()] = value
     return pairs
 

@@ -35,7 +35,7 @@ def plan_document(ready: Prepared) -> PlanDocument:
         head=change.head,
         files=tuple(change.files) or change.paths,
         workflow=ready.workflow.name,
-        steps=tuple(step.strip() for step in _steps(ready)),
+        steps=tuple(step.strip() for step in _steps(ready, verbose=True)),
         reviewers=ready.reviewers,
         findings=ready.documents,
         checks=ready.checks,
@@ -44,21 +44,22 @@ def plan_document(ready: Prepared) -> PlanDocument:
     )
 
 
-def plan_text(ready: Prepared) -> Iterator[str]:
+def plan_text(ready: Prepared, *, verbose: bool = False) -> Iterator[str]:
+    """`verbose`: with the options of every step."""
     yield "This would be done; nothing was started, nothing was written.\n"
-    yield f"  Scope      {_scope(ready.change)}"
+    yield f"  Scope      {scope(ready.change)}"
     yield f"  Reviewers  {', '.join(ready.reviewers) or 'none'}"
     yield from (f"  Findings   {one_line(path)}" for path in ready.documents.values())
     yield f"  Checks     {_ALLOWED[ready.checks_allowed] if ready.checks else 'none were found: fixes would be unverified'}"
     yield from (f"             {one_line(' '.join(check.command))}   ({one_line(check.origin)})" for check in ready.checks)
     yield f"  Workflow   {ready.workflow.name}: {one_line(ready.workflow.about)}"
-    yield from (f"             {step}" for step in _steps(ready))
+    yield from (f"             {step}" for step in _steps(ready, verbose=verbose))
     if ready.notes:
-        yield "\n  Not checked"
+        yield "\n  Note"
         yield from (f"    - {one_line(each)}" for each in ready.notes)
 
 
-def _scope(change: Change) -> str:
+def scope(change: Change) -> str:
     against = f" against {change.base_name}" if change.base_name else ""
     if change.kind is ScopeKind.ALL:
         return f"everything{' below ' + ', '.join(change.paths) if change.paths else ''} at {change.head[:10]}"
@@ -66,19 +67,19 @@ def _scope(change: Change) -> str:
     return f"{change.kind}{against} at {change.head[:10]}: {count(lines, 'line')} in {count(len(change.files), 'file')}"
 
 
-def _steps(ready: Prepared) -> Iterator[str]:
+def _steps(ready: Prepared, *, verbose: bool) -> Iterator[str]:
     for step in ready.workflow.steps:
-        yield from _step(step)
+        yield from _step(step, verbose=verbose)
 
 
-def _step(step: Do | Repeat | StopWhen) -> Iterator[str]:
+def _step(step: Do | Repeat | StopWhen, *, verbose: bool) -> Iterator[str]:
     match step:
         case Do():
-            options = to_builtins(step.options)
+            options = to_builtins(step.options) if verbose else {}
             yield f"{step.verb}  " + " ".join(f"{key}={value}" for key, value in options.items()) if options else step.verb
         case Repeat():
             yield f"repeat, at most {count(step.rounds, 'round')}:"
             for inner in step.steps:
-                yield from (f"  {line}" for line in _step(inner))
+                yield from (f"  {line}" for line in _step(inner, verbose=verbose))
         case StopWhen():
             yield f"stop when {step.until}"

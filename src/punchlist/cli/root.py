@@ -55,6 +55,8 @@ class Root(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
+        if name == "help":
+            return self._helped(ctx, args[1:])
         if name and not name.startswith("-") and name not in _NAMES:
             from difflib import get_close_matches
 
@@ -62,6 +64,13 @@ class Root(click.Group):
             guess = f'; did you mean "{close[0]}"?' if close else ""
             raise click.UsageError(f'no command is called "{name}"{guess}', ctx)
         return super().resolve_command(ctx, args)
+
+    def _helped(self, ctx: click.Context, asked: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """`punchlist help run` is `punchlist run --help`."""
+        if not asked:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return self.resolve_command(ctx, [*asked, "--help"])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the signature is click's
         for section, commands in SECTIONS.items():
@@ -79,16 +88,21 @@ class Root(click.Group):
             raise Unread from error
 
 
-@click.command(cls=Root, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.command(
+    cls=Root, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
 @click.version_option(__version__, prog_name="punchlist", message="%(prog)s %(version)s")
 @click.option(
     "-C", "folder", metavar="FOLDER", type=click.Path(exists=True, file_okay=False), help="Work as if started in FOLDER."
 )
-def root(folder: str | None) -> None:
+@click.pass_context
+def root(context: click.Context, folder: str | None) -> None:
     """Sees every review finding through to an end: fixed with a proof, filed with its history, or dismissed.
 
     In a git repository, `punchlist run` reviews the branch against its base, fixes what can be fixed and proven on a branch of
     its own, and files the rest. Your checkout is never touched; `punchlist apply` brings the fixes home.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
     if folder:
         os.chdir(folder)

@@ -64,6 +64,7 @@ def stoppable(say: Callable[[str], None]) -> Iterator[None]:
     def stop(number: int) -> None:
         if asked:
             err().show_cursor()
+            os.write(2, b"\nstopped at once; `punchlist resume` goes on\n")
             os._exit(128 + number)
         asked.append(number)
         say("stopping; once more to stop at once")

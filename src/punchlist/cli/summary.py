@@ -47,10 +47,11 @@ def account(run: Run, *, driven: bool = False) -> "Iterator[RenderableType]":
 def _title(run: Run, *, driven: bool) -> "Text":
     from rich.text import Text
 
-    verdict, style = _VERDICTS[Outcome(run.ended)] if run.ended else (state_of(run, driven=driven), "bold yellow")
+    told = summed(run)
+    verdict, style = _VERDICTS[told.outcome] if run.ended else (state_of(run, driven=driven), "bold yellow")
     name = run.started.workflow_name if run.started else ""
     head = (f"Run {run.id}", "bold"), f" · {name} · {duration(run.active)} · ", (verdict, style)
-    return Text.assemble("\n", *head, f"\n{summed(run).headline}\n")
+    return Text.assemble("\n", *head, f"\n{told.headline}\n")
 
 
 def _tally(run: Run) -> "Table":
@@ -146,3 +147,15 @@ def next_commands(run: Run, *, driven: bool = False) -> Iterator[tuple[str, str]
         yield f"git diff HEAD...{run.branch}", "what the fixes change"
         if run.ended:
             yield f"punchlist apply {run.id}", "bring them onto your branch"
+
+
+def stopped(run: Run) -> Iterator[str]:
+    """Three lines for somebody who pressed Ctrl-C: what is done, what is open, how to go on."""
+    numbers = summed(run).numbers
+    ends = {"fixed": numbers.fixed, "filed": numbers.filed, "dismissed": numbers.dismissed}
+    done = ", ".join(f"{number:,} {end}" for end, number in ends.items() if number)
+    still = [count(numbers.left, "item")] if numbers.left or not numbers.pending else []
+    pending = [f"{count(numbers.pending, 'finding')} not sorted yet"] if numbers.pending else []
+    yield f"stopped after {duration(run.active)}; done: {done or 'nothing yet'}"
+    yield f"  still open: {', '.join([*still, *pending])}"
+    yield f"  `punchlist resume {run.id}` goes on"

@@ -69,9 +69,12 @@ def settings_table(rows: Sequence[tuple[str, object, str]]) -> "Table":
 
 
 def _spelled(value: object) -> str:
+    """Lists break at their commas, and what is not set says so."""
     match value:
+        case None | "" | [] | () | {}:
+            return "(none)"
         case list() | tuple() if all(isinstance(each, str) for each in value):
-            return ",".join(value)
+            return ", ".join(value)
         case bool():
             return str(value).lower()
         case _:
@@ -80,9 +83,14 @@ def _spelled(value: object) -> str:
 
 def audit_text(audit: Audit) -> Iterator[str]:
     yield f"Run {audit.run}: {audit.entries:,} entries, " + ("the ledger adds up" if audit.ok else "the ledger does NOT add up")
-    yield f"  reported    {audit.reported:>7,}  = {audit.items:,} items + {audit.merged:,} merged + {audit.seen_again:,} again"
+    pending = audit.reported - audit.items - audit.merged - audit.seen_again
+    unsorted = f" + {pending:,} not sorted yet" if pending else ""
+    sums = f"{audit.items:,} items + {audit.merged:,} merged + {audit.seen_again:,} again{unsorted}"
+    yield f"  reported    {audit.reported:>7,}  = {sums}"
     ends = {"fixed": audit.fixed, "filed": audit.filed, "dismissed": audit.dismissed, "listed": audit.listed}
     yield from (f"  {name:<10}  {number:>7,}" for name, number in ends.items())
+    if (still := audit.items - sum(ends.values())) > 0:
+        yield f"  open        {still:>7,}  without an end: the run has not ended"
     if audit.refused:
         yield f"  unreadable  {audit.refused:>7,}  entries of findings files, kept as they were"
     yield from (f"  problem: {one_line(problem)}" for problem in audit.problems)

@@ -106,8 +106,8 @@ def _unchecked(run: Run) -> str:
     kinds = {proof.kind for item in run.having(Status.FIXED) if item.in_scope for proof in item.proofs}
     if not kinds or kinds & {ProofClass.CHECKED, ProofClass.WITNESSED}:
         return ""
-    known = " and ".join(sorted(kinds, key=lambda kind: -kind.strength))
-    return f" ({known} only; no {'test could judge' if run.usage.checks else 'tests ran'})"
+    known = sorted(kinds, key=lambda kind: -kind.strength)
+    return f" ({' and '.join(known)} only; no {'test could judge' if run.usage.checks else 'tests ran'})"
 
 
 def _nothing(numbers: Numbers, run: Run) -> str:

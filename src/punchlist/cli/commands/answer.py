@@ -13,7 +13,7 @@ from punchlist.cli.session import session
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN", callback=options.a_run)
 @click.argument("choice")
 @click.option("--by", default="", help="Who answers. Default: your login name.")
 @click.option("--no-resume", is_flag=True, help="Only record the answer.")

@@ -81,7 +81,7 @@ def _shown(folder: Path, output: options.Output, *, kept: bool) -> Exit:
         code = session(lambda app: started(app, request, output, tell=account))
     finally:
         os.chdir(before)
-    if not output.machine and not output.quiet:
+    if code is not Exit.INTERRUPTED and not output.machine and not output.quiet:
         note(_AFTER, _KEPT.format(repository=repository) if kept else _GONE)
     return code
 

@@ -12,7 +12,7 @@ from punchlist.model.events import Dismissal
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN", callback=options.a_run)
 @click.argument("items", metavar="ITEM...", type=int, nargs=-1, required=True)
 @click.option("--why", default="", help="The reason, which every report shows.")
 @click.option("--by", default="", help="Who says so. Default: your login name.")

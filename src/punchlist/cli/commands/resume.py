@@ -9,6 +9,8 @@ from punchlist.cli import options
 from punchlist.cli.drive import driven
 from punchlist.cli.exits import Exit
 from punchlist.cli.session import session
+from punchlist.cli.terminal import say
+from punchlist.cli.view import exit_of
 
 
 @click.command()
@@ -23,6 +25,10 @@ def command(run_id: str, **chosen: Any) -> Exit:
     output = options.output(chosen)
 
     async def work(app: App) -> Exit:
-        return await driven(lambda view: app.resume(run_id, view), output)
+        run = app.load(run_id)
+        if run.ended and not output.machine:
+            say(f"run {run.id} has ended; nothing to resume (punchlist status {run.id})")
+            return exit_of(run)
+        return await driven(lambda view: app.resume(run.id, view), output)
 
     return session(work)
