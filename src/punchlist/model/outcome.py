@@ -15,10 +15,21 @@ class Outcome(StrEnum):
 
 def outcome(run: Run) -> Outcome:
     looked = any(not review.failed and not review.skipped for review in run.reviews.values())
-    if run.blind or run.halted or run.trouble or run.unfiled or run.owed or not looked:
+    if run.blind or run.halted or run.trouble or run.unfiled or run.owed or not looked or _unheard(run) or _unjudged(run):
         return Outcome.INCOMPLETE
     ours = run.in_scope
     if not ours and not run.refused:
         return Outcome.CLEAN
     settled = all(item.status in (Status.FIXED, Status.DISMISSED) for item in ours)
     return Outcome.FIXED if settled and not run.refused else Outcome.LEFTOVERS
+
+
+def _unheard(run: Run) -> bool:
+    """Somebody was to review, and never spoke."""
+    return run.started is not None and any(name not in run.reviews for name in run.started.reviewers)
+
+
+def _unjudged(run: Run) -> bool:
+    """Fixes landed that the checks were to judge, and none of these could."""
+    started = run.started
+    return bool(run.landed and run.unverified and started is not None and started.checks and started.checks_allowed)

@@ -11,6 +11,7 @@ from punchlist.model.events import Rechecked, Tried, Verified
 from punchlist.model.finding import Safety
 from punchlist.model.grouptest import Found, Result, Search, Trial, replayed, search
 from punchlist.model.item import Fact, Move
+from punchlist.model.judges import unjudged
 from punchlist.model.plan import Batch
 from punchlist.model.proof import ProofClass
 from punchlist.model.run import Run
@@ -142,7 +143,7 @@ def concluded(task: Conclude, run: Run) -> Verified:
     """Who passed, and why the others did not."""
     failed = dict(task.refused)
     for number in run.work.patches:
-        if number not in failed and (why := _objection(run.work.batches[number], task, run.work.rechecked or Rechecked())):
+        if number not in failed and (why := _objection(run.work.batches[number], task, run)):
             failed[number] = why
     evidence = _evidence(run)
     moves = tuple(
@@ -161,20 +162,28 @@ def concluded(task: Conclude, run: Run) -> Verified:
     return Verified(passed=passed, failed=failed, unverified=task.unverified, unstable=task.found.unstable, moves=moves)
 
 
-def _objection(batch: Batch, task: Conclude, rechecked: Rechecked) -> str:
+def _objection(batch: Batch, task: Conclude, run: Run) -> str:
     """Why a batch may not land, or an empty string."""
-    found, unverified = task.found, task.unverified
+    found = task.found
     if batch.number in found.culprits:
         broken = found.culprits[batch.number]
         more = f" and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
         return f"breaks {', '.join(broken[:_NAMED])}{more}" if broken else "turns the checks red"
     if batch.number not in found.good:
         return found.gave_up or "not judged"
-    if unverified and batch.number not in rechecked.silent:
-        return f"nothing could prove it: no analyzer to ask again, and no check judged it: {unverified}"
-    if unverified and batch.safety is not Safety.SAFE and task.options.unsafe_needs is ProofClass.CHECKED:
-        return f"its tool calls it {batch.safety}, so it needs the checks, and none judged it: {unverified}"
+    silent = run.work.rechecked is not None and batch.number in run.work.rechecked.silent
+    blind = task.unverified or _unjudged(batch, run)
+    if not silent and (blind or batch.protected):
+        reason = blind or "it changes the judge's own files"
+        return f"nothing could prove it: no analyzer to ask again, and no check judged it: {reason}"
+    if blind and batch.safety is not Safety.SAFE and task.options.unsafe_needs is ProofClass.CHECKED:
+        return f"its tool calls it {batch.safety}, so it needs the checks, and none judged it: {blind}"
     return ""
+
+
+def _unjudged(batch: Batch, run: Run) -> str:
+    """Why no check speaks for these files; the judge's own are spoken for by a person, who is told to look."""
+    return "" if batch.protected else unjudged(batch.paths, run.baselines)
 
 
 def _evidence(run: Run) -> str:
