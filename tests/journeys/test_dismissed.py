@@ -1,22 +1,27 @@
 """Dismissed by someone who may: recorded with the reason, remembered by later runs, and it can be undone."""
 
+import json
 import threading
+from pathlib import Path
 
 import pytest
 
 from punchlist.adapters.store.lease import Lease
+from punchlist.app.dismissals import Chosen
+from punchlist.cli.view import exit_of
 from punchlist.errors import UsageError
 from punchlist.model.events import Dismissal
 from punchlist.model.item import Status
+from punchlist.model.outcome import Outcome, outcome
 
 ADA = Dismissal("ada", "the old name is public", "")
 
 
-def dismiss(place, *numbers, saying=ADA, undo=False):
+def dismiss(place, *numbers, saying=ADA, undo=False, **chosen):
     async def work(app):
-        return app.dismiss("last", numbers, saying, undo=undo)
+        return app.dismiss("last", Chosen(numbers=numbers, **chosen), saying, undo=undo)
 
-    return place.do(work)
+    return place.do(work)[0]
 
 
 def culprit(run):
@@ -74,3 +79,71 @@ def test_of_two_dismissals_at_once_none_is_swallowed(place, monkeypatch):
     now = dismiss(place, second)
     assert [now.items[number].status for number in (first, second)] == [Status.DISMISSED] * 2
     assert place.audit().ok
+
+
+def told_by(run):
+    """What the reports on the disk, and the list of open issues, say."""
+    (document,) = (json.loads(Path(path).read_text()) for path in run.artifacts if path.endswith("report.json"))
+    (issues,) = {Path(item.issue).parent for item in run.items.values() if item.issue}
+    return document["outcome"], (issues / "README.md").read_text().partition("## Dismissed")[0].count("\n- ")
+
+
+def test_reports_issues_outcome_and_exit_code_catch_up_with_a_dismissal_and_with_its_undoing(place):
+    run = place.run(allow_checks=False)
+    left = [item.number for item in run.having(Status.FILED)]
+    assert left
+    assert told_by(run) == ("leftovers", len(left))
+
+    now = dismiss(place, *left)
+    assert told_by(now) == ("fixed", 0)
+    assert (now.ended, outcome(now), exit_of(now)) == ("leftovers", Outcome.FIXED, 0)
+    issue = Path(now.items[left[0]].issue).read_text()
+    assert "Status: dismissed by ada: the old name is public" in issue
+    (row,) = place.do(_rows)
+    assert (row.outcome, row.last_kind, row.active) == ("leftovers", "ended", pytest.approx(run.active))
+
+    again = dismiss(place, *left, saying=Dismissal("ada", "", ""), undo=True)
+    assert [again.items[number].status for number in left] == [Status.FILED] * len(left)
+    assert told_by(again) == ("leftovers", len(left))
+    assert exit_of(again) == 1
+    assert place.audit().ok
+
+
+async def _rows(app):
+    assert [app.outcome_of(row) for row in app.runs()] == ["fixed"]
+    return app.runs()
+
+
+def test_only_a_dismissal_can_be_undone(place):
+    run = place.run(allow_checks=False)
+    for status, said in ((Status.FIXED, "is fixed, not dismissed"), (Status.FILED, "is filed, not dismissed")):
+        with pytest.raises(UsageError, match=said):
+            dismiss(place, run.having(status)[0].number, undo=True)
+    with pytest.raises(UsageError, match="no item of run"):
+        dismiss(place, ranges=(range(1, 1000),), undo=True)
+
+
+def test_many_are_dismissed_by_range_rule_and_path_and_what_is_fixed_is_left_out(place):
+    run = place.run(allow_checks=False, workflow="review")
+    unused = {item.number for item in run.items.values() if item.lead.rule == "F401"}
+    in_prices = {item.number for item in run.items.values() if item.lead.spot.path == "shop/prices.py"}
+    assert unused & in_prices
+    assert unused - in_prices
+
+    def gone(now):
+        return {item.number for item in now.having(Status.DISMISSED)}
+
+    assert gone(dismiss(place, rules=("F401",), paths=("./shop/prices.py",))) == unused & in_prices
+    assert gone(dismiss(place, paths=("shop/prices.py",))) == in_prices
+    assert gone(dismiss(place, rules=("F401",))) == unused | in_prices
+    assert gone(dismiss(place, ranges=(range(1, 100),))) == set(run.items)
+    with pytest.raises(UsageError, match="can be dismissed"):
+        dismiss(place, ranges=(range(1, 100),))
+    assert gone(dismiss(place, rules=("F401",), undo=True)) == set(run.items) - unused
+    assert place.audit().ok
+
+
+def test_who_dismisses_is_who_git_says(place):
+    assert place.do(lambda app: app.who()) == ""
+    place.repo.git("config", "user.name", "Ada L.")
+    assert place.do(lambda app: app.who()) == "Ada L."

@@ -23,9 +23,10 @@ from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
 from punchlist.app.audit import Audit, audited
 from punchlist.app.debts import debts
-from punchlist.app.dismissals import dismissals, dismissed
+from punchlist.app.dismissals import Chosen, dismissals, dismissed, meant
 from punchlist.app.doctor import Probe, probes
 from punchlist.app.prepare import found_checks, prepared, repository_settings
+from punchlist.app.records import follow
 from punchlist.app.request import Prepared, Request
 from punchlist.app.standing import DISCARDED, change_of, published, standing
 from punchlist.app.template import template
@@ -135,14 +136,24 @@ class App:
             entry = self.store.append(run.id, question.place, "answer", ev.Answered(choice=choice, by=by), time.time())
             return fold(run, entry)
 
-    def dismiss(self, run_id: str, numbers: Sequence[int], saying: Dismissal, *, undo: bool = False) -> Run:
-        """Somebody who may says that items need no work; later runs remember it, until it is undone."""
+    def dismiss(self, run_id: str, chosen: Chosen, saying: Dismissal, *, undo: bool = False) -> tuple[Run, list[int]]:
+        """Somebody who may says that items need no work; later runs remember it, until it is undone. Returns which they were."""
         found = self.store.find(run_id, self._repository if self.checkout else "")
         with Lease.take(self.home, found):  # loaded inside: what another just said is part of what this is about
             run = self.load(found)
-            event = dismissed(run, numbers, saying, undo=undo)
-            entry = self.store.append(run.id, "people", f"dismissal {run.seq}", event, time.time())
-        return fold(run, entry)
+            items = meant(run, chosen, undo=undo)
+            event = dismissed(run, items, saying, undo=undo)
+            run = fold(run, self.store.append(run.id, "people", f"dismissal {run.seq}", event, time.time()))
+            workshop = self.home / "repos" / repository_id(self._standing_in)
+            follow(run, items, event, folder=wiring.run_folder(self.home, run.id), workshop=workshop)
+        return run, [item.number for item in items]
+
+    async def who(self) -> str:
+        """The user's name, as their git has it; empty where it has none."""
+        if self.checkout is None:
+            return ""
+        named = await self.checkout.theirs.ran("config", "--get", "user.name")
+        return named.stdout.decode(errors="replace").strip() if named.ok else ""
 
     def load(self, run_id: str) -> Run:
         found = self.store.find(run_id, self._repository if self.checkout else "")
@@ -224,12 +235,11 @@ class App:
 
     async def init(self) -> Path:
         """Writes a commented settings file into the checkout; never over one that is there."""
-        if self.checkout is None:
-            raise RepositoryError("this needs a git repository", hint="go to one and try again")
-        path = self.checkout.root / REPOSITORY_FILE
+        checkout = self._standing_in
+        path = checkout.root / REPOSITORY_FILE
         try:
             with path.open("x", encoding="utf-8") as file:
-                file.write(template(await found_checks(await self._workshop(), self.checkout.head, load(None, self._flags))))
+                file.write(template(await found_checks(await self._workshop(), checkout.head, load(None, self._flags))))
         except FileExistsError:
             raise UsageError(f"{path} is there already", hint="edit it, or remove it first") from None
         except OSError as error:
@@ -257,23 +267,24 @@ class App:
         return REPORTS[name](self.load(run_id))
 
     @property
-    def _repository(self) -> str:
+    def _standing_in(self) -> Checkout:
         if self.checkout is None:
             raise RepositoryError("this needs a git repository", hint="go to one and try again")
-        return str(self.checkout.git_dir)
+        return self.checkout
+
+    @property
+    def _repository(self) -> str:
+        return str(self._standing_in.git_dir)
 
     @property
     def _allowance(self) -> Allowance:
-        if self.checkout is None:
-            raise RepositoryError("this needs a git repository", hint="go to one and try again")
-        return Allowance(self.home / "repos" / repository_id(self.checkout))
+        return Allowance(self.home / "repos" / repository_id(self._standing_in))
 
     async def _workshop(self) -> Workshop:
-        if self.checkout is None:
-            raise RepositoryError("this needs a git repository", hint="go to one and try again")
+        checkout = self._standing_in
         with suppress(OSError):  # the workshop, or the ledger, says what cannot be made
             keep_private(self.home)
-        return await Workshop.open(self.checkout, self.home)
+        return await Workshop.open(checkout, self.home)
 
     async def _drive(self, run: Run, workshop: Workshop, watcher: Watcher) -> Run:
         started = run.started

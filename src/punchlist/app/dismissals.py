@@ -1,11 +1,14 @@
 """What people said needs no work: recorded in the run it was said of, and remembered by every later one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from posixpath import normpath
+
+from msgspec import Struct
 
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.errors import UsageError
 from punchlist.model.events import Dismissal, Dismissed
-from punchlist.model.item import Fact, Move, Status
+from punchlist.model.item import Fact, Item, Move, Status
 from punchlist.model.run import Run
 
 
@@ -21,18 +24,82 @@ def dismissals(store: SqliteStore, repository: str) -> dict[str, Dismissal]:
     return known
 
 
-def dismissed(run: Run, numbers: Sequence[int], saying: Dismissal, *, undo: bool = False) -> Dismissed:
-    """The event of a dismissal, or of its undoing; a fixed item, or one that is not there, is refused."""
-    unknown = [number for number in numbers if number not in run.items]
-    if unknown:
-        raise UsageError(f"run {run.id} has no item {unknown[0]}", hint=f"punchlist show {run.id} lists them")
-    items = [run.items[number] for number in dict.fromkeys(numbers)]
-    fixed = [item.number for item in items if item.status is Status.FIXED]
-    if fixed and not undo:
-        raise UsageError(f"item {fixed[0]} is fixed: there is nothing to dismiss", hint=f"punchlist show {run.id} {fixed[0]}")
+class Chosen(Struct, frozen=True, kw_only=True):
+    """Which items are meant: by number, by ranges of numbers, and of these (or of all) only those of a rule or below a path."""
+
+    numbers: tuple[int, ...] = ()
+    ranges: tuple[range, ...] = ()
+    rules: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+    def named(self, number: int) -> bool:
+        return number in self.numbers or any(number in each for each in self.ranges)
+
+    def fits(self, item: Item) -> bool:
+        return (not self.rules or any(finding.rule in self.rules for finding in item.findings)) and (
+            not self.paths or any(_below(finding.spot.path, path) for finding in item.findings for path in self.paths)
+        )
+
+
+def meant(run: Run, chosen: Chosen, *, undo: bool = False) -> list[Item]:
+    """A number that somebody typed must be right; of a range, a rule or a path those are meant that it can be said of."""
+    _refuse_wrong(run, chosen.numbers, undo=undo)
+    filtered = bool(chosen.rules or chosen.paths)
+    everything = filtered and not (chosen.numbers or chosen.ranges)
+    items = [
+        item
+        for item in run.items.values()
+        if (everything or chosen.named(item.number)) and chosen.fits(item) and _can_be(item, chosen, undo=undo)
+    ]
+    if not items:
+        what = "is dismissed" if undo else "can be dismissed"
+        raise UsageError(f"no item of run {run.id} that was named {what}", hint=f"punchlist show {run.id} lists them")
+    return items
+
+
+def dismissed(run: Run, items: Sequence[Item], saying: Dismissal, *, undo: bool = False) -> Dismissed:
+    """The event of a dismissal, or of its undoing."""
     if not saying.why.strip() and not undo:
         raise UsageError("a dismissal needs a reason", hint='give one with --why "..."')
-    moves = () if undo else tuple(Move(item.number, Fact.DISMISSED, by=saying.by, why=saying.why) for item in items)
-    return Dismissed(
-        by=saying.by, why=saying.why, fingerprints=tuple(item.fingerprint for item in items), revoked=undo, moves=moves
-    )
+    moves = _restored(run, items, saying) if undo else [_move(item, saying) for item in items]
+    fingerprints = tuple(item.fingerprint for item in items)
+    return Dismissed(by=saying.by, why=saying.why, fingerprints=fingerprints, revoked=undo, moves=tuple(moves))
+
+
+def _refuse_wrong(run: Run, numbers: Sequence[int], *, undo: bool) -> None:
+    for number in numbers:
+        item = run.items.get(number)
+        if item is None:
+            raise UsageError(f"run {run.id} has no item {number}", hint=f"punchlist show {run.id} lists them")
+        if undo and item.status is not Status.DISMISSED:
+            raise UsageError(
+                f"item {number} is {item.status}, not dismissed: there is nothing to undo",
+                hint=f"punchlist show {run.id} {number}",
+            )
+        if item.status is Status.FIXED:
+            raise UsageError(f"item {number} is fixed: there is nothing to dismiss", hint=f"punchlist show {run.id} {number}")
+
+
+def _can_be(item: Item, chosen: Chosen, *, undo: bool) -> bool:
+    """What is dismissed is dismissed anew, with a new reason, only where its number was given."""
+    if item.status is Status.DISMISSED:
+        return undo or item.number in chosen.numbers
+    return not undo and item.status is not Status.FIXED
+
+
+def _move(item: Item, saying: Dismissal) -> Move:
+    return Move(item.number, Fact.DISMISSED, by=saying.by, why=saying.why)
+
+
+def _restored(run: Run, items: Sequence[Item], saying: Dismissal) -> Iterator[Move]:
+    """Back to where the run had left it. What was dismissed when the run ended ended so: only later runs take it up."""
+    for item in items:
+        if not run.ended or item.issue or item.number in run.listed:
+            yield Move(item.number, Fact.RESTORED, by=saying.by, why=saying.why or "the dismissal was taken back")
+            if item.issue:
+                yield Move(item.number, Fact.FILED, by=saying.by, why="its issue is open again", ref=item.issue)
+
+
+def _below(path: str, asked: str) -> bool:
+    folder = normpath(asked)
+    return folder in {".", path} or path.startswith(f"{folder}/")

@@ -1,34 +1,77 @@
 """punchlist dismiss: say that items need no work."""
 
+import re
+
 import click
 
 from punchlist.app import App
+from punchlist.app.dismissals import Chosen
 from punchlist.cli import options
 from punchlist.cli.done import done
 from punchlist.cli.exits import Exit
 from punchlist.cli.login import login
 from punchlist.cli.session import session
+from punchlist.cli.words import count
+from punchlist.errors import UsageError
 from punchlist.model.events import Dismissal
+
+_NUMBERS = re.compile(r"(\d+)(?:-(\d+))?")
+_FEW = 10
 
 
 @click.command()
 @click.argument("run_id", metavar="RUN", callback=options.a_run)
-@click.argument("items", metavar="ITEM...", type=int, nargs=-1, required=True)
+@click.argument("items", metavar="[ITEM...]", nargs=-1)
+@click.option("--rule", "rules", metavar="RULE", multiple=True, help="All items of a rule, say S101; among ITEM... if given.")
+@click.option("--path", "paths", metavar="PATH", multiple=True, help="All items of a file or folder; among ITEM... if given.")
 @click.option("--why", default="", help="The reason, which every report shows.")
-@click.option("--by", default="", help="Who says so. Default: your login name.")
-@click.option("--undo", is_flag=True, help="Later runs take these up again.")
+@click.option("--by", default="", help="Who says so. Default: your name as git knows it, or your login name.")
+@click.option("--undo", is_flag=True, help="Take it back: their issues are open again, and later runs take them up.")
 @options.json_option
-def command(run_id: str, items: tuple[int, ...], why: str, by: str, undo: bool, json_: bool) -> Exit:  # noqa: PLR0913, PLR0917 - one parameter per option
+def command(  # noqa: PLR0913 - one parameter per option
+    run_id: str,
+    items: tuple[str, ...],
+    rules: tuple[str, ...],
+    paths: tuple[str, ...],
+    *,
+    why: str,
+    by: str,
+    undo: bool,
+    json_: bool,
+) -> Exit:
     """Say that items need no work; later runs remember it, and list them as dismissed.
 
-    RUN may be "last".
+    RUN may be "last". ITEM is a number, or a range of them: 3-20 means those of them that are not fixed.
     """
+    chosen = _chosen(items, rules, paths)
 
     async def work(app: App) -> Exit:
-        run = app.dismiss(run_id, items, Dismissal(by or login(), why, ""), undo=undo)
-        numbers = ", ".join(str(number) for number in items)
-        if undo:
-            return done(f"later runs take up again what was dismissed: {numbers} of run {run.id}", json=json_)
-        return done(f"dismissed in run {run.id}, and in later ones: {numbers}", json=json_)
+        saying = Dismissal(by or await app.who() or login(), why, "")
+        run, numbers = app.dismiss(run_id, chosen, saying, undo=undo)
+        which = f"{count(len(numbers), 'item')} of run {run.id}" + (f": {_listed(numbers)}" if len(numbers) <= _FEW else "")
+        return done(f"taken up again, {which}" if undo else f"dismissed, and in later runs too, {which}", json=json_)
 
     return session(work)
+
+
+def _chosen(items: tuple[str, ...], rules: tuple[str, ...], paths: tuple[str, ...]) -> Chosen:
+    if not (items or rules or paths):
+        raise UsageError("which items?", hint="give numbers or a range (3-20), or --rule or --path; punchlist show lists them")
+    spans = [_span(item) for item in items]
+    return Chosen(
+        numbers=tuple(span.start for item, span in zip(items, spans, strict=True) if "-" not in item),
+        ranges=tuple(span for item, span in zip(items, spans, strict=True) if "-" in item),
+        rules=rules,
+        paths=paths,
+    )
+
+
+def _span(item: str) -> range:
+    found = _NUMBERS.fullmatch(item)
+    if found is None:
+        raise UsageError(f'"{item}" is neither a number nor a range of them', hint="like this: punchlist dismiss last 3 7-20")
+    return range(int(found[1]), int(found[2] or found[1]) + 1)
+
+
+def _listed(numbers: list[int]) -> str:
+    return ", ".join(str(number) for number in numbers)
