@@ -10,7 +10,7 @@ from punchlist.app import App, Prepared, Request
 from punchlist.cli.exits import Exit
 from punchlist.cli.live import View, watching
 from punchlist.cli.options import Output
-from punchlist.cli.plan import plan_document, plan_text
+from punchlist.cli.plan import files_in_scope, plan_document, plan_text
 from punchlist.cli.session import stoppable
 from punchlist.cli.summary import stopped, summary
 from punchlist.cli.terminal import answer, interactive, note, say
@@ -28,7 +28,8 @@ Tell = Callable[[Run], "Iterator[RenderableType]"]
 async def started(app: App, request: Request, output: Output, *, dry: bool = False, tell: Tell = summary) -> Exit:
     ready = await app.prepare(request)
     if dry:
-        answer(plan_document(ready)) if output.json else say(*plan_text(ready, verbose=output.verbose))
+        files = await files_in_scope(app, ready.change)
+        answer(plan_document(ready)) if output.json else say(*plan_text(ready, files, verbose=output.verbose))
         return Exit.FINE
     if ready.checks and ready.checks_allowed is None:
         ready = await _asked(app, request, ready, output)

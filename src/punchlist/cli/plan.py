@@ -1,14 +1,20 @@
 """What a run would do, told without doing it."""
 
+import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 
-from punchlist.app import Prepared
-from punchlist.cli.words import count, one_line
+from punchlist.app import App, Prepared
+from punchlist.cli.shapes import bullets, grid, heading
+from punchlist.cli.words import count, homely, one_line
 from punchlist.model.change import Change, ScopeKind
 from punchlist.model.check import Check
 from punchlist.workflow import Do, Repeat, StopWhen
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 _ALLOWED = {True: "allowed", False: "not to be run", None: "not allowed yet: --yes, or `punchlist allow`"}
 
@@ -44,19 +50,34 @@ def plan_document(ready: Prepared) -> PlanDocument:
     )
 
 
-def plan_text(ready: Prepared, *, verbose: bool = False) -> Iterator[str]:
-    """`verbose`: with the options of every step."""
+def plan_text(ready: Prepared, files: int, *, verbose: bool = False) -> "Iterator[RenderableType]":
+    """`files`: how many are in scope. `verbose`: with the options of every step."""
     yield "This would be done; nothing was started, nothing was written.\n"
-    yield f"  Scope      {scope(ready.change)}"
-    yield f"  Reviewers  {', '.join(ready.reviewers) or 'none'}"
-    yield from (f"  Findings   {one_line(path)}" for path in ready.documents.values())
-    yield f"  Checks     {_ALLOWED[ready.checks_allowed] if ready.checks else 'none were found: fixes would be unverified'}"
-    yield from (f"             {one_line(' '.join(check.command))}   ({one_line(check.origin)})" for check in ready.checks)
-    yield f"  Workflow   {ready.workflow.name}: {one_line(ready.workflow.about)}"
-    yield from (f"             {step}" for step in _steps(ready, verbose=verbose))
+    table = grid()
+    for name, told in _rows(ready, files, verbose=verbose):
+        table.add_row(f"  {name:<10}", told)
+    yield table
     if ready.notes:
-        yield "\n  Note"
-        yield from (f"    - {one_line(each)}" for each in ready.notes)
+        yield heading("Note")
+        yield bullets(*ready.notes)
+
+
+def _rows(ready: Prepared, files: int, *, verbose: bool) -> Iterator[tuple[str, str]]:
+    everything = f": {count(files, 'file')}" if ready.change.kind is ScopeKind.ALL else ""
+    yield "Scope", f"{scope(ready.change)}{everything}"
+    yield "Reviewers", ", ".join(ready.reviewers) or "none"
+    yield from (("Findings", homely(path)) for path in ready.documents.values())
+    yield "Checks", _ALLOWED[ready.checks_allowed] if ready.checks else "none were found: fixes would be unverified"
+    yield from (("", f"{one_line(' '.join(check.command))}   ({one_line(check.origin)})") for check in ready.checks)
+    yield "Workflow", f"{ready.workflow.name}: {one_line(ready.workflow.about)}"
+    yield from (("", step) for step in _steps(ready, verbose=verbose))
+
+
+async def files_in_scope(app: App, change: Change) -> int:
+    if change.kind is not ScopeKind.ALL or app.checkout is None:
+        return len(change.files)
+    listed = await app.checkout.git.out("ls-tree", "-r", "-z", "--full-tree", "--name-only", change.head)
+    return sum(change.covers(os.fsdecode(name), None, None) for name in listed.split(b"\0") if name)
 
 
 def scope(change: Change) -> str:
