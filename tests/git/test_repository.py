@@ -217,6 +217,20 @@ def test_a_branch_that_is_checked_out_is_not_moved_under_the_user(repo, bench):
     assert repo.git("status", "--porcelain") == ""
 
 
+def test_what_could_not_be_published_comes_home_with_apply_all_the_same(repo, bench):
+    parent = repo.commit({"a.py": "abc\n"})
+    desk = bench(repo)
+    (first,) = desk.chain(parent, edit("a.py", 0, 1, "x"))
+    desk.publish()
+    repo.git("switch", "--quiet", BRANCH)
+    desk.chain(first, edit("a.py", 1, 2, "y"), action="r1/3/commit")
+    with pytest.raises(RepositoryError, match="checked out"):
+        desk.publish()
+    repo.git("switch", "--quiet", "main")
+    assert desk.apply().how == "fast-forward"
+    assert (repo.root / "a.py").read_text() == "xyc\n"
+
+
 def test_only_branches_of_its_own_are_published_or_discarded(repo, bench):
     repo.commit({"a.py": "abc\n"})
     desk = bench(repo)
