@@ -115,7 +115,11 @@ class Workshop:
 
 
 def repository_id(checkout: Checkout) -> str:
-    return hashlib.sha256(os.fsencode(checkout.git_dir)).hexdigest()[:16]
+    return id_of(checkout.git_dir)
+
+
+def id_of(git_dir: Path) -> str:
+    return hashlib.sha256(os.fsencode(git_dir)).hexdigest()[:16]
 
 
 def _entries(raw: bytes) -> Iterable[Entry]:

@@ -1,7 +1,6 @@
 """One open punchlist: a state folder, and the repository the user stands in."""
 
 import secrets
-import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from punchlist.adapters.worktree import WorkTrees
 from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
 from punchlist.app.audit import Audit, audited
+from punchlist.app.cleaning import drop_workshop, gone_repositories, old_reports
 from punchlist.app.debts import debts
 from punchlist.app.dismissals import Chosen, dismissals, dismissed, meant
 from punchlist.app.doctor import Probe, probes
@@ -38,6 +38,7 @@ from punchlist.model.check import Check
 from punchlist.model.events import Dismissal
 from punchlist.model.outcome import outcome
 from punchlist.model.run import Run, fold, folded
+from punchlist.model.story import amount
 from punchlist.ports import RunRow
 from punchlist.settings import REPOSITORY_FILE, Loaded, home_folder, load, pinned, unpinned
 from punchlist.workflow.loader import parse
@@ -52,10 +53,10 @@ class App:
 
     @classmethod
     async def open(
-        cls, start: Path, flags: Mapping[str, str] | None = None, *, repository: bool = True, readonly: bool = False
+        cls, start: Path, flags: Mapping[str, str] | None = None, *, repository: bool | None = True, readonly: bool = False
     ) -> "App":
-        """`readonly` is for those who only look: it works where nothing can be written."""
-        checkout = await Checkout.find(start) if repository else None
+        """`readonly` is for those who only look: it works where nothing can be written. `repository` None: if there is one."""
+        checkout = await _around(start, repository)
         load(None, flags or {})  # a mistake in the settings is told before anything is touched
         return cls(home_folder(), checkout, flags or {}, readonly=readonly)
 
@@ -218,20 +219,23 @@ class App:
             there = await Homecoming(workshop, WorkTrees(workshop)).discard(run.branch, force=force)
         return f"{run.branch} is gone; the ledger of run {run.id} stays" if there else f"run {run.id} has no branch"
 
-    async def clean(self, *, older_than_days: float | None = None) -> list[str]:
-        """Removes work trees nobody uses, and the folders of ended runs older than that; ledgers stay."""
-        workshop = await self._workshop()
-        trees = WorkTrees(workshop).prune()
-        return [*([f"{trees} work trees"] if trees else []), *self._old_folders(older_than_days)]
+    async def clean(self, *, reports_older_than: float | None = None, everywhere: bool = False) -> list[str]:
+        """Removes work trees nobody uses; the reports of runs that ended so many days ago; what is kept of repositories that
+        are gone. Ledgers stay. Returns what it did, a line each."""
+        said = []
+        if self.checkout is not None and (trees := WorkTrees(await self._workshop()).prune()):
+            said.append(f"removed {amount(trees, 'work tree')}")
+        if reports_older_than is not None:
+            gone = old_reports(self.home, self.runs(), time.time() - reports_older_than * 86400)
+            said += [f"removed the reports of {amount(len(gone), 'run')}: {', '.join(gone)}"] if gone else []
+        if everywhere:
+            repositories = gone_repositories(self.home, self.store.runs())
+            said += [f"removed what was kept of {repository}, which is gone" for repository in repositories]
+        return said
 
-    def _old_folders(self, days: float | None) -> Iterator[str]:
-        if days is None:
-            return
-        for row in self.runs():
-            folder = wiring.run_folder(self.home, row.id)
-            if row.last_kind == "ended" and time.time() - row.last_at > days * 86400 and folder.exists():
-                shutil.rmtree(folder)
-                yield f"the reports of run {row.id}"
+    async def leave(self) -> None:
+        """The repository is about to go: so do its workshop and its work trees."""
+        drop_workshop(self.home / "repos" / repository_id(self._standing_in))
 
     async def init(self) -> Path:
         """Writes a commented settings file into the checkout; never over one that is there."""
@@ -300,6 +304,17 @@ class App:
             watcher,
         )
         return await engine.drive(run)
+
+
+async def _around(start: Path, needed: bool | None) -> Checkout | None:  # noqa: FBT001 - three answers, not two
+    if needed is False:
+        return None
+    try:
+        return await Checkout.find(start)
+    except RepositoryError:
+        if needed:
+            raise
+        return None
 
 
 def _new_id() -> str:

@@ -21,7 +21,7 @@ def session(
     work: Callable[[App], Awaitable[T]],
     flags: Mapping[str, str] | None = None,
     *,
-    repository: bool = True,
+    repository: bool | None = True,
     readonly: bool = False,
 ) -> T:
     """Opens the app in the current folder and does the work with it."""

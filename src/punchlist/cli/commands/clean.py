@@ -7,18 +7,23 @@ from punchlist.cli import options
 from punchlist.cli.done import done
 from punchlist.cli.exits import Exit
 from punchlist.cli.session import session
+from punchlist.errors import UsageError
 
 
 @click.command()
+@click.option("--reports", is_flag=True, help="Also the reports of runs that ended; `punchlist report` makes them again.")
 @click.option(
-    "--older-than", "days", metavar="DAYS", type=click.FloatRange(min=0), default=None, help="Only what is older than DAYS days."
+    "--older-than", "days", metavar="DAYS", type=click.FloatRange(min=0), default=None, help="With --reports: how many days ago."
 )
+@click.option("--all", "everywhere", is_flag=True, help="Also all that is kept of repositories that are gone; works anywhere.")
 @options.json_option
-def command(days: float | None, json_: bool) -> Exit:
-    """Remove work trees and caches that ended or killed runs left in the state folder; ledgers stay."""
+def command(reports: bool, days: float | None, everywhere: bool, json_: bool) -> Exit:
+    """Remove the work trees of this repository that nobody uses; ledgers always stay."""
+    if reports != (days is not None):
+        raise UsageError("--reports and --older-than go together", hint="punchlist clean --reports --older-than 30")
 
     async def work(app: App) -> Exit:
-        removed = await app.clean(older_than_days=days)
-        return done(*(removed or ["There was nothing to remove."]), json=json_)
+        said = await app.clean(reports_older_than=days, everywhere=everywhere)
+        return done(*(said or ["There was nothing to remove."]), json=json_)
 
-    return session(work)
+    return session(work, repository=None if everywhere else True)

@@ -1,15 +1,14 @@
 """punchlist demo: make a small repository with defects, and run the loop on it."""
 
 import asyncio
-import os
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, chdir
 from pathlib import Path
 from typing import Any
 
 import click
 
-from punchlist.app import Request
+from punchlist.app import App, Request
 from punchlist.app.demo import demo_repository
 from punchlist.cli import options
 from punchlist.cli.drive import started
@@ -74,13 +73,12 @@ def _shown(folder: Path, output: options.Output, *, kept: bool) -> Exit:
     repository, findings = _made(folder)
     if not output.machine and not output.quiet:
         note(_BEFORE.format(repository=repository, findings=findings))
-    before = here()
-    os.chdir(repository)
-    try:
+    here()  # says what is wrong if the folder we come back to is gone
+    with chdir(repository), ExitStack() as last:
+        if not kept:
+            last.callback(session, App.leave)
         request = Request(kind=ScopeKind.ALL, findings=(str(findings),), allow_checks=True)
         code = session(lambda app: started(app, request, output, tell=account))
-    finally:
-        os.chdir(before)
     if code is not Exit.INTERRUPTED and not output.machine and not output.quiet:
         note(_AFTER, _KEPT.format(repository=repository) if kept else _GONE)
     return code
