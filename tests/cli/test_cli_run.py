@@ -25,6 +25,12 @@ def test_progress_is_on_stderr_and_plain_where_nobody_watches(done):
     assert "\x1b" not in done.ran.stderr + done.ran.stdout
 
 
+def test_a_scope_nobody_asked_for_is_explained_at_once(punchlist):
+    first = punchlist("review").stderr.splitlines()[0]
+    assert "scope: everything at " in first
+    assert "no other branch looks like the main line" in first
+
+
 def test_quiet_leaves_only_the_result(punchlist):
     ran = punchlist("run", "--all", "--quiet")
     assert ran.stderr == ""

@@ -61,5 +61,4 @@ def _flagged(run: Run) -> Iterator[str]:
             by_reason.setdefault(flag, []).append(item.number)
     for reason, numbers in by_reason.items():
         named = ", ".join(map(str, sorted(numbers)[:_NAMED])) + (", ..." if len(numbers) > _NAMED else "")
-        which = f"item {named}" if len(numbers) == 1 else f"{count(len(numbers), 'item')} ({named})"
-        yield f"Look at {which}: {reason}"
+        yield f"Look at {count(len(numbers), 'flagged fix', 'flagged fixes')} ({named}): {reason.removesuffix(': look at it')}"

@@ -126,7 +126,7 @@ def _next(run: Run, *, driven: bool) -> "Iterator[RenderableType]":
     known = dict(next_commands(run, driven=driven))
     report = next((path for path in run.artifacts if path.endswith(".html")), "")
     if run.landed:
-        yield heading(f"The fixes are on {run.branch} ({count(len(run.landed), 'commit')}); your checkout is as it was")
+        yield heading(f"The fixes: {count(len(run.landed), 'commit')} on {run.branch}; your checkout is as it was")
     elif known or report:
         yield heading("Next")
     yield commands(known)

@@ -90,7 +90,7 @@ def audit_text(audit: Audit) -> Iterator[str]:
     ends = {"fixed": audit.fixed, "filed": audit.filed, "dismissed": audit.dismissed, "listed": audit.listed}
     yield from (f"  {name:<10}  {number:>7,}" for name, number in ends.items())
     if (still := audit.items - sum(ends.values())) > 0:
-        yield f"  open        {still:>7,}  without an end: the run has not ended"
+        yield f"  open        {still:>7,}  without an end so far"
     if audit.refused:
         yield f"  unreadable  {audit.refused:>7,}  entries of findings files, kept as they were"
     yield from (f"  problem: {one_line(problem)}" for problem in audit.problems)
