@@ -85,5 +85,5 @@ def test_fixes_of_what_is_staged_count_as_applied_once_they_are_in_the_index(sta
 
 def test_where_nothing_was_fixed_there_is_nothing_to_apply(place):
     place.run(allow_checks=False, workflow="review")
-    with pytest.raises(UsageError, match="nothing to apply"):
+    with pytest.raises(UsageError, match="landed no fix, so there is nothing to apply"):
         apply(place)

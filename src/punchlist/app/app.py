@@ -28,7 +28,7 @@ from punchlist.app.doctor import Probe, probes
 from punchlist.app.prepare import found_checks, prepared, repository_settings
 from punchlist.app.records import follow
 from punchlist.app.request import Prepared, Request
-from punchlist.app.standing import DISCARDED, change_of, published, standing
+from punchlist.app.standing import DISCARDED, change_of, nothing_landed, published, standing, was_discarded
 from punchlist.app.template import template
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.errors import RepositoryError, UsageError
@@ -197,10 +197,10 @@ class App:
         """Brings a run's branch home; the only thing that changes the user's checkout."""
         run = self.load(run_id)
         workshop = await self._workshop()
-        if await self.standing(run) == DISCARDED and await workshop.tip(run.branch) is None:
-            raise await _was_discarded(run, workshop)
         if not run.landed:
-            raise UsageError(f"run {run.id} made no fixes: there is nothing to apply", hint=f"punchlist show {run.id}")
+            raise nothing_landed(run)
+        if await self.standing(run) == DISCARDED and await workshop.tip(run.branch) is None:
+            raise await was_discarded(run, workshop.checkout)
         home = Homecoming(workshop, WorkTrees(workshop))
         change = run.started.change if run.started else None
         if change is not None and change.kind is ScopeKind.STAGED:
@@ -327,13 +327,6 @@ def _content(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read any more: {error.strerror}", hint="give the path of a findings file") from error
-
-
-async def _was_discarded(run: Run, workshop: Workshop) -> UsageError:
-    """Git keeps commits without a branch for a while."""
-    kept = await workshop.checkout.commit(run.published) is not None
-    back = f"git branch {run.branch} {run.published[:12]}, then try again" if kept else "punchlist run makes them anew"
-    return UsageError(f"run {run.id} was discarded: its branch is gone", hint=back)
 
 
 def _document(index: int, path: str) -> str:

@@ -2,8 +2,10 @@
 
 from punchlist.adapters.checkout import Checkout
 from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.errors import UsageError
 from punchlist.model.change import Change, ScopeKind
 from punchlist.model.events import Published, Started
+from punchlist.model.run import Run
 
 APPLIED = "applied"
 DISCARDED = "discarded"
@@ -30,6 +32,19 @@ async def standing(checkout: Checkout, branch: str, tip: str, change: Change | N
     if change is not None and change.kind is ScopeKind.STAGED and await _staged(checkout, change.head, tip):
         return APPLIED
     return "" if there else DISCARDED
+
+
+def nothing_landed(run: Run) -> UsageError:
+    if not run.ended:
+        return UsageError(f"no fix of run {run.id} has landed yet", hint=f"punchlist resume {run.id}")
+    return UsageError(f"run {run.id} landed no fix, so there is nothing to apply", hint=f"punchlist show {run.id}")
+
+
+async def was_discarded(run: Run, checkout: Checkout) -> UsageError:
+    """Git keeps commits without a branch for a while."""
+    kept = await checkout.commit(run.published) is not None
+    back = f"git branch {run.branch} {run.published[:12]}, then try again" if kept else "punchlist run makes the fixes anew"
+    return UsageError(f"run {run.id} was discarded: its branch is gone", hint=back)
 
 
 async def _squashed(checkout: Checkout, branch: str, tip: str) -> bool:
