@@ -89,3 +89,14 @@ def cancelled() -> Callable[["asyncio.Task[object]"], Awaitable[float]]:
         return time.monotonic() - before
 
     return took
+
+
+SLOW = ("journeys/", "hostile/", "cli/test_cli_run.py", "cli/test_cli_after.py", "cli/test_cli_terminal.py", "checks/test_sentinel.py")
+"""Whole runs, real terminals and real test suites: `make test` runs them, `make fast` does not."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.relative_to(here).as_posix().startswith(SLOW):
+            item.add_marker(pytest.mark.slow)

@@ -126,14 +126,15 @@ class App:
             return await self._drive(run, workshop, watcher)
 
     async def answer(self, run_id: str, choice: str, by: str) -> Run:
-        run = self.load(run_id)
-        question = run.waiting_for
-        if question is None:
-            raise UsageError(f"run {run.id} has no open question", hint=f"punchlist status {run.id}")
-        if choice not in question.choices:
-            known = ", ".join(f"{key} ({text})" for key, text in question.choices.items())
-            raise UsageError(f'"{choice}" is no answer to: {question.question}', hint=f"the answers are {known}")
-        with Lease.take(self.home, run.id):
+        found = self.store.find(run_id, self._repository if self.checkout else "")
+        with Lease.take(self.home, found):
+            run = self.load(found)
+            question = run.waiting_for
+            if question is None:
+                raise UsageError(f"run {run.id} has no open question", hint=f"punchlist status {run.id}")
+            if choice not in question.choices:
+                known = ", ".join(f"{key} ({text})" for key, text in question.choices.items())
+                raise UsageError(f'"{choice}" is no answer to: {question.question}', hint=f"the answers are {known}")
             entry = self.store.append(run.id, question.place, "answer", ev.Answered(choice=choice, by=by), time.time())
             return fold(run, entry)
 

@@ -68,11 +68,13 @@ async def found_checks(workshop: Workshop, commit: str, loaded: Loaded) -> tuple
 
 
 def _allowed(request: Request, checks: tuple[Check, ...], allowance: Allowance, loaded: Loaded) -> bool | None:
-    """Commands the user wrote into their own settings are theirs already; all others need a word."""
+    """Commands the user wrote into their own settings are theirs already; all others need a word, hooks as well."""
     if request.allow_checks is not None:
         return request.allow_checks
     own = loaded.origins.get("checks", REPOSITORY_FILE) != REPOSITORY_FILE
-    return True if own or not checks or allowance.covers(of_checks(checks)) else None
+    if own or allowance.covers(of_checks(checks)):
+        return True
+    return None if checks else False
 
 
 def _distrust(text: str | None, *, trusted: bool) -> tuple[str, ...]:
