@@ -1,10 +1,12 @@
 """The command line: it parses, calls app, and shows; a command's module is imported only when the command is named."""
 
+import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from punchlist.cli.door import through
+from punchlist.cli.exits import Exit
 from punchlist.cli.root import root
 
 __all__ = ["main"]
@@ -13,4 +15,11 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The `punchlist` command; its exit codes are those of `Exit`."""
     chosen = list(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(through(lambda: root.main(chosen, prog_name="punchlist", standalone_mode=False), chosen))
+    try:
+        code = through(lambda: root.main(chosen, prog_name="punchlist", standalone_mode=False), chosen)
+    except KeyboardInterrupt:  # a second one, while the first was being told
+        sys.stderr.write("\nstopped at once; `punchlist resume` goes on, if a run had begun\n")
+        code = Exit.INTERRUPTED
+    if code is Exit.INTERRUPTED:  # all is told: one more must not turn the exit code into a signal
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)

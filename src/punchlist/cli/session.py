@@ -6,7 +6,7 @@ import signal
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from punchlist.app import App
 from punchlist.cli.terminal import err
@@ -63,9 +63,7 @@ def stoppable(say: Callable[[str], None]) -> Iterator[None]:
 
     def stop(number: int) -> None:
         if asked:
-            err().show_cursor()
-            os.write(2, b"\nstopped at once; `punchlist resume` goes on\n")
-            os._exit(128 + number)
+            _end_at_once(number)
         asked.append(number)
         say("stopping; once more to stop at once")
         if task is not None:
@@ -78,3 +76,11 @@ def stoppable(say: Callable[[str], None]) -> Iterator[None]:
     finally:
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
+            if asked:  # what is left to do is short, but must not end in silence either
+                signal.signal(number, lambda number, _: _end_at_once(number))
+
+
+def _end_at_once(number: int) -> NoReturn:
+    err().show_cursor()
+    os.write(2, b"\nstopped at once; `punchlist resume` goes on\n")
+    os._exit(128 + number)

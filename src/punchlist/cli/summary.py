@@ -154,8 +154,8 @@ def stopped(run: Run) -> Iterator[str]:
     numbers = summed(run).numbers
     ends = {"fixed": numbers.fixed, "filed": numbers.filed, "dismissed": numbers.dismissed}
     done = ", ".join(f"{number:,} {end}" for end, number in ends.items() if number)
-    still = [count(numbers.left, "item")] if numbers.left or not numbers.pending else []
+    still = [count(numbers.left, "item")] if numbers.left else []
     pending = [f"{count(numbers.pending, 'finding')} not sorted yet"] if numbers.pending else []
     yield f"stopped after {duration(run.active)}; done: {done or 'nothing yet'}"
-    yield f"  still open: {', '.join([*still, *pending])}"
+    yield f"  still open: {', '.join([*still, *pending]) or 'no item so far'}"
     yield f"  `punchlist resume {run.id}` goes on"
