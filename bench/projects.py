@@ -127,7 +127,7 @@ def judged(root: Path, python: str, select: str, folder: Path, before: int, gree
 
 
 def findings(root: Path, select: str) -> int:
-    return len(json.loads(ruff(root, select, "--exit-zero", "--output-format", "json")))
+    return len(json.loads(ruff(root, select, "--no-fix", "--exit-zero", "--output-format", "json")))
 
 
 def ruff(root: Path, select: str, *flags: str) -> str:

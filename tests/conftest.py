@@ -91,7 +91,14 @@ def cancelled() -> Callable[["asyncio.Task[object]"], Awaitable[float]]:
     return took
 
 
-SLOW = ("journeys/", "hostile/", "cli/test_cli_run.py", "cli/test_cli_after.py", "cli/test_cli_terminal.py", "checks/test_sentinel.py")
+SLOW = (
+    "journeys/",
+    "hostile/",
+    "cli/test_cli_run.py",
+    "cli/test_cli_after.py",
+    "cli/test_cli_terminal.py",
+    "checks/test_sentinel.py",
+)
 """Whole runs, real terminals and real test suites: `make test` runs them, `make fast` does not."""
 
 

@@ -71,7 +71,9 @@ def test_only_what_was_claimed_can_become_fixed(status, sequence):
 
 def test_the_table_names_every_status_and_what_is_filed_can_only_be_dismissed():
     assert set(MOVES) == set(Status)
-    assert {fact for fact in Fact if after(Status.DISMISSED, fact) is not Status.DISMISSED} == {Fact.RESTORED}, "taken back by a person"
+    assert {fact for fact in Fact if after(Status.DISMISSED, fact) is not Status.DISMISSED} == {Fact.RESTORED}, (
+        "taken back by a person"
+    )
     assert {after(Status.FILED, fact) for fact in Fact} == {Status.FILED, Status.DISMISSED}
     assert Status.FIXED in ENDED
 

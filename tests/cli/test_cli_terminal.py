@@ -80,7 +80,7 @@ def wait_for(punchlist, *, entries: int = 1) -> None:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         rows = punchlist.json("list")
-        if rows and rows[0]["entries"] >= entries:
+        if isinstance(rows, list) and rows and rows[0]["entries"] >= entries:
             return
         time.sleep(0.1)
     pytest.fail("the run did not begin")
@@ -142,6 +142,19 @@ def test_a_second_ctrl_c_stops_at_once_and_leaves_nothing_running(slow, tmp_path
     assert time.monotonic() - began < 5
     assert running.returncode == 130
     assert slow.json("list")[0]["state"] in ("stopped", "killed")
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.05, 0.2])
+def test_two_quick_ones_end_with_a_line_of_their_own_and_never_with_a_traceback(slow, pause):
+    running = slow.start("run", "--all", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(slow, entries=2)
+    for _ in range(2):
+        running.send_signal(signal.SIGINT)
+        time.sleep(pause)
+    _, err = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert err.endswith(b"goes on\n")
+    assert b"Traceback" not in err
 
 
 def test_a_run_that_is_under_way_is_neither_resumed_nor_started_again(slow):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from punchlist.cli.caveats import caveats
@@ -29,11 +29,11 @@ _VERDICTS = {
 }
 
 
-def summary(run: Run, *, driven: bool = False) -> "Iterator[RenderableType]":
-    """The parts, in reading order. `driven`: a process is at work on it."""
+def summary(run: Run, *, driven: bool = False, standing: str = "") -> "Iterator[RenderableType]":
+    """The parts, in reading order. `driven`: a process is at work on it. `standing`: what became of its fixes."""
     yield from account(run, driven=driven)
     yield from _asked(run)
-    yield from _next(run, driven=driven)
+    yield from _next(run, driven=driven, standing=standing)
 
 
 def account(run: Run, *, driven: bool = False) -> "Iterator[RenderableType]":
@@ -122,11 +122,14 @@ def _asked(run: Run) -> "Iterator[RenderableType]":
         yield commands({f"punchlist answer {run.id} {choice}": text for choice, text in question.choices.items()})
 
 
-def _next(run: Run, *, driven: bool) -> "Iterator[RenderableType]":
-    known = dict(next_commands(run, driven=driven))
-    report = next((path for path in run.artifacts if path.endswith(".html")), "")
+def _next(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]":
+    known = dict(next_commands(run, driven=driven, standing=standing))
+    report = next((path for path in run.artifacts if path.endswith(".html") and Path(path).exists()), "")
     if run.landed:
-        yield heading(f"The fixes: {count(len(run.landed), 'commit')} on {run.branch}; your checkout is as it was")
+        fate = {"applied": "they are part of your branch", "discarded": "they were discarded"}.get(
+            standing, "your checkout is as it was"
+        )
+        yield heading(f"The fixes: {count(len(run.landed), 'commit')} on {run.branch}; {fate}")
     elif known or report:
         yield heading("Next")
     yield commands(known)
@@ -135,7 +138,7 @@ def _next(run: Run, *, driven: bool) -> "Iterator[RenderableType]":
         yield indented(homely(report), "cyan")
 
 
-def next_commands(run: Run, *, driven: bool = False) -> Iterator[tuple[str, str]]:
+def next_commands(run: Run, *, driven: bool = False, standing: str = "") -> Iterator[tuple[str, str]]:
     """What to type next, and why; an answer that is waited for stands with its question."""
     if not run.ended and not driven and run.waiting_for is None:
         yield f"punchlist resume {run.id}", "go on where it stopped"
@@ -143,7 +146,7 @@ def next_commands(run: Run, *, driven: bool = False) -> Iterator[tuple[str, str]
         yield f"punchlist show {run.id}", "every item, its history and proof"
     if run.ended and not run.last_batch and run.left:
         yield f"punchlist fix --from {run.id}", "fix what can be fixed"
-    if run.landed:
+    if run.landed and not standing:
         yield f"git diff HEAD...{run.branch}", "what the fixes change"
         if run.ended:
             yield f"punchlist apply {run.id}", "bring them onto your branch"

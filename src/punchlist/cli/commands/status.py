@@ -6,7 +6,7 @@ from punchlist.adapters.store.lease import holder
 from punchlist.app import App
 from punchlist.cli import options
 from punchlist.cli.exits import Exit
-from punchlist.cli.session import reading
+from punchlist.cli.session import session
 from punchlist.cli.summary import summary
 from punchlist.cli.terminal import answer, raw, say
 from punchlist.cli.view import document
@@ -19,7 +19,7 @@ from punchlist.cli.view import document
 def command(run_id: str, json_: bool, events: bool) -> Exit:
     """How a run stands: the summary, or the question it waits with. The exit code is 0 whatever the run came to."""
 
-    def look(app: App) -> Exit:
+    async def look(app: App) -> Exit:
         if events:
             raw(app.export(run_id))
             return Exit.FINE
@@ -28,7 +28,7 @@ def command(run_id: str, json_: bool, events: bool) -> Exit:
         if json_:
             answer(document(run, driven=driven))
         else:
-            say(*summary(run, driven=driven))
+            say(*summary(run, driven=driven, standing=await app.standing(run)))
         return Exit.FINE
 
-    return reading(look)
+    return session(look, repository=None, readonly=True)
