@@ -3,9 +3,10 @@
 import hashlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,6 +100,17 @@ class Ground:
 
     def items(self) -> list[dict[str, Any]]:
         return self("show", "--json").json
+
+    def judged(self) -> int:
+        """How many runs have their fixes judged, as their ledgers say."""
+        ledger = self.home / "ledger.sqlite3"
+        if not ledger.exists():
+            return 0
+        try:
+            with closing(sqlite3.connect(f"file:{ledger}?mode=ro", uri=True)) as database:
+                return int(database.execute("SELECT count(DISTINCT run) FROM entries WHERE kind = 'verified'").fetchone()[0])
+        except sqlite3.OperationalError:  # it is just being made
+            return 0
 
     def ledgers(self) -> int:
         """How many runs have begun."""

@@ -13,22 +13,22 @@ BAD = "import os\n\nprint(1)\n"
 
 
 @pytest.fixture
-def slow(repo, tmp_path):
+def slow(repo, ground):
     """Makes every run wait, with its fixes judged and not yet landed, until `go()`; `waiting()` returns once one does.
 
-    The user's own pre-commit hook does that; it leaves the user's own commits alone.
+    The user's own pre-commit hook does that; it leaves the user's own commits alone, which have a date of their own.
     """
-    gate, here = tmp_path / "gate", tmp_path / "here"
+    gate = repo.root / ".git" / "hooks" / "gate"
     repo.write(
         ".git/hooks/pre-commit",
-        f"#!/bin/sh\ncase $PWD in {repo.root}*) exit 0;; esac\necho x >> {here}\nfor _ in $(seq 600); do [ -e {gate} ] && exit 0; sleep 0.05; done\nexit 1\n",
+        f'#!/bin/sh\n[ -n "$GIT_AUTHOR_DATE" ] && exit 0\nfor _ in $(seq 600); do [ -e {gate} ] && exit 0; sleep 0.05; done\nexit 1\n',
         mode=0o755,
     )
 
     class Slow:
         def waiting(self, runs=1):
-            for _ in range(1200):
-                if here.exists() and len(here.read_text().split()) >= runs:
+            for _ in range(600):
+                if ground.judged() >= runs:
                     return
                 time.sleep(0.05)
             raise AssertionError("the run did not come that far")
@@ -47,7 +47,7 @@ def ended(process):
 
 def test_the_same_request_twice_at_once_names_the_run_at_work(repo, ground, slow):
     repo.commit({"a.py": BAD})
-    first = ground.start("run", "--all", "--no-checks", "--json", *RUFF)
+    first = ground.start("run", "--all", "--yes", "--json", *RUFF)
     slow.waiting()
     second = ground.review()
     slow.go()
@@ -62,7 +62,7 @@ def test_the_same_request_twice_at_once_names_the_run_at_work(repo, ground, slow
 
 def test_a_run_at_work_cannot_be_resumed_answered_or_discarded_by_another(repo, ground, slow):
     repo.commit({"a.py": BAD})
-    first = ground.start("run", "--all", "--no-checks", "--json", *RUFF)
+    first = ground.start("run", "--all", "--yes", "--json", *RUFF)
     slow.waiting()
     told = [ground("resume"), ground("discard")]
     cleaned = ground("clean", "--json")
@@ -76,8 +76,8 @@ def test_a_run_at_work_cannot_be_resumed_answered_or_discarded_by_another(repo, 
 
 def test_different_scopes_at_once_both_finish_and_neither_disturbs_the_other(repo, ground, slow):
     repo.commit({"one/a.py": BAD, "two/b.py": BAD})
-    first = ground.start("run", "--all", "--no-checks", "--json", *RUFF, "one")
-    second = ground.start("run", "--all", "--no-checks", "--json", *RUFF, "two")
+    first = ground.start("run", "--all", "--yes", "--json", *RUFF, "one")
+    second = ground.start("run", "--all", "--yes", "--json", *RUFF, "two")
     slow.waiting(2)
     slow.go()
     runs = {}
@@ -94,7 +94,7 @@ def test_different_scopes_at_once_both_finish_and_neither_disturbs_the_other(rep
 def test_many_different_runs_at_once_in_one_home(repo, ground):
     names = ["a", "b", "c", "d"]
     repo.commit({f"{name}/m.py": BAD for name in names})
-    processes = [ground.start("run", "--all", "--no-checks", "--json", *RUFF, name) for name in names]
+    processes = [ground.start("run", "--all", "--yes", "--json", *RUFF, name) for name in names]
     told = [ended(process) for process in processes]
     assert [code for code, _, _ in told] == [0] * 4, [err for _, _, err in told]
     assert ground.ledgers() == 4
@@ -131,7 +131,7 @@ def reset(repo):
 def test_what_the_user_does_meanwhile_neither_disturbs_the_run_nor_is_disturbed(repo, ground, slow, meanwhile):
     repo.commit({"z.py": "z = 1\n"})
     repo.commit({f"m{number}.py": BAD for number in range(5)})
-    process = ground.start("run", "--all", "--no-checks", "--json", *RUFF)
+    process = ground.start("run", "--all", "--yes", "--json", *RUFF)
     slow.waiting()
     meanwhile(repo)
     head, where, status = repo.head, repo.git("symbolic-ref", "HEAD"), repo.git("status", "--porcelain")
@@ -160,7 +160,7 @@ def test_a_run_branch_that_the_user_deleted_or_moved_meanwhile_is_told(repo, gro
         f"cd {repo.root}\nfor b in $(git for-each-ref --format='%(refname:short)' refs/heads/punchlist); do git branch -D $b; done\nexit 0\n",
         mode=0o755,
     )
-    told = ground("run", "--all", "--no-checks", "--json", *RUFF)
+    told = ground("run", "--all", "--yes", "--json", *RUFF)
     assert told.code in (0, 1, 3), told.stderr
     audit = ground.sound()
     fixed = [item for item in ground.items() if item["status"] == "fixed"]
@@ -181,10 +181,10 @@ def test_a_run_branch_deleted_after_the_run_can_still_be_applied(repo, ground):
 
 def test_a_repository_that_vanishes_under_a_run_is_told(repo, ground, slow):
     repo.commit({"a.py": BAD})
-    process = ground.start("run", "--all", "--no-checks", "--json", *RUFF)
+    process = ground.start("run", "--all", "--yes", "--json", *RUFF)
     slow.waiting()
     shutil.move(repo.root, repo.root.with_name("moved"))
-    slow.go()
+    (repo.root.with_name("moved") / ".git" / "hooks" / "gate").touch()
     out, err = process.communicate(timeout=120)
     assert "Traceback" not in err, err
     assert process.returncode in (1, 3, 6), out + err
@@ -230,6 +230,6 @@ def test_a_clock_at_the_beginning_of_time_or_far_ahead_breaks_nothing(repo, grou
 
 def test_an_interpreter_in_odd_surroundings_still_speaks(repo, ground):
     repo.commit({"ünï.py": BAD})
-    told = ground.started("run", "--all", "--no-checks", *RUFF, LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii", TERM="dumb")
+    told = ground.started("run", "--all", "--yes", *RUFF, LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii", TERM="dumb")
     assert told.code == 0, told.stderr
     assert "Traceback" not in told.stderr
