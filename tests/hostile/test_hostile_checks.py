@@ -84,7 +84,6 @@ def test_a_check_sees_no_secret_of_the_one_who_started_it(checked, ground):
 
 
 def test_an_analyzer_and_a_hook_see_no_secret_either(repo, ground, tmp_path, monkeypatch):
-    seen = tmp_path / "seen-by-the-hook"
     tool = tmp_path / "tool"
     tool.mkdir()
     script = tool / "spy"
@@ -96,16 +95,16 @@ def test_an_analyzer_and_a_hook_see_no_secret_either(repo, ground, tmp_path, mon
     settings.write_text(f'[[analyzers.custom]]\nname = "spy"\ncommand = ["{script}"]\nformat = "lines"\nfiles = ["*.py"]\n')
     monkeypatch.setenv("PUNCHLIST_CONFIG", str(settings))
     repo.commit({"a.py": CODE})
-    hook = repo.write(".git/hooks/pre-commit", f"#!/bin/sh\nenv > {seen}\n", mode=0o755)
+    repo.write(".git/hooks/pre-commit", "#!/bin/sh\nenv\nexit 1\n", mode=0o755)
     told = ground(
-        "run", "--all", "--no-checks", "--json", "--set", "analyzers.enabled=ruff,spy", "--set", "analyzers.select=F", **SECRETS
+        "run", "--all", "--yes", "--json", "--set", "analyzers.enabled=ruff,spy", "--set", "analyzers.select=F", **SECRETS
     )
     spied = [item for item in told.json["report"]["items"] if "PATH=" in item["title"]]
     assert spied, notes(told)
+    refused = " ".join(told.json["report"]["trouble"])
+    assert "pre-commit" in refused
+    assert "PATH=" in refused
     assert "planted" not in told.stdout
-    assert hook.exists()
-    assert "PATH=" in seen.read_text()
-    assert "planted" not in seen.read_text()
 
 
 @needs_walls

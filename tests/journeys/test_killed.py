@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 DRIVER = Path(__file__).with_name("driver.py")
 KILLS = int(os.environ.get("KILLS", "16"))
-EVENTS = 48
+EVENTS = 52
 """As many as a run of the shop has, or a little more: a boundary past the end kills nobody."""
 
 
@@ -121,7 +121,7 @@ def test_killed_at_random_moments_the_run_resumes_to_the_same_end(project, untou
         child = subprocess.Popen(
             [sys.executable, str(DRIVER), str(project.root), "run"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        time.sleep(dice.uniform(0.3, 6.0))
+        time.sleep(dice.uniform(0.2, 2.6))
         child.kill()
         child.wait()
         if not (tmp_path / f"state-{kill}" / "ledger.sqlite3").exists() or not begun():
