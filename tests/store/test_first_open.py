@@ -15,3 +15,14 @@ def test_who_comes_while_another_process_makes_the_ledger_waits_for_it(tmp_path)
     with SqliteStore.open(tmp_path) as store:
         assert store.append("r", "0", "a", StepDone(verb="x"), 1.0).seq == 1
     other.close()
+
+
+def test_a_ledger_whose_making_was_cut_off_is_an_empty_one(tmp_path):
+    sqlite3.connect(tmp_path / "ledger.sqlite3").close()
+    (tmp_path / "ledger.sqlite3").touch()
+    reader = SqliteStore.open(tmp_path, readonly=True)
+    assert reader.runs() == []
+    reader.close()
+    writer = SqliteStore.open(tmp_path)
+    assert writer.runs() == []
+    writer.close()

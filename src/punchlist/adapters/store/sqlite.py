@@ -227,14 +227,22 @@ def _use_wal(database: sqlite3.Connection) -> None:
 
 def _reader(path: Path) -> sqlite3.Connection:
     if not path.exists():
-        database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        migrations.migrate(database)
-        return database
+        return _empty()
     try:
-        return _opened_for_reading(path, "mode=ro")
+        database = _opened_for_reading(path, "mode=ro")
     except sqlite3.OperationalError:
         # In a folder where nothing may be made, SQLite cannot make its shared-memory file; then nobody writes there either.
-        return _opened_for_reading(path, "mode=ro&immutable=1")
+        database = _opened_for_reading(path, "mode=ro&immutable=1")
+    if migrations.version_of(database):
+        return database
+    database.close()  # a process is just making it, or was killed while it did: nothing is recorded yet
+    return _empty()
+
+
+def _empty() -> sqlite3.Connection:
+    database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    migrations.migrate(database)
+    return database
 
 
 def _opened_for_reading(path: Path, how: str) -> sqlite3.Connection:
