@@ -24,7 +24,8 @@ from punchlist.engine import Engine, Limits
 from punchlist.model import events as ev
 from punchlist.model.chain import line_of
 from punchlist.model.change import Change, ScopeKind
-from punchlist.model.run import Run, fold
+from punchlist.model.fold import fold
+from punchlist.model.run import Run
 from punchlist.ports import World
 from punchlist.steps import VERBS, Action, Verb
 from punchlist.steps.verb import NoOptions, missing

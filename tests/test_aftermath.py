@@ -8,10 +8,11 @@ from msgspec import structs
 from punchlist.model import events as ev
 from punchlist.model.aftermath import Aftermath
 from punchlist.model.finding import Context, Finding, Fix, Splice, Spot
+from punchlist.model.fold import fold
 from punchlist.model.item import Item
 from punchlist.model.patch import FileChange, Patch, spliced
 from punchlist.model.plan import Batch
-from punchlist.model.run import Run, fold
+from punchlist.model.run import Run
 from punchlist.model.severity import Severity
 
 TEXT = "import b\nimport a\nx = f'{1}'\ny = 2\nz = 3\n"

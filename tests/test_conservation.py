@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from punchlist.model import events as ev
 from punchlist.model.change import Change, ScopeKind
 from punchlist.model.finding import Finding, Spot
+from punchlist.model.fold import fold
 from punchlist.model.item import ENDED, MOVES, Fact, Item, Move, Status, after
 from punchlist.model.merge import MergeRule
 from punchlist.model.proof import Proof, ProofClass
-from punchlist.model.run import Run, counts, fold
+from punchlist.model.run import Run, counts
 from punchlist.model.severity import Severity
 from punchlist.steps.consolidate import consolidated
 

@@ -5,9 +5,10 @@ import pytest
 from punchlist.model import events as ev
 from punchlist.model.change import Change, ScopeKind
 from punchlist.model.finding import Context, Finding, Spot
+from punchlist.model.fold import fold
 from punchlist.model.item import Item, Status
 from punchlist.model.merge import MergeRule
-from punchlist.model.run import Run, fold
+from punchlist.model.run import Run
 from punchlist.model.severity import Severity
 from punchlist.steps.consolidate import consolidated
 

@@ -10,6 +10,7 @@ from typing import Any, get_origin
 import msgspec
 from msgspec import Struct
 
+from punchlist.adapters.agents import AgentSettings, AgentsSettings, RoleSettings
 from punchlist.adapters.analyzers import AnalyzerSettings
 from punchlist.errors import SettingsError
 from punchlist.model.check import Check, CheckKind
@@ -44,9 +45,17 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
 
 
 class TrackSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Where leftovers are filed; `folder` is empty for the state folder."""
+    """Where leftovers are filed: as files in a `folder` (empty for the state folder), or as issues on GitHub."""
 
     folder: str = ""
+    to: str = "files"
+    """`files` or `github`."""
+    repository: str = ""
+    """OWNER/NAME on GitHub. Default: where the remote `origin` points."""
+    api: str = "https://api.github.com"
+    token: str = "GITHUB_TOKEN"  # noqa: S105  # the name of a variable, not a token
+    """The environment variable that holds the token; where it is empty, `gh auth token` is asked."""
+    labels: tuple[str, ...] = ("tech-debt",)
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
@@ -60,6 +69,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     limits: LimitSettings = LimitSettings()
     protect: Protected = Protected()
     track: TrackSettings = TrackSettings()
+    agents: AgentsSettings = AgentsSettings()
+    agent: dict[str, AgentSettings] = {}
+    """How single agents are started, by name."""
+    role: dict[str, RoleSettings] = {}
+    """Who plays single roles: unified, spec, technical, adversarial, clarifier, planner, fixer, challenger, reproducer."""
 
     def configured_checks(self, origin: str) -> tuple[Check, ...]:
         return tuple(

@@ -9,7 +9,7 @@ from rich.console import Console, Group
 
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.cli.summary import summary
-from punchlist.model.run import folded
+from punchlist.model.fold import folded
 
 
 def recorded(punchlist):

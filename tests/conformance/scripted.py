@@ -22,10 +22,11 @@ from punchlist.model import events as ev
 from punchlist.model.change import Change, ScopeKind
 from punchlist.model.check import Check, CheckKind, CheckResult, TestOutcome
 from punchlist.model.finding import Finding, Fix, Safety, Splice, Spot
+from punchlist.model.fold import fold, folded
 from punchlist.model.identity import Source
 from punchlist.model.patch import combined
 from punchlist.model.protected import Protected
-from punchlist.model.run import Run, fold, folded
+from punchlist.model.run import Run
 from punchlist.model.severity import Severity
 from punchlist.ports import Analysis, Heard, World
 from punchlist.workflow.loader import load_builtin, parse

@@ -12,9 +12,10 @@ from punchlist.model import events as ev
 from punchlist.model.chain import chained
 from punchlist.model.change import Change, ScopeKind
 from punchlist.model.finding import Finding, Spot
+from punchlist.model.fold import fold, folded
 from punchlist.model.item import Fact, Item, Move, Status
 from punchlist.model.protected import Protected
-from punchlist.model.run import Run, fold, folded
+from punchlist.model.run import Run
 from punchlist.model.severity import Severity
 from punchlist.model.usage import Usage
 from punchlist.ports import World

@@ -10,10 +10,11 @@ from probes import Lines, Stage, action, all_of, dismiss_one
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.engine import At, Decide, position
 from punchlist.model import events as ev
+from punchlist.model.fold import fold, folded
 from punchlist.model.growing import Growing
 from punchlist.model.item import Status
 from punchlist.model.outcome import Outcome
-from punchlist.model.run import Run, fold, folded
+from punchlist.model.run import Run
 from punchlist.ports import Analysis
 from punchlist.steps.consolidate import Options as Consolidate
 from punchlist.steps.report import Options as Report

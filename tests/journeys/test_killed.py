@@ -13,7 +13,8 @@ import pytest
 import shop
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.model.run import Run, folded
+from punchlist.model.fold import folded
+from punchlist.model.run import Run
 
 pytestmark = pytest.mark.slow
 

@@ -5,11 +5,12 @@ from sample_run import HEAD, Ledger, attempted, landing, started
 
 from punchlist.model import events as ev
 from punchlist.model.finding import Finding, Refused, Splice, Spot
+from punchlist.model.fold import folded
 from punchlist.model.hunk import Original, hunks
 from punchlist.model.item import Fact, Item, Move
 from punchlist.model.patch import Patch
 from punchlist.model.plan import Batch
-from punchlist.model.run import Run, folded
+from punchlist.model.run import Run
 from punchlist.model.severity import Severity
 from punchlist.model.usage import Usage
 

@@ -8,12 +8,13 @@ from punchlist.model import events as ev
 from punchlist.model.change import Change, Lines, ScopeKind
 from punchlist.model.check import Check, CheckKind, Verdict
 from punchlist.model.finding import Finding, Refused
+from punchlist.model.fold import folded
 from punchlist.model.hunk import Original, hunks
 from punchlist.model.item import Fact, Item, Move
 from punchlist.model.patch import Patch
 from punchlist.model.plan import Batch
 from punchlist.model.proof import Proof, ProofClass
-from punchlist.model.run import Run, folded
+from punchlist.model.run import Run
 from punchlist.model.usage import Usage
 
 BASE, HEAD = "5d1f0a9c4b7e2d3f8a6b5c4d3e2f1a0b9c8d7e6f", "9a3c5e7b1d2f4a6c8e0b2d4f6a8c0e1b3d5f7a9c"

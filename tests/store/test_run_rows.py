@@ -6,7 +6,7 @@ from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.cli.view import State, state_of_row
 from punchlist.model.change import Change, ScopeKind
 from punchlist.model.events import Answered, Asked, Dismissed, Ended, Interrupted, Resumed, Started, StepDone
-from punchlist.model.run import folded
+from punchlist.model.fold import folded
 
 STARTED = Started(
     repository="/repo",

@@ -83,6 +83,13 @@ class GitRepository:
             raise RepositoryError(f"{branch}: your branch of that name has commits of its own", hint=hint)
         await bring(self._workshop, f"refs/heads/{branch}:refs/heads/{branch}", branch)
 
+    async def diff(self, old: str, new: str, paths: Sequence[str] | None = None) -> str:
+        wanted = () if paths is None else ("--", *paths)
+        if paths is not None and not paths:
+            return ""
+        flags = ("--no-ext-diff", "--no-textconv", "--find-renames", "--no-color", "--submodule=short")
+        return text_of(await self._workshop.git.out("diff", *flags, old, new, *wanted))
+
     async def hook(self, name: str, commit: str, patches: Sequence[Patch], *, pristine: Pristine | None) -> Heard:
         return await Hooks(self._workshop, self._trees).ask(name, commit, patches, pristine)
 

@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import hashlib
 import os
 import shutil
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
@@ -12,13 +13,18 @@ from pathlib import Path
 
 from punchlist.adapters.git import Entry, Git, speakable, text_of
 from punchlist.adapters.overlay import Overlay, lay, overlay, real
+from punchlist.adapters.taking import taken
 from punchlist.adapters.workshop import Workshop
 from punchlist.errors import RepositoryError, StoreError
 from punchlist.model.patch import Patch
-from punchlist.ports import Pristine
+from punchlist.ports import Pristine, Tree
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 """A run that meets these stops, and goes on when there is room; an event about it would be all that comes of the action."""
+
+
+_KEPT = "kept-"
+"""How trees outside of the pool are called."""
 
 
 class WorkTree:
@@ -143,9 +149,37 @@ class WorkTrees:
         finally:
             os.close(fd)
 
+    @asynccontextmanager
+    async def kept(
+        self, commit: str, name: str, patches: Iterable[Patch] = (), *, fresh: bool = True
+    ) -> AsyncGenerator[WorkTree]:
+        """Out of the pool: nobody else gets this folder, so that what a killed process paid for is still there."""
+        slot = Slot(self._workshop, f"{_KEPT}{hashlib.sha256(name.encode()).hexdigest()[:20]}")
+        changes = await overlay(self._workshop, commit, patches)
+        listing = await self._workshop.listing(commit)
+        with slot.held() as ours, _disk(slot.root):
+            if not ours:
+                raise RepositoryError(f"{slot.root}: another process works there", hint="wait for it, or end it")
+            mark = slot.root.with_suffix(".kept")
+            if fresh or not mark.is_file() or mark.read_text() != commit:
+                mark.unlink(missing_ok=True)
+                await slot.prepare(commit)
+                lay(slot.root, changes)
+                mark.write_text(commit)
+            yield WorkTree(slot.root, commit, listing, changes)
+            slot.scrap()
+            mark.unlink(missing_ok=True)
+            slot.lock.unlink(missing_ok=True)
+
+    async def changes(self, tree: Tree) -> Patch:
+        return await taken(self._workshop, self._git_of(tree.root), tree.commit, tree.root.with_suffix(".index"))
+
     def git(self, tree: WorkTree) -> Git:
         """Git in a lent tree, with the index that whatever runs in the tree sees too."""
-        return Git(tree.root, git_dir=self._workshop.git_dir.resolve() / "worktrees" / tree.root.name)
+        return self._git_of(tree.root)
+
+    def _git_of(self, root: Path) -> Git:
+        return Git(root, git_dir=self._workshop.git_dir.resolve() / "worktrees" / root.name)
 
     def prune(self) -> int:
         """Removes every tree nobody uses, and says how many; those in use stay."""
@@ -154,12 +188,13 @@ class WorkTrees:
             with slot.held() as ours:
                 if ours:
                     slot.scrap()
+                    slot.root.with_suffix(".kept").unlink(missing_ok=True)
                     slot.lock.unlink(missing_ok=True)
                     gone += 1
         return gone
 
     def _free(self, commit: str) -> tuple[Slot, int]:
-        known = self._slots()
+        known = [slot for slot in self._slots() if not slot.name.startswith(_KEPT)]
         names = {slot.name for slot in known}
         known.sort(key=lambda slot: self._last.get(slot.name) != commit)
         more = (Slot(self._workshop, name) for name in map("t{}".format, count(1)) if name not in names)

@@ -36,8 +36,9 @@ from punchlist.model import events as ev
 from punchlist.model.change import ScopeKind
 from punchlist.model.check import Check
 from punchlist.model.events import Dismissal
+from punchlist.model.fold import fold, folded
 from punchlist.model.outcome import outcome
-from punchlist.model.run import Run, fold, folded
+from punchlist.model.run import Run
 from punchlist.model.story import amount
 from punchlist.ports import RunRow
 from punchlist.settings import REPOSITORY_FILE, Loaded, home_folder, load, pinned, unpinned

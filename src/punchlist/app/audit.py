@@ -6,8 +6,9 @@ from msgspec import Struct
 
 from punchlist.model import events as ev
 from punchlist.model.chain import broken_lines
+from punchlist.model.fold import folded
 from punchlist.model.item import ENDED, Status
-from punchlist.model.run import Run, folded
+from punchlist.model.run import Run
 
 
 class Audit(Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.events import Debt, Filed
-from punchlist.model.run import folded
+from punchlist.model.fold import folded
 
 
 def debts(store: SqliteStore, repository: str) -> tuple[Debt, ...]:

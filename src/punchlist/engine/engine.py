@@ -9,9 +9,10 @@ from punchlist.engine.cursor import MORE, At, Decide, position
 from punchlist.engine.stopping import stop_reason
 from punchlist.errors import PunchlistError, StoreError
 from punchlist.model import events as ev
+from punchlist.model.fold import fold
 from punchlist.model.item import ACTIONABLE, Fact, Move, Status
 from punchlist.model.outcome import outcome
-from punchlist.model.run import Question, Run, fold
+from punchlist.model.run import Question, Run
 from punchlist.ports import Store, World
 from punchlist.steps import VERBS, Action, Verb
 from punchlist.workflow import Workflow

@@ -4,11 +4,16 @@ from msgspec import Struct
 
 from punchlist.model.change import Change
 from punchlist.model.check import Check, Verdict
+from punchlist.model.claim import Report
+from punchlist.model.doubt import Doubt
 from punchlist.model.finding import Finding, Refused
 from punchlist.model.hunk import Hunk
 from punchlist.model.item import Item, Move
 from punchlist.model.patch import Patch
 from punchlist.model.plan import Batch
+from punchlist.model.proof import Proof
+from punchlist.model.score import Score
+from punchlist.model.todo import Todo
 from punchlist.model.usage import Usage
 
 
@@ -61,6 +66,12 @@ class Started(Event, frozen=True, kw_only=True):
     """What earlier runs could not file; this one does."""
     dismissed: dict[str, Dismissal] = {}
     """What was dismissed in earlier runs of this repository, by fingerprint."""
+    crew: dict[str, tuple[str, ...]] = {}
+    """By role: the agents that play it, the first one first and the others where it fails. Without agents it is empty."""
+    specification: tuple[str, ...] = ()
+    """Files that say what the change is meant to do; reviewers who ask for that are shown them."""
+    notes: str = ""
+    """What the user wants agents to know."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
@@ -76,6 +87,37 @@ class Reviewed(Event, frozen=True, kw_only=True):
     """Why it had nothing to do here (no files of its language); not a failure."""
     unread: tuple[str, ...] = ()
     """Files it could not look at, an empty name for "nobody knows which": about these its silence says nothing."""
+    agent: str = ""
+    """Who played the reviewer, if it is a role."""
+    unopened: tuple[str, ...] = ()
+    """Files of the change that an agent was neither shown nor seen to open."""
+    groups: tuple[tuple[str, ...], ...] = ()
+    """Ids of findings which the reviewer says can be fixed together, apart from the others."""
+    transcript: str = ""
+
+
+class Clarified(Event, frozen=True, kw_only=True):
+    """An agent was asked what is unclear. Its questions wait for a person; `ready` says that there are no more."""
+
+    doubts: tuple[Doubt, ...] = ()
+    ready: bool = False
+    failed: str = ""
+    agent: str = ""
+    session: str = ""
+    transcript: str = ""
+
+
+class Reproduced(Event, frozen=True, kw_only=True):
+    """A private test was made for an item before anybody fixed it. Only one that was seen red counts."""
+
+    item: int
+    path: str = ""
+    content: str = ""
+    red: bool = False
+    why: str = ""
+    """Why it does not count, or what was seen when it ran."""
+    agent: str = ""
+    transcript: str = ""
 
 
 class Sighting(Struct, frozen=True, omit_defaults=True):
@@ -101,6 +143,16 @@ class Planned(Event, frozen=True, kw_only=True):
     batches: tuple[Batch, ...]
     waiting: int = 0
     """Items whose fix overlaps another's and comes next round."""
+    todos: tuple[Todo, ...] = ()
+    after: dict[int, tuple[int, ...]] = {}
+    """By batch: those whose work must be done before it begins."""
+    files: tuple[str, ...] = ()
+    """The plan as files that a person may change; they are read again before the fixing starts."""
+    agent: str = ""
+    session: str = ""
+    transcript: str = ""
+    failed: str = ""
+    """Why the planner did not plan, if it was asked; then the batches are punchlist's own."""
 
 
 class Attempted(Event, frozen=True, kw_only=True):
@@ -111,6 +163,19 @@ class Attempted(Event, frozen=True, kw_only=True):
     refused: dict[int, str] = {}
     hunks: dict[int, tuple[Hunk, ...]] = {}
     """The patches as people read them."""
+    agent: str = ""
+    reports: tuple[Report, ...] = ()
+    """What the agent says of each item, as it said it."""
+    noted: dict[int, tuple[str, ...]] = {}
+    """By batch: what is worth a look, such as files that no finding is about."""
+    absorbed: dict[int, int] = {}
+    """Batches whose work this one has built over, and whose items are judged with it: old number to new."""
+    left_out: tuple[int, ...] = ()
+    """Items that did not fit into the prompt, and come next."""
+    sessions: dict[int, str] = {}
+    """By item: the conversation it was worked on in."""
+    transcript: str = ""
+    failed: str = ""
 
 
 class Baselined(Event, frozen=True, kw_only=True):
@@ -138,6 +203,30 @@ class Rechecked(Event, frozen=True, kw_only=True):
     failed: dict[int, str] = {}
     followed_by: dict[int, tuple[str, ...]] = {}
     """New, lesser findings that a batch brings about and that carry a fix of their own."""
+
+
+class Examined(Event, frozen=True, kw_only=True):
+    """One batch of an agent's was looked at by itself: what refutes it, and what speaks for each of its items."""
+
+    batch: int
+    refuted: str = ""
+    proofs: dict[int, tuple[Proof, ...]] = {}
+    noted: tuple[str, ...] = ()
+    """What was seen and proves nothing: vacuous tests, comparisons that could not be made."""
+
+
+class Challenged(Event, frozen=True, kw_only=True):
+    """Another agent judged the patches: who is below the threshold goes back (as moves). Without scores nobody is approved."""
+
+    scores: tuple[Score, ...] = ()
+    threshold: int = 90
+    approved: tuple[int, ...] = ()
+    """Batches all of whose items reached the threshold."""
+    failed: str = ""
+    agent: str = ""
+    transcript: str = ""
+    canaries: str = ""
+    """How well the challenger did on planted patches, in words; empty if none were planted."""
 
 
 class Tried(Event, frozen=True, kw_only=True):
@@ -245,6 +334,8 @@ class Asked(Event, frozen=True, kw_only=True):
 class Answered(Event, frozen=True, kw_only=True):
     choice: str
     by: str
+    answers: dict[str, str] = {}
+    """To an agent's questions, by their ids."""
 
 
 class Returned(Event, frozen=True, kw_only=True):
@@ -278,11 +369,15 @@ class Ended(Event, frozen=True, kw_only=True):
 AnyEvent = (
     Started
     | Reviewed
+    | Clarified
+    | Reproduced
     | Consolidated
     | Planned
     | Attempted
     | Baselined
     | Rechecked
+    | Examined
+    | Challenged
     | Tried
     | Verified
     | Committed

@@ -26,6 +26,8 @@ class Fact(StrEnum):
     SAID_FIXED = "said-fixed"
     SAID_DEFERRED = "said-deferred"
     SAID_BLOCKED = "said-blocked"
+    EXCUSE_REFUSED = "excuse-refused"
+    """The reason given for deferring was none: the item is open again."""
     CONTESTED = "contested"
     CONTEST_AGREED = "contest-agreed"
     REJECTED = "rejected"
@@ -41,6 +43,7 @@ _LIVE = {
     Fact.SAID_FIXED: Status.CLAIMED,
     Fact.SAID_DEFERRED: Status.DEFERRED,
     Fact.SAID_BLOCKED: Status.BLOCKED,
+    Fact.EXCUSE_REFUSED: Status.OPEN,
     Fact.CONTESTED: Status.OPEN,
     Fact.CONTEST_AGREED: Status.DISMISSED,
     Fact.FILED: Status.FILED,

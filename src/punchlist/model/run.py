@@ -1,19 +1,20 @@
-"""A run is the fold of its ledger: this is the only place where events become state."""
+"""A run: everything the ledger says, as one value."""
 
-from collections.abc import Iterable, Mapping
-from typing import assert_never
+from collections.abc import Mapping
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from punchlist.model import events as ev
+from punchlist.model.doubt import Doubt
 from punchlist.model.finding import Finding, Refused
 from punchlist.model.growing import Growing
 from punchlist.model.hunk import Diff
-from punchlist.model.item import ACTIONABLE, ENDED, Item, Move, Status
+from punchlist.model.item import ENDED, Item, Status
 from punchlist.model.patch import Patch
 from punchlist.model.plan import Batch
-from punchlist.model.story import Moment, moment
+from punchlist.model.score import Score
+from punchlist.model.story import Moment
+from punchlist.model.todo import Todo
 from punchlist.model.usage import Usage
 
 
@@ -62,6 +63,13 @@ class Work(Struct, frozen=True):
     verified: ev.Verified | None = None
     waiting: int = 0
     landed: int = 0
+    after: dict[int, tuple[int, ...]] = {}
+    """By batch: those whose work must be done before it begins."""
+    examined: dict[int, ev.Examined] = {}
+    challenged: ev.Challenged | None = None
+    noted: dict[int, tuple[str, ...]] = {}
+    contested: dict[int, str] = {}
+    """Items of which the fixer says that there is nothing to fix, and why; somebody else must agree."""
 
 
 class Run(Struct, frozen=True, kw_only=True):
@@ -115,6 +123,19 @@ class Run(Struct, frozen=True, kw_only=True):
     artifacts: tuple[str, ...] = ()
     listed: tuple[int, ...] = ()
     questions: tuple[Question, ...] = ()
+    doubts: dict[str, Doubt] = {}
+    """What agents wanted to know, by the question's id, and what was answered."""
+    clear: bool = False
+    """An agent said that it has no more questions."""
+    todos: dict[int, Todo] = {}
+    sessions: dict[str, str] = {}
+    """Conversations to go on with: of the planning ("plan"), and of each item ("item 7")."""
+    reproductions: dict[int, ev.Reproduced] = {}
+    """Private tests, by item. No fixer is ever shown one."""
+    scores: dict[int, Score] = {}
+    """By item: what the challenger said last."""
+    looked_over: dict[str, tuple[str, ...]] = {}
+    """By agent reviewer: files of the change that it was neither shown nor seen to open, the last time it looked."""
     trouble: tuple[str, ...] = ()
     """Actions that failed, in words."""
     halted: str = ""
@@ -125,6 +146,10 @@ class Run(Struct, frozen=True, kw_only=True):
     @property
     def waiting_for(self) -> Question | None:
         return next((question for question in self.questions if not question.answer), None)
+
+    @property
+    def unanswered(self) -> list[Doubt]:
+        return [doubt for doubt in self.doubts.values() if not doubt.answer]
 
     def having(self, *statuses: Status) -> list[Item]:
         return [item for item in self.items.values() if item.status in statuses]
@@ -142,202 +167,6 @@ class Run(Struct, frozen=True, kw_only=True):
     def blind(self) -> list[str]:
         """Reviewers that failed: the run cannot vouch for what they would have said."""
         return [f"{review.reviewer}: {review.failed}" for review in self.reviews.values() if review.failed]
-
-
-def fold(run: Run, entry: ev.Entry) -> Run:
-    """The run after one more line of its ledger."""
-    event = entry.event
-    run = _placed(run, entry)
-    run = replace(
-        run,
-        seq=entry.seq,
-        last_at=entry.at,
-        active=run.active + _driven(run, entry),
-        started_at=run.started_at or entry.at,
-        usage=run.usage + event.usage,
-        items=_moved(run.items, event.moves, run.round),
-    )
-    now = moment(entry, run.active, run.round)
-    return _told(replace(run, timeline=(*run.timeline, now)) if now else run, entry, event)
-
-
-def _driven(run: Run, entry: ev.Entry) -> float:
-    """Seconds since the last entry, unless a person or nobody was at it meanwhile."""
-    idle = isinstance(entry.event, ev.Resumed | ev.Answered) or entry.place == "people" or not run.seq
-    return 0 if idle else max(0, entry.at - run.last_at)
-
-
-def folded(run_id: str, entries: Iterable[ev.Entry]) -> Run:
-    run = Run(id=run_id)
-    for entry in entries:
-        run = fold(run, entry)
-    return run
-
-
-_ASIDE = frozenset({"signal", "limit", "people"})
-"""Places of entries that come from outside of the workflow: the step that is under way keeps what it has."""
-_NO_ACTION = (ev.Started, ev.StepDone, ev.RoundEnded, ev.Asked, ev.Answered, ev.Ended)
-"""What the engine itself tells. A step must not take it for an action of its own, whatever that one is called."""
-
-
-def _placed(run: Run, entry: ev.Entry) -> Run:
-    if entry.place in _ASIDE:
-        return run
-    if isinstance(entry.event, _NO_ACTION):
-        return replace(run, place=entry.place, here=Growing())
-    here = run.here if entry.place == run.place else Growing[str, ev.AnyEvent]()
-    return replace(run, place=entry.place, here=here.grown(entry.key, entry.event))
-
-
-def _moved(items: dict[int, Item], moves: Iterable[Move], round_: int) -> dict[int, Item]:
-    moves = tuple(moves)
-    if not moves:
-        return items
-    after = dict(items)
-    for move in moves:
-        if move.item in after:
-            after[move.item] = after[move.item].moved(move, round_)
-    return after
-
-
-_OfWork = (
-    ev.Reviewed | ev.Consolidated | ev.Planned | ev.Attempted | ev.Baselined | ev.Rechecked
-    | ev.Tried | ev.Verified | ev.Committed | ev.Published | ev.Filed | ev.Reported
-)  # fmt: skip
-"""What is done about findings; all else is about how the run goes on."""
-_OfCourse = (
-    ev.Started | ev.Failed | ev.StepDone | ev.RoundEnded | ev.Asked | ev.Answered
-    | ev.Halted | ev.Returned | ev.Interrupted | ev.Resumed | ev.Ended | ev.Dismissed
-)  # fmt: skip
-
-
-def _told(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:
-    return _worked(run, event) if isinstance(event, _OfWork) else _steered(run, entry, event)
-
-
-def _worked(run: Run, event: _OfWork) -> Run:  # noqa: C901, PLR0911, PLR0912 - one arm per event: the table of what each means
-    match event:
-        case ev.Reviewed():
-            return _reviewed(run, event)
-        case ev.Consolidated():
-            return _consolidated(run, event)
-        case ev.Planned():
-            work = Work(batches={batch.number: batch for batch in event.batches}, waiting=event.waiting)
-            return replace(run, work=work, last_batch=max((b.number for b in event.batches), default=run.last_batch))
-        case ev.Attempted():
-            work = replace(run.work, patches={**run.work.patches, **event.patches})
-            return replace(run, work=work, diffs={**run.diffs, **_diffs(run.work.batches, event)})
-        case ev.Baselined():
-            return replace(run, baselines={**run.baselines, event.check: event})
-        case ev.Rechecked():
-            return replace(run, work=replace(run.work, rechecked=event))
-        case ev.Tried():
-            return replace(run, flaky=run.flaky.union(*(verdict.flaky for verdict in event.verdicts)))
-        case ev.Verified():
-            return replace(run, work=replace(run.work, verified=event), unverified=event.unverified)
-        case ev.Committed():
-            return _committed(run, event)
-        case ev.Published():
-            return replace(run, published=run.published if event.failed else event.tip, unpublished=event.failed)
-        case ev.Filed():
-            filed = {move.item for move in event.moves}
-            unfiled = {n: why for n, why in {**run.unfiled, **event.failed}.items() if n not in filed}
-            return replace(run, unfiled=unfiled, owed={**run.owed, **event.owed})
-        case ev.Reported():
-            return replace(run, artifacts=event.artifacts, listed=event.listed)
-        case _:
-            assert_never(event)
-
-
-def _steered(run: Run, entry: ev.Entry, event: _OfCourse) -> Run:  # noqa: C901, PLR0911 - one arm per event, as above
-    match event:
-        case ev.Started():
-            return replace(run, started=event, tip=event.change.head, branch=f"punchlist/{run.id}")
-        case ev.Failed():
-            remedy = f" (hint: {event.hint})" if event.hint else ""
-            return replace(run, trouble=(*run.trouble, f"{entry.place} {entry.key}: {event.reason}{remedy}"))
-        case ev.StepDone():
-            return replace(run, done=run.done | {entry.place})
-        case ev.RoundEnded():
-            return _round_ended(run, entry.place, event)
-        case ev.Asked():
-            return replace(run, questions=(*run.questions, Question(entry.place, event.question, event.choices)))
-        case ev.Answered():
-            return replace(run, questions=tuple(_answered(question, event) for question in run.questions))
-        case ev.Halted():
-            return replace(run, halted=event.limit)
-        case ev.Interrupted():
-            return replace(run, interrupted=True)
-        case ev.Resumed():
-            return replace(run, interrupted=False)
-        case ev.Ended():
-            return replace(run, ended=event.outcome)
-        case ev.Dismissed() | ev.Returned():
-            return run
-        case _:
-            assert_never(event)
-
-
-def _reviewed(run: Run, event: ev.Reviewed) -> Run:
-    review = Review(event.reviewer, event.commit, len(event.findings), event.looked_at, event.failed, event.skipped, event.unread)
-    return replace(
-        run,
-        reported=run.reported + len(event.findings),
-        fresh=(*run.fresh, *event.findings),
-        fresh_from={**run.fresh_from, event.reviewer: event.commit} if not (event.failed or event.skipped) else run.fresh_from,
-        refused=(*run.refused, *event.refused),
-        reviews={**run.reviews, event.reviewer: review},
-    )
-
-
-def _consolidated(run: Run, event: ev.Consolidated) -> Run:
-    items = dict(run.items)
-    items.update((item.number, item) for item in event.items)
-    for sighting in event.sightings:
-        item = items[sighting.item].seen(sighting.finding)
-        items[sighting.item] = replace(item, in_scope=item.in_scope or sighting.ours)
-    return replace(run, items=items, fresh=(), fresh_from={})
-
-
-def _diffs(batches: dict[int, Batch], event: ev.Attempted) -> dict[int, Diff]:
-    known = {number: Diff(number, shown) for number, shown in event.hunks.items() if number in batches}
-    return {item: diff for number, diff in known.items() for item in batches[number].items}
-
-
-def _committed(run: Run, event: ev.Committed) -> Run:
-    names = {landed.batch: run.work.batches[landed.batch].title for landed in event.landed if landed.batch in run.work.batches}
-    return replace(
-        run,
-        tip=event.tip or run.tip,
-        landed=(*run.landed, *event.landed),
-        titles={**run.titles, **names},
-        unheard=event.unheard or run.unheard,
-        work=replace(run.work, landed=len(event.landed)),
-        trouble=(*run.trouble, f"a git hook refused: {event.refused}") if event.refused else run.trouble,
-    )
-
-
-def _round_ended(run: Run, place: str, event: ev.RoundEnded) -> Run:
-    now = Round(
-        round=event.round,
-        open=sum(item.in_scope for item in run.having(*ACTIONABLE)),
-        fixed=len(run.having(Status.FIXED)),
-        landed=run.work.landed,
-        stop=event.stop,
-        must_fix=sum(item.must_fix for item in run.having(*ACTIONABLE)),
-    )
-    return replace(
-        run,
-        decisions={**run.decisions, place: event.stop},
-        rounds=(*run.rounds, now),
-        round=run.round + (not event.stop),
-        # A new round whose plan fails must not find the last one's batches there, and land them again.
-        work=run.work if event.stop else Work(),
-    )
-
-
-def _answered(question: Question, event: ev.Answered) -> Question:
-    return question if question.answer else replace(question, answer=event.choice, by=event.by)
 
 
 def counts(items: Mapping[int, Item]) -> dict[Status, int]:

@@ -1,9 +1,7 @@
 """The seams: protocols of one to three methods behind which everything outside lives, and World, which holds them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from msgspec import Struct
@@ -18,47 +16,9 @@ from punchlist.model.patch import Patch
 from punchlist.model.plan import Batch
 from punchlist.model.protected import Protected
 from punchlist.model.run import Run
-
-
-class Tree(Protocol):
-    """Files of one commit, with patches laid on, in a folder of our own."""
-
-    @property
-    def root(self) -> Path: ...
-
-    @property
-    def commit(self) -> str: ...
-
-    def text(self, path: str) -> str | None:
-        """A file as text (UTF-8, odd bytes kept as surrogates, line ends kept); None where there is no regular file."""
-        ...
-
-    def files(self) -> Sequence[str]:
-        """Every file git tracks there, links and submodules left out, in git's order."""
-        ...
-
-
-class Pristine(Struct, frozen=True, kw_only=True):
-    """Which files of a tree are as in `origin`, whatever the commit and the patches made of them; patterns as in Protected.
-
-    `alone`: there are no such files but those of `origin`. `kept`: those that only the commit has stay too, as it has them.
-    `opened`: paths that are none of this, and as the commit and the patches want them.
-    """
-
-    origin: str
-    alone: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    opened: frozenset[str] = frozenset()
-
-
-class Trees(Protocol):
-    """Lends isolated work trees; the user's checkout is never one of them."""
-
-    def at(
-        self, commit: str, patches: Iterable[Patch] = (), *, pristine: Pristine | None = None
-    ) -> AbstractAsyncContextManager[Tree]:
-        """A tree of `commit` with `patches` on it, except for what is pristine."""
-        ...
+from punchlist.ports.compare import Comparer
+from punchlist.ports.crew import Crew
+from punchlist.ports.tree import Pristine, Tree, Trees
 
 
 class Repository(Protocol):
@@ -74,6 +34,10 @@ class Repository(Protocol):
 
     async def publish(self, branch: str) -> None:
         """Makes the branch visible in the user's repository; nothing else there changes."""
+        ...
+
+    async def diff(self, old: str, new: str, paths: Sequence[str] | None = None) -> str:
+        """What changed between two commits as a unified diff, of these files or of all."""
         ...
 
     async def hook(self, name: str, commit: str, patches: Sequence[Patch], *, pristine: Pristine | None) -> "Heard":
@@ -235,3 +199,28 @@ class World:
     """File name -> how it is made of a run."""
     protected: Protected
     clock: Callable[[], float]
+    crew: Crew = field(default_factory=Crew)
+    comparer: Comparer | None = None
+
+
+__all__ = [
+    "Analysis",
+    "Analyzer",
+    "Artifacts",
+    "Cache",
+    "CheckRunner",
+    "Crew",
+    "Draft",
+    "Filing",
+    "Fixed",
+    "Fixer",
+    "Heard",
+    "Pristine",
+    "Repository",
+    "RunRow",
+    "Store",
+    "Tracker",
+    "Tree",
+    "Trees",
+    "World",
+]

@@ -1,0 +1,59 @@
+"""Which agents there are to ask, how each is started, and who plays which role."""
+
+from msgspec import Struct
+
+
+class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """One agent, under a name of the user's choosing; the name alone is enough for those that punchlist knows."""
+
+    kind: str = ""
+    """What drives it: claude, codex, gemini, opencode, qwen, copilot, aider, acp, command, scripted, dry. Default: its name."""
+    command: tuple[str, ...] = ()
+    """The program and what comes first on its command line. Default: the program's usual name."""
+    model: str = ""
+    effort: str = ""
+    """How hard it shall think, in its own words (low, medium, high)."""
+    env: dict[str, str] = {}
+    """Variables set for it, such as a base URL."""
+    keys: tuple[str, ...] = ()
+    """Names of variables passed on to it from punchlist's own environment, besides those its adapter knows (its API key)."""
+    login: tuple[str, ...] = ()
+    """Files below your home folder that it needs to be logged in; copied into the home it gets."""
+    timeout: float = 0
+    """Seconds one call may take. Default: agents.timeout."""
+    silence: float = 0
+    """Seconds it may say nothing. Default: agents.silence."""
+    input_price: float = 0
+    """Dollars a million tokens, for agents that do not tell the cost."""
+    output_price: float = 0
+    script: str = ""
+    """For kind `scripted`: the file with its lines."""
+    answer: str = "stdout"
+    """For kind `command`: where the answer is; `stdout`, or the name of a file it writes."""
+
+
+class AgentsSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Agents cost money and see your code, so none is asked unless it is named in `use`."""
+
+    use: tuple[str, ...] = ()
+    """Who is asked, the first one first; the others where it fails."""
+    timeout: float = 900
+    """Seconds one call may take."""
+    silence: float = 300
+    """Seconds an agent may say nothing before it counts as hanging."""
+    retries: int = 4
+    """How often a call is tried again where the agent says that it was asked too much."""
+    sandbox: bool = True
+    """Whether agents run behind walls where bubblewrap is there: they write only in their own work tree and home."""
+    prompt_limit: int = 400_000
+    """Characters of the longest prompt; what does not fit is cut by priority, and said."""
+
+
+class RoleSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Who plays a role, if it is not everybody in `agents.use`."""
+
+    agents: tuple[str, ...] = ()
+    model: str = ""
+    effort: str = ""
+    prompt: str = ""
+    """A file of your own in the place of the prompt that comes with punchlist."""

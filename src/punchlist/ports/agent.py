@@ -1,0 +1,83 @@
+"""A coding agent: asked in a folder, heard while it works, and answering with text that proves nothing."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from punchlist.model.usage import Usage
+
+
+class Trouble(StrEnum):
+    """Why there is no answer, told from the agent's own error channel and never from words in its answer.
+
+    RATE_LIMIT and OVERLOADED pass by themselves; the others do not.
+    """
+
+    MISSING = "missing"
+    AUTH = "auth"
+    RATE_LIMIT = "rate-limit"
+    OVERLOADED = "overloaded"
+    TOO_LONG = "too-long"
+    TIMEOUT = "timeout"
+    SILENT = "silent"
+    CRASHED = "crashed"
+    CUT = "cut"
+    """The stream ended before there was a result."""
+    LIMIT = "limit"
+    """A limit of the agent's own: turns, or money."""
+    OTHER = "other"
+
+    @property
+    def passing(self) -> bool:
+        return self in (Trouble.RATE_LIMIT, Trouble.OVERLOADED)
+
+
+class Ask(Struct, frozen=True, kw_only=True):
+    """One question to an agent. `label` names it for good within the run: an answer that was heard once is not paid for again."""
+
+    role: str
+    label: str
+    prompt: str
+    folder: Path
+    writes: bool = False
+    """Whether it may change files in the folder; whoever asks without this compares the folder afterwards."""
+    schema: dict[str, Any] | None = None
+    """JSON Schema of the answer, for agents that can be held to one."""
+    session: str = ""
+    """An earlier conversation to go on with, as a reply named it; an agent that cannot starts anew."""
+    fork: bool = False
+    """Go on in a copy of the session: others do the same side by side."""
+
+
+class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of asking. Without `failed` the agent came to its own end; what it says is still only a claim."""
+
+    agent: str
+    text: str = ""
+    """Its last word; for a structured answer the JSON."""
+    session: str = ""
+    usage: Usage = Usage()
+    failed: str = ""
+    trouble: Trouble | None = None
+    retry_after: float = 0
+    opened: tuple[str, ...] = ()
+    """Files its tools were seen to open, relative to the folder."""
+    transcript: str = ""
+    """The artifact that has the whole conversation, as the agent printed it."""
+    tries: int = 1
+
+
+Hear = Callable[[str], None]
+"""Is told what the agent says while it works, in pieces."""
+
+
+class Agent(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    async def ask(self, ask: Ask, hear: Hear) -> Reply:
+        """To its end, in time, with nothing left running; a failure is a value."""
+        ...

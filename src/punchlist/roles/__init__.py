@@ -1,0 +1,1 @@
+"""Roles: prompts in, typed replies out."""
