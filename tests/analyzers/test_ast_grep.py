@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 from punchlist.adapters.analyzers.ast_grep import AstGrep, parse
-from punchlist.adapters.analyzers.sources import Sources
 from punchlist.adapters.analyzers.tool import Command, Kit
 from punchlist.model.finding import Safety
 from punchlist.model.patch import spliced
 from punchlist.model.severity import Severity
+from punchlist.model.sources import Sources
 
 RULES = """
 id: no-eval

@@ -6,9 +6,9 @@ import json
 import pytest
 
 from punchlist.adapters.analyzers.bandit import Bandit, parse
-from punchlist.adapters.analyzers.sources import Sources
 from punchlist.adapters.analyzers.tool import Command, Kit
 from punchlist.model.severity import Severity
+from punchlist.model.sources import Sources
 
 SHELL = 'import subprocess\nz = "é😀"; subprocess.call("ls " + z, shell=True)\n'
 

@@ -7,11 +7,11 @@ import pytest
 
 from punchlist.adapters.analyzers import lines, rdjson, sarif
 from punchlist.adapters.analyzers.rdjson import ALTERNATIVES
-from punchlist.adapters.analyzers.sources import LOST_FIX, NO_SUCH_LINE, TORN_FIX, UNTRACKED, Sources
 from punchlist.model.finding import Safety
 from punchlist.model.patch import spliced
 from punchlist.model.paths import OUTSIDE
 from punchlist.model.severity import Severity
+from punchlist.model.sources import LOST_FIX, NO_SUCH_LINE, TORN_FIX, UNTRACKED, Sources
 
 TEXT = 'x = "é😀"; eval(x)\r\nprint(1)\n'
 

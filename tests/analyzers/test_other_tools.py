@@ -7,11 +7,11 @@ import pytest
 from punchlist.adapters.analyzers import biome, eslint, semgrep, shellcheck
 from punchlist.adapters.analyzers.semgrep import UNBOUND, Semgrep
 from punchlist.adapters.analyzers.shellcheck import Shellcheck
-from punchlist.adapters.analyzers.sources import Sources
 from punchlist.errors import SettingsError
 from punchlist.model.finding import Safety
 from punchlist.model.patch import spliced
 from punchlist.model.severity import Severity
+from punchlist.model.sources import Sources
 
 SCRIPT = '\ufeffconst z = "é😀"; let y = "😀"; if (y == z) { z; }\nif (!!z) { y; }\n'
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.adapters.analyzers.positions import UTF8, UTF16, Positions
 from punchlist.adapters.analyzers.reports import decoded
+from punchlist.model.positions import UTF8, UTF16, Positions
 
 TEXTS = st.text(st.sampled_from(list("ab é😀\r\n\u2028\x0c\udcff\ufeff")), max_size=30)
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.analyzers.positions import Positions
 from punchlist.adapters.analyzers.ruff import CELL_FIX, Ruff, parse
 from punchlist.adapters.analyzers.ruff_rules import DEFAULT_IGNORE, DEFAULT_SELECT, meaning
-from punchlist.adapters.analyzers.sources import LOST_FIX, Sources
 from punchlist.adapters.analyzers.tool import Command, Kit
 from punchlist.model.finding import Safety
 from punchlist.model.patch import spliced
+from punchlist.model.positions import Positions
 from punchlist.model.severity import Severity
+from punchlist.model.sources import LOST_FIX, Sources
 
 RUFF = str(Path(sys.executable).parent / "ruff")
 

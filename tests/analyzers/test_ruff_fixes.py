@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from punchlist.adapters.analyzers.ruff import parse
-from punchlist.adapters.analyzers.sources import Sources
 from punchlist.model.patch import Patch, Taken, spliced
+from punchlist.model.sources import Sources
 
 RUFF = str(Path(sys.executable).parent / "ruff")
 OPTIONS = ("check", "--isolated", "--no-cache", "--exit-zero", "--quiet", "--target-version=py310")

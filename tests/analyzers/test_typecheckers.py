@@ -9,9 +9,9 @@ import pytest
 
 from punchlist.adapters.analyzers import pyright, ty
 from punchlist.adapters.analyzers.mypy import Mypy, parse
-from punchlist.adapters.analyzers.sources import Sources
 from punchlist.adapters.analyzers.tool import Command, Kit
 from punchlist.model.severity import Severity
+from punchlist.model.sources import Sources
 
 WRONG = "def f(a: str) -> int:\n    return a\n"
 mypy_here = pytest.mark.skipif(not (Path(sys.executable).parent / "mypy").is_file(), reason="mypy is a development dependency")

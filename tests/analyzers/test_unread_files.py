@@ -10,8 +10,8 @@ from punchlist.adapters.analyzers.ast_grep import AstGrep
 from punchlist.adapters.analyzers.bandit import Bandit
 from punchlist.adapters.analyzers.reports import joined
 from punchlist.adapters.analyzers.ruff import Ruff
-from punchlist.adapters.analyzers.sources import Sources
 from punchlist.adapters.analyzers.tool import Command, Kit
+from punchlist.model.sources import Sources
 from punchlist.ports import Analysis
 
 LATIN = b'x = "\xff"\n'

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.positions import UTF8
 from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, with_unread
-from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.adapters.analyzers.tool import Kit, Tool
 from punchlist.adapters.process import Ran
 from punchlist.model.finding import Fix, Refused, Safety
+from punchlist.model.note import Note
+from punchlist.model.positions import UTF8
 from punchlist.model.severity import Severity
+from punchlist.model.sources import Sources, proposed
 from punchlist.ports import Analysis, Tree
 
 _RANKS = {"error": Severity.MAJOR, "warning": Severity.MAJOR, "info": Severity.MINOR, "hint": Severity.MINOR}

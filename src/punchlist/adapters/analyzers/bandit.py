@@ -7,14 +7,15 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from punchlist.adapters.analyzers.positions import UTF8
 from punchlist.adapters.analyzers.python_project import has_tool_table
-from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, shortened, with_unread
-from punchlist.adapters.analyzers.sources import Note, Sources
+from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, with_unread
 from punchlist.adapters.analyzers.tool import Kit, Tool
 from punchlist.adapters.process import Ran
 from punchlist.model.finding import Refused
+from punchlist.model.note import Note, shortened
+from punchlist.model.positions import UTF8
 from punchlist.model.severity import Severity
+from punchlist.model.sources import Sources
 from punchlist.ports import Analysis, Tree
 
 DEFAULT_SKIP = "B101"

@@ -6,11 +6,11 @@ from msgspec.structs import replace
 
 from punchlist.adapters.analyzers import rdjson
 from punchlist.adapters.analyzers.reports import report_of, with_unparsed
-from punchlist.adapters.analyzers.sources import Sources
 from punchlist.adapters.analyzers.tool import Kit, Tool, named
 from punchlist.adapters.process import Ran
 from punchlist.model.finding import Finding
 from punchlist.model.severity import Severity
+from punchlist.model.sources import Sources
 from punchlist.ports import Analysis, Tree
 
 # Its columns count characters, the byte order mark too, and its suggestions are the parts of one fix.

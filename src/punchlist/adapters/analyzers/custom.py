@@ -21,11 +21,11 @@ from punchlist.adapters.analyzers import (
     shellcheck,
     ty,
 )
-from punchlist.adapters.analyzers.sources import Sources
 from punchlist.adapters.analyzers.tool import Kit, Tool
 from punchlist.adapters.process import Ran
 from punchlist.errors import SettingsError
 from punchlist.model.severity import severity_of
+from punchlist.model.sources import Sources
 from punchlist.ports import Analysis, Tree
 
 FORMATS: dict[str, Callable[[bytes, Sources, str], Analysis]] = {

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.positions import UTF16, Positions
-from punchlist.adapters.analyzers.reports import decoded, gathered, joined, report_of, shortened, with_unparsed
-from punchlist.adapters.analyzers.sources import Note, Sources, proposed
+from punchlist.adapters.analyzers.reports import decoded, gathered, joined, report_of, with_unparsed
 from punchlist.adapters.analyzers.tool import Kit, Tool, named
 from punchlist.adapters.process import Ran
 from punchlist.model.finding import Fix, Refused, Safety, Splice
+from punchlist.model.note import Note, shortened
+from punchlist.model.positions import UTF16, Positions
 from punchlist.model.severity import Severity
+from punchlist.model.sources import Sources, proposed
 from punchlist.ports import Analysis, Tree
 
 SETTINGS = (

@@ -4,11 +4,11 @@ import re
 
 import msgspec
 
-from punchlist.adapters.analyzers.reports import shortened
-from punchlist.adapters.analyzers.sources import Note, Sources
 from punchlist.model.finding import Refused
 from punchlist.model.linetable import LINE_END
+from punchlist.model.note import Note, shortened
 from punchlist.model.severity import Severity, severity_of
+from punchlist.model.sources import Sources
 from punchlist.ports import Analysis
 
 _WORDS = (

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.positions import UTF16, Positions
-from punchlist.adapters.analyzers.reports import decoded, gathered, headline, report_of
-from punchlist.adapters.analyzers.sources import Note, Sources
+from punchlist.adapters.analyzers.reports import decoded, gathered, report_of
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.analyzers.typechecker import TypeChecker, rank
 from punchlist.adapters.process import Ran
+from punchlist.model.note import Note, headline
+from punchlist.model.positions import UTF16, Positions
+from punchlist.model.sources import Sources
 from punchlist.ports import Analysis, Tree
 
 

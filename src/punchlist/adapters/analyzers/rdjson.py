@@ -5,11 +5,12 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.positions import UTF8, Positions
-from punchlist.adapters.analyzers.reports import Unreadable, decoded, gathered, headline, ranked, report_of
-from punchlist.adapters.analyzers.sources import Note, Sources, proposed
+from punchlist.adapters.analyzers.reports import decoded, gathered, report_of
 from punchlist.model.finding import Fix, Safety, Splice
+from punchlist.model.note import Note, Unreadable, headline, ranked
+from punchlist.model.positions import UTF8, Positions
 from punchlist.model.severity import Severity
+from punchlist.model.sources import Sources, proposed
 from punchlist.ports import Analysis
 
 ALTERNATIVES = "it proposes several alternative fixes; a person has to choose"

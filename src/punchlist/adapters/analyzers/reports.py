@@ -3,25 +3,19 @@
 import codecs
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.sources import Note, Sources
 from punchlist.model.finding import Finding, Refused
-from punchlist.model.severity import Severity, severity_of
+from punchlist.model.note import Note, Unreadable, shortened
+from punchlist.model.sources import Sources
 from punchlist.ports import Analysis
 
 T = TypeVar("T")
-RAW_LIMIT = 4000
-_LONGEST_TITLE = 200
 _SURROGATES = re.compile(r"(\\+)u([dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|(\\+)u[dD][c-fC-F][0-9a-fA-F]{2}")
-
-
-class Unreadable(ValueError):  # noqa: N818  # it names what the entry is
-    """An entry that is well-formed and still says nothing usable; the message says why."""
 
 
 def decoded(output: bytes, shape: type[T], *, strict: bool = True) -> T:
@@ -131,25 +125,3 @@ def joined(tool: str, parts: Sequence[Analysis]) -> Analysis:
 
 def _place(finding: Finding) -> tuple[str, int, int, str, str]:
     return (finding.spot.path, finding.spot.line or 0, finding.spot.column or 0, finding.rule, finding.title)
-
-
-@lru_cache(maxsize=256)
-def ranked(word: str) -> tuple[Severity, str]:
-    """The rank of a report's word, and what is odd about the word."""
-    severity, known = severity_of(word)
-    if known:
-        return severity, ""
-    return severity, f'severity "{word}" is not known, ranked {severity}' if word else f"no severity was given, ranked {severity}"
-
-
-def headline(text: str) -> tuple[str, str]:
-    """A text as title and detail: its first line, shortened, and the whole where the title does not say it all."""
-    whole = text.strip()
-    first = whole.splitlines()[0].strip() if whole else ""
-    title = first if len(first) <= _LONGEST_TITLE else first[: _LONGEST_TITLE - 1].rstrip() + "…"
-    return title, "" if title == whole else whole
-
-
-def shortened(raw: bytes) -> str:
-    text = raw.decode("utf-8", "replace")
-    return text if len(text) <= RAW_LIMIT else text[:RAW_LIMIT] + f"... ({len(text) - RAW_LIMIT} characters more)"

@@ -9,11 +9,12 @@ from msgspec import Struct
 from punchlist.adapters.analyzers.python_project import has_tool_table, oldest_python
 from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, with_unparsed, with_unread
 from punchlist.adapters.analyzers.ruff_rules import DEFAULT_IGNORE, DEFAULT_SELECT, meaning
-from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.adapters.analyzers.tool import Kit, Tool, named
 from punchlist.adapters.process import Ran
 from punchlist.model.finding import Fix, Refused, Safety, Splice
+from punchlist.model.note import Note
 from punchlist.model.severity import Severity
+from punchlist.model.sources import Sources, proposed
 from punchlist.ports import Analysis, Tree
 
 SYNTAX = "invalid-syntax"

@@ -6,13 +6,14 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.reports import Unreadable, decoded, gathered, headline, joined, ranked, report_of, shortened
+from punchlist.adapters.analyzers.reports import decoded, gathered, joined, report_of
 from punchlist.adapters.analyzers.sarif_places import Places
 from punchlist.adapters.analyzers.sarif_rules import Rules
-from punchlist.adapters.analyzers.sources import Note, Sources
 from punchlist.adapters.sarif import BareResult, Result, Rule, Run, Suppression
 from punchlist.model.finding import Refused
+from punchlist.model.note import Note, Unreadable, headline, ranked, shortened
 from punchlist.model.severity import Severity
+from punchlist.model.sources import Sources
 from punchlist.ports import Analysis
 
 _NO_PROBLEM = ("pass", "notApplicable")

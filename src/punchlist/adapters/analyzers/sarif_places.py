@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.positions import UTF16, Positions
-from punchlist.adapters.analyzers.sources import Sources, proposed
 from punchlist.adapters.sarif import ArtifactLocation, Fix, Location, PhysicalLocation, Region, Replacement, Result, Run
 from punchlist.model import finding as model
+from punchlist.model.positions import UTF16, Positions
+from punchlist.model.sources import Sources, proposed
 
 _DEEPEST = 10
 """Bases may stand on bases; a circle of them is a mistake of the report."""

@@ -9,14 +9,15 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.positions import UTF8
-from punchlist.adapters.analyzers.reports import decoded, gathered, headline, report_of, shortened, with_unread
-from punchlist.adapters.analyzers.sources import Note, Sources, proposed
+from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, with_unread
 from punchlist.adapters.analyzers.tool import Kit, Tool
 from punchlist.adapters.process import Ran
 from punchlist.errors import SettingsError
 from punchlist.model.finding import Fix, Refused, Safety
+from punchlist.model.note import Note, headline, shortened
+from punchlist.model.positions import UTF8
 from punchlist.model.severity import Severity, severity_of
+from punchlist.model.sources import Sources, proposed
 from punchlist.ports import Analysis, Tree
 
 UNBOUND = "its fix names a part that the pattern does not bind, and was left out"

@@ -7,11 +7,12 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.reports import decoded, gathered, report_of, with_unparsed
-from punchlist.adapters.analyzers.sources import Note, Sources, proposed
 from punchlist.adapters.analyzers.tool import Kit, Tool
 from punchlist.adapters.process import Ran
 from punchlist.model.finding import Fix, Safety, Splice
+from punchlist.model.note import Note
 from punchlist.model.severity import Severity
+from punchlist.model.sources import Sources, proposed
 from punchlist.ports import Analysis, Tree
 
 _SHEBANG = re.compile(r"#!.*\b(?:ba|da|k|a)?sh\b")

@@ -12,9 +12,9 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.reports import joined
-from punchlist.adapters.analyzers.sources import Sources
 from punchlist.adapters.process import Ran, base_environment, run, which
 from punchlist.adapters.sandbox import HOME, Walls, available
+from punchlist.model.sources import Sources
 from punchlist.ports import Analysis, Tree
 
 ARGV_LIMIT = 100_000

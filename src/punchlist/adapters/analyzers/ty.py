@@ -6,10 +6,11 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.reports import decoded, gathered, report_of
-from punchlist.adapters.analyzers.sources import Note, Sources
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.analyzers.typechecker import TypeChecker, rank
 from punchlist.adapters.process import Ran
+from punchlist.model.note import Note
+from punchlist.model.sources import Sources
 from punchlist.ports import Analysis, Tree
 
 

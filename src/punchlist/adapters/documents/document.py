@@ -10,11 +10,11 @@ from typing import Self
 import msgspec
 
 from punchlist.adapters.analyzers import rdjson, sarif
-from punchlist.adapters.analyzers.reports import decoded
-from punchlist.adapters.analyzers.sources import Sources
+from punchlist.adapters.analyzers.reports import decoded, gathered
 from punchlist.adapters.documents import markdown
-from punchlist.adapters.documents.entries import PATH, TITLE, read_entries
 from punchlist.errors import UsageError
+from punchlist.model.entries import LISTS, PATH, TITLE, note_of
+from punchlist.model.sources import Sources
 from punchlist.ports import Analysis, Tree
 
 LIMIT = 256 << 20
@@ -26,8 +26,6 @@ FORMATS = (
 Read = Callable[[bytes, Sources, str], Analysis]
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_LISTS = ("findings", "items", "pending", "issues", "results", "comments", "problems", "violations")
-"""What a list of findings is called in an object."""
 
 
 class Document:
@@ -87,7 +85,7 @@ def _format_of_object(fields: dict[str, msgspec.Raw]) -> Read | None:
         return rdjson.parse
     if "groups" in fields:
         return _read_groups
-    if any(name in fields for name in _LISTS):
+    if any(name in fields for name in LISTS):
         return _read_object
     if rdjson.is_diagnostic(fields):
         return rdjson.parse_lines
@@ -110,30 +108,30 @@ def _json_lines(content: bytes) -> bool:
 
 
 def _read_list(content: bytes, sources: Sources, name: str) -> Analysis:
-    return read_entries(name, _unfolded(msgspec.json.decode(content, type=list[msgspec.Raw])), sources)
+    return gathered(name, _unfolded(msgspec.json.decode(content, type=list[msgspec.Raw])), note_of, sources)
 
 
 def _read_object(content: bytes, sources: Sources, name: str) -> Analysis:
     fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-    lists = [msgspec.json.decode(fields[key], type=list[msgspec.Raw]) for key in _LISTS if key in fields]
-    return read_entries(name, _unfolded([entry for entries in lists for entry in entries]), sources)
+    lists = [msgspec.json.decode(fields[key], type=list[msgspec.Raw]) for key in LISTS if key in fields]
+    return gathered(name, _unfolded([entry for entries in lists for entry in entries]), note_of, sources)
 
 
 def _read_groups(content: bytes, sources: Sources, name: str) -> Analysis:
     fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     groups = msgspec.json.decode(fields["groups"], type=list[msgspec.Raw])
     loose = msgspec.json.decode(fields["findings"], type=list[msgspec.Raw]) if "findings" in fields else []
-    return read_entries(name, _unfolded([*groups, *loose]), sources)
+    return gathered(name, _unfolded([*groups, *loose]), note_of, sources)
 
 
 def _read_lines(content: bytes, sources: Sources, name: str) -> Analysis:
     if not _json_lines(content):
-        return read_entries(name, [msgspec.Raw(content)], sources)
+        return gathered(name, [msgspec.Raw(content)], note_of, sources)
     lines = [line for line in content.splitlines() if line.strip()]
     first = msgspec.json.decode(lines[0], type=dict[str, msgspec.Raw])
     if rdjson.is_diagnostic(first):
         return rdjson.parse_lines(content, sources, name)
-    return read_entries(name, map(msgspec.Raw, lines), sources)
+    return gathered(name, map(msgspec.Raw, lines), note_of, sources)
 
 
 class _Fold(msgspec.Struct):

@@ -6,11 +6,11 @@ from enum import Enum, auto
 
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.reports import Unreadable, shortened
-from punchlist.adapters.analyzers.sources import Sources
-from punchlist.adapters.documents.entries import note
+from punchlist.model.entries import note
 from punchlist.model.finding import Finding, Refused
+from punchlist.model.note import Unreadable, shortened
 from punchlist.model.severity import severity_of
+from punchlist.model.sources import Sources
 from punchlist.ports import Analysis
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)")

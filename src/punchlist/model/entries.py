@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.reports import Unreadable, gathered, headline, ranked
-from punchlist.adapters.analyzers.sources import Note, Sources
-from punchlist.adapters.documents import places
-from punchlist.adapters.documents.places import Place
-from punchlist.ports import Analysis
+from punchlist.model import places
+from punchlist.model.note import Note, Unreadable, headline, ranked
+from punchlist.model.places import Place
 
 Entry = Mapping[str, Any]
 
+LISTS = ("findings", "items", "pending", "issues", "results", "comments", "problems", "violations")
+"""What a list of findings is called in an object."""
 TITLE = ("title", "issue", "message", "summary", "problem", "name")
 DETAIL = ("detail", "details", "description", "body", "explanation", "rationale", "comment", "text")
 IMPACT = ("impact", "why")
@@ -40,11 +40,6 @@ LABEL = ("id", "label", "number", "key", "fingerprint")
 URL = ("url", "link", "help_uri", "helpUri", "more_info", "documentation")
 _NESTED = ("spot", "location", "loc", "position", "finding", "issue")
 """Where some put the place, or the whole finding, one level down."""
-
-
-def read_entries(name: str, entries: Iterable[msgspec.Raw], sources: Sources) -> Analysis:
-    """Every entry as a finding, or as a refusal with the reason."""
-    return gathered(name, entries, note_of, sources)
 
 
 def note_of(raw: bytes) -> Note:

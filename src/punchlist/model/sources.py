@@ -1,17 +1,16 @@
-"""The files of a tree as the analyzers' reports point into them, each read and parsed once."""
+"""The files of a tree as reports point into them, each read and parsed once."""
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
 
-from msgspec import Struct
-
-from punchlist.adapters.analyzers.positions import Positions
 from punchlist.model.finding import Context, Finding, Fix, Safety, Splice, Spot
 from punchlist.model.identity import Source
+from punchlist.model.note import Note
 from punchlist.model.patch import overlapping
 from punchlist.model.paths import OUTSIDE, normal_path
-from punchlist.model.severity import Severity
-from punchlist.ports import Tree
+from punchlist.model.positions import Positions
 
 UNTRACKED = "is not a file that git tracks here"
 NO_SUCH_LINE = "names a line that the file does not have"
@@ -24,31 +23,21 @@ _WIDEST = 200
 _ODD = re.compile("[\udc80-\udcff]")
 
 
-class Note(Struct, frozen=True, kw_only=True, gc=False):
-    """A report's entry as the tool's own parser read it, before it is held against the tree."""
+class Files(Protocol):
+    """What is asked of a tree."""
 
-    path: str
-    title: str
-    severity: Severity
-    rule: str = ""
-    line: int | None = None
-    end_line: int | None = None
-    column: int | None = None
-    end_column: int | None = None
-    label: str = ""
-    detail: str = ""
-    category: str = ""
-    suggestion: str = ""
-    url: str = ""
-    severity_word: str = ""
-    fix: Fix | None = None
-    marks: tuple[str, ...] = ()
+    @property
+    def root(self) -> Path: ...
+
+    def text(self, path: str) -> str | None: ...
+
+    def files(self) -> Sequence[str]: ...
 
 
 class Sources:
     """What a parser may ask about the tree under review."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Files) -> None:
         self._tree = tree
         self._roots = tuple(dict.fromkeys((str(tree.root), str(tree.root.resolve()))))
         self._files = frozenset(tree.files())
