@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from punchlist.adapters import family
 from punchlist.adapters.output import LINES, Output
-from punchlist.adapters.process import base_environment, run, which
+from punchlist.adapters.process import Watch, base_environment, run, which
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="orphans are re-parented to us on Linux only")
 
@@ -192,6 +192,36 @@ def test_children_die_with_a_punchlist_that_is_killed(tmp_path):
         time.sleep(0.02)
     assert not alive(child)
     assert not alive(grandchild)
+
+
+def test_output_is_heard_while_the_child_still_runs():
+    heard = []
+    watch = Watch(hear=lambda piece: heard.append((time.monotonic(), piece)))
+    before = time.monotonic()
+    ran = started(["sh", "-c", "echo early; echo noise >&2; sleep 0.6; echo late"], watch=watch)
+    assert b"".join(piece for _, piece in heard) == ran.stdout == b"early\nlate\n"
+    assert heard[0][0] - before < 0.4
+    assert heard[-1][0] - before > 0.5
+
+
+def test_silence_ends_a_child_and_is_told_from_a_time_out():
+    ran = started(["sh", "-c", "echo before; sleep 60"], watch=Watch(silence=0.3))
+    assert (ran.trouble, ran.silent, ran.late) == ("silent for 0.3 s", True, False)
+    assert ran.stdout == b"before\n"
+    assert ran.seconds < 2
+    late = started(["sh", "-c", "while :; do echo more; sleep 0.05; done"], timeout=0.4, watch=Watch(silence=0.3))
+    assert (late.trouble, late.silent, late.late) == ("timed out after 0.4 s", False, True)
+
+
+def test_a_child_that_speaks_on_either_stream_is_not_silent():
+    script = "for n in 1 2 3 4 5 6; do sleep 0.15; echo $n >&2; done"
+    assert started(["sh", "-c", script], watch=Watch(silence=0.6)).ok
+
+
+def test_a_child_that_was_asked_politely_has_its_grace():
+    script = "trap 'sleep 0.5; echo saved; exit' TERM; echo go; while :; do sleep 0.05; done"
+    assert started(["sh", "-c", script], timeout=0.3, watch=Watch(grace=3)).stdout == b"go\nsaved\n"
+    assert started(["sh", "-c", script], timeout=0.3, watch=Watch(grace=0.1)).stdout == b"go\n"
 
 
 def test_output_over_the_limit_keeps_both_ends_and_says_how_much_is_missing():

@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -25,10 +25,13 @@ from punchlist.adapters.sandbox import Walls, available, walled
 
 _ALLOWED = frozenset({"PATH", "LANG", "LANGUAGE", "TZ", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR", "SYSTEMROOT"})
 _TERM_GRACE = 0.3
+_NO_END = float("inf")
 _PIPE_GRACE = 1.0
 T = TypeVar("T")
 _NOT_FOUND = 127
-_SIGNALLED = 128
+LATE, SILENT, MISSING, SIGNALLED = "timed out", "silent", "command not found", "ended by signal"
+"""How trouble begins that callers tell apart."""
+_SIGNAL_BASE = 128
 
 
 class Ran(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -44,8 +47,37 @@ class Ran(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Some of the output is missing; a line in it says how much."""
 
     @property
+    def silent(self) -> bool:
+        """It was ended because it said nothing for too long."""
+        return self.trouble.startswith(SILENT)
+
+    @property
+    def late(self) -> bool:
+        """It was ended because its time was up."""
+        return self.trouble.startswith(LATE)
+
+    @property
+    def signalled(self) -> bool:
+        return self.trouble.startswith(SIGNALLED)
+
+    @property
+    def missing(self) -> bool:
+        return self.trouble.startswith(MISSING)
+
+    @property
     def ok(self) -> bool:
         return self.exit_code == 0 and not self.trouble
+
+
+class Watch(Struct, frozen=True, kw_only=True):
+    """How a child that talks for long is listened to. Its time being up and its silence are told apart by `Ran.silent`."""
+
+    hear: Callable[[bytes], None] | None = None
+    """Is given the standard output as it comes, in pieces of any size; it must not fail, and must not take long."""
+    silence: float = 0
+    """Seconds it may write nothing to either stream; 0 for ever."""
+    grace: float = _TERM_GRACE
+    """Seconds between the polite signal and the end of everything."""
 
 
 def base_environment(*, home: bool = False) -> dict[str, str]:
@@ -55,6 +87,11 @@ def base_environment(*, home: bool = False) -> dict[str, str]:
     if home and "HOME" in os.environ:
         kept["HOME"] = os.environ["HOME"]
     return kept
+
+
+def named_environment(names: Iterable[str]) -> dict[str, str]:
+    """The variables of our own environment that a child is meant to have, where they are set."""
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
 def which(name: str) -> str | None:
@@ -71,6 +108,7 @@ async def run(  # noqa: PLR0913  # one child is described in full where it is st
     limit: int = 64 << 20,
     walls: Walls | None = None,
     trim: bool = False,
+    watch: Watch | None = None,
 ) -> Ran:
     """Runs a command to its end; a child that fails, hangs, crashes or is not there is a value, never an exception.
 
@@ -78,14 +116,15 @@ async def run(  # noqa: PLR0913  # one child is described in full where it is st
     """
     started = time.monotonic()
     family = Family(secrets.token_hex(8))
-    child = _Child(limit, family)
+    watch = watch or Watch()
+    child = _Child(limit, family, watch.hear)
     environment = {**(base_environment() if env is None else env), MARK: family.mark}
     line = walled(command, walls, cwd=cwd) if walls else list(command)
     # In the sandbox the folder may exist only behind the walls; bubblewrap goes there itself.
     where = Path("/") if walls and available() == "bubblewrap" else cwd
     try:
         trouble = await _started(child, line, cwd=where, env=environment, stdin=stdin)
-        trouble = trouble or await _waited(child, family, timeout)
+        trouble = trouble or await _waited(child, family, timeout, watch)
         family.end()
         await child.drained()
     finally:
@@ -106,8 +145,10 @@ async def run(  # noqa: PLR0913  # one child is described in full where it is st
 class _Child(asyncio.SubprocessProtocol):
     """Collects what a child writes and notices its end, also while a descendant keeps the pipes open."""
 
-    def __init__(self, limit: int, family: Family) -> None:
+    def __init__(self, limit: int, family: Family, hear: Callable[[bytes], None] | None) -> None:
         self._family = family
+        self._hear = hear
+        self._spoke = time.monotonic()
         self.streams = {1: Output(limit), 2: Output(limit)}
         self.exited = asyncio.Event()
         self._open = {1, 2}
@@ -123,6 +164,13 @@ class _Child(asyncio.SubprocessProtocol):
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self.streams[fd].write(data)
+        self._spoke = time.monotonic()
+        if fd == 1 and self._hear:
+            self._hear(data)
+
+    def quiet_until(self, silence: float) -> float:
+        """When it will have said nothing for so long."""
+        return self._spoke + silence if silence else _NO_END
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002  # the signature is asyncio's
         self._open.discard(fd)
@@ -158,7 +206,7 @@ class _Child(asyncio.SubprocessProtocol):
 
     def trouble(self, limit: int, *, trim: bool) -> str:
         if self._signal:
-            return f"ended by signal {self._signal}"
+            return f"{SIGNALLED} {self._signal}"
         return f"output over {limit} bytes" if self.cut and not trim else ""
 
 
@@ -191,23 +239,25 @@ async def _whole(starting: Coroutine[object, object, T]) -> T:
         raise
 
 
-async def _waited(child: _Child, family: Family, seconds: float) -> str:
-    """Waits for the child's end, and brings it about when time is up."""
-    try:
-        await asyncio.wait_for(child.exited.wait(), seconds)
-    except TimeoutError:
-        family.term()
+async def _waited(child: _Child, family: Family, seconds: float, watch: Watch) -> str:
+    """Waits for the child's end, and brings it about when time is up or nothing was heard for too long."""
+    deadline = time.monotonic() + seconds
+    while (left := min(deadline, child.quiet_until(watch.silence)) - time.monotonic()) > 0:
         with suppress(TimeoutError):
-            await asyncio.wait_for(child.exited.wait(), _TERM_GRACE)
-        return f"timed out after {seconds:g} s"
-    return ""
+            await asyncio.wait_for(child.exited.wait(), left)
+            return ""
+    family.term()
+    trouble = f"{LATE} after {seconds:g} s" if time.monotonic() >= deadline else f"{SILENT} for {watch.silence:g} s"
+    with suppress(TimeoutError):
+        await asyncio.wait_for(child.exited.wait(), watch.grace)
+    return trouble
 
 
 def _why_not_started(error: OSError | ValueError, name: str, cwd: Path) -> str:
     if isinstance(error, FileNotFoundError) and not cwd.is_dir():
         return f"no such folder to run in: {cwd}"
     if isinstance(error, FileNotFoundError):
-        return f"command not found: {name}"
+        return f"{MISSING}: {name}"
     return f"cannot run {name}: {error.strerror if isinstance(error, OSError) else error}"
 
 
@@ -215,9 +265,9 @@ def _from_walls(child: _Child, name: str) -> str:
     """What the wrapper around a command says when it could not start it; a child that says the same is not believed either."""
     said = child.streams[2].value().decode(errors="replace")
     if child.exit_code == _NOT_FOUND and name in said and "not found" in said:
-        return f"command not found: {name}"
+        return f"{MISSING}: {name}"
     if child.exit_code == 1 and said.startswith("bwrap: "):
         return f"the sandbox could not be set up: {said.splitlines()[0]}"
-    if _SIGNALLED < (child.exit_code or 0) <= _SIGNALLED + signal.NSIG:
-        return f"ended by signal {(child.exit_code or 0) - _SIGNALLED}"
+    if _SIGNAL_BASE < (child.exit_code or 0) <= _SIGNAL_BASE + signal.NSIG:
+        return f"{SIGNALLED} {(child.exit_code or 0) - _SIGNAL_BASE}"
     return ""

@@ -1,0 +1,269 @@
+"""Any agent that is a command: asked on its standard input, heard line by line, judged by its own last word.
+
+To add one, write a dialect and name it in `table.AGENTS`. A dialect is two pure functions and a few facts:
+
+    class Parrot:
+        program = "parrot"                      # its usual name; settings may name another
+        keys = ("PARROT_API_KEY",)              # variables it gets from the user's environment
+        cumulative = ()                         # fields of Usage that count a session from its beginning
+        own_walls = False                       # True where it cannot run inside ours
+        def call(self, ask: Ask, desk: Desk) -> Call:
+            return Call(arguments=("--json",), env={"PARROT_HOME": str(desk.home)}, stdin=ask.prompt)
+        def piece(self, event: Event) -> str:   # what a listener is told while it works; often ""
+            return event.text("message")
+        def told(self, ran: Ran, ask: Ask) -> Told:
+            return Told(text=...) or Told(failed="why", trouble=troubles.of_error(message))
+
+`told` reads whatever there is, also of a child that was ended half-way: a session, what was opened and spent are worth having.
+Without a result event it says `troubles.no_result(ran)`; silence, time-outs, signals and missing programs are dealt with here.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.adapters.agents import troubles
+from punchlist.adapters.agents.lines import Event, Lines, event
+from punchlist.adapters.agents.place import Place, bring_login, walls
+from punchlist.adapters.agents.settings import AgentSettings
+from punchlist.adapters.process import Ran, Watch, base_environment, named_environment, run, which
+from punchlist.adapters.sandbox import available
+from punchlist.adapters.whole_file import write_whole
+from punchlist.model.usage import Usage
+from punchlist.ports import Artifacts
+from punchlist.ports.agent import Ask, Hear, Reply, Trouble
+
+OUTPUT_LIMIT = 256 << 20
+GRACE = 2.0
+"""Agents that heed the polite signal are gone within half a second, with their session saved; the others never go, and what
+any of them leaves behind is found and killed anyway. So there is nothing to gain from waiting longer."""
+
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_SHORTEST_SECRET = 6
+_PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
+_MILLION = 1_000_000
+
+
+class Desk(Struct, frozen=True, kw_only=True):
+    """Where one call is made: the agent's own folders, and what the user set for it."""
+
+    home: Path
+    tmp: Path
+    settings: AgentSettings
+    key: str = ""
+    """The name of the key variable that is set, for agents that have to be told."""
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """One question in the words of one program. `files` are written below its home first, by relative name."""
+
+    arguments: tuple[str, ...]
+    stdin: str
+    env: Mapping[str, str] = {}
+    files: Mapping[str, str] = {}
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """What a dialect read from the output. `failed` unless there was a result event that says that all is well."""
+
+    text: str = ""
+    session: str = ""
+    usage: Usage = Usage()
+    failed: str = ""
+    trouble: Trouble | None = None
+    retry_after: float = 0
+    opened: tuple[str, ...] = ()
+    """As the agent named them: absolute, or relative to the folder."""
+
+
+class Dialect(Protocol):
+    """How one program is asked, and what it answers; see the module's text."""
+
+    program: str
+    keys: tuple[str, ...]
+    cumulative: tuple[str, ...]
+    own_walls: bool
+
+    def call(self, ask: Ask, desk: Desk) -> Call: ...
+
+    def piece(self, event: Event) -> str: ...
+
+    def told(self, ran: Ran, ask: Ask) -> Told: ...
+
+
+@dataclass(frozen=True)
+class Seat:
+    """What every agent is made from: its name, its settings with the defaults filled in, where it lives, where evidence goes."""
+
+    name: str
+    settings: AgentSettings
+    place: Place
+    artifacts: Artifacts
+
+
+class CliAgent:
+    """The Agent of every dialect."""
+
+    def __init__(self, dialect: Dialect, seat: Seat) -> None:
+        self._dialect = dialect
+        self._seat = seat
+
+    @property
+    def name(self) -> str:
+        return self._seat.name
+
+    async def ask(self, ask: Ask, hear: Hear) -> Reply:
+        keys = named_environment((*self._dialect.keys, *self._seat.settings.keys))
+        masked = _masking([*keys.values(), *_secrets_in(self._seat.settings.env)])
+        desk = self._desk(keys)
+        call = self._dialect.call(ask, desk)
+        for name, content in call.files.items():
+            write_whole(desk.home / name, content.encode())
+        ran = await self._ran(ask, call, desk, keys, _listener(self._dialect, hear, masked))
+        ran = replace(ran, stdout=masked(ran.stdout), stderr=masked(ran.stderr))
+        return self._reply(ask, ran, _judged(ran, self._dialect.told(ran, ask)))
+
+    def _desk(self, keys: Mapping[str, str]) -> Desk:
+        place, name = self._seat.place, self._seat.name
+        home = place.home(name)
+        bring_login(self._seat.settings.login, place.user, home)
+        key = next((key for key in self._dialect.keys if key in keys), "")
+        return Desk(home=home, tmp=place.tmp(name), settings=self._seat.settings, key=key)
+
+    async def _ran(self, ask: Ask, call: Call, desk: Desk, keys: Mapping[str, str], hear: Callable[[bytes], None]) -> Ran:
+        settings, place = self._seat.settings, self._seat.place
+        command = settings.command or (self._dialect.program,)
+        program = which(command[0]) or command[0]
+        environment = {**base_environment(), **call.env, **settings.env, **keys, "HOME": str(desk.home), "TMPDIR": str(desk.tmp)}
+        inside = place.sandbox and not self._dialect.own_walls and available() == "bubblewrap"
+        programs = [program, *command[1:], which("node") or ""]
+        return await run(
+            [program, *command[1:], *call.arguments],
+            cwd=ask.folder,
+            env=environment,
+            timeout=settings.timeout,
+            stdin=call.stdin.encode(errors="surrogateescape"),
+            limit=OUTPUT_LIMIT,
+            walls=walls(place, self.name, ask.folder, programs, writes=ask.writes) if inside else None,
+            watch=Watch(hear=hear, silence=settings.silence, grace=GRACE),
+        )
+
+    def _reply(self, ask: Ask, ran: Ran, told: Told) -> Reply:
+        spent = self._spent(ask, told)
+        return Reply(
+            agent=self.name,
+            text=told.text,
+            session=told.session,
+            usage=replace(_priced(spent, self._seat.settings), seconds=ran.seconds),
+            failed=told.failed,
+            trouble=(told.trouble or Trouble.OTHER) if told.failed else None,
+            retry_after=told.retry_after,
+            opened=_relative(told.opened, ask.folder),
+            transcript=_kept(self._seat.artifacts, f"{plain(ask.label)}.{plain(self.name)}", ran),
+        )
+
+    def _spent(self, ask: Ask, told: Told) -> Usage:
+        """What this call cost: some counters go on from the session's earlier calls, so what those had is taken off."""
+        if not self._dialect.cumulative or not told.session:
+            return told.usage
+        book = self._seat.place.folder / self.name / "spent"
+        before = _read_usage(book / f"{plain(ask.session)}.json") if ask.session else Usage()
+        write_whole(book / f"{plain(told.session)}.json", msgspec.json.encode(told.usage))
+        return since(told.usage, before, self._dialect.cumulative)
+
+
+def _judged(ran: Ran, told: Told) -> Told:
+    """What became of the child goes before what it said, but for an error of its own: exit codes over 128 look like signals."""
+    own = told.failed and told.trouble not in (Trouble.CUT, Trouble.CRASHED, None)
+    if not ran.trouble or (ran.signalled and own):
+        return told
+    return replace(told, failed=ran.trouble, trouble=troubles.of_child(ran))
+
+
+def since(now: Usage, before: Usage, cumulative: tuple[str, ...]) -> Usage:
+    """A counter that is lower than before has started anew; then all of it is this call's."""
+    deltas = {name: getattr(now, name) - getattr(before, name) for name in cumulative}
+    return replace(now, **{name: delta for name, delta in deltas.items() if delta >= 0})
+
+
+def plain(label: str) -> str:
+    """A label as the name of a file; two labels never share one."""
+    name = _PLAIN.sub("-", label)[:100].strip("-") or "call"
+    return name if name == label else f"{name}-{sha256(label.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def as_json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _read_usage(path: Path) -> Usage:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Usage)
+    except (OSError, msgspec.DecodeError):
+        return Usage()
+
+
+def _priced(usage: Usage, settings: AgentSettings) -> Usage:
+    if usage.dollars:
+        return usage
+    cost = usage.input_tokens * settings.input_price + usage.output_tokens * settings.output_price
+    return replace(usage, dollars=cost / _MILLION)
+
+
+def _relative(paths: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+    """Files inside the folder, by their names there; what was opened elsewhere is nobody's business here."""
+    root = folder.resolve()
+    found = []
+    for name in paths:
+        path = Path(name) if "\0" not in name else root
+        for base in (folder, root):
+            whole = path if path.is_absolute() else base / path
+            if whole != base and whole.is_relative_to(base) and ".." not in whole.parts:
+                found.append(whole.relative_to(base).as_posix())
+                break
+    return tuple(dict.fromkeys(found))
+
+
+def _secrets_in(env: Mapping[str, str]) -> list[str]:
+    return [value for name, value in env.items() if _SECRET_NAME.search(name)]
+
+
+def _masking(values: list[str]) -> Callable[[bytes], bytes]:
+    """Takes secrets out of text. A value of a few letters is no secret, and would take words apart."""
+    secrets = sorted({value.encode() for value in values if len(value) >= _SHORTEST_SECRET}, key=len, reverse=True)
+
+    def masked(text: bytes) -> bytes:
+        for secret in secrets:
+            text = text.replace(secret, b"***")
+        return text
+
+    return masked
+
+
+def _listener(dialect: Dialect, hear: Hear, masked: Callable[[bytes], bytes]) -> Callable[[bytes], None]:
+    lines = Lines()
+
+    def heard(piece: bytes) -> None:
+        for line in lines.fed(piece):
+            if said := dialect.piece(event(masked(line))):
+                hear(said)
+
+    return heard
+
+
+def _kept(artifacts: Artifacts, name: str, ran: Ran) -> str:
+    """Writes the conversation down, beside those of earlier tries; the name it has."""
+    stderr = b"".join(b"# " + line + b"\n" for line in ran.stderr.splitlines())
+    trouble = f"# [{ran.trouble}]\n".encode() if ran.trouble else b""
+    name = next(taken for n in count(1) if artifacts.read(taken := f"calls/{name}.{n}.jsonl") is None)
+    artifacts.write(name, ran.stdout + stderr + trouble)
+    return name
