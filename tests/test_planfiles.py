@@ -1,0 +1,253 @@
+"""The plan as files: in the format people know, changed by hand, and never a reason to lose an item."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from punchlist.model.doubt import Doubt
+from punchlist.model.editedplan import TAKEN_OUT, read_plan
+from punchlist.model.finding import Finding, Spot
+from punchlist.model.item import Item
+from punchlist.model.plan import Batch
+from punchlist.model.planfiles import MASTER, Blueprint, plan_files, sheet_name
+from punchlist.model.severity import Severity
+from punchlist.model.todo import Approach, Related, Todo
+
+FOLDER = "/state/runs/r1/plan-1"
+
+
+def item(number: int, path: str, title: str = "Missing null check causes crash") -> Item:
+    found = Finding(
+        id=f"f{number}", source="a", title=title, spot=Spot(path, 42), severity=Severity.MAJOR, code="def get_user():"
+    )
+    return Item(number=number, fingerprint=f"{number:016x}", findings=(found,))
+
+
+def batch(number: int, *items: int) -> Batch:
+    return Batch(number=number, items=items, fixer="agent", title="t", paths=())
+
+
+def blueprint(**changes) -> Blueprint:
+    values = {
+        "run": "r1",
+        "branch": "punchlist/r1",
+        "folder": FOLDER,
+        "batches": (batch(1, 1), batch(2, 2), batch(3, 3)),
+        "items": {1: item(1, "src/api.py"), 2: item(2, "src/ui.py"), 3: item(3, "src/api.py")},
+        "todos": {
+            1: Todo(
+                item=1,
+                steps=("Add a null check", "Return 404"),
+                files=("src/api.py",),
+                related=(Related("src/models/user.py", "User model"),),
+                patterns=("Other endpoints return 404",),
+                lines_changed=5,
+                verification="Call it with an unknown id",
+            )
+        },
+        "doubts": (Doubt("F001-q1", 1, "How should null be handled?", "error handling", "Return 404", "Ada"),),
+    }
+    return Blueprint(**(values | changes))
+
+
+def test_the_order_of_work_has_the_known_format():
+    master = json.loads(plan_files(blueprint())[MASTER])
+    assert master == {
+        "session_id": "r1",
+        "branch_name": "punchlist/r1",
+        "execution_steps": [
+            {
+                "step": 1,
+                "reason": "Issues on different files - can run in parallel",
+                "issues": [
+                    {"code": "F001", "todo_file": f"{FOLDER}/fix_todo_F001.json", "agent_type": "fixer-single"},
+                    {"code": "F002", "todo_file": f"{FOLDER}/fix_todo_F002.json", "agent_type": "fixer-single"},
+                ],
+            },
+            {
+                "step": 2,
+                "reason": "Issues on same file (src/api.py) - must run after step 1",
+                "issues": [{"code": "F003", "todo_file": f"{FOLDER}/fix_todo_F003.json", "agent_type": "fixer-single"}],
+            },
+        ],
+        "summary": {"total_issues": 3, "total_steps": 2},
+    }
+    assert list(master) == ["session_id", "branch_name", "execution_steps", "summary"]
+
+
+def test_a_sheet_has_the_known_format():
+    files = plan_files(blueprint())
+    assert list(files) == [MASTER, "fix_todo_F001.json", "fix_todo_F002.json", "fix_todo_F003.json"]
+    sheet = json.loads(files["fix_todo_F001.json"])
+    assert sheet == {
+        "issue_code": "F001",
+        "issue_id": "0000000000000001",
+        "file": "src/api.py",
+        "line": 42,
+        "title": "Missing null check causes crash",
+        "clarifications": [
+            {
+                "question_id": "F001-q1",
+                "question": "How should null be handled?",
+                "answer": "Return 404",
+                "context": "error handling",
+            }
+        ],
+        "context": {
+            "file_content_snippet": "def get_user():",
+            "related_files": [{"path": "src/models/user.py", "reason": "User model"}],
+            "existing_patterns": ["Other endpoints return 404"],
+        },
+        "plan": {
+            "approach": "patch",
+            "steps": ["Add a null check", "Return 404"],
+            "estimated_lines_changed": 5,
+            "risks": [],
+            "verification": "Call it with an unknown id",
+        },
+    }
+    assert list(sheet["plan"]) == ["approach", "steps", "estimated_lines_changed", "risks", "verification"]
+    assert files["fix_todo_F001.json"].startswith(b'{\n  "issue_code": "F001",\n')
+
+
+def test_a_batch_that_must_wait_for_another_is_in_a_later_step():
+    plan = blueprint(after={2: (1,)})
+    steps = json.loads(plan_files(plan)[MASTER])["execution_steps"]
+    assert [[issue["code"] for issue in step["issues"]] for step in steps] == [["F001"], ["F002", "F003"]]
+
+
+def test_files_nobody_touched_say_what_was_planned():
+    plan = blueprint()
+    edited = read_plan(plan_files(plan), plan)
+    assert edited.problems == ()
+    assert edited.todos == {1: plan.todos[1], 2: Todo(item=2), 3: Todo(item=3)}
+    assert (edited.step, edited.after, edited.dropped, edited.answers) == ({1: 1, 2: 1, 3: 2}, {}, {}, {})
+
+
+def changed(files: dict[str, bytes], name: str, change) -> dict[str, bytes]:
+    value = json.loads(files[name])
+    change(value)
+    return {**files, name: json.dumps(value).encode()}
+
+
+def test_a_person_may_change_how_an_item_is_fixed_and_answer_a_question():
+    plan = blueprint()
+
+    def edit(sheet):
+        sheet["plan"] |= {"approach": "refactor", "steps": ["Move it", "Test it"], "risks": ["callers"]}
+        sheet["clarifications"][0]["answer"] = "Raise NotFound"
+
+    edited = read_plan(changed(plan_files(plan), "fix_todo_F001.json", edit), plan)
+    todo = edited.todos[1]
+    assert edited.problems == ()
+    assert (todo.approach, todo.steps, todo.risks) == (Approach.REFACTOR, ("Move it", "Test it"), ("callers",))
+    assert todo.files == ("src/api.py",)
+    assert edited.answers == {"F001-q1": "Raise NotFound"}
+
+
+def test_an_issue_that_was_moved_waits_for_the_steps_before_it():
+    plan = blueprint()
+
+    def move(master):
+        first, second = master["execution_steps"]
+        second["issues"].append(first["issues"].pop(1))
+
+    edited = read_plan(changed(plan_files(plan), MASTER, move), plan)
+    assert (edited.step, edited.after) == ({1: 1, 3: 2, 2: 2}, {2: (1,)})
+    assert edited.problems == ()
+
+
+def test_an_issue_that_was_taken_out_is_named_with_the_reason_and_nobody_else_moves():
+    plan = blueprint()
+    files = changed(plan_files(plan), MASTER, lambda master: master["execution_steps"].pop(0))
+    edited = read_plan(files, plan)
+    assert edited.dropped == {1: TAKEN_OUT, 2: TAKEN_OUT}
+    assert (list(edited.todos), edited.after, edited.problems) == ([3], {}, ())
+    del files["fix_todo_F001.json"]
+    assert read_plan(files, plan).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (MASTER, b'{"execution_steps": [', "master_todo.json: not JSON: Input data was truncated; every issue stays planned"),
+        (MASTER, b"[]", "master_todo.json: Expected `object`, got `array`; every issue stays planned"),
+        ("fix_todo_F002.json", b"{", "fix_todo_F002.json: not JSON"),
+        ("fix_todo_F002.json", b'{"issue_code": "F002", "plan": {"steps": "do it"}}', "fix_todo_F002.json: plan.steps: Expected `array`"),
+        ("fix_todo_F002.json", b'{"issue_code": "F002", "plan": {"approach": "magic"}}', "fix_todo_F002.json: plan.approach: Invalid enum"),
+        ("fix_todo_F002.json", b'{"issue_code": "F009"}', 'fix_todo_F002.json: issue_code: is "F009" and must be F002'),
+        ("fix_todo_F002.json", b"\xff\xfe", "fix_todo_F002.json: not JSON"),
+        ("fix_todo_F002.json", b"[" * 100_000, "fix_todo_F002.json: "),
+    ],
+)  # fmt: skip
+def test_a_broken_file_is_a_problem_with_a_remedy_and_the_plan_stays(name, content, said):
+    plan = blueprint()
+    edited = read_plan({**plan_files(plan), name: content}, plan)
+    (problem,) = edited.problems
+    assert problem.startswith(said)
+    assert "until that is put right" in problem
+    assert edited.todos == {1: plan.todos[1], 2: Todo(item=2), 3: Todo(item=3)}
+    assert edited.dropped == {}
+
+
+def test_files_that_are_gone_unknown_codes_and_codes_given_twice_are_problems():
+    plan = blueprint()
+    files = plan_files(plan)
+
+    def spoil(master):
+        master["execution_steps"][1]["issues"] += [{"code": "f001"}, {"code": "BE-7"}]
+
+    edited = read_plan({**changed(files, MASTER, spoil), "fix_todo_F008.json": b"{}"}, plan)
+    assert [problem.partition(": ")[2][:50] for problem in edited.problems] == [
+        "execution_steps[1].issues[1].code: f001 stands in ",
+        "execution_steps[1].issues[2].code: no issue of thi",
+        "no issue of this plan has that code, so it is not ",
+    ]  # fmt: skip
+    assert edited.step == {1: 1, 2: 1, 3: 2}
+    (gone,) = read_plan({name: raw for name, raw in files.items() if name != sheet_name(2)}, plan).problems
+    assert gone.startswith("fix_todo_F002.json: it is gone; its plan stays as it was")
+    lost = read_plan({}, plan)
+    assert set(lost.todos) == {1, 2, 3}
+    assert lost.problems[0].startswith("master_todo.json: it is gone, so every issue stays planned as it was")
+
+
+TEXT = st.text(max_size=20)
+TODOS = st.builds(
+    lambda **fields: fields,
+    approach=st.sampled_from(Approach),
+    steps=st.lists(TEXT, max_size=3).map(tuple),
+    files=st.lists(st.sampled_from(["a", "b", "c", "d/e"]), max_size=2).map(tuple),
+    related=st.lists(st.builds(Related, TEXT, TEXT), max_size=2).map(tuple),
+    snippet=TEXT,
+    lines_changed=st.integers(0, 999),
+    verification=TEXT,
+)
+
+
+@given(st.dictionaries(st.integers(1, 40), st.tuples(st.sampled_from(["a", "b", "c", "\udcff"]), TODOS), max_size=6), st.data())
+def test_whatever_is_planned_is_read_back_and_what_shares_files_is_never_side_by_side(shape, data):
+    items = {number: item(number, path) for number, (path, _) in shape.items()}
+    todos = {number: Todo(item=number, **fields) for number, (_, fields) in shape.items() if data.draw(st.booleans())}
+    cut = data.draw(st.integers(0, len(items)))
+    numbers = list(items)
+    plan = blueprint(batches=(batch(1, *numbers[:cut]), batch(2, *numbers[cut:])), items=items, todos=todos, doubts=())
+    edited = read_plan(plan_files(plan), plan)
+    assert (edited.problems, edited.after, edited.dropped) == ((), {}, {})
+    assert edited.todos == {number: todos.get(number, Todo(item=number)) for number in items}
+    for number, step in edited.step.items():
+        files = set(edited.todos[number].files or (items[number].current.spot.path,))
+        for other in items:
+            if other != number and edited.step[other] == step:
+                assert files.isdisjoint(edited.todos[other].files or (items[other].current.spot.path,))
+
+
+@given(
+    st.dictionaries(st.sampled_from([MASTER, sheet_name(1), sheet_name(2), sheet_name(3)]), st.binary(max_size=60)), st.booleans()
+)
+def test_whatever_is_in_the_files_every_item_is_planned_or_dropped_with_a_reason(files, whole):
+    plan = blueprint()
+    edited = read_plan({**(plan_files(plan) if whole else {}), **files}, plan)
+    assert set(edited.todos) | set(edited.dropped) == {1, 2, 3}
+    assert all(edited.dropped.values())
