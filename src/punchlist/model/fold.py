@@ -9,6 +9,7 @@ from punchlist.model import events as ev
 from punchlist.model.growing import Growing
 from punchlist.model.hunk import Diff
 from punchlist.model.item import ACTIONABLE, Fact, Item, Move, Status
+from punchlist.model.past import Past, remembered
 from punchlist.model.plan import Batch
 from punchlist.model.run import Question, Review, Round, Run, Work
 from punchlist.model.score import by_item
@@ -28,6 +29,7 @@ def fold(run: Run, entry: ev.Entry) -> Run:
         usage=run.usage + event.usage,
         items=_moved(run.items, event.moves, run.round),
     )
+    run = replace(run, history=remembered(run.history, Past(run.round, run.active, event)))
     now = moment(entry, run.active, run.round)
     return _told(replace(run, timeline=(*run.timeline, now)) if now else run, entry, event)
 

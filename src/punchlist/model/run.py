@@ -10,6 +10,7 @@ from punchlist.model.finding import Finding, Refused
 from punchlist.model.growing import Growing
 from punchlist.model.hunk import Diff
 from punchlist.model.item import ENDED, Item, Status
+from punchlist.model.past import Past
 from punchlist.model.patch import Patch
 from punchlist.model.plan import Batch
 from punchlist.model.score import Score
@@ -108,6 +109,8 @@ class Run(Struct, frozen=True, kw_only=True):
     diffs: dict[int, Diff] = {}
     """By item: the last change that was tried for it, landed or not."""
     timeline: tuple[Moment, ...] = ()
+    history: tuple[Past, ...] = ()
+    """Reviews, and what came of agents' attempts, round by round."""
     baselines: dict[str, ev.Baselined] = {}
     unverified: str = ""
     unheard: str = ""

@@ -1,0 +1,27 @@
+"""What a run remembers of its earlier rounds: who reported what, and what came of each attempt of an agent."""
+
+from msgspec import Struct
+
+from punchlist.model import events as ev
+
+_OF_AN_ATTEMPT = (ev.Rechecked, ev.Examined, ev.Challenged, ev.Tried, ev.Verified, ev.Committed)
+
+
+class Past(Struct, frozen=True):
+    """An event, the round it belongs to, and how long the run had been driven when it was written."""
+
+    round: int
+    ended: float
+    event: ev.AnyEvent
+
+    @property
+    def began(self) -> float:
+        return max(0.0, self.ended - self.event.usage.seconds)
+
+
+def remembered(history: tuple[Past, ...], past: Past) -> tuple[Past, ...]:
+    """With one more event, if it is of those that are told by round; judgements count from an agent's first attempt on."""
+    event = past.event
+    attempt = isinstance(event, ev.Attempted) and event.agent
+    judged = isinstance(event, _OF_AN_ATTEMPT) and any(isinstance(each.event, ev.Attempted) for each in history)
+    return (*history, past) if isinstance(event, ev.Reviewed) or attempt or judged else history
