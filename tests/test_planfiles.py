@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.model.doubt import Doubt
-from punchlist.model.editedplan import TAKEN_OUT, read_plan
 from punchlist.model.finding import Finding, Spot
 from punchlist.model.item import Item
 from punchlist.model.plan import Batch
-from punchlist.model.planfiles import MASTER, Blueprint, plan_files, sheet_name
+from punchlist.model.planfiles import MASTER, TAKEN_OUT, plan_files, read_plan, sheet_name
+from punchlist.model.run import Run
 from punchlist.model.severity import Severity
 from punchlist.model.todo import Approach, Related, Todo
 
@@ -29,12 +29,13 @@ def batch(number: int, *items: int) -> Batch:
     return Batch(number=number, items=items, fixer="agent", title="t", paths=())
 
 
-def blueprint(**changes) -> Blueprint:
+BATCHES = (batch(1, 1), batch(2, 2), batch(3, 3))
+
+
+def planned(**changes) -> Run:
     values = {
-        "run": "r1",
+        "id": "r1",
         "branch": "punchlist/r1",
-        "folder": FOLDER,
-        "batches": (batch(1, 1), batch(2, 2), batch(3, 3)),
         "items": {1: item(1, "src/api.py"), 2: item(2, "src/ui.py"), 3: item(3, "src/api.py")},
         "todos": {
             1: Todo(
@@ -47,13 +48,17 @@ def blueprint(**changes) -> Blueprint:
                 verification="Call it with an unknown id",
             )
         },
-        "doubts": (Doubt("F001-q1", 1, "How should null be handled?", "error handling", "Return 404", "Ada"),),
+        "doubts": {"F001-q1": Doubt("F001-q1", 1, "How should null be handled?", "error handling", "Return 404", "Ada")},
     }
-    return Blueprint(**(values | changes))
+    return Run(**(values | changes))
+
+
+def files_of(run: Run, batches=BATCHES, **more) -> dict[str, bytes]:
+    return plan_files(run, batches, FOLDER, **more)
 
 
 def test_the_order_of_work_has_the_known_format():
-    master = json.loads(plan_files(blueprint())[MASTER])
+    master = json.loads(files_of(planned())[MASTER])
     assert master == {
         "session_id": "r1",
         "branch_name": "punchlist/r1",
@@ -78,7 +83,7 @@ def test_the_order_of_work_has_the_known_format():
 
 
 def test_a_sheet_has_the_known_format():
-    files = plan_files(blueprint())
+    files = files_of(planned())
     assert list(files) == [MASTER, "fix_todo_F001.json", "fix_todo_F002.json", "fix_todo_F003.json"]
     sheet = json.loads(files["fix_todo_F001.json"])
     assert sheet == {
@@ -113,17 +118,17 @@ def test_a_sheet_has_the_known_format():
 
 
 def test_a_batch_that_must_wait_for_another_is_in_a_later_step():
-    plan = blueprint(after={2: (1,)})
-    steps = json.loads(plan_files(plan)[MASTER])["execution_steps"]
+    plan = planned()
+    steps = json.loads(files_of(plan, after={2: (1,)})[MASTER])["execution_steps"]
     assert [[issue["code"] for issue in step["issues"]] for step in steps] == [["F001"], ["F002", "F003"]]
 
 
 def test_files_nobody_touched_say_what_was_planned():
-    plan = blueprint()
-    edited = read_plan(plan_files(plan), plan)
+    plan = planned()
+    edited = read_plan(files_of(plan), plan, BATCHES)
     assert edited.problems == ()
     assert edited.todos == {1: plan.todos[1], 2: Todo(item=2), 3: Todo(item=3)}
-    assert (edited.step, edited.after, edited.dropped, edited.answers) == ({1: 1, 2: 1, 3: 2}, {}, {}, {})
+    assert (edited.order, edited.after, edited.dropped, edited.answers) == ({1: 1, 2: 1, 3: 2}, {}, {}, {})
 
 
 def changed(files: dict[str, bytes], name: str, change) -> dict[str, bytes]:
@@ -133,13 +138,13 @@ def changed(files: dict[str, bytes], name: str, change) -> dict[str, bytes]:
 
 
 def test_a_person_may_change_how_an_item_is_fixed_and_answer_a_question():
-    plan = blueprint()
+    plan = planned()
 
     def edit(sheet):
         sheet["plan"] |= {"approach": "refactor", "steps": ["Move it", "Test it"], "risks": ["callers"]}
         sheet["clarifications"][0]["answer"] = "Raise NotFound"
 
-    edited = read_plan(changed(plan_files(plan), "fix_todo_F001.json", edit), plan)
+    edited = read_plan(changed(files_of(plan), "fix_todo_F001.json", edit), plan, BATCHES)
     todo = edited.todos[1]
     assert edited.problems == ()
     assert (todo.approach, todo.steps, todo.risks) == (Approach.REFACTOR, ("Move it", "Test it"), ("callers",))
@@ -148,25 +153,25 @@ def test_a_person_may_change_how_an_item_is_fixed_and_answer_a_question():
 
 
 def test_an_issue_that_was_moved_waits_for_the_steps_before_it():
-    plan = blueprint()
+    plan = planned()
 
     def move(master):
         first, second = master["execution_steps"]
         second["issues"].append(first["issues"].pop(1))
 
-    edited = read_plan(changed(plan_files(plan), MASTER, move), plan)
-    assert (edited.step, edited.after) == ({1: 1, 3: 2, 2: 2}, {2: (1,)})
+    edited = read_plan(changed(files_of(plan), MASTER, move), plan, BATCHES)
+    assert (edited.order, edited.after) == ({1: 1, 3: 2, 2: 2}, {2: (1,)})
     assert edited.problems == ()
 
 
 def test_an_issue_that_was_taken_out_is_named_with_the_reason_and_nobody_else_moves():
-    plan = blueprint()
-    files = changed(plan_files(plan), MASTER, lambda master: master["execution_steps"].pop(0))
-    edited = read_plan(files, plan)
+    plan = planned()
+    files = changed(files_of(plan), MASTER, lambda master: master["execution_steps"].pop(0))
+    edited = read_plan(files, plan, BATCHES)
     assert edited.dropped == {1: TAKEN_OUT, 2: TAKEN_OUT}
     assert (list(edited.todos), edited.after, edited.problems) == ([3], {}, ())
     del files["fix_todo_F001.json"]
-    assert read_plan(files, plan).problems == ()
+    assert read_plan(files, plan, BATCHES).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -183,8 +188,8 @@ def test_an_issue_that_was_taken_out_is_named_with_the_reason_and_nobody_else_mo
     ],
 )  # fmt: skip
 def test_a_broken_file_is_a_problem_with_a_remedy_and_the_plan_stays(name, content, said):
-    plan = blueprint()
-    edited = read_plan({**plan_files(plan), name: content}, plan)
+    plan = planned()
+    edited = read_plan({**files_of(plan), name: content}, plan, BATCHES)
     (problem,) = edited.problems
     assert problem.startswith(said)
     assert "until that is put right" in problem
@@ -193,22 +198,22 @@ def test_a_broken_file_is_a_problem_with_a_remedy_and_the_plan_stays(name, conte
 
 
 def test_files_that_are_gone_unknown_codes_and_codes_given_twice_are_problems():
-    plan = blueprint()
-    files = plan_files(plan)
+    plan = planned()
+    files = files_of(plan)
 
     def spoil(master):
         master["execution_steps"][1]["issues"] += [{"code": "f001"}, {"code": "BE-7"}]
 
-    edited = read_plan({**changed(files, MASTER, spoil), "fix_todo_F008.json": b"{}"}, plan)
+    edited = read_plan({**changed(files, MASTER, spoil), "fix_todo_F008.json": b"{}"}, plan, BATCHES)
     assert [problem.partition(": ")[2][:50] for problem in edited.problems] == [
         "execution_steps[1].issues[1].code: f001 stands in ",
         "execution_steps[1].issues[2].code: no issue of thi",
         "no issue of this plan has that code, so it is not ",
     ]  # fmt: skip
-    assert edited.step == {1: 1, 2: 1, 3: 2}
-    (gone,) = read_plan({name: raw for name, raw in files.items() if name != sheet_name(2)}, plan).problems
+    assert edited.order == {1: 1, 2: 1, 3: 2}
+    (gone,) = read_plan({name: raw for name, raw in files.items() if name != sheet_name(2)}, plan, BATCHES).problems
     assert gone.startswith("fix_todo_F002.json: it is gone; its plan stays as it was")
-    lost = read_plan({}, plan)
+    lost = read_plan({}, plan, BATCHES)
     assert set(lost.todos) == {1, 2, 3}
     assert lost.problems[0].startswith("master_todo.json: it is gone, so every issue stays planned as it was")
 
@@ -232,12 +237,13 @@ def test_whatever_is_planned_is_read_back_and_what_shares_files_is_never_side_by
     todos = {number: Todo(item=number, **fields) for number, (_, fields) in shape.items() if data.draw(st.booleans())}
     cut = data.draw(st.integers(0, len(items)))
     numbers = list(items)
-    plan = blueprint(batches=(batch(1, *numbers[:cut]), batch(2, *numbers[cut:])), items=items, todos=todos, doubts=())
-    edited = read_plan(plan_files(plan), plan)
+    batches = (batch(1, *numbers[:cut]), batch(2, *numbers[cut:]))
+    plan = planned(items=items, todos=todos, doubts={})
+    edited = read_plan(files_of(plan, batches), plan, batches)
     assert (edited.problems, edited.after, edited.dropped) == ((), {}, {})
     assert edited.todos == {number: todos.get(number, Todo(item=number)) for number in items}
-    for step in set(edited.step.values()):
-        together = [number for number in items if edited.step[number] == step]
+    for step in set(edited.order.values()):
+        together = [number for number in items if edited.order[number] == step]
         files = [path for number in together for path in set(edited.todos[number].files or (items[number].current.spot.path,))]
         assert len(files) == len(set(files))
 
@@ -246,7 +252,7 @@ def test_whatever_is_planned_is_read_back_and_what_shares_files_is_never_side_by
     st.dictionaries(st.sampled_from([MASTER, sheet_name(1), sheet_name(2), sheet_name(3)]), st.binary(max_size=60)), st.booleans()
 )
 def test_whatever_is_in_the_files_every_item_is_planned_or_dropped_with_a_reason(files, whole):
-    plan = blueprint()
-    edited = read_plan({**(plan_files(plan) if whole else {}), **files}, plan)
+    plan = planned()
+    edited = read_plan({**(files_of(plan) if whole else {}), **files}, plan, BATCHES)
     assert set(edited.todos) | set(edited.dropped) == {1, 2, 3}
     assert all(edited.dropped.values())

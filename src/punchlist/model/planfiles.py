@@ -1,181 +1,186 @@
-"""The plan as files a person may change before the fixing starts: the order of work, and one sheet for each item."""
+"""The plan as files a person may change before the fixing starts, and what they say afterwards."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
+import codecs
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from punchlist.model.doubt import Doubt
-from punchlist.model.item import Item
 from punchlist.model.plan import Batch
-from punchlist.model.todo import Approach, Related, Todo
+from punchlist.model.plansheet import MASTER, Blueprint, Master, Sheet, blueprint, code, master_of, sheet_name, sheet_of, steps
+from punchlist.model.run import Run
+from punchlist.model.todo import Todo
 
-MASTER = "master_todo.json"
-_FIXER = "fixer-single"
+T = TypeVar("T", Master, Sheet)
 
-
-def code(number: int) -> str:
-    """An item's name for agents and in files."""
-    return f"F{number:03}"
+TAKEN_OUT = f"taken out of {MASTER} by hand: not worked on this round"
 
 
-def sheet_name(number: int) -> str:
-    return f"fix_todo_{code(number)}.json"
+class Edited(Struct, frozen=True, kw_only=True):
+    """What the files say now. What could not be read stays as it was planned, with a problem that says so: nothing is lost."""
+
+    todos: dict[int, Todo] = {}
+    order: dict[int, int] = {}
+    """By item: the step it stands in."""
+    after: dict[int, tuple[int, ...]] = {}
+    """Items that a person moved to another step, and those of the steps before it, which must be done first."""
+    dropped: dict[int, str] = {}
+    """Items that were taken out, and why they are not worked on; they stay open."""
+    answers: dict[str, str] = {}
+    """Answers to questions that were written or changed in the files, by the question's id."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with the files: which one, where, and what to do about it."""
 
 
-class Blueprint(Struct, frozen=True, kw_only=True):
-    """All that the files are made of, and read against. `folder` is where they are written."""
-
-    run: str
-    branch: str
-    folder: str
-    batches: tuple[Batch, ...]
-    items: Mapping[int, Item]
-    todos: Mapping[int, Todo] = {}
-    doubts: tuple[Doubt, ...] = ()
-    after: Mapping[int, tuple[int, ...]] = {}
-    """By batch: those whose work must be done before it begins."""
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """The items that are planned, in the order of their batches."""
-        return tuple(dict.fromkeys(number for batch in self.batches for number in batch.items if number in self.items))
-
-    def todo(self, number: int) -> Todo:
-        return self.todos.get(number) or Todo(item=number)
+def plan_files(
+    run: Run, batches: Iterable[Batch], folder: str, after: Mapping[int, tuple[int, ...]] | None = None
+) -> dict[str, bytes]:
+    """The files by name, in the order in which a person opens them; `folder` is where they will be. `after`: by batch, those
+    whose work must be done before it begins."""
+    plan = blueprint(run, batches, folder, after)
+    sheets = {sheet_name(number): _written(sheet_of(plan, number)) for number in plan.numbers}
+    return {MASTER: _written(master_of(plan)), **sheets}
 
 
-class Issue(Struct, frozen=True):
-    code: str
-    todo_file: str = ""
-    agent_type: str = _FIXER
+def read_plan(
+    files: Mapping[str, bytes], run: Run, batches: Iterable[Batch], after: Mapping[int, tuple[int, ...]] | None = None
+) -> Edited:
+    """`files` are those of the plan's folder, by name; the rest is what they were made of. Never raises."""
+    plan = blueprint(run, batches, after=after)
+    master, wrong = _master(files, plan)
+    planned = steps(plan)
+    if master is None:
+        step, dropped = planned, {}
+    else:
+        step, said = _placed(master, plan)
+        wrong += said
+        dropped = {number: TAKEN_OUT for number in plan.numbers if number not in step}
+    todos: dict[int, Todo] = {}
+    answers: dict[str, str] = {}
+    for number in step:
+        sheet, said = _sheet(files, number)
+        wrong += said
+        todos[number] = plan.todo(number) if sheet is None else _todo(plan, number, sheet)
+        answers |= _answers(sheet, plan) if sheet is not None else {}
+    wrong += list(_strays(files, plan, step))
+    moved = _moved(step, planned, dropped)
+    return Edited(todos=todos, order=step, after=moved, dropped=dropped, answers=answers, problems=tuple(wrong))
 
 
-class Step(Struct, frozen=True):
-    step: int
-    reason: str = ""
-    issues: tuple[Issue, ...] = ()
+def _master(files: Mapping[str, bytes], plan: Blueprint) -> tuple[Master | None, list[str]]:
+    """Without a readable order of work nobody took anything out of it."""
+    if MASTER not in files:
+        hint = f"put it back, or take single issues out of it: {', '.join(map(code, plan.numbers[:5])) or 'there are none'}"
+        return None, [f"{MASTER}: it is gone, so every issue stays planned as it was; {hint}"]
+    master, wrong = _decoded(MASTER, files[MASTER], Master)
+    remedy = "every issue stays planned as it was until that is put right"
+    return master, [f"{each}; {remedy}" for each in wrong]
 
 
-class Total(Struct, frozen=True):
-    total_issues: int = 0
-    total_steps: int = 0
+def _placed(master: Master, plan: Blueprint) -> tuple[dict[int, int], list[str]]:
+    """The step of each issue that is named, by the order of the steps in the file, whatever number each has."""
+    known = {code(number).casefold(): number for number in plan.numbers}
+    step: dict[int, int] = {}
+    wrong: list[str] = []
+    for place, each in enumerate(master.execution_steps):
+        for index, issue in enumerate(each.issues):
+            where = f"{MASTER}: execution_steps[{place}].issues[{index}].code"
+            number = known.get(issue.code.strip().casefold())
+            if number is None:
+                wrong.append(f'{where}: no issue of this plan is called "{issue.code}"; take it out, or use one of its codes')
+            elif number in step:
+                wrong.append(
+                    f"{where}: {issue.code} stands in an earlier step as well, and that one counts; take one of them out"
+                )
+            else:
+                step[number] = place + 1
+    return step, wrong
 
 
-class Master(Struct, frozen=True):
-    """master_todo.json. What stands in one step is done side by side; a step begins when the one before it is done."""
-
-    session_id: str = ""
-    branch_name: str = ""
-    execution_steps: tuple[Step, ...] = ()
-    summary: Total = Total()
-
-
-class Clarification(Struct, frozen=True):
-    question_id: str
-    question: str = ""
-    answer: str = ""
-    context: str = ""
+def _sheet(files: Mapping[str, bytes], number: int) -> tuple[Sheet | None, list[str]]:
+    name = sheet_name(number)
+    remedy = f"its plan stays as it was until that is put right, or {code(number)} is taken out of {MASTER}"
+    if name not in files:
+        return None, [f"{name}: it is gone; {remedy}"]
+    sheet, wrong = _decoded(name, files[name], Sheet)
+    if sheet is not None and sheet.issue_code.strip().casefold() != code(number).casefold():
+        return None, [f'{name}: issue_code: is "{sheet.issue_code}" and must be {code(number)}; {remedy}']
+    return sheet, [f"{each}; {remedy}" for each in wrong]
 
 
-class Surroundings(Struct, frozen=True):
-    file_content_snippet: str = ""
-    related_files: tuple[Related, ...] = ()
-    existing_patterns: tuple[str, ...] = ()
+def _decoded(name: str, raw: bytes, shape: type[T]) -> tuple[T | None, list[str]]:
+    try:
+        return msgspec.json.decode(raw.removeprefix(codecs.BOM_UTF8), type=shape), []
+    except msgspec.ValidationError as error:
+        message, _, path = str(error).partition(" - at `$")
+        where = path.strip("`.")
+        return None, [f"{name}: {where + ': ' if where else ''}{message}"]
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return None, [f"{name}: not JSON: {error}"]
+    except RecursionError:
+        return None, [f"{name}: nested too deeply"]
 
 
-class Way(Struct, frozen=True):
-    approach: Approach = Approach.PATCH
-    steps: tuple[str, ...] = ()
-    estimated_lines_changed: int = 0
-    risks: tuple[str, ...] = ()
-    verification: str = ""
+def _todo(plan: Blueprint, number: int, sheet: Sheet) -> Todo:
+    """What a person changed, over what was planned. `files` is ours alone: the sheet has no place for it."""
+    planned, written = plan.todo(number), sheet_of(plan, number)
+    said = {ours: getattr(part(sheet), theirs) for ours, (part, theirs) in _FIELDS.items()}
+    before = {ours: getattr(part(written), theirs) for ours, (part, theirs) in _FIELDS.items()}
+    return replace(planned, **{name: value for name, value in said.items() if value != before[name]})
 
 
-class Sheet(Struct, frozen=True):
-    """fix_todo_F001.json. The first five say which item it is about, and are not read back."""
-
-    issue_code: str
-    issue_id: str = ""
-    file: str = ""
-    line: int | None = None
-    title: str = ""
-    clarifications: tuple[Clarification, ...] = ()
-    context: Surroundings = Surroundings()
-    plan: Way = Way()
+def _way(sheet: Sheet) -> Struct:
+    return sheet.plan
 
 
-def plan_files(plan: Blueprint) -> dict[str, bytes]:
-    """The files by name, in the order in which a person opens them."""
-    files = {MASTER: _written(_master(plan))}
-    for number in plan.numbers:
-        files[sheet_name(number)] = _written(sheet_of(plan, number))
-    return files
+def _surroundings(sheet: Sheet) -> Struct:
+    return sheet.context
 
 
-def steps(plan: Blueprint) -> dict[int, int]:
-    """By item: the step it is in. What shares a file with an earlier one, or must wait for its batch, comes after it."""
-    batch_of = {number: batch.number for batch in plan.batches for number in batch.items}
-    known: dict[int, int] = {}
-    last_of_file: dict[str, int] = {}
-    last_of_batch: dict[int, int] = {}
-    for number in plan.numbers:
-        files, batch = touched(plan, number), batch_of[number]
-        before = [last_of_file.get(path, 0) for path in files]
-        before += [last_of_batch.get(other, 0) for other in plan.after.get(batch, ())]
-        known[number] = max(before, default=0) + 1
-        last_of_file |= dict.fromkeys(files, known[number])
-        last_of_batch[batch] = max(known[number], last_of_batch.get(batch, 0))
-    return known
+_FIELDS: dict[str, tuple[Callable[[Sheet], Struct], str]] = {
+    "approach": (_way, "approach"),
+    "steps": (_way, "steps"),
+    "lines_changed": (_way, "estimated_lines_changed"),
+    "risks": (_way, "risks"),
+    "verification": (_way, "verification"),
+    "related": (_surroundings, "related_files"),
+    "patterns": (_surroundings, "existing_patterns"),
+    "snippet": (_surroundings, "file_content_snippet"),
+}
+"""A todo's fields, and where a sheet has each."""
 
 
-def touched(plan: Blueprint, number: int) -> tuple[str, ...]:
-    """The files an item's fix will touch, as far as anybody knows: its own where nobody planned others."""
-    files = plan.todo(number).files or (plan.items[number].current.spot.path,)
-    return tuple(path for path in files if path)
+def _answers(sheet: Sheet, plan: Blueprint) -> dict[str, str]:
+    known = {doubt.id: doubt.answer for doubt in plan.doubts}
+    said = {each.question_id: each.answer.strip() for each in sheet.clarifications}
+    return {name: answer for name, answer in said.items() if name in known and answer and answer != known[name].strip()}
 
 
-def _master(plan: Blueprint) -> Master:
-    known = steps(plan)
-    numbers = range(1, max(known.values(), default=0) + 1)
-    drawn = tuple(_step(plan, each, [number for number, step in known.items() if step == each], known) for each in numbers)
-    return Master(plan.run, plan.branch, drawn, Total(len(known), len(drawn)))
+def _strays(files: Mapping[str, bytes], plan: Blueprint, step: Iterable[int]) -> Iterator[str]:
+    """Sheets of issues that are not planned: somebody may have hoped to add one."""
+    ours = {MASTER, *(sheet_name(number) for number in (*plan.numbers, *step))}
+    for name in sorted(files):
+        if name.startswith("fix_todo_") and name not in ours:
+            yield f"{name}: no issue of this plan has that code, so it is not read; issues are found by reviewers, not added here"
 
 
-def _step(plan: Blueprint, step: int, numbers: Sequence[int], known: Mapping[int, int]) -> Step:
-    folder = PurePosixPath(plan.folder)
-    issues = tuple(Issue(code(number), str(folder / sheet_name(number))) for number in numbers)
-    return Step(step, _reason(plan, step, numbers, known), issues)
+def _moved(step: Mapping[int, int], planned: Mapping[int, int], dropped: Mapping[int, str]) -> dict[int, tuple[int, ...]]:
+    """Only what a person moved waits for whole steps: the others wait for whom they share files with, and for nobody else."""
+    written = _dense({number: place for number, place in planned.items() if number not in dropped})
+    now = _dense(step)
+    return {
+        number: tuple(other for other, place in now.items() if place < now[number])
+        for number in now
+        if now[number] != written.get(number)
+    }
 
 
-def _reason(plan: Blueprint, step: int, numbers: Sequence[int], known: Mapping[int, int]) -> str:
-    if step == 1:
-        return "Issues on different files - can run in parallel" if len(numbers) > 1 else "Nothing has to be done before it"
-    earlier = {path for number, each in known.items() if each < step for path in touched(plan, number)}
-    shared = sorted({path for number in numbers for path in touched(plan, number)} & earlier)
-    if not shared:
-        return f"The plan wants it so - must run after step {step - 1}"
-    files = ", ".join(shared[:3]) + (f" and {len(shared) - 3} more" if len(shared) > 3 else "")  # noqa: PLR2004 - a few of them
-    return f"Issues on same file ({files}) - must run after step {step - 1}"
-
-
-def sheet_of(plan: Blueprint, number: int) -> Sheet:
-    """What is known of one item before anybody changes it."""
-    item, todo = plan.items[number], plan.todo(number)
-    found = item.current
-    return Sheet(
-        issue_code=code(number),
-        issue_id=item.fingerprint,
-        file=found.spot.path,
-        line=found.spot.line,
-        title=found.title,
-        clarifications=tuple(
-            Clarification(doubt.id, doubt.question, doubt.answer, doubt.context) for doubt in plan.doubts if doubt.item == number
-        ),
-        context=Surroundings(todo.snippet or found.code, todo.related, todo.patterns),
-        plan=Way(todo.approach, todo.steps, todo.lines_changed, todo.risks, todo.verification),
-    )
+def _dense(step: Mapping[int, int]) -> dict[int, int]:
+    """The same order without the numbers of steps that are empty by now."""
+    rank = {place: index for index, place in enumerate(sorted(set(step.values())), 1)}
+    return {number: rank[place] for number, place in step.items()}
 
 
 def _written(value: Master | Sheet) -> bytes:
