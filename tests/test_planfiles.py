@@ -244,7 +244,7 @@ def test_whatever_is_planned_is_read_back_and_what_shares_files_is_never_side_by
     assert edited.todos == {number: todos.get(number, Todo(item=number)) for number in items}
     for step in set(edited.order.values()):
         together = [number for number in items if edited.order[number] == step]
-        files = [path for number in together for path in set(edited.todos[number].files or (items[number].current.spot.path,))]
+        files = [path for number in together for path in {*edited.todos[number].files, items[number].current.spot.path}]
         assert len(files) == len(set(files))
 
 

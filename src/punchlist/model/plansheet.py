@@ -139,9 +139,9 @@ def steps(plan: Blueprint) -> dict[int, int]:
 
 
 def touched(plan: Blueprint, number: int) -> tuple[str, ...]:
-    """The files an item's fix will touch, as far as anybody knows: its own where nobody planned others."""
-    files = plan.todo(number).files or (plan.items[number].current.spot.path,)
-    return tuple(path for path in files if path)
+    """The files an item's fix will touch, as far as anybody knows: where it was found, and where its plan will go."""
+    files = (plan.items[number].current.spot.path, *plan.todo(number).files)
+    return tuple(dict.fromkeys(path for path in files if path))
 
 
 def master_of(plan: Blueprint) -> Master:
