@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from punchlist.adapters.artifacts import FolderArtifacts
-from punchlist.adapters.reports import REPORTS
+from punchlist.adapters.reports import WRITTEN
 from punchlist.adapters.trackers.files import FilesTracker
 from punchlist.model.events import Dismissed
 from punchlist.model.item import Item
@@ -17,8 +17,9 @@ def follow(run: Run, items: Sequence[Item], event: Dismissed, *, folder: Path, w
     _tell_trackers(_issue_folders(run, items, workshop), items, event)
     if run.ended and run.artifacts:
         artifacts = FolderArtifacts(folder)
-        for name, render in REPORTS.items():
-            artifacts.write(name, render(run))
+        for name, content in ((name, render(run)) for name, render in WRITTEN.items()):
+            if content:
+                artifacts.write(name, content)
 
 
 def _tell_trackers(folders: Sequence[Path], items: Sequence[Item], event: Dismissed) -> None:

@@ -10,7 +10,7 @@ from punchlist.adapters.artifacts import FolderArtifacts
 from punchlist.adapters.checks import Runner
 from punchlist.adapters.documents.document import Document
 from punchlist.adapters.fixers import Edits
-from punchlist.adapters.reports import REPORTS
+from punchlist.adapters.reports import WRITTEN
 from punchlist.adapters.repository import GitRepository
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.trackers.files import FilesTracker
@@ -53,7 +53,7 @@ def world(workshop: Workshop, run: Run, started: Started, store: SqliteStore, fo
         tracker=FilesTracker(issues),
         artifacts=FolderArtifacts(folder),
         cache=store,
-        reports=REPORTS,
+        reports=WRITTEN,
         protected=settings.protect,
         clock=time.time,
     )

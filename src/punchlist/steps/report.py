@@ -117,7 +117,8 @@ async def tell(task: Tell, run: Run, world: World) -> Reported:  # noqa: ARG001 
     """The reports tell the run as it ends: what is left to do after this is to say so in the ledger."""
     listed = tuple(item.number for item in run.items.values() if item.status not in ENDED)
     ended = replace(run, listed=listed, ended=outcome(run).value)
-    written = tuple(world.artifacts.write(name, render(ended)) for name, render in world.reports.items())
+    rendered = {name: content for name, render in world.reports.items() if (content := render(ended))}
+    written = tuple(world.artifacts.write(name, content) for name, content in rendered.items())
     return Reported(artifacts=written, listed=listed)
 
 
