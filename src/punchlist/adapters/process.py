@@ -78,6 +78,8 @@ class Watch(Struct, frozen=True, kw_only=True):
     """Seconds it may write nothing to either stream; 0 for ever."""
     grace: float = _TERM_GRACE
     """Seconds between the polite signal and the end of everything."""
+    speak: "Callable[[Voice], None] | None" = None
+    """Is given the child's standard input, which then stays open, to answer what is heard."""
 
 
 def base_environment(*, home: bool = False) -> dict[str, str]:
@@ -123,7 +125,7 @@ async def run(  # noqa: PLR0913  # one child is described in full where it is st
     # In the sandbox the folder may exist only behind the walls; bubblewrap goes there itself.
     where = Path("/") if walls and available() == "bubblewrap" else cwd
     try:
-        trouble = await _started(child, line, cwd=where, env=environment, stdin=stdin)
+        trouble = await _started(child, line, cwd=where, env=environment, stdin=stdin, watch=watch)
         trouble = trouble or await _waited(child, family, timeout, watch)
         family.end()
         await child.drained()
@@ -137,7 +139,7 @@ async def run(  # noqa: PLR0913  # one child is described in full where it is st
         stdout=child.streams[1].value(),
         stderr=child.streams[2].value(),
         seconds=time.monotonic() - started,
-        trouble=trouble or child.trouble(limit, trim=trim) or (_from_walls(child, command[0]) if walls else ""),
+        trouble="" if child.dismissed else trouble or child.trouble(limit, trim=trim) or _from_walls(child, command[0], walls),
         cut=child.cut,
     )
 
@@ -155,6 +157,7 @@ class _Child(asyncio.SubprocessProtocol):
         self._drained = asyncio.Event()
         self._transport: asyncio.SubprocessTransport | None = None
         self.exit_code: int | None = None
+        self.dismissed = False
         self._signal = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -167,6 +170,13 @@ class _Child(asyncio.SubprocessProtocol):
         self._spoke = time.monotonic()
         if fd == 1 and self._hear:
             self._hear(data)
+
+    def dismiss(self, grace: float) -> None:
+        """Its work is done: it may go by itself, then is asked to, then is ended; how it goes is no trouble any more."""
+        self.dismissed = True
+        loop = asyncio.get_running_loop()
+        loop.call_later(_TERM_GRACE, lambda: None if self.exited.is_set() else self._family.term())
+        loop.call_later(_TERM_GRACE + grace, lambda: None if self.exited.is_set() else self._family.end())
 
     def quiet_until(self, silence: float) -> float:
         """When it will have said nothing for so long."""
@@ -210,12 +220,30 @@ class _Child(asyncio.SubprocessProtocol):
         return f"output over {limit} bytes" if self.cut and not trim else ""
 
 
-async def _started(  # the parts of one child, from the one place that starts it
-    child: _Child, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes
+class Voice:
+    """A child's standard input, for whoever answers it while it works."""
+
+    def __init__(self, pipe: asyncio.WriteTransport, child: _Child, grace: float) -> None:
+        self._pipe = pipe
+        self._child = child
+        self._grace = grace
+
+    def say(self, data: bytes) -> None:
+        if not self._pipe.is_closing():
+            self._pipe.write(data)
+
+    def hang_up(self) -> None:
+        """Ends the conversation, and the child with it."""
+        self._pipe.close()
+        self._child.dismiss(self._grace)
+
+
+async def _started(  # noqa: PLR0913  # the parts of one child, from the one place that starts it
+    child: _Child, command: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes, watch: Watch
 ) -> str:
     """Starts the child; why it could not be, or an empty string."""
     loop = asyncio.get_running_loop()
-    source = subprocess.PIPE if stdin else subprocess.DEVNULL
+    source = subprocess.PIPE if stdin or watch.speak else subprocess.DEVNULL
     try:
         transport, _ = await _whole(
             loop.subprocess_exec(lambda: child, *command, stdin=source, cwd=cwd, env=dict(env), start_new_session=True)
@@ -225,7 +253,10 @@ async def _started(  # the parts of one child, from the one place that starts it
     pipe = transport.get_pipe_transport(0)
     if isinstance(pipe, asyncio.WriteTransport):
         pipe.write(stdin)
-        pipe.close()
+        if watch.speak:
+            watch.speak(Voice(pipe, child, watch.grace))
+        else:
+            pipe.close()
     return ""
 
 
@@ -261,8 +292,10 @@ def _why_not_started(error: OSError | ValueError, name: str, cwd: Path) -> str:
     return f"cannot run {name}: {error.strerror if isinstance(error, OSError) else error}"
 
 
-def _from_walls(child: _Child, name: str) -> str:
+def _from_walls(child: _Child, name: str, walls: Walls | None) -> str:
     """What the wrapper around a command says when it could not start it; a child that says the same is not believed either."""
+    if walls is None:
+        return ""
     said = child.streams[2].value().decode(errors="replace")
     if child.exit_code == _NOT_FOUND and name in said and "not found" in said:
         return f"{MISSING}: {name}"

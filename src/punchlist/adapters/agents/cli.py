@@ -35,7 +35,7 @@ from punchlist.adapters.agents import troubles
 from punchlist.adapters.agents.lines import Event, Lines, event
 from punchlist.adapters.agents.place import Place, bring_login, walls
 from punchlist.adapters.agents.settings import AgentSettings
-from punchlist.adapters.process import Ran, Watch, base_environment, named_environment, run, which
+from punchlist.adapters.process import Ran, Voice, Watch, base_environment, named_environment, run, which
 from punchlist.adapters.sandbox import available
 from punchlist.adapters.whole_file import write_whole
 from punchlist.model.usage import Usage
@@ -63,6 +63,14 @@ class Desk(Struct, frozen=True, kw_only=True):
     """The name of the key variable that is set, for agents that have to be told."""
 
 
+class Client(Protocol):
+    """Whoever goes on talking with a program that is asked in more than one message."""
+
+    def begin(self, voice: Voice) -> None: ...
+
+    def hear(self, piece: bytes) -> None: ...
+
+
 class Call(Struct, frozen=True, kw_only=True):
     """One question in the words of one program. `files` are written below its home first, by relative name."""
 
@@ -70,6 +78,9 @@ class Call(Struct, frozen=True, kw_only=True):
     stdin: str
     env: Mapping[str, str] = {}
     files: Mapping[str, str] = {}
+    cwd: Path | None = None
+    """Where it stands, if that is not the folder it is asked about."""
+    client: Client | None = None
 
 
 class Told(Struct, frozen=True, kw_only=True):
@@ -148,13 +159,13 @@ class CliAgent:
         programs = [program, *command[1:], which("node") or ""]
         return await run(
             [program, *command[1:], *call.arguments],
-            cwd=ask.folder,
+            cwd=call.cwd or ask.folder,
             env=environment,
             timeout=settings.timeout,
             stdin=call.stdin.encode(errors="surrogateescape"),
             limit=OUTPUT_LIMIT,
             walls=walls(place, self.name, ask.folder, programs, writes=ask.writes) if inside else None,
-            watch=Watch(hear=hear, silence=settings.silence, grace=GRACE),
+            watch=_watch(hear, call.client, settings.silence),
         )
 
     def _reply(self, ask: Ask, ran: Ran, told: Told) -> Reply:
@@ -258,6 +269,17 @@ def _listener(dialect: Dialect, hear: Hear, masked: Callable[[bytes], bytes]) ->
                 hear(said)
 
     return heard
+
+
+def _watch(hear: Callable[[bytes], None], client: Client | None, silence: float) -> Watch:
+    if client is None:
+        return Watch(hear=hear, silence=silence, grace=GRACE)
+
+    def both(piece: bytes) -> None:
+        hear(piece)
+        client.hear(piece)
+
+    return Watch(hear=both, silence=silence, grace=GRACE, speak=client.begin)
 
 
 def _kept(artifacts: Artifacts, name: str, ran: Ran) -> str:
