@@ -5,10 +5,13 @@ import json
 from pathlib import Path
 
 import pytest
+from seating import seat
 
 from punchlist.adapters.agents.filling import codes, nearest, round_of
 from punchlist.adapters.agents.script import Edit, Fix, Line, Script, read
 from punchlist.adapters.agents.scripted import Scripted, calls
+from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
+from punchlist.adapters.agents.table import agents
 from punchlist.errors import SettingsError
 from punchlist.model.usage import Usage
 from punchlist.ports.agent import Ask, Reply, Trouble
@@ -231,3 +234,14 @@ def test_a_bad_script_is_told_with_file_place_and_remedy(tmp_path, text, said):
 def test_a_script_that_is_not_there_is_told(tmp_path):
     with pytest.raises(SettingsError, match=r"none\.json: cannot be read: No such file"):
         Scripted.open(tmp_path / "none.json")
+
+
+def test_settings_name_the_script(tmp_path):
+    (tmp_path / "s.json").write_text('[{"answer": "played"}]')
+    shared, sitting = AgentsSettings(), seat(tmp_path)
+    own = {"honest": AgentSettings(kind="scripted", script=str(tmp_path / "s.json"))}
+    agent = agents(["honest"], own, shared, sitting.place, sitting.artifacts)["honest"]
+    reply = asked(agent, tmp_path)
+    assert (agent.name, reply.agent, reply.text) == ("honest", "honest", "played")
+    with pytest.raises(SettingsError, match=r"agent\.other\.script: there is no script to play"):
+        agents(["other"], {"other": AgentSettings(kind="scripted")}, shared, sitting.place, sitting.artifacts)

@@ -10,8 +10,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.adapters.agents.cli import Seat
 from punchlist.adapters.agents.filling import filled, fits
 from punchlist.adapters.agents.script import Edit, Line, Script, read, texts
+from punchlist.errors import SettingsError
 from punchlist.ports.agent import Ask, Hear, Reply, Trouble
 
 
@@ -39,6 +41,13 @@ class Scripted:
         """`log` is the one to write where the script names none."""
         script = read(path)
         return cls(script, name=name, log=path.parent / script.log if script.log else log, timeout=timeout)
+
+    @classmethod
+    def seated(cls, seat: Seat) -> "Scripted":
+        if not seat.settings.script:
+            hint = f'[agent.{seat.name}] script = "agent.json"; docs/guides/scripted-agent.md has the format'
+            raise SettingsError(f"agent.{seat.name}.script: there is no script to play", hint=hint)
+        return cls.open(Path(seat.settings.script).expanduser(), name=seat.name, timeout=seat.settings.timeout)
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         began = time.monotonic()

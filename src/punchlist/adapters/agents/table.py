@@ -7,7 +7,10 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from punchlist.adapters.agents.cli import CliAgent, Dialect, Seat
+from punchlist.adapters.agents.command import Command
+from punchlist.adapters.agents.dry import Dry
 from punchlist.adapters.agents.place import Place
+from punchlist.adapters.agents.scripted import Scripted
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
 from punchlist.errors import SettingsError
 from punchlist.ports import Artifacts
@@ -21,7 +24,13 @@ def command(dialect: Callable[[], Dialect]) -> Make:
     return lambda seat: CliAgent(dialect(), seat)
 
 
-AGENTS: Mapping[str, Make] = MappingProxyType({})
+AGENTS: Mapping[str, Make] = MappingProxyType(
+    {
+        "command": Command,
+        "scripted": Scripted.seated,
+        "dry": Dry,
+    }
+)
 """By kind. One line for each."""
 
 
