@@ -1,0 +1,73 @@
+"""What tests of trackers share: items to file, and a GitHub on loopback whose time passes when somebody waits."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from github_standin import TOKEN, Clock, Github, Standin
+
+from punchlist.adapters.git import Git
+from punchlist.adapters.trackers.github import GithubTracker, Place
+from punchlist.adapters.trackers.patience import Pacing
+from punchlist.model.dossier import dossier
+from punchlist.model.finding import Finding, Spot
+from punchlist.model.item import Item, Status
+from punchlist.model.severity import Severity
+
+
+class Bench:
+    """One GitHub, and those who file there."""
+
+    def __init__(self, server: Standin) -> None:
+        self.server = server
+        self.clock = Clock()
+        server.github = Github(self.clock)
+
+    @property
+    def github(self) -> Github:
+        return self.server.github
+
+    def tracker(self, *, pacing=None, **place) -> GithubTracker:
+        async def token(host):
+            return TOKEN
+
+        values = {"token": token, "git": Git(Path("/")), "repository": "acme/shop", "api": self.server.api, **place}
+        return GithubTracker(Place(**values), Pacing(**{**self.virtual, **(pacing or {})}))
+
+    @property
+    def virtual(self):
+        return {"sleep": self.clock.sleep, "clock": self.clock, "now": self.clock, "jitter": lambda: 0.5}
+
+    def file(self, *dossiers, **how):
+        return asyncio.run(self.tracker(**how).file(dossiers))
+
+
+@pytest.fixture(scope="session")
+def standin():
+    with Standin(Github(Clock())) as server:
+        yield server
+
+
+@pytest.fixture
+def bench(standin):
+    return Bench(standin)
+
+
+def told(number, severity=Severity.MAJOR, status=Status.OPEN, title="Unused import: os", **more):
+    values = {"id": f"f{number}", "source": "ruff", "title": title, "spot": Spot("src/a.py", number), "severity": severity}
+    attempts, flags = more.pop("attempts", ()), more.pop("flags", ())
+    item = Item(
+        number=number,
+        fingerprint=f"{number:032x}"[::-1],
+        findings=(Finding(**values, **more),),
+        status=status,
+        attempts=attempts,
+        flags=flags,
+    )
+    return dossier(item, "r1")
+
+
+@pytest.fixture(name="told")
+def telling():
+    """Makes dossiers by number."""
+    return told
