@@ -22,13 +22,14 @@ import sys
 TAIL = re.compile(rb',"hash":"([0-9a-f]{64})"\}\Z')
 
 LIVE = {"said-fixed": "claimed", "said-deferred": "deferred", "said-blocked": "blocked", "contested": "open"}
+LIVE.update({"excuse-refused": "open", "set-aside": "open"})
 LIVE.update({"contest-agreed": "dismissed", "filed": "filed", "dismissed": "dismissed", "seen-again": "open"})
 MOVES = {
     "open": LIVE,
     "deferred": LIVE,
     "claimed": {"rejected": "open", "committed": "fixed", "filed": "filed"},
     "blocked": {"filed": "filed", "dismissed": "dismissed", "seen-again": "blocked"},
-    "fixed": {"seen-again": "open"},
+    "fixed": {"seen-again": "open", "confirmed": "fixed"},
     "filed": {"dismissed": "dismissed"},
     "dismissed": {"restored": "open"},
 }

@@ -83,6 +83,10 @@ class GitRepository:
             raise RepositoryError(f"{branch}: your branch of that name has commits of its own", hint=hint)
         await bring(self._workshop, f"refs/heads/{branch}:refs/heads/{branch}", branch)
 
+    async def text(self, commit: str, path: str) -> str | None:
+        entry = (await self._workshop.listing(commit)).get(path)
+        return text_of((await self._workshop.blobs([entry.blob]))[0]) if entry is not None and entry.regular else None
+
     async def diff(self, old: str, new: str, paths: Sequence[str] | None = None) -> str:
         wanted = () if paths is None else ("--", *paths)
         if paths is not None and not paths:

@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +10,7 @@ from msgspec import Struct
 from punchlist.adapters.git import REGULAR, SUBMODULE, Git, fields, speakable, text_of
 from punchlist.adapters.workshop import Workshop
 from punchlist.model.finding import Splice
-from punchlist.model.patch import FileChange, Patch
+from punchlist.model.patch import FileChange, Patch, splices_between
 
 _GONE = "000000"
 
@@ -62,14 +61,3 @@ def _patch(found: list[_Raw], contents: dict[str, bytes]) -> Patch:
         else:
             files.append(FileChange(raw.path, new.decode("latin-1"), raw.mode))
     return Patch(splices=tuple(splices), files=tuple(files))
-
-
-def splices_between(path: str, before: str, after: str) -> Iterator[Splice]:
-    """What turns one text into the other, line by line; lines that stay are in none of the splices."""
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    starts = [0]
-    for line in old:
-        starts.append(starts[-1] + len(line))
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield Splice(path, starts[i1], starts[i2], "".join(new[j1:j2]))

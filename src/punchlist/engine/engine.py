@@ -53,7 +53,7 @@ class Engine:
         """To the end, to a question, or to a limit; cancelling stops it at an event boundary."""
         self._run = run
         try:
-            while not self._run.ended and self._run.waiting_for is None:
+            while not self._run.ended and not self._run.waits:
                 await asyncio.sleep(0)  # steps with nothing to do wait for nothing, and a signal must be heard between them
                 match position(self._workflow, self._run):
                     case None:
@@ -89,13 +89,14 @@ class Engine:
             by_itself = _taken_out(running)
             await _stopped({task: action for task, action in running.items() if not action.whole})
             self._write_down(at, by_itself | await _seen_through({task: each for task, each in running.items() if each.whole}))
-        if verb.last or not self._run.halted:
+        if not self._run.waits and (verb.last or not self._run.halted):
             self._tell(at.place, _ITSELF, ev.StepDone(verb=at.do.verb))
 
     def _start(self, actions: tuple[Action, ...], at: At, running: _Running, begun: set[str]) -> None:
         last = VERBS[at.do.verb].last
         for action in actions:
-            if action.key in begun:
+            held = frozenset[str]().union(*(each.holds for each in running.values()))
+            if action.key in begun or action.holds & held:
                 continue
             if 0 < self._limits.width <= len(running) or not (last or action.whole or self._may_begin()):
                 return

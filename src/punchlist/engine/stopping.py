@@ -4,8 +4,8 @@ from itertools import pairwise
 
 from punchlist.model.item import ACTIONABLE
 from punchlist.model.run import Run
-from punchlist.steps.plan import CHURN, tryable
-from punchlist.steps.plan import Options as PlanOptions
+from punchlist.steps.batching import CHURN, tryable
+from punchlist.steps.batching import Options as PlanOptions
 from punchlist.workflow import Do, Repeat, Until, Workflow
 
 _NO_FEWER = 2
@@ -33,7 +33,7 @@ def _plan(workflow: Workflow) -> PlanOptions:
 def _settled(run: Run, plan: PlanOptions) -> str:
     if not run.work.batches:
         return "settled: nothing more could be tried"
-    return "" if any(tryable(item, plan) for item in run.items.values()) else "settled"
+    return "" if any(tryable(item, plan, run) for item in run.items.values()) else "settled"
 
 
 def _no_must_fix(run: Run) -> str:

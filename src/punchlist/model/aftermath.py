@@ -12,6 +12,7 @@ from punchlist.model.linetable import LineTable
 from punchlist.model.patch import Patch, spliced
 from punchlist.model.plan import Batch
 from punchlist.model.run import Run
+from punchlist.model.severity import Severity
 from punchlist.model.shift import Shift
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -125,8 +126,10 @@ class Aftermath:
         return min(abs(line - news.key[3]) for line in lines)
 
     def _is_louder(self, finding: Finding, batch: Batch) -> bool:
+        """An agent may leave lesser things behind, which become items of their own; a tool's fix is held to its own severity."""
         cured = min(self._run.items[number].severity.rank for number in batch.items)
-        return finding.severity.rank < cured or (finding.fix is None and finding.severity.rank <= cured)
+        lesser = finding.severity is Severity.MINOR if batch.by_agent else finding.fix is not None
+        return finding.severity.rank < cured or (finding.severity.rank <= cured and not lesser)
 
 
 class _Place:

@@ -148,6 +148,8 @@ class Planned(Event, frozen=True, kw_only=True):
     """By batch: those whose work must be done before it begins."""
     files: tuple[str, ...] = ()
     """The plan as files that a person may change; they are read again before the fixing starts."""
+    answers: dict[str, str] = {}
+    """To agents' questions, where a person wrote them into the files."""
     agent: str = ""
     session: str = ""
     transcript: str = ""
@@ -168,6 +170,8 @@ class Attempted(Event, frozen=True, kw_only=True):
     """What the agent says of each item, as it said it."""
     noted: dict[int, tuple[str, ...]] = {}
     """By batch: what is worth a look, such as files that no finding is about."""
+    batches: tuple[Batch, ...] = ()
+    """The agent's batches as they turned out: the files are those of the patch, not those of the plan."""
     absorbed: dict[int, int] = {}
     """Batches whose work this one has built over, and whose items are judged with it: old number to new."""
     left_out: tuple[int, ...] = ()

@@ -6,6 +6,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from punchlist.model import events as ev
+from punchlist.model.doubt import Doubt
 from punchlist.model.growing import Growing
 from punchlist.model.hunk import Diff
 from punchlist.model.item import ACTIONABLE, Fact, Item, Move, Status
@@ -49,7 +50,7 @@ def folded(run_id: str, entries: Iterable[ev.Entry]) -> Run:
 
 _ASIDE = frozenset({"signal", "limit", "people"})
 """Places of entries that come from outside of the workflow: the step that is under way keeps what it has."""
-_NO_ACTION = (ev.Started, ev.StepDone, ev.RoundEnded, ev.Asked, ev.Answered, ev.Ended)
+_NO_ACTION = (ev.Started, ev.StepDone, ev.RoundEnded, ev.Ended)
 """What the engine itself tells. A step must not take it for an action of its own, whatever that one is called."""
 
 
@@ -59,6 +60,8 @@ def _placed(run: Run, entry: ev.Entry) -> Run:
     if isinstance(entry.event, _NO_ACTION):
         return replace(run, place=entry.place, here=Growing())
     here = run.here if entry.place == run.place else Growing[str, ev.AnyEvent]()
+    if isinstance(entry.event, ev.Asked | ev.Answered):  # a step that asks a person keeps what it has done
+        return replace(run, place=entry.place, here=here)
     return replace(run, place=entry.place, here=here.grown(entry.key, entry.event))
 
 
@@ -169,6 +172,7 @@ def _reviewed(run: Run, event: ev.Reviewed) -> Run:
         fresh_from={**run.fresh_from, event.reviewer: event.commit} if not (event.failed or event.skipped) else run.fresh_from,
         refused=(*run.refused, *event.refused),
         reviews={**run.reviews, event.reviewer: review},
+        hints=(*run.hints, *event.groups),
         looked_over={**run.looked_over, event.reviewer: event.unopened} if event.agent else run.looked_over,
     )
 
@@ -194,16 +198,17 @@ def _planned(run: Run, event: ev.Planned) -> Run:
         last_batch=max((batch.number for batch in event.batches), default=run.last_batch),
         todos=run.todos | {todo.item: todo for todo in event.todos},
         sessions=_planning(run, event.session),
+        doubts={**run.doubts, **_settled(run, event.answers, "the plan's files")},
     )
 
 
 def _attempted(run: Run, event: ev.Attempted) -> Run:
     """A batch that another has built over is judged with it."""
     patches = {number: patch for number, patch in {**run.work.patches, **event.patches}.items() if number not in event.absorbed}
-    batches = dict(run.work.batches)
+    batches = run.work.batches | {batch.number: batch for batch in event.batches}
     for old, new in event.absorbed.items():
         gone = batches.pop(old)
-        batches[new] = replace(batches[new], items=(*batches[new].items, *gone.items), paths=(*batches[new].paths, *gone.paths))
+        batches[new] = replace(batches[new], items=(*gone.items, *batches[new].items))
     contested = {move.item: move.why for move in event.moves if move.fact is Fact.CONTESTED}
     work = replace(
         run.work,
@@ -211,6 +216,7 @@ def _attempted(run: Run, event: ev.Attempted) -> Run:
         patches=patches,
         noted={**run.work.noted, **event.noted},
         contested={**run.work.contested, **contested},
+        reports=run.work.reports | {report.item: report for report in event.reports},
     )
     sessions = {**run.sessions, **{f"item {item}": session for item, session in event.sessions.items()}}
     return replace(run, work=work, sessions=sessions, diffs={**run.diffs, **_diffs(batches, event)})
@@ -257,9 +263,11 @@ def _heard(run: Run, event: ev.Answered) -> Run:
     """Answers to agents are told by their ids; a choice is about the question that waits."""
     if not event.answers:
         return replace(run, questions=tuple(_answered(question, event) for question in run.questions))
-    known = [name for name in event.answers if name in run.doubts]
-    said = {name: replace(run.doubts[name], answer=event.answers[name], by=event.by) for name in known}
-    return replace(run, doubts={**run.doubts, **said})
+    return replace(run, doubts={**run.doubts, **_settled(run, event.answers, event.by)})
+
+
+def _settled(run: Run, answers: dict[str, str], by: str) -> dict[str, Doubt]:
+    return {name: replace(run.doubts[name], answer=said, by=by) for name, said in answers.items() if name in run.doubts}
 
 
 def _answered(question: Question, event: ev.Answered) -> Question:

@@ -28,6 +28,8 @@ class Fact(StrEnum):
     SAID_BLOCKED = "said-blocked"
     EXCUSE_REFUSED = "excuse-refused"
     """The reason given for deferring was none: the item is open again."""
+    SET_ASIDE = "set-aside"
+    """A person wants it left alone for this round."""
     CONTESTED = "contested"
     CONTEST_AGREED = "contest-agreed"
     REJECTED = "rejected"
@@ -35,6 +37,8 @@ class Fact(StrEnum):
     FILED = "filed"
     DISMISSED = "dismissed"
     SEEN_AGAIN = "seen-again"
+    CONFIRMED = "confirmed"
+    """Somebody else looked at what was fixed, and agrees: one more proof."""
     RESTORED = "restored"
     """A dismissal was taken back."""
 
@@ -44,6 +48,7 @@ _LIVE = {
     Fact.SAID_DEFERRED: Status.DEFERRED,
     Fact.SAID_BLOCKED: Status.BLOCKED,
     Fact.EXCUSE_REFUSED: Status.OPEN,
+    Fact.SET_ASIDE: Status.OPEN,
     Fact.CONTESTED: Status.OPEN,
     Fact.CONTEST_AGREED: Status.DISMISSED,
     Fact.FILED: Status.FILED,
@@ -56,7 +61,7 @@ MOVES: dict[Status, dict[Fact, Status]] = {
     Status.DEFERRED: _LIVE,
     Status.CLAIMED: {Fact.REJECTED: Status.OPEN, Fact.COMMITTED: Status.FIXED, Fact.FILED: Status.FILED},
     Status.BLOCKED: {Fact.FILED: Status.FILED, Fact.DISMISSED: Status.DISMISSED, Fact.SEEN_AGAIN: Status.BLOCKED},
-    Status.FIXED: {Fact.SEEN_AGAIN: Status.OPEN},
+    Status.FIXED: {Fact.SEEN_AGAIN: Status.OPEN, Fact.CONFIRMED: Status.FIXED},
     Status.FILED: {Fact.DISMISSED: Status.DISMISSED},
     Status.DISMISSED: {Fact.RESTORED: Status.OPEN},
 }
@@ -142,7 +147,7 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def tries(self) -> int:
         """How often fixing it came to nothing."""
-        return sum(attempt.fact in (Fact.SAID_DEFERRED, Fact.REJECTED) for attempt in self.attempts)
+        return sum(attempt.fact in (Fact.SAID_DEFERRED, Fact.REJECTED, Fact.CONTESTED) for attempt in self.attempts)
 
     @property
     def undone(self) -> int:
@@ -164,10 +169,17 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
             status=status,
             attempts=(*self.attempts, attempt),
             flags=(*self.flags, move.flag) if move.flag and move.flag not in self.flags else self.flags,
-            proofs=move.proofs if fixed else (() if self.status is Status.FIXED and status is Status.OPEN else self.proofs),
+            proofs=self._proven(move, status, fixed=fixed),
             commit=move.ref if fixed else self.commit,
             issue=move.ref if move.fact is Fact.FILED and status is Status.FILED else self.issue,
         )
+
+    def _proven(self, move: Move, status: Status, *, fixed: bool) -> tuple[Proof, ...]:
+        if fixed:
+            return move.proofs
+        if move.fact is Fact.CONFIRMED and self.status is Status.FIXED:
+            return (*self.proofs, *move.proofs)
+        return () if self.status is Status.FIXED and status is Status.OPEN else self.proofs
 
 
 def reading_order(item: Item) -> tuple[int, str, int, int]:

@@ -2,7 +2,8 @@
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from difflib import SequenceMatcher
+from itertools import accumulate, pairwise
 
 from msgspec import Struct
 
@@ -77,6 +78,15 @@ def _differing(path: str, before: str, after: str) -> Iterator[Splice]:
 def _alike(one: str, other: str) -> int:
     """How many characters both begin with."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def splices_between(path: str, before: str, after: str) -> Iterator[Splice]:
+    """What turns one text into the other, line by line; lines that stay are in none of the splices."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    starts = list(accumulate(map(len, old), initial=0))
+    for tag, first, last, new_first, new_last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield Splice(path, starts[first], starts[last], "".join(new[new_first:new_last]))
 
 
 def overlapping(splices: Iterable[Splice]) -> bool:

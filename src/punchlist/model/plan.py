@@ -5,6 +5,9 @@ from msgspec import Struct
 from punchlist.model.finding import Safety
 from punchlist.model.patch import Patch
 
+AGENT = "agent"
+"""Who fixes what no tool can."""
+
 
 class Batch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`level` orders group testing: what is likeliest to be harmless comes first. A deterministic batch has its patch already."""
@@ -22,5 +25,9 @@ class Batch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     patch: Patch | None = None
 
     @property
-    def level(self) -> tuple[bool, int]:
-        return (self.protected, list(Safety).index(self.safety))
+    def by_agent(self) -> bool:
+        return self.fixer == AGENT
+
+    @property
+    def level(self) -> tuple[bool, bool, int]:
+        return (self.protected, self.by_agent, list(Safety).index(self.safety))

@@ -37,6 +37,14 @@ TESTS = tuple(
     """.split()
 )
 
+STEERS_AGENTS = tuple(
+    """
+    AGENTS.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md .claude/** .mcp.json .codex/** .gemini/** .qwen/** .opencode/**
+    opencode.json opencode.jsonc .aider* .cursor/** .cursorrules .windsurfrules .github/copilot-instructions.md
+    """.split()
+)
+"""Files that coding agents take orders from: a change under review must not give any to those who judge it."""
+
 
 class Protected(Struct, frozen=True):
     """Patterns: with a slash they match below any folder, without one the file's name. `**` crosses folders.

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from punchlist.model import events as ev
+from punchlist.model.claim import Report
 from punchlist.model.doubt import Doubt
 from punchlist.model.finding import Finding, Refused
 from punchlist.model.growing import Growing
@@ -69,6 +70,8 @@ class Work(Struct, frozen=True):
     examined: dict[int, ev.Examined] = {}
     challenged: ev.Challenged | None = None
     noted: dict[int, tuple[str, ...]] = {}
+    reports: dict[int, Report] = {}
+    """By item: what the agent that worked on it says."""
     contested: dict[int, str] = {}
     """Items of which the fixer says that there is nothing to fix, and why; somebody else must agree."""
 
@@ -137,6 +140,8 @@ class Run(Struct, frozen=True, kw_only=True):
     """Private tests, by item. No fixer is ever shown one."""
     scores: dict[int, Score] = {}
     """By item: what the challenger said last."""
+    hints: tuple[tuple[str, ...], ...] = ()
+    """Ids of findings that their reviewer says can be fixed together, apart from the others."""
     looked_over: dict[str, tuple[str, ...]] = {}
     """By agent reviewer: files of the change that it was neither shown nor seen to open, the last time it looked."""
     trouble: tuple[str, ...] = ()
@@ -149,6 +154,11 @@ class Run(Struct, frozen=True, kw_only=True):
     @property
     def waiting_for(self) -> Question | None:
         return next((question for question in self.questions if not question.answer), None)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a person has to say something before it goes on."""
+        return self.waiting_for is not None or bool(self.unanswered)
 
     @property
     def unanswered(self) -> list[Doubt]:

@@ -36,6 +36,10 @@ class Repository(Protocol):
         """Makes the branch visible in the user's repository; nothing else there changes."""
         ...
 
+    async def text(self, commit: str, path: str) -> str | None:
+        """A file of a commit as text; None where there is no regular file."""
+        ...
+
     async def diff(self, old: str, new: str, paths: Sequence[str] | None = None) -> str:
         """What changed between two commits as a unified diff, of these files or of all."""
         ...
@@ -180,6 +184,10 @@ class Store(Protocol):
         ...
 
 
+def _never(label: str) -> bool:  # noqa: ARG001 - the shape of World.answered
+    return False
+
+
 @dataclass(frozen=True, kw_only=True)
 class World:
     """Everything outside that a performer may use."""
@@ -201,6 +209,8 @@ class World:
     clock: Callable[[], float]
     crew: Crew = field(default_factory=Crew)
     comparer: Comparer | None = None
+    answered: Callable[[str], bool] = _never
+    """Whether an agent's answer under this label is kept: what was paid for and heard before a kill."""
 
 
 __all__ = [

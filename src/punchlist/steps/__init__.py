@@ -1,14 +1,17 @@
 """The verbs: one file each, a pure step and the performers of its actions."""
 
-from punchlist.steps import commit, consolidate, fix, plan, report, review, verify
+from punchlist.steps import challenge, clarify, commit, consolidate, fix, plan, report, reproduce, review, verify
 from punchlist.steps.verb import Action, Verb
 
 VERBS: dict[str, Verb] = {
     "review": review.VERB,
     "consolidate": consolidate.VERB,
+    "clarify": clarify.VERB,
+    "reproduce": reproduce.VERB,
     "plan": plan.VERB,
     "fix": fix.VERB,
     "verify": verify.VERB,
+    "challenge": challenge.VERB,
     "commit": commit.VERB,
     "report": report.VERB,
 }

@@ -1,25 +1,41 @@
 """commit: what is proven lands on the run's own branch, one commit per batch, all or none."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from punchlist.errors import RepositoryError
-from punchlist.model.events import Committed, Failed, Landed, Published
-from punchlist.model.item import Fact, Move
-from punchlist.model.judges import judged_by
+from punchlist.model.events import Committed, Failed, Landed, Published, Returned
+from punchlist.model.item import Fact, Move, Status
+from punchlist.model.judges import judged_by, unjudged
 from punchlist.model.outgoing import safe_text
 from punchlist.model.plan import Batch
-from punchlist.model.proof import Proof, ProofClass
+from punchlist.model.proof import Proof, ProofClass, strongest
 from punchlist.model.protected import matches
 from punchlist.model.run import Run
+from punchlist.model.score import by_item
 from punchlist.ports import Draft, Heard, World
+from punchlist.steps.challenge import standing
 from punchlist.steps.fix import key_of
 from punchlist.steps.judge import judge_view
-from punchlist.steps.verb import Action, NoOptions, Verb, missing
+from punchlist.steps.verb import Action, Verb, missing
 
 _SUBJECT = 72
+_PROSE = (".md", ".rst", ".txt", ".adoc")
 UNHEARD = "it may run what the repository names, and that was not allowed; `punchlist allow` or --yes lets it"
+
+
+class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """`needs`: the least proof with which an agent's fix lands; `claim` trusts its word, but never without a real diff."""
+
+    needs: ProofClass = ProofClass.CHECKED
+
+
+class GiveBack(Struct, frozen=True):
+    """Batches without the proof that is asked for: their items are open again."""
+
+    batches: tuple[int, ...]
+    needs: ProofClass
 
 
 class Land(Struct, frozen=True):
@@ -32,10 +48,13 @@ class Publish(Struct, frozen=True):
     tip: str
 
 
-def step(run: Run, options: NoOptions, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
+def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     """What is proven lands; then the user's repository is shown what it does not have yet, this round's or an earlier one's."""
-    verified = run.work.verified.passed if run.work.verified is not None else ()
-    passed = tuple(number for number in verified if proofs(run.work.batches[number], run))  # nothing lands without one
+    judged = [batch for batch in standing(run) if any(_claimed(item, run) for item in batch.items)]
+    passed = tuple(batch.number for batch in judged if proven(batch, run, options.needs))
+    unproven = tuple(batch.number for batch in judged if batch.by_agent and batch.number not in passed)
+    if unproven and (first := missing(run, Action("unproven", GiveBack(unproven, options.needs), "what is unproven goes back"))):
+        return first
     land = Action("land", Land(passed, f"{run.id}/{place}/land"), f"{len(passed)} commits", whole=True)
     if passed and (first := missing(run, land)):
         return first
@@ -44,13 +63,33 @@ def step(run: Run, options: NoOptions, place: str) -> tuple[Action, ...]:  # noq
     return missing(run, Action("publish", Publish(run.branch, run.tip), f"{run.branch} is shown", whole=True))
 
 
+def _claimed(item: int, run: Run) -> bool:
+    return run.items[item].status is Status.CLAIMED
+
+
+def _claims(batch: Batch, run: Run) -> tuple[int, ...]:
+    """The items that the patch is said to fix; others of the batch were put off, and stay where they are."""
+    return tuple(item for item in batch.items if _claimed(item, run))
+
+
+async def give_back(task: GiveBack, run: Run, world: World) -> Returned:  # noqa: ARG001 - the signature of every performer
+    """An agent's fix that nothing speaks for but its word."""
+    why = f"nothing proves it: it needs to be {task.needs}"
+    moves = []
+    for number in task.batches:
+        batch = run.work.batches[number]
+        blind = run.unverified or unjudged(_code(batch), run.baselines)
+        moves += [Move(item, Fact.REJECTED, by="commit", why=why, evidence=blind) for item in _claims(batch, run)]
+    return Returned(why=why, moves=tuple(moves))
+
+
 async def land(task: Land, run: Run, world: World) -> Committed | Failed:
     """Where no commits come of it nobody's claim stays."""
     batches = [run.work.batches[number] for number in task.batches]
     try:
         return await _landed(batches, task.action, run, world)
     except RepositoryError as error:
-        return Failed(reason=str(error), hint=error.hint, moves=_not_made(batches, str(error)))
+        return Failed(reason=str(error), hint=error.hint, moves=_not_made(batches, run, str(error)))
 
 
 async def _landed(batches: Sequence[Batch], action: str, run: Run, world: World) -> Committed:
@@ -64,9 +103,9 @@ async def _landed(batches: Sequence[Batch], action: str, run: Run, world: World)
         raise RepositoryError(f"{len(batches)} commits were to be made on {run.branch}, and git has {len(shas)}")
     landed = tuple(Landed(batch.number, sha) for batch, sha in zip(batches, shas, strict=True))
     moves = tuple(
-        Move(item, Fact.COMMITTED, by="punchlist", why=batch.title, proofs=proofs(batch, run), ref=sha, flag=_flag(batch))
+        Move(item, Fact.COMMITTED, by="punchlist", why=batch.title, proofs=proofs(batch, run, item), ref=sha, flag=_flag(batch))
         for batch, sha in zip(batches, shas, strict=True)
-        for item in batch.items
+        for item in _claims(batch, run)
     )
     return Committed(branch=run.branch, tip=shas[-1], landed=landed, moves=moves, unheard=UNHEARD if heard.unheard else "")
 
@@ -102,41 +141,76 @@ def _rejected(batches: Sequence[Batch], run: Run, refused: str) -> tuple[Move, .
     return tuple(
         Move(item, Fact.REJECTED, by="pre-commit", why=why, evidence=refused[-4000:], ref=key_of(run.items[item]))
         for batch in batches
-        for item in batch.items
+        for item in _claims(batch, run)
     )
 
 
-def _not_made(batches: Sequence[Batch], why: str) -> tuple[Move, ...]:
+def _not_made(batches: Sequence[Batch], run: Run, why: str) -> tuple[Move, ...]:
     """Nobody said anything against the fixes: they bear no mark that would keep them from being tried again."""
     said = f"it could not be committed: {why}"
-    return tuple(Move(item, Fact.REJECTED, by="git", why=said) for batch in batches for item in batch.items)
+    return tuple(Move(item, Fact.REJECTED, by="git", why=said) for batch in batches for item in _claims(batch, run))
 
 
 def message(batch: Batch, run: Run) -> str:
     """A subject people can read, what stands behind it, and trailers for machines."""
-    lead = run.items[batch.items[0]].current
+    claims = _claims(batch, run) or batch.items
+    lead = run.items[claims[0]].current
     subject = safe_text(" ".join(f"Fix {batch.title}".split()))
     short = subject if len(subject) <= _SUBJECT else subject[: _SUBJECT - 1].rstrip() + "…"
     path = safe_text(" ".join(lead.spot.path.split()))  # a name with line ends in it could pose as a trailer
     where = f"{path}:{lead.spot.line}" if lead.spot.line else path
-    proven = "\n".join(f"Proof: {proof.kind}: {safe_text(proof.said)}" for proof in proofs(batch, run))
-    numbers = ", ".join(str(number) for number in batch.items)
+    known = dict.fromkeys(proof for item in claims for proof in proofs(batch, run, item))
+    proven = "\n".join(f"Proof: {proof.kind}: {safe_text(' '.join(proof.said.split()))}" for proof in known)
+    numbers = ", ".join(str(number) for number in claims)
     return f"{short}\n\n{where}: {safe_text(lead.title)}\n\n{proven}\n\nPunchlist-Run: {run.id}\nPunchlist-Items: {numbers}\n"
 
 
-def proofs(batch: Batch, run: Run) -> tuple[Proof, ...]:
-    """What was seen of this batch. Where the judge's own files were changed, what the checks say is no proof of it."""
-    found: list[Proof] = []
+def proven(batch: Batch, run: Run, needs: ProofClass) -> bool:
+    """A tool's fix needs any proof; of an agent's every item that it claims needs one as strong as is asked for."""
+    if not batch.by_agent:
+        return bool(proofs(batch, run, batch.items[0]))
+    best = [strongest(proofs(batch, run, item)) for item in _claims(batch, run)]
+    return bool(best) and all(proof is not None and proof.kind.strength >= needs.strength for proof in best)
+
+
+def proofs(batch: Batch, run: Run, item: int) -> tuple[Proof, ...]:
+    """What was seen of this item, strongest first."""
+    found = [*_of_the_batch(batch, run), *_of_agents(batch, run, item)]
+    return tuple(sorted(found, key=lambda proof: -proof.kind.strength))
+
+
+def _of_the_batch(batch: Batch, run: Run) -> Iterator[Proof]:
+    """Where the judge's own files were changed, what the checks say is no proof of it."""
     rechecked, verified = run.work.rechecked, run.work.verified
-    judges = judged_by(batch.paths, run.baselines)
+    judges = judged_by(_code(batch), run.baselines)
     if rechecked is not None and batch.number in rechecked.silent:
         reporters = {finding.source for number in batch.items for finding in run.items[number].findings}
         tools = sorted(reporters.intersection(run.started.reviewers if run.started is not None else ()))
         extra = f"; follow-up: {', '.join(rechecked.followed_by[batch.number])}" if batch.number in rechecked.followed_by else ""
-        found.append(Proof(ProofClass.RECHECKED, f"no longer reported by {', '.join(tools)}{extra}"))
+        yield Proof(ProofClass.RECHECKED, f"no longer reported by {', '.join(tools)}{extra}")
     if verified is not None and not verified.unverified and judges and not batch.protected:
-        found.append(Proof(ProofClass.CHECKED, _checked(run, judges)))
-    return tuple(found)
+        yield Proof(ProofClass.CHECKED, _checked(run, judges))
+
+
+def _of_agents(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
+    """The agent's word, what its patch stood up to by itself, and what another agent says of it."""
+    if not batch.by_agent:
+        return
+    report = run.work.reports.get(item)
+    yield Proof(ProofClass.CLAIM, report.why if report and report.why else "the agent says so, and there is a diff")
+    examined = run.work.examined.get(batch.number)
+    yield from examined.proofs.get(item, ()) if examined is not None else ()
+    challenged = run.work.challenged
+    score = by_item(challenged.scores).get(item) if challenged is not None else None
+    if challenged is not None and score is not None and score.approves(challenged.threshold):
+        said = f"scored {score.score} by {challenged.agent}"
+        yield Proof(ProofClass.REVIEWED, f"{said}; {challenged.canaries}" if challenged.canaries else said)
+
+
+def _code(batch: Batch) -> tuple[str, ...]:
+    """The files a check must judge; prose beside code needs no judge."""
+    code = tuple(path for path in batch.paths if not path.endswith(_PROSE))
+    return code if batch.by_agent and code else batch.paths
 
 
 def _checked(run: Run, names: Iterable[str]) -> str:
@@ -149,4 +223,4 @@ def _checked(run: Run, names: Iterable[str]) -> str:
     )
 
 
-VERB = Verb("what is proven lands on a branch", NoOptions, step, {Land: land, Publish: publish})
+VERB = Verb("what is proven lands on a branch", Options, step, {GiveBack: give_back, Land: land, Publish: publish})

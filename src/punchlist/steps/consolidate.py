@@ -80,7 +80,7 @@ def consolidated(run: Run, change: Change, rule: MergeRule) -> Consolidated:
         items=tuple(_items(new, run, change)),
         sightings=tuple(sightings),
         rule=rule.value,
-        moves=(*_reopened(run, seen), *_gone(run, seen)),
+        moves=(*_reopened(run, seen), *_gone(run, seen), *_confirmed(run, seen)),
     )
 
 
@@ -172,7 +172,8 @@ def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
     """Items that every tool which had reported them no longer reports of a file that it could read, after our own commits."""
     if not run.landed:
         return
-    silent = {reviewer for reviewer, commit in run.fresh_from.items() if commit == run.tip}
+    crew = run.started.crew if run.started is not None else {}  # an agent that says nothing of it may have overlooked it
+    silent = {reviewer for reviewer, commit in run.fresh_from.items() if commit == run.tip and reviewer not in crew}
     for item in run.items.values():
         if item.number in seen or item.status not in ACTIONABLE:
             continue
@@ -183,6 +184,19 @@ def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
         yield Move(item.number, Fact.SAID_FIXED, by="review", why=said)
         proof = Proof(ProofClass.RECHECKED, said)
         yield Move(item.number, Fact.COMMITTED, by="review", why=said, proofs=(proof,), ref=run.tip)
+
+
+def _confirmed(run: Run, seen: set[int]) -> Iterator[Move]:
+    """Fixed items that the agent which had found them, asked afresh, no longer reports: one more proof, and a weak one."""
+    crew = run.started.crew if run.started is not None else {}
+    fresh = {reviewer for reviewer, commit in run.fresh_from.items() if commit == run.tip and reviewer in crew}
+    for item in run.having(Status.FIXED):
+        sources = {finding.source for finding in item.findings} & fresh
+        known = any(proof.kind is ProofClass.REVIEWED for proof in item.proofs)
+        saw = all(_saw(run, finding) for finding in item.findings if finding.source in sources)
+        if sources and saw and not known and item.number not in seen:
+            said = f"no longer reported by a fresh {', '.join(sorted(sources))} reviewer"
+            yield Move(item.number, Fact.CONFIRMED, by="review", why=said, proofs=(Proof(ProofClass.REVIEWED, said),))
 
 
 VERB = Verb("reports become items", Options, step, {Sort: sort, Remember: remember})

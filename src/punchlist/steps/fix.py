@@ -1,7 +1,8 @@
 """fix: fixers turn batches into patches; what they say is a claim, no more."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -14,7 +15,23 @@ from punchlist.model.plan import Batch
 from punchlist.model.run import Run
 from punchlist.model.usage import Usage
 from punchlist.ports import Fixed, Tree, World
-from punchlist.steps.verb import Action, NoOptions, Verb, missing
+from punchlist.steps.mend import Mend, mend
+from punchlist.steps.verb import Action, Verb, missing
+
+
+class Mode(StrEnum):
+    """FAN_OUT: punchlist runs the batches side by side, each in a tree of its own. SINGLE: one call has them all, and the
+    agent spawns helpers of its own."""
+
+    FAN_OUT = "fan-out"
+    SINGLE = "single"
+
+
+class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """`mode`: how agents work in parallel. `sessions`: whether they go on with the conversation they had before."""
+
+    mode: Mode = Mode.FAN_OUT
+    sessions: bool = True
 
 
 class Work(Struct, frozen=True):
@@ -22,13 +39,51 @@ class Work(Struct, frozen=True):
     batches: tuple[int, ...]
 
 
-def step(run: Run, options: NoOptions, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
+def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     by_fixer: dict[str, list[int]] = defaultdict(list)
+    agents: list[Batch] = []
     for batch in run.work.batches.values():
-        by_fixer[batch.fixer].append(batch.number)
-    return missing(
-        run, *(Action(name, Work(name, tuple(numbers)), f"{len(numbers)} fixes by {name}") for name, numbers in by_fixer.items())
-    )
+        agents.append(batch) if batch.by_agent else by_fixer[batch.fixer].append(batch.number)
+    tools = [Action(name, Work(name, tuple(numbers)), f"{len(numbers)} fixes by {name}") for name, numbers in by_fixer.items()]
+    theirs = _single(agents, options, place) if options.mode is Mode.SINGLE else _fan_out(agents, run, options, place)
+    return missing(run, *tools, *theirs)
+
+
+def _single(batches: list[Batch], options: Options, place: str) -> Iterator[Action]:
+    if batches:
+        numbers = tuple(batch.number for batch in batches)
+        task = Mend(numbers, f"{place} fixer", sessions=options.sessions)
+        yield Action("agent", task, f"an agent works on {len(numbers)} batches at once")
+
+
+def _fan_out(batches: list[Batch], run: Run, options: Options, place: str) -> Iterator[Action]:
+    """A batch begins as soon as its files are free; first the one whose files have most work left."""
+    left = [batch for batch in batches if _key(batch) not in run.here]
+    load: dict[str, int] = defaultdict(int)
+    for batch in left:
+        for path in batch.paths:
+            load[path] += len(batch.items)
+    done = {number for number in run.work.after if f"batch {number}" in run.here} | set(run.work.patches)
+    waiting = {number for number, earlier in run.work.after.items() if any(_open(each, run) for each in earlier)} - done
+    for batch in sorted(left, key=lambda each: (-max((load[path] for path in each.paths), default=0), each.number)):
+        if batch.number not in waiting:
+            task = Mend((batch.number,), f"{place} fixer {batch.number}", fork=True, sessions=options.sessions)
+            about = f"an agent fixes {batch.title}"
+            yield Action(_key(batch), task, about, holds=_held(batch, run))
+
+
+def _key(batch: Batch) -> str:
+    return f"batch {batch.number}"
+
+
+def _open(number: int, run: Run) -> bool:
+    return number in run.work.batches and f"batch {number}" not in run.here
+
+
+def _held(batch: Batch, run: Run) -> frozenset[str]:
+    """Its files, and those of what it builds on: whoever else builds on that must wait."""
+    below = [patch.paths for patch in run.work.patches.values() if set(patch.paths) & set(batch.paths)]
+    return frozenset(batch.paths).union(*below)
 
 
 async def work(task: Work, run: Run, world: World) -> Attempted:
@@ -80,4 +135,4 @@ def key_of(item: Item) -> str:
     return fix_key(item.current.fix) if item.current.fix else ""
 
 
-VERB = Verb("fixers turn batches into patches", NoOptions, step, {Work: work})
+VERB = Verb("fixers turn batches into patches", Options, step, {Work: work, Mend: mend})

@@ -1,77 +1,123 @@
 """plan: which items are worked on this round, in which batches; what overlaps waits for the next."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.model.events import Planned
-from punchlist.model.finding import Safety
-from punchlist.model.fixkey import fix_key
-from punchlist.model.item import ACTIONABLE, Fact, Item, Move, reading_order
-from punchlist.model.patch import Patch, Taken
+from punchlist.model.events import Asked, Planned
+from punchlist.model.item import ACTIONABLE, Fact, Move, reading_order
 from punchlist.model.plan import Batch
+from punchlist.model.planfiles import Edited, plan_files, read_plan
 from punchlist.model.protected import Protected
 from punchlist.model.run import Run
-from punchlist.model.severity import Severity
 from punchlist.ports import World
+from punchlist.ports.crew import Task
+from punchlist.steps.background import background
+from punchlist.steps.batching import CHURN, Options, batched, by_agent, tryable
 from punchlist.steps.verb import Action, Verb, missing
 
 GONE = "Referenced file deleted"
-CHURN = 2
-"""An item that came back after so many of its own fixes is left to a person: another would come back, too."""
+GO, STOP = "a", "b"
+_FOLDER = "plan"
+
+__all__ = ["CHURN", "GO", "GONE", "STOP", "VERB", "Options", "planned", "tryable"]
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`floor`: the least severity worked on. `attempts`: after so many an item is left. `safety`: the boldest fixes tried."""
+class Consider(Struct, frozen=True):
+    """The planner says how each item shall be fixed."""
 
-    floor: Severity = Severity.MINOR
-    attempts: int = 3
-    safety: Safety = Safety.DISPLAY
+    items: tuple[int, ...]
+    label: str
 
 
 class Arrange(Struct, frozen=True):
     options: Options
 
 
-def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
-    return missing(run, Action("batches", Arrange(options), "batches are planned")) if run.having(*ACTIONABLE) else ()
+class Show(Struct, frozen=True):
+    """The plan waits for a person; `problem` is what was wrong with it the last time."""
+
+    problem: str = ""
+
+
+class Reread(Struct, frozen=True):
+    """What the person made of the plan."""
+
+
+def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
+    """The planner first, where it is asked for; then batches; then, where it is asked for, a person has a word."""
+    if not run.having(*ACTIONABLE) or run.started is None:
+        return ()
+    wanted = tuple(item.number for item in sorted(run.items.values(), key=reading_order) if by_agent(item, options, run))
+    if options.planner and wanted and "planner" in run.started.crew and "todos" not in run.here:
+        about = f"{run.started.crew['planner'][0]} plans {len(wanted)} items"
+        return missing(run, Action("todos", Consider(wanted, f"{place} planner"), about))
+    if "batches" not in run.here:
+        return missing(run, Action("batches", Arrange(options), "batches are planned"))
+    return _with_a_person(run, place) if options.ask and options.files else ()
+
+
+def _with_a_person(run: Run, place: str) -> tuple[Action, ...]:
+    arranged = run.here.get("batches")
+    asked = [question for question in run.questions if question.place == place]
+    if not isinstance(arranged, Planned) or not any(batch.by_agent for batch in arranged.batches):
+        return ()
+    if not asked:
+        return (Action("shown", Show(), "the plan is shown"),)
+    if asked[-1].answer != GO:
+        return ()
+    key = f"read {len(asked)}"
+    read = run.here.get(key)
+    if not isinstance(read, Planned):
+        return missing(run, Action(key, Reread(), "the plan is read again"))
+    return (Action(f"shown {len(asked) + 1}", Show(read.failed), "the plan is shown again"),) if read.failed else ()
+
+
+async def consider(task: Consider, run: Run, world: World) -> Planned:
+    planner = world.crew.planner
+    if planner is None:
+        return Planned(batches=(), failed="nobody plays the planner any more")
+    asked = Task(
+        label=task.label,
+        items=tuple(run.items[number] for number in task.items),
+        told=await background(run, world),
+        doubts=tuple(run.doubts.values()),
+        session=run.sessions.get("plan", ""),
+    )
+    async with world.trees.at(run.tip) as tree:
+        said = await planner.plan(asked, tree)
+    return Planned(
+        batches=(),
+        todos=said.todos,
+        after=said.after,
+        agent=said.agent,
+        session=said.session,
+        transcript=said.transcript,
+        failed=said.failed,
+        usage=said.usage,
+    )
 
 
 async def arrange(task: Arrange, run: Run, world: World) -> Planned:
     async with world.trees.at(run.tip) as tree:
         present = frozenset(tree.files())
-    return planned(run, task.options, world.protected, present)
+    plan = planned(run, task.options, world.protected, present)
+    considered = run.here.get("todos")
+    if isinstance(considered, Planned) and considered.after:
+        plan = replace(plan, after=_between(plan.batches, considered.after))
+    return replace(plan, files=_written(plan.batches, plan.after, run, world)) if task.options.files else plan
 
 
 def planned(run: Run, options: Options, protected: Protected, present: frozenset[str]) -> Planned:
-    moves = tuple(_blocked(run, present))
+    moves = (*_blocked(run, present), *_given_up(run, options))
     gone = {move.item for move in moves}
-    wanted = [item for item in run.items.values() if item.number not in gone and tryable(item, options)]
-    batches, waiting = _batched(sorted(wanted, key=reading_order), protected, run.last_batch + 1)
-    return Planned(batches=tuple(batches), waiting=waiting, moves=moves)
+    wanted = [item for item in run.items.values() if item.number not in gone and tryable(item, options, run)]
+    found = batched(sorted(wanted, key=reading_order), run, options, protected)
+    return Planned(batches=found.batches, waiting=found.waiting, moves=moves)
 
 
-def tryable(item: Item, options: Options) -> bool:
-    """Whether there is a fix for it that was not tried yet."""
-    fix = item.current.fix
-    return (
-        fix is not None
-        and item.in_scope
-        and item.status in ACTIONABLE
-        and item.severity.rank <= options.floor.rank
-        and item.tries < options.attempts
-        and item.undone < CHURN
-        and _bold(fix.safety) <= _bold(options.safety)
-        and fix_key(fix) not in item.rejected
-    )
-
-
-def _bold(safety: Safety) -> int:
-    return list(Safety).index(safety)
-
-
-def _blocked(run: Run, present: frozenset[str]) -> Iterable[Move]:
+def _blocked(run: Run, present: frozenset[str]) -> Iterator[Move]:
     for item in run.items.values():
         path = item.current.spot.path
         if item.in_scope and item.status in ACTIONABLE and path and path not in present:
@@ -80,40 +126,76 @@ def _blocked(run: Run, present: frozenset[str]) -> Iterable[Move]:
             )
 
 
-def _batched(items: list[Item], protected: Protected, first: int) -> tuple[list[Batch], int]:
-    """One batch per distinct fix; a fix that overlaps one already taken waits."""
-    together: dict[Patch, list[Item]] = {}
-    for item in items:
-        if item.current.fix is not None:
-            together.setdefault(Patch(splices=item.current.fix.splices), []).append(item)
-    drafts = [_batch(patch, same, protected) for patch, same in together.items()]
-    taken = Taken()
-    batches: list[Batch] = []
-    waiting = 0
-    for draft in sorted(drafts, key=lambda batch: batch.level):
-        if draft.patch is not None and taken.admits(draft.patch):
-            taken.take(draft.patch)
-            batches.append(draft)
-        else:
-            waiting += len(draft.items)
-    return [replace(batch, number=number) for number, batch in enumerate(batches, first)], waiting
+def _given_up(run: Run, options: Options) -> Iterator[Move]:
+    """Put off by an agent too often: it will not be asked again."""
+    for item in run.items.values():
+        put_off = any(attempt.fact is Fact.SAID_DEFERRED for attempt in item.attempts)
+        theirs = run.started is not None and "fixer" in run.started.crew and item.in_scope and item.status in ACTIONABLE
+        if theirs and put_off and item.tries >= options.attempts:
+            yield Move(item.number, Fact.SAID_BLOCKED, by="punchlist", why=f"{item.tries} attempts came to nothing")
 
 
-def _batch(patch: Patch, items: list[Item], protected: Protected) -> Batch:
-    lead = items[0].current
-    name = f"{lead.rule}: {lead.title}" if lead.rule else lead.title
-    judges = [protected.holds(path) for path in patch.paths]
-    return Batch(
-        number=0,
-        items=tuple(item.number for item in items),
-        fixer="edits",
-        title=name,
-        paths=patch.paths,
-        safety=lead.fix.safety if lead.fix else Safety.SAFE,
-        protected=any(judges),
-        mixed=any(judges) and not all(judges),
-        patch=patch,
+def _between(batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+    """What the planner said of items, as a rule for batches; a circle binds nobody."""
+    home = {item: batch.number for batch in batches for item in batch.items}
+    found: dict[int, tuple[int, ...]] = {}
+    for item, earlier in sorted(after.items()):
+        here = home.get(item)
+        before = {home[each] for each in earlier if each in home} - {here}
+        if here is not None and before and not any(here in found.get(each, ()) or each > here for each in before):
+            found[here] = tuple(sorted({*found.get(here, ()), *before}))
+    return found
+
+
+def _written(batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]], run: Run, world: World) -> tuple[str, ...]:
+    mine = tuple(batch for batch in batches if batch.by_agent)
+    if not mine:
+        return ()
+    folder = world.artifacts.write(f"{_FOLDER}/README.txt", _README).rpartition("/")[0]
+    files = plan_files(run, mine, folder, after=after)
+    return tuple(world.artifacts.write(f"{_FOLDER}/{name}", content) for name, content in files.items())
+
+
+_README = b"""These files say how the items shall be fixed. Change what you like before you answer the run's question:
+steps and approach in fix_todo_*.json, the order in master_todo.json. An issue that is taken out of master_todo.json is not
+worked on this round, and stays open.
+"""
+
+
+async def show(task: Show, run: Run, world: World) -> Asked:  # noqa: ARG001 - the signature of every performer
+    arranged = run.here["batches"]
+    where = arranged.files[0].rpartition("/")[0] if isinstance(arranged, Planned) and arranged.files else ""
+    wrong = f"The plan cannot be used as it is: {task.problem}. " if task.problem else ""
+    return Asked(
+        question=f"{wrong}The plan is in {where}; change it there if you like.",
+        choices={GO: "go on with the plan as it is in the files", STOP: "go on with the plan as it was, whatever the files say"},
     )
 
 
-VERB = Verb("items are put into batches", Options, step, {Arrange: arrange})
+async def reread(task: Reread, run: Run, world: World) -> Planned:  # noqa: ARG001 - the signature of every performer
+    """The batches as the files have them now; what a person took out stays open, and says so."""
+    arranged = run.here["batches"]
+    batches = arranged.batches if isinstance(arranged, Planned) else ()
+    after = arranged.after if isinstance(arranged, Planned) else {}
+    mine = tuple(batch for batch in batches if batch.by_agent)
+    names = plan_files(run, mine, "", after=after).keys()
+    texts = {name: content for name in names if (content := world.artifacts.read(f"{_FOLDER}/{name}")) is not None}
+    edited = read_plan(texts, run, mine, after=after)
+    if edited.problems:
+        return Planned(batches=batches, after=after, failed="; ".join(edited.problems))
+    kept = tuple(found for batch in batches if (found := _without(batch, edited)) is not None)
+    return Planned(
+        batches=kept,
+        todos=tuple(edited.todos.values()),
+        after={**after, **_between(kept, edited.after)},
+        answers=edited.answers,
+        moves=tuple(Move(number, Fact.SET_ASIDE, by="a person", why=why) for number, why in edited.dropped.items()),
+    )
+
+
+def _without(batch: Batch, edited: Edited) -> Batch | None:
+    items = tuple(number for number in batch.items if number not in edited.dropped)
+    return replace(batch, items=items) if items else None
+
+
+VERB = Verb("items are put into batches", Options, step, {Consider: consider, Arrange: arrange, Show: show, Reread: reread})

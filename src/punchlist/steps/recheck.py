@@ -30,7 +30,9 @@ async def recheck(task: Recheck, run: Run, world: World) -> Rechecked:
     left = [run.work.batches[number] for number in task.batches]
     before = await _texts(left, run, world)
     failed = {
-        batch.number: NO_OP for batch in left if not _aims(batch, run) and _is_no_op(run.work.patches[batch.number], before)
+        batch.number: NO_OP
+        for batch in left
+        if not batch.by_agent and not _aims(batch, run) and _is_no_op(run.work.patches[batch.number], before)
     }
     left = [batch for batch in left if batch.number not in failed]
     follow: dict[int, tuple[str, ...]] = {}
@@ -70,18 +72,24 @@ async def _texts(batches: Sequence[Batch], run: Run, world: World) -> dict[str, 
 async def _analyzed(batches: Sequence[Batch], run: Run, world: World) -> tuple[list[Finding], dict[str, Review]]:
     """What is reported of the patched tree by the reviewers whose findings are aimed at, and how each of them looked."""
     patches = [run.work.patches[batch.number] for batch in batches]
-    wanted = sorted({finding.source for batch in batches for finding in _aims(batch, run)})
+    wanted = {finding.source for batch in batches for finding in _aims(batch, run)}
+    if any(batch.by_agent for batch in batches):  # an agent may bring about anything: everybody who saw the tip looks again
+        wanted.update(name for name in (run.started.reviewers if run.started else ()) if _saw_something(run.reviews.get(name)))
     findings: list[Finding] = []
     looks: dict[str, Review] = {}
     steering = Pristine(origin=world.change.base, alone=world.protected.steering)
     async with world.trees.at(run.tip, patches, pristine=steering) as tree:
         view = in_view(world.change, run, tree)
-        for source in wanted:
+        for source in sorted(wanted):
             analyzer = world.analyzers.get(source)
             said = await analyzer.analyze(tree, view) if analyzer else Analysis(failed="it is not there any more")
             findings += said.findings
             looks[source] = Review(source, run.tip, failed=said.failed, skipped=said.skipped, unread=said.unread)
     return findings, looks
+
+
+def _saw_something(review: Review | None) -> bool:
+    return review is not None and not review.failed and not review.skipped
 
 
 def _aims(batch: Batch, run: Run) -> list[Finding]:

@@ -1,24 +1,47 @@
-"""review: every reviewer looks at the run's tip, side by side."""
+"""review: every reviewer looks at the run's tip, side by side; agents in a role as well as analyzers."""
+
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.change import Change, ScopeKind
 from punchlist.model.events import Reviewed
+from punchlist.model.patch import Patch
+from punchlist.model.protected import STEERS_AGENTS
 from punchlist.model.run import Run
 from punchlist.model.usage import Usage
 from punchlist.ports import Pristine, Tree, World
+from punchlist.ports.crew import Opinion
+from punchlist.steps.background import background
 from punchlist.steps.verb import Action, Verb, missing
+
+_NAMED = 3
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`again`: only where the tip has moved since the reviewer last looked. Documents speak once, whatever is asked."""
+    """`again`: only where the tip has moved since the reviewer last looked. Documents speak once, whatever is asked.
+
+    `by`: roles of agents that review as well; `optional` lets them stay away where no agent is set up. `analyzers`: whether
+    the analyzers look, too.
+    """
 
     again: bool = False
+    by: tuple[str, ...] = ()
+    optional: bool = False
+    analyzers: bool = True
 
 
 class Look(Struct, frozen=True):
     reviewer: str
+    commit: str
+    place: str
+
+
+class Consult(Struct, frozen=True):
+    """An agent is asked, in a role, without anything of what was said before."""
+
+    role: str
     commit: str
     place: str
 
@@ -28,14 +51,21 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if started is None:
         return ()
     unheard = () if options.again else tuple(name for name in started.documents if name not in run.reviews)
-    names = (*started.reviewers, *unheard)
-    stale = [name for name in names if not (options.again and _up_to_date(run, name))]
-    return missing(run, *(Action(name, Look(name, run.tip, place), f"{name} reviews") for name in stale))
+    names = (*(started.reviewers if options.analyzers else ()), *unheard)
+    roles = tuple(role for role in options.by if role in started.crew)
+    looks = [Action(name, Look(name, run.tip, place), f"{name} reviews") for name in names if _stale(run, options, name)]
+    consults = [
+        Action(role, Consult(role, run.tip, place), f"{started.crew[role][0]} reviews as {role}")
+        for role in roles
+        if _stale(run, options, role)
+    ]
+    return missing(run, *looks, *consults)
 
 
-def _up_to_date(run: Run, name: str) -> bool:
+def _stale(run: Run, options: Options, name: str) -> bool:
     review = run.reviews.get(name)
-    return review is not None and review.commit == run.tip and not review.failed
+    up_to_date = review is not None and review.commit == run.tip and not review.failed
+    return not (options.again and up_to_date)
 
 
 async def look(task: Look, run: Run, world: World) -> Reviewed:
@@ -59,6 +89,45 @@ async def look(task: Look, run: Run, world: World) -> Reviewed:
     )
 
 
+async def consult(task: Consult, run: Run, world: World) -> Reviewed:
+    """An agent may say what it likes and must change nothing: the tree is compared, and who wrote in it has not reviewed."""
+    began = world.clock()
+    told = await background(run, world)
+    pristine = Pristine(origin=world.change.base, alone=STEERS_AGENTS)
+    async with world.trees.at(task.commit, pristine=pristine) as tree:
+        view = in_view(world.change, run, tree)
+        before = await world.trees.changes(tree)
+        opinion = await world.crew.reviewers[task.role].review(tree, view, told, f"{task.place} {task.role}")
+        after = await world.trees.changes(tree)
+    written = _written(before, after) if before != after else ""
+    shown = view if view is not None else ()
+    found = tuple(replace(finding, id=f"{task.place}/{task.role}:{n}") for n, finding in enumerate(opinion.findings))
+    return Reviewed(
+        reviewer=task.role,
+        commit=task.commit,
+        findings=found,
+        refused=opinion.refused,
+        looked_at=len(shown) - len(unopened(shown, opinion)),
+        failed=opinion.failed or written or opinion.incomplete,
+        agent=opinion.agent,
+        unopened=unopened(shown, opinion),
+        groups=tuple(tuple(found[index].id for index in group if index < len(found)) for group in opinion.groups),
+        transcript=opinion.transcript,
+        usage=replace(opinion.usage, seconds=world.clock() - began),
+    )
+
+
+def _written(before: Patch, after: Patch) -> str:
+    named = sorted(set(before.paths) ^ set(after.paths)) or sorted(after.paths)
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return f"it changed files, though it was only to look: {', '.join(named[:_NAMED])}{more}"
+
+
+def unopened(shown: Sequence[str], opinion: Opinion) -> tuple[str, ...]:
+    """Files of the change whose diff it was not shown, and that it was not seen to open either."""
+    return tuple(path for path in shown if path in opinion.unshown and path not in opinion.opened)
+
+
 def in_view(change: Change, run: Run, tree: Tree) -> list[str] | None:
     """The files a reviewer is shown: all of them, or those of the change, of what was fixed since, and of what was reported:
     an item in a file that nobody looks at would seem gone."""
@@ -70,4 +139,4 @@ def in_view(change: Change, run: Run, tree: Tree) -> list[str] | None:
     return [path for path in tree.files() if path in shown or change.covers(path, None, None)]
 
 
-VERB = Verb("every reviewer looks at the tip", Options, step, {Look: look})
+VERB = Verb("every reviewer looks at the tip", Options, step, {Look: look, Consult: consult})

@@ -19,6 +19,8 @@ class Action(Struct, frozen=True):
     about: str = ""
     whole: bool = False
     """Changes what others see: no limit keeps it from beginning or cuts it, so that the ledger always knows what came of it."""
+    holds: frozenset[str] = frozenset()
+    """What nobody else may have meanwhile, such as files: it begins when no running action holds any of it."""
 
 
 class NoOptions(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):

@@ -12,11 +12,13 @@ from punchlist.model.finding import Safety
 from punchlist.model.grouptest import Found, Result, Search, Trial, replayed, search
 from punchlist.model.item import Fact, Move
 from punchlist.model.judges import unjudged
+from punchlist.model.patch import Taken
 from punchlist.model.plan import Batch
 from punchlist.model.proof import ProofClass
 from punchlist.model.run import Run
 from punchlist.ports import World
 from punchlist.steps.baseline import Measure, measure
+from punchlist.steps.examine import Examine, examine
 from punchlist.steps.fix import key_of
 from punchlist.steps.recheck import Recheck, recheck
 from punchlist.steps.trial import Try, attempt
@@ -46,12 +48,36 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:  # noqa:
         return ()
     first = run.here.get("recheck")
     if not isinstance(first, Rechecked):
-        return missing(run, _look(1, tuple(run.work.patches)))
+        clashing = conflicts(run)
+        return missing(run, _look(1, tuple(number for number in run.work.patches if number not in clashing)))
     candidates = _ordered(run, first.passed)
     unmeasured = [check for check in allowed(run) if check.name not in run.baselines] if candidates else []
     if unmeasured:
         return missing(run, *(Action(f"baseline {c.name}", Measure(c), f"{c.name} on the base") for c in unmeasured))
-    return missing(run, _next(run, candidates, Conclude(Found(), dict(first.failed), options=options)))
+    unexamined = [batch for batch in candidates if batch.by_agent and batch.number not in run.work.examined]
+    if unexamined:
+        return missing(run, *(_examination(batch) for batch in unexamined))
+    refuted = {number: seen.refuted for number, seen in run.work.examined.items() if seen.refuted}
+    sound = [batch for batch in candidates if batch.number not in refuted]
+    so_far = Conclude(Found(), {**first.failed, **conflicts(run), **refuted}, options=options)
+    return missing(run, _next(run, sound, so_far))
+
+
+def _examination(batch: Batch) -> Action:
+    return Action(f"examine {batch.number}", Examine(batch.number), f"a look at: {batch.title}")
+
+
+def conflicts(run: Run) -> dict[int, str]:
+    """Patches that cannot be laid beside one that was there first: agents may touch files that nobody planned for."""
+    taken = Taken()
+    found: dict[int, str] = {}
+    for batch in _ordered(run, run.work.patches):
+        patch = run.work.patches[batch.number]
+        if not batch.by_agent or taken.admits(patch):
+            taken.take(patch)
+        else:
+            found[batch.number] = "it changes what another fix of this round changes; it is tried again on top of that"
+    return found
 
 
 def _look(turn: int, batches: tuple[int, ...]) -> Action:
@@ -143,7 +169,7 @@ def concluded(task: Conclude, run: Run) -> Verified:
     """Who passed, and why the others did not."""
     failed = dict(task.refused)
     for number in run.work.patches:
-        if number not in failed and (why := _objection(run.work.batches[number], task, run)):
+        if number in run.work.batches and number not in failed and (why := _objection(run.work.batches[number], task, run)):
             failed[number] = why
     evidence = _evidence(run)
     moves = tuple(
@@ -171,6 +197,8 @@ def _objection(batch: Batch, task: Conclude, run: Run) -> str:
         return f"breaks {', '.join(broken[:_NAMED])}{more}" if broken else "turns the checks red"
     if batch.number not in found.good:
         return found.gave_up or "not judged"
+    if batch.by_agent:
+        return ""  # what it takes to land is the commit step's to say: a challenger may still be heard
     silent = run.work.rechecked is not None and batch.number in run.work.rechecked.silent
     blind = task.unverified or _unjudged(batch, run)
     if not silent and (blind or batch.protected):
@@ -196,5 +224,5 @@ VERB = Verb(
     "analyzers and checks judge the patches",
     Options,
     step,
-    {Recheck: recheck, Measure: measure, Try: attempt, Conclude: conclude},
+    {Recheck: recheck, Measure: measure, Examine: examine, Try: attempt, Conclude: conclude},
 )

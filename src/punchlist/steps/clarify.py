@@ -1,0 +1,70 @@
+"""clarify: an agent says what is unclear about the items, a person answers, round after round, until nothing is."""
+
+from msgspec import Struct
+
+from punchlist.model.events import Clarified
+from punchlist.model.item import ACTIONABLE, Item, reading_order
+from punchlist.model.run import Run
+from punchlist.model.severity import Severity
+from punchlist.ports import World
+from punchlist.ports.crew import Task
+from punchlist.steps.background import background
+from punchlist.steps.verb import Action, Verb, missing
+
+
+class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """`rounds`: how often questions may come back. `floor`: the least severity that is asked about."""
+
+    rounds: int = 3
+    floor: Severity = Severity.MINOR
+
+
+class Inquire(Struct, frozen=True):
+    turn: int
+    items: tuple[int, ...]
+    label: str
+
+
+def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
+    """Nothing while a person is to answer; nothing more once the agent is ready, has failed, or has asked often enough."""
+    heard = [event for event in run.here.values() if isinstance(event, Clarified)]
+    over = run.clear or len(heard) >= options.rounds or any(event.failed for event in heard)
+    items = tuple(item.number for item in _asked_about(run, options))
+    if over or run.unanswered or not items or run.started is None or "clarifier" not in run.started.crew:
+        return ()
+    turn = len(heard) + 1
+    about = f"{run.started.crew['clarifier'][0]} looks for what is unclear"
+    return missing(run, Action(f"questions {turn}", Inquire(turn, items, f"{place} clarifier {turn}"), about))
+
+
+def _asked_about(run: Run, options: Options) -> list[Item]:
+    wanted = [item for item in run.having(*ACTIONABLE) if item.in_scope and item.severity.rank <= options.floor.rank]
+    return sorted(wanted, key=reading_order)
+
+
+async def inquire(task: Inquire, run: Run, world: World) -> Clarified:
+    clarifier = world.crew.clarifier
+    if clarifier is None:
+        return Clarified(failed="nobody plays the clarifier any more")
+    asked = Task(
+        label=task.label,
+        items=tuple(run.items[number] for number in task.items),
+        told=await background(run, world),
+        doubts=tuple(run.doubts.values()),
+        session=run.sessions.get("plan", ""),
+    )
+    async with world.trees.at(run.tip) as tree:
+        said = await clarifier.clarify(asked, tree)
+    known = {doubt.id for doubt in run.doubts.values()}
+    return Clarified(
+        doubts=tuple(doubt for doubt in said.doubts if doubt.id not in known),
+        ready=said.ready and not said.failed,
+        failed=said.failed,
+        agent=said.agent,
+        session=said.session,
+        transcript=said.transcript,
+        usage=said.usage,
+    )
+
+
+VERB = Verb("what is unclear is asked", Options, step, {Inquire: inquire})
