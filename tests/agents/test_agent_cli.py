@@ -216,7 +216,9 @@ def test_an_agent_that_does_not_tell_the_cost_is_priced_by_the_settings(asked):
 
 
 def test_files_it_opened_are_named_relative_to_the_folder(asked, tree):
-    opened = [str(tree / "calc.py"), "src/a.py", "/etc/passwd", "../ledger", str(tree), "src/a.py", "bad\0name"]
+    (tree / "src").mkdir()
+    (tree / "src" / "a.py").touch()
+    opened = [str(tree / "calc.py"), "src/a.py", "src/gone.py", "/etc/passwd", "../ledger", str(tree), "src/a.py", "bad\0name"]
     program = "".join(f"say(open={name!r}); " for name in opened) + "say(type='result', text='ok')"
     assert asked(program).opened == ("calc.py", "src/a.py")
 

@@ -20,7 +20,7 @@ Without a result event it says `troubles.no_result(ran)`; silence, time-outs, si
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
@@ -51,6 +51,7 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE
 _SHORTEST_SECRET = 6
 _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 _MILLION = 1_000_000
+_URL = "_URL"
 
 
 class Desk(Struct, frozen=True, kw_only=True):
@@ -61,6 +62,8 @@ class Desk(Struct, frozen=True, kw_only=True):
     settings: AgentSettings
     key: str = ""
     """The name of the key variable that is set, for agents that have to be told."""
+    base_url: str = ""
+    """Where the model is, for agents that read that from no variable; it has been one all the same, such as OPENAI_BASE_URL."""
 
 
 class Client(Protocol):
@@ -99,10 +102,17 @@ class Told(Struct, frozen=True, kw_only=True):
 class Dialect(Protocol):
     """How one program is asked, and what it answers; see the module's text."""
 
-    program: str
-    keys: tuple[str, ...]
-    cumulative: tuple[str, ...]
-    own_walls: bool
+    @property
+    def program(self) -> str: ...
+
+    @property
+    def keys(self) -> tuple[str, ...]: ...
+
+    @property
+    def cumulative(self) -> tuple[str, ...]: ...
+
+    @property
+    def own_walls(self) -> bool: ...
 
     def call(self, ask: Ask, desk: Desk) -> Call: ...
 
@@ -134,7 +144,7 @@ class CliAgent:
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         keys = named_environment((*self._dialect.keys, *self._seat.settings.keys))
-        masked = _masking([*keys.values(), *_secrets_in(self._seat.settings.env)])
+        masked = _masking(_secrets_in({**self._seat.settings.env, **keys}, self._seat.settings.keys))
         desk = self._desk(keys)
         call = self._dialect.call(ask, desk)
         for name, content in call.files.items():
@@ -147,8 +157,10 @@ class CliAgent:
         place, name = self._seat.place, self._seat.name
         home = place.home(name)
         bring_login(self._seat.settings.login, place.user, home)
-        key = next((key for key in self._dialect.keys if key in keys), "")
-        return Desk(home=home, tmp=place.tmp(name), settings=self._seat.settings, key=key)
+        given = {**self._seat.settings.env, **keys}
+        key = next((key for key in self._dialect.keys if key in given and not key.endswith(_URL)), "")
+        url = next((given[key] for key in self._dialect.keys if key in given and key.endswith(_URL)), "")
+        return Desk(home=home, tmp=place.tmp(name), settings=self._seat.settings, key=key, base_url=url)
 
     async def _ran(self, ask: Ask, call: Call, desk: Desk, keys: Mapping[str, str], hear: Callable[[bytes], None]) -> Ran:
         settings, place = self._seat.settings, self._seat.place
@@ -238,14 +250,15 @@ def _relative(paths: tuple[str, ...], folder: Path) -> tuple[str, ...]:
         path = Path(name) if "\0" not in name else root
         for base in (folder, root):
             whole = path if path.is_absolute() else base / path
-            if whole != base and whole.is_relative_to(base) and ".." not in whole.parts:
+            if whole.is_relative_to(base) and ".." not in whole.parts and whole.is_file():
                 found.append(whole.relative_to(base).as_posix())
                 break
     return tuple(dict.fromkeys(found))
 
 
-def _secrets_in(env: Mapping[str, str]) -> list[str]:
-    return [value for name, value in env.items() if _SECRET_NAME.search(name)]
+def _secrets_in(env: Mapping[str, str], named: Sequence[str]) -> list[str]:
+    """What sounds like one, and all that the user named as a key."""
+    return [value for name, value in env.items() if name in named or _SECRET_NAME.search(name)]
 
 
 def _masking(values: list[str]) -> Callable[[bytes], bytes]:

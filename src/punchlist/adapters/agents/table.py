@@ -6,10 +6,13 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
+from punchlist.adapters.agents.claude import Claude
 from punchlist.adapters.agents.cli import CliAgent, Dialect, Seat
+from punchlist.adapters.agents.codex import Codex
 from punchlist.adapters.agents.command import Command
 from punchlist.adapters.agents.dry import Dry
 from punchlist.adapters.agents.place import Place
+from punchlist.adapters.agents.qwen import Qwen
 from punchlist.adapters.agents.scripted import Scripted
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
 from punchlist.errors import SettingsError
@@ -26,6 +29,9 @@ def command(dialect: Callable[[], Dialect]) -> Make:
 
 AGENTS: Mapping[str, Make] = MappingProxyType(
     {
+        "claude": command(Claude),
+        "codex": command(Codex),
+        "qwen": command(Qwen),
         "command": Command,
         "scripted": Scripted.seated,
         "dry": Dry,

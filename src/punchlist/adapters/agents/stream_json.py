@@ -1,0 +1,78 @@
+"""The stream of JSON lines that Claude Code prints, and Qwen Code after it: what was said, done, spent, and how it ended."""
+
+from collections.abc import Iterator, Sequence
+
+from punchlist.adapters.agents import troubles
+from punchlist.adapters.agents.cli import Told
+from punchlist.adapters.agents.lines import Event, events
+from punchlist.adapters.process import Ran
+from punchlist.model.usage import Usage
+from punchlist.ports.agent import Ask, Trouble
+
+_PATHS = ("file_path", "absolute_path", "notebook_path", "path")
+_INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def piece(event: Event) -> str:
+    """What is said, and which tool is used on what."""
+    if event.text("type") != "assistant":
+        return ""
+    return "\n".join(said for block in event.items("message", "content") if (said := _said(block)))
+
+
+def _said(block: Event) -> str:
+    if block.text("type") == "text":
+        return block.text("text")
+    target = _path(block) or block.text("input", "command")
+    return f"{block.text('name')} {target}".strip() if block.text("type") == "tool_use" else ""
+
+
+def told(ran: Ran, ask: Ask, answer: Sequence[str], *, cached_apart: bool) -> Told:
+    """What the last result says. `answer` names the fields a structured answer may be in.
+
+    `cached_apart` says that tokens read from a cache are not among the input tokens, and have to be added.
+    """
+    found = list(events(ran.stdout))
+    session = next((name for event in reversed(found) if (name := event.text("session_id"))), "")
+    opened = tuple(_opened(found))
+    result = next((event for event in reversed(found) if event.text("type") == "result"), None)
+    if result is None:
+        words, kind = troubles.no_result(ran)
+        return Told(session=session, opened=opened, failed=words, trouble=kind)
+    names = _INPUT if cached_apart else _INPUT[:1]
+    usage = Usage(
+        input_tokens=sum(result.count("usage", name) for name in names),
+        output_tokens=result.count("usage", "output_tokens"),
+        dollars=max(result.number("total_cost_usd"), 0),
+    )
+    failed, trouble = _failure(result, ran)
+    structured = next((text for name in answer if (text := result.json(name))), "") if ask.schema else ""
+    text = "" if failed else structured or result.text("result")
+    wait = troubles.wait_told(failed) if failed else 0
+    return Told(text=text, session=session, usage=usage, failed=failed, trouble=trouble, retry_after=wait, opened=opened)
+
+
+def _failure(result: Event, ran: Ran) -> tuple[str, Trouble | None]:
+    """Why a result is none. Its text is an error message only where the event itself says that it is an error."""
+    subtype = result.text("subtype")
+    if not result.true("is_error") and subtype == "success":
+        if ran.exit_code == 0:
+            return "", None
+        return f"it ended with code {ran.exit_code} after its result", Trouble.CRASHED
+    errors = [event.text() or event.text("message") for event in result.items("errors")]
+    message = result.text("error", "message") or "; ".join(filter(None, errors)) or result.text("result") or subtype
+    if subtype in ("error_max_turns", "error_max_budget_usd"):
+        return f"{subtype}: {message}", Trouble.LIMIT
+    return message or "an error without a message", troubles.of_error(message, result.count("api_error_status"))
+
+
+def _opened(found: Sequence[Event]) -> Iterator[str]:
+    for event in found:
+        if event.text("type") == "assistant":
+            for block in event.items("message", "content"):
+                if block.text("type") == "tool_use" and (path := _path(block)):
+                    yield path
+
+
+def _path(block: Event) -> str:
+    return next((path for name in _PATHS if (path := block.text("input", name))), "")
