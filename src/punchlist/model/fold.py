@@ -30,7 +30,7 @@ def fold(run: Run, entry: ev.Entry) -> Run:
         usage=run.usage + event.usage,
         items=_moved(run.items, event.moves, run.round),
     )
-    run = replace(run, history=remembered(run.history, Past(run.round, run.active, event)))
+    run = replace(run, history=remembered(run.history, Past(run.round, run.active, event, entry.at)))
     now = moment(entry, run.active, run.round)
     return _told(replace(run, timeline=(*run.timeline, now)) if now else run, entry, event)
 

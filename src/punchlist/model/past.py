@@ -13,6 +13,7 @@ class Past(Struct, frozen=True):
     round: int
     ended: float
     event: ev.AnyEvent
+    at: float = 0
 
     @property
     def began(self) -> float:

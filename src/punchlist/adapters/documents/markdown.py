@@ -28,6 +28,8 @@ _OTHER = re.compile(
     r"summary|recommendation|conclusion|verdict|strength|positive|next steps|overview|statistics|scope|acceptance", re.IGNORECASE
 )
 _FENCE = re.compile(r"\s*(```|~~~)")
+_NAME = re.compile(r"code review findings - round \d", re.IGNORECASE)
+"""A document's own heading; the story it names may be called anything."""
 
 _FIELDS = {
     word: field
@@ -43,6 +45,7 @@ _FIELDS = {
         "id": "id",
         "status": "status",
         "title": "title",
+        "url": "url, link",
         "aside": "item, merged, proof, filed, history, flagged, commit",  # what our own report says of an item's life
     }.items()
     for word in words.split(", ")
@@ -137,7 +140,7 @@ class _Reader:
             yield Stray(stray, self._severity)
 
     def _heading(self, level: int, text: str) -> Iterator[dict[str, str] | Stray]:
-        word = _severity_word(text)
+        word = "" if _NAME.search(text) else _severity_word(text)
         below = self._mood is _Mood.SEVERITY and level > self._level
         if below and not _OTHER.search(text):
             yield from self._item(text, -1)
@@ -188,14 +191,19 @@ class _Reader:
     def _more(self, line: str) -> Iterator[dict[str, str] | Stray]:
         """A line that continues what was being said."""
         if self._draft is not None:
-            short = self._draft.field in ("file", "line", "severity", "category", "rule", "id", "status", "title")
+            short = self._draft.field in ("file", "line", "severity", "category", "rule", "id", "status", "title", "url")
             if line.strip():
                 self._draft.fields.setdefault("detail" if short else self._draft.field, []).append(
-                    line.strip() if not self._fenced else line
+                    _unquoted(line.strip()) if not self._fenced else line
                 )
         elif self._mood is _Mood.SEVERITY and line.strip("-* _"):
             self._stray.append(line)
         return iter(())
+
+
+def _unquoted(line: str) -> str:
+    """A line of a quotation without its mark: our own documents quote what goes beyond a field's first line."""
+    return line.removeprefix(">").removeprefix(" ") if line.startswith(">") else line
 
 
 def _severity_word(heading: str) -> str:
