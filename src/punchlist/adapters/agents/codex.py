@@ -39,7 +39,7 @@ class Codex:
     program = "codex"
     keys = ("CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     cumulative = ("input_tokens", "output_tokens")
-    own_walls = True
+    own_walls = False
 
     def call(self, ask: Ask, desk: Desk) -> Call:
         sandbox = "workspace-write" if ask.writes else "read-only"
