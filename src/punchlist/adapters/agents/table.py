@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
+from punchlist.adapters.agents.aider import Aider
 from punchlist.adapters.agents.claude import Claude
 from punchlist.adapters.agents.cli import CliAgent, Dialect, Seat
 from punchlist.adapters.agents.codex import Codex
@@ -32,6 +33,7 @@ AGENTS: Mapping[str, Make] = MappingProxyType(
         "claude": command(Claude),
         "codex": command(Codex),
         "qwen": command(Qwen),
+        "aider": command(Aider),
         "command": Command,
         "scripted": Scripted.seated,
         "dry": Dry,
