@@ -47,6 +47,9 @@ class Nobody:
     def began(self, place, action):
         pass
 
+    def heard(self, label, piece):
+        pass
+
     def told(self, entry, run):
         pass
 

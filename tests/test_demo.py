@@ -39,6 +39,9 @@ class Told(Struct, frozen=True):
 class Nobody:
     def began(self, place, action) -> None: ...
 
+    def heard(self, label, piece):
+        pass
+
     def told(self, entry, run) -> None: ...
 
 

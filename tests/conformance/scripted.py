@@ -165,6 +165,9 @@ class Watch:
     def began(self, place, action):
         self.began_keys.append(action.key)
 
+    def heard(self, label, piece):
+        pass
+
     def told(self, entry, run):
         if self.on_told:
             self.on_told(entry, run)

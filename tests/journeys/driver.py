@@ -43,6 +43,9 @@ class Silent:
     def began(self, place, action):
         pass
 
+    def heard(self, label, piece):
+        pass
+
     def told(self, entry, run):
         pass
 

@@ -81,6 +81,9 @@ class Watch:
     def began(self, place, action):
         self.began_keys.append(action.key)
 
+    def heard(self, label, piece):
+        pass
+
     def told(self, entry, run):
         self.entries.append(entry)
         if self._on_told:

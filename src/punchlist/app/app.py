@@ -20,6 +20,7 @@ from punchlist.adapters.workshop import Workshop, repository_id
 from punchlist.adapters.worktree import WorkTrees
 from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
+from punchlist.app.answering import answered, waits_for
 from punchlist.app.audit import Audit, audited
 from punchlist.app.cleaning import drop_workshop, gone_repositories, old_reports
 from punchlist.app.debts import debts
@@ -97,6 +98,9 @@ class App:
                 request=request,
                 owed=debts(self.store, self._repository),
                 dismissed=dismissals(self.store, self._repository),
+                crew=ready.crew,
+                specification=ready.specification,
+                notes=ready.user_notes,
             )
             entry = self.store.append(run_id, "start", "started", started, time.time())
             run = fold(Run(id=run_id), entry)
@@ -110,11 +114,8 @@ class App:
             return run
         if run.started is None:
             raise UsageError(f"run {run.id} has no beginning", hint="start a new one with `punchlist run`")
-        if (waiting := run.waiting_for) is not None:
-            raise UsageError(
-                f"run {run.id} waits for an answer: {waiting.question}",
-                hint=f"punchlist answer {run.id} {'|'.join(waiting.choices)}",
-            )
+        if run.waits:
+            raise waits_for(run)
         workshop = await self._workshop()
         if run.started.repository != self._repository:
             raise UsageError(f"run {run.id} is about another repository", hint=f"go to {run.started.repository}")
@@ -126,18 +127,13 @@ class App:
             watcher.told(entry, run)
             return await self._drive(run, workshop, watcher)
 
-    async def answer(self, run_id: str, choice: str, by: str) -> Run:
+    async def answer(self, run_id: str, said: str | Mapping[str, str], by: str) -> Run:
+        """A choice, for the question that a run waits with; or texts, by the ids of what agents want to know."""
         found = self.store.find(run_id, self._repository if self.checkout else "")
         with Lease.take(self.home, found):
             run = self.load(found)
-            question = run.waiting_for
-            if question is None:
-                raise UsageError(f"run {run.id} has no open question", hint=f"punchlist status {run.id}")
-            if choice not in question.choices:
-                known = ", ".join(f"{key} ({text})" for key, text in question.choices.items())
-                raise UsageError(f'"{choice}" is no answer to: {question.question}', hint=f"the answers are {known}")
-            entry = self.store.append(run.id, question.place, "answer", ev.Answered(choice=choice, by=by), time.time())
-            return fold(run, entry)
+            place, key, event = answered(run, said, by)
+            return fold(run, self.store.append(run.id, place, key, event, time.time()))
 
     def dismiss(self, run_id: str, chosen: Chosen, saying: Dismissal, *, undo: bool = False) -> tuple[Run, list[int]]:
         """Somebody who may says that items need no work; later runs remember it, until it is undone. Returns which they were."""
@@ -300,7 +296,7 @@ class App:
         workflow = parse(started.workflow, started.workflow_name, f"{started.workflow_name} (as pinned by run {run.id})")
         engine = Engine(
             workflow,
-            wiring.world(workshop, run, started, self.store, wiring.run_folder(self.home, run.id)),
+            wiring.world(workshop, run, started, self.store, wiring.run_folder(self.home, run.id), watcher.heard),
             self.store,
             Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width),
             watcher,

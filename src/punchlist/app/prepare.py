@@ -13,6 +13,7 @@ from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
 from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
+from punchlist.app.casting import REVIEWERS, cast
 from punchlist.app.request import Prepared, Request
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.change import Change
@@ -31,9 +32,10 @@ async def prepared(request: Request, workshop: Workshop, allowance: Allowance, f
     tools = wiring.reviewers(loaded.settings, workshop.checkout.root)
     steered = await _steered(workshop, scope, loaded.settings.protect)
     notes = (*scope.notes, *steered, *_distrust(text, trusted=trusted), *await _hooks(workshop))
+    workflow = load_workflow(request.workflow or loaded.settings.workflow)
     ready = Prepared(
         change=replace(scope, notes=notes),  # into the ledger, where every report finds what was left out
-        workflow=load_workflow(request.workflow or loaded.settings.workflow),
+        workflow=workflow,
         loaded=loaded,
         reviewers=tuple(tools),
         documents=_documents(request.findings),
@@ -41,12 +43,28 @@ async def prepared(request: Request, workshop: Workshop, allowance: Allowance, f
         checks_allowed=_allowed(request, checks, allowance, loaded),
         notes=notes,
         force=request.force,
+        crew=cast(workflow, loaded.settings),
+        specification=await _specified(request.specification, workshop, scope.head),
+        user_notes=request.notes,
     )
-    if not ready.reviewers and not ready.documents:
+    if not ready.reviewers and not ready.documents and not ready.crew.keys() & set(REVIEWERS):
         raise SettingsError(
             "no analyzer is enabled and no findings were given: there is nobody to review", hint="punchlist doctor"
         )
     return ready
+
+
+async def _specified(named: tuple[str, ...], workshop: Workshop, head: str) -> tuple[str, ...]:
+    """The files themselves; a folder stands for what is in it."""
+    listing = await workshop.listing(head)
+    found: list[str] = []
+    for name in named:
+        path = name.strip("/")
+        below = [known for known in listing if known == path or known.startswith(f"{path}/")]
+        if not below:
+            raise UsageError(f"--spec {name}: the reviewed commit has no such file or folder", hint="give a path from the root")
+        found += below
+    return tuple(dict.fromkeys(found))
 
 
 async def repository_settings(workshop: Workshop, commit: str) -> str | None:

@@ -22,6 +22,10 @@ class Request(Struct, frozen=True, kw_only=True):
     workflow: str = ""
     allow_checks: bool | None = None
     force: bool = False
+    specification: tuple[str, ...] = ()
+    """Files that say what the change is meant to do."""
+    notes: str = ""
+    """What agents shall know."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -37,6 +41,10 @@ class Prepared(Struct, frozen=True, kw_only=True):
     checks_allowed: bool | None = None
     notes: tuple[str, ...] = ()
     force: bool = False
+    crew: dict[str, tuple[str, ...]] = {}
+    """By role, the agents that play it."""
+    specification: tuple[str, ...] = ()
+    user_notes: str = ""
 
     def fingerprint(self, repository: str) -> str:
         """The same request, in whatever order its parts were given."""
@@ -48,5 +56,6 @@ class Prepared(Struct, frozen=True, kw_only=True):
             sorted(self.change.paths),
             sorted(self.documents.values()),
             self.workflow.text,
+            sorted(self.crew.items()),
         )
         return sha256(msgspec.json.encode(parts)).hexdigest()

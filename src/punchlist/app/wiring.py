@@ -16,10 +16,15 @@ from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.trackers.files import FilesTracker
 from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
+from punchlist.app.stage import Hear, Stage
 from punchlist.model.events import Started
 from punchlist.model.run import Run
 from punchlist.ports import Analyzer, World
 from punchlist.settings import Settings, unpinned
+
+
+def _unheard(label: str, piece: str) -> None:
+    """Nobody listens."""
 
 
 def run_folder(home: Path, run_id: str) -> Path:
@@ -36,10 +41,12 @@ def _documents(started: Started, folder: Path, heard: Collection[str]) -> dict[s
     return {name: Document.open(folder / file, name=name) for name, file in files if name not in heard}
 
 
-def world(workshop: Workshop, run: Run, started: Started, store: SqliteStore, folder: Path) -> World:
+def world(workshop: Workshop, run: Run, started: Started, store: SqliteStore, folder: Path, hear: Hear = _unheard) -> World:  # noqa: PLR0913, PLR0917 - all a run stands on
     """`folder` is the run's own; documents that were heard already are not read again."""
     settings = unpinned(started.settings).settings
     trees = WorkTrees(workshop)
+    artifacts = FolderArtifacts(folder)
+    stage = Stage(started.crew, settings, folder, artifacts)
     issues = Path(settings.track.folder).expanduser() if settings.track.folder else workshop.folder / "issues"
     return World(
         change=started.change,
@@ -51,9 +58,11 @@ def world(workshop: Workshop, run: Run, started: Started, store: SqliteStore, fo
         fixers={"edits": Edits()},
         checks=Runner(workshop.checkout.root, hidden=(workshop.folder.parents[1],), protected=settings.protect),
         tracker=FilesTracker(issues),
-        artifacts=FolderArtifacts(folder),
+        artifacts=artifacts,
         cache=store,
         reports=WRITTEN,
         protected=settings.protect,
         clock=time.time,
+        crew=stage.crew(hear),
+        answered=stage.answered,
     )

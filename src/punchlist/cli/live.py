@@ -44,6 +44,8 @@ class View(Protocol):
 
     def told(self, entry: ev.Entry, run: Run) -> None: ...
 
+    def heard(self, label: str, piece: str) -> None: ...
+
     def say(self, text: str) -> None: ...
 
 
@@ -51,6 +53,8 @@ class Silent:
     def began(self, place: str, action: Action) -> None: ...
 
     def told(self, entry: ev.Entry, run: Run) -> None: ...
+
+    def heard(self, label: str, piece: str) -> None: ...
 
     def say(self, text: str) -> None: ...
 
@@ -67,6 +71,8 @@ class Lines:
         if line := _line(entry, run):
             self.say(line[0])
 
+    def heard(self, label: str, piece: str) -> None: ...
+
     def say(self, text: str) -> None:
         print(f"[{duration(time.monotonic() - self._began):>5}] {text}", file=sys.stderr, flush=True)
 
@@ -80,6 +86,8 @@ class Events:
         with writing():
             sys.stdout.write(encode(entry).decode() + "\n")
             sys.stdout.flush()
+
+    def heard(self, label: str, piece: str) -> None: ...
 
     def say(self, text: str) -> None: ...
 
@@ -96,6 +104,7 @@ class Board:
         self._since = clock()
         self._running: dict[tuple[str, str], tuple[str, float]] = {}
         self._run = Run(id="")
+        self._words: dict[str, str] = {}
         self._notice = ""
 
     def began(self, place: str, action: Action) -> None:
@@ -108,6 +117,11 @@ class Board:
         if line := _line(entry, run):
             self._line(*line)
 
+    def heard(self, label: str, piece: str) -> None:
+        """The last words of each agent that works are shown beside what it works on."""
+        if words := one_line(piece.strip()):
+            self._words = {**self._words, label: words}
+
     def say(self, text: str) -> None:
         self._notice = text
 
@@ -115,15 +129,29 @@ class Board:
         from rich.console import Group
 
         now = self._clock()
-        running = [self._row(about, now - since) for about, since in self._running.values()]
+        running = [self._row(key, about, now - since) for key, (about, since) in self._running.items()]
         return Group(*running, self._foot(now))
 
-    def _row(self, about: str, seconds: float) -> "Text":
+    def _row(self, key: tuple[str, str], about: str, seconds: float) -> "Text":
         from rich.spinner import Spinner
         from rich.text import Text
 
         frame = Spinner("dots").frames[int(seconds * 10) % 10]
-        return Text.assemble((f" {frame} ", "cyan"), about, (f"  {duration(seconds)}", "dim"), overflow="ellipsis", no_wrap=True)
+        said = self._said(*key)
+        parts = [
+            (f" {frame} ", "cyan"),
+            (about, ""),
+            (f"  {duration(seconds)}", "dim"),
+            (f"  {said}" if said else "", "dim italic"),
+        ]
+        return Text.assemble(*parts, overflow="ellipsis", no_wrap=True)
+
+    def _said(self, place: str, key: str) -> str:
+        """What the agent of an action said last: a call is labelled with the place, and with its batch's number if it has one."""
+        number = key.rpartition(" ")[2]
+        mine = [words for label, words in self._words.items() if label.startswith(f"{place} ")]
+        exact = [words for label, words in self._words.items() if label.startswith(f"{place} ") and label.endswith(f" {number}")]
+        return (exact or (mine if len(self._running) == 1 else [""]))[-1] if mine else ""
 
     def _foot(self, now: float) -> "Text":
         from rich.text import Text

@@ -94,6 +94,11 @@ findings_option = click.option(
     type=click.Path(exists=True, dir_okay=False),
     help="Findings from a file (SARIF, JSON, rdjson, Markdown); may be given several times.",
 )
+agent_options: Callable[[Any], Any] = together(
+    click.option("--agent", "agents", metavar="NAME", multiple=True, help="Ask this agent; more are asked where it fails."),
+    click.option("--spec", "specification", metavar="PATH", multiple=True, help="What the change is meant to do, for reviewers."),
+    click.option("--note", "notes", metavar="TEXT", multiple=True, help="What agents shall know about this run."),
+)
 workflow_option = click.option("--workflow", metavar="NAME|FILE", default="", help="A built-in workflow, or a file of your own.")
 
 
@@ -113,6 +118,8 @@ def request(chosen: Mapping[str, Any]) -> Request:
         workflow=chosen.get("workflow", ""),
         allow_checks=chosen.get("allow", False),
         force=chosen["force"],
+        specification=tuple(chosen.get("specification", ())),
+        notes="\n".join(chosen.get("notes", ())),
     )
 
 
@@ -125,10 +132,12 @@ def _kind(chosen: Mapping[str, Any]) -> ScopeKind | None:
 
 
 def flags(chosen: Mapping[str, Any]) -> dict[str, str]:
-    """--set and --max-time as settings by name."""
+    """--set, --max-time and --agent as settings by name."""
     named = _pairs(chosen.get("settings", ()))
     if chosen.get("max_time"):
         named["limits.time"] = f"{_seconds(chosen['max_time']):g}"
+    if chosen.get("agents"):
+        named["agents.use"] = ",".join(chosen["agents"])
     return named
 
 

@@ -38,6 +38,10 @@ class Watcher(Protocol):
 
     def told(self, entry: ev.Entry, run: Run) -> None: ...
 
+    def heard(self, label: str, piece: str) -> None:
+        """What an agent says while it works; it is in no ledger."""
+        ...
+
 
 class Engine:
     """One process' hold on one run. The caller has the lease."""

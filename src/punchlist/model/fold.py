@@ -129,7 +129,7 @@ def _worked(run: Run, event: _OfWork) -> Run:  # noqa: C901, PLR0911, PLR0912 - 
             unfiled = {n: why for n, why in {**run.unfiled, **event.failed}.items() if n not in filed}
             return replace(run, unfiled=unfiled, owed={**run.owed, **event.owed})
         case ev.Reported():
-            return replace(run, artifacts=event.artifacts, listed=event.listed)
+            return replace(run, artifacts=tuple(dict.fromkeys((*run.artifacts, *event.artifacts))), listed=event.listed)
         case _:
             assert_never(event)
 

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from punchlist.model import events as ev
+from punchlist.model.item import Fact
 
 
 class Tone(StrEnum):
@@ -57,7 +58,36 @@ def _reviewed(event: ev.Reviewed) -> Told:
         return "review", f"{event.reviewer} had nothing to do", Tone.PLAIN, event.skipped
     refused = f", {amount(len(event.refused), 'entry', 'entries')} not understood" if event.refused else ""
     looked = f" in {amount(event.looked_at, 'file')}" if event.looked_at else ""
-    return "review", f"{event.reviewer} reports {amount(len(event.findings), 'finding')}{looked}{refused}", Tone.PLAIN, ""
+    who = f"{event.reviewer} ({event.agent})" if event.agent else event.reviewer
+    unopened = event.unopened and f"neither shown nor opened: {', '.join(event.unopened[:3])}"
+    return "review", f"{who} reports {amount(len(event.findings), 'finding')}{looked}{refused}", Tone.PLAIN, unopened or ""
+
+
+def _clarified(event: ev.Clarified) -> Told:
+    if event.failed:
+        return "clarify", f"{event.agent or 'the clarifier'} failed", Tone.BAD, event.failed
+    said = amount(len(event.doubts), "question") if event.doubts else "nothing is unclear"
+    return "clarify", f"{event.agent}: {said}", Tone.PLAIN, ""
+
+
+def _reproduced(event: ev.Reproduced) -> Told:
+    said = f"item {event.item}: a private test fails on it" if event.red else f"item {event.item}: no private test"
+    return "reproduce", said, Tone.PLAIN, "" if event.red else event.why
+
+
+def _examined(event: ev.Examined) -> Told:
+    kinds = dict.fromkeys(str(proof.kind) for proofs in event.proofs.values() for proof in proofs)
+    said = f"batch {event.batch} " + ("does not hold" if event.refuted else f"holds{': ' if kinds else ''}{', '.join(kinds)}")
+    return "examine", said, Tone.BAD if event.refuted else Tone.PLAIN, event.refuted or "; ".join(event.noted[:2])
+
+
+def _challenged(event: ev.Challenged) -> Told:
+    if event.failed:
+        return "challenge", f"{event.agent} failed: nothing is approved", Tone.BAD, event.failed
+    scores = ", ".join(f"item {score.item}: {'none' if score.score is None else score.score}" for score in event.scores[:5])
+    more = f" and {len(event.scores) - 5} more" if len(event.scores) > 5 else ""  # noqa: PLR2004 - as many as fit a line
+    said = f"{event.agent} approves {amount(len(event.approved), 'fix', 'fixes')} at {event.threshold} ({scores}{more})"
+    return "challenge", said, Tone.PLAIN, event.canaries and f"it {event.canaries}"
 
 
 def _consolidated(event: ev.Consolidated) -> Told:
@@ -67,10 +97,20 @@ def _consolidated(event: ev.Consolidated) -> Told:
 
 def _planned(event: ev.Planned) -> Told:
     waiting = f"; {amount(event.waiting, 'item waits', 'items wait')} for the next round" if event.waiting else ""
+    if event.failed:
+        return "plan", "the plan cannot be used", Tone.BAD, event.failed
+    if event.agent:
+        return "plan", f"{event.agent} planned {amount(len(event.todos), 'item')}", Tone.PLAIN, ""
     return "plan", f"{amount(len(event.batches), 'batch', 'batches')}{waiting}", Tone.PLAIN, ""
 
 
 def _attempted(event: ev.Attempted) -> Told:
+    if event.failed:
+        return "fix", f"{event.agent or event.fixer} failed", Tone.BAD, event.failed
+    if event.agent:
+        claims = sum(move.fact is Fact.SAID_FIXED for move in event.moves)
+        said = f"{event.agent} claims {amount(claims, 'item')} fixed, {amount(len(event.patches), 'patch', 'patches')}"
+        return "fix", said, Tone.PLAIN, "; ".join(event.refused.values())
     refused = f"; {event.fixer} refused {len(event.refused):,}" if event.refused else ""
     return "fix", f"{amount(len(event.patches), 'patch', 'patches')} by {event.fixer}{refused}", Tone.PLAIN, ""
 
@@ -135,11 +175,15 @@ def _round_ended(event: ev.RoundEnded) -> Told:
 _TELL: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.Started: _started,
     ev.Reviewed: _reviewed,
+    ev.Clarified: _clarified,
+    ev.Reproduced: _reproduced,
     ev.Consolidated: _consolidated,
     ev.Planned: _planned,
     ev.Attempted: _attempted,
     ev.Baselined: _baselined,
     ev.Rechecked: _rechecked,
+    ev.Examined: _examined,
+    ev.Challenged: _challenged,
     ev.Tried: _tried,
     ev.Verified: _verified,
     ev.Committed: _committed,
@@ -149,7 +193,7 @@ _TELL: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.Failed: lambda event: ("trouble", "an action failed", Tone.BAD, event.reason),
     ev.RoundEnded: _round_ended,
     ev.Asked: lambda event: ("question", "a person is asked", Tone.PLAIN, event.question),
-    ev.Answered: lambda event: ("answer", f"{event.by} answers {event.choice}", Tone.PLAIN, ""),
+    ev.Answered: lambda event: ("answer", f"{event.by} answers {event.choice or ', '.join(event.answers)}", Tone.PLAIN, ""),
     ev.Halted: lambda event: ("limit", "a limit was reached", Tone.BAD, event.limit),
     ev.Returned: lambda event: ("return", f"{amount(len(event.moves), 'claim')} came to nothing", Tone.BAD, event.why),
     ev.Interrupted: lambda event: ("stop", "the run was interrupted", Tone.BAD, event.reason),

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from punchlist.model.change import Change
-from punchlist.model.events import Consolidated, Dismissed, Sighting
+from punchlist.model.events import Consolidated, Dismissed, Reported, Sighting
 from punchlist.model.finding import Finding
+from punchlist.model.findings_document import findings_document
 from punchlist.model.fixkey import fix_key
 from punchlist.model.identity import fingerprint, matched
 from punchlist.model.item import ACTIONABLE, Fact, Item, Move, Status
@@ -19,11 +20,18 @@ from punchlist.steps.verb import Action, Verb, missing
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """`rule`: when two findings are one item. `document`: what was found is written down, a document each round."""
+
     rule: MergeRule = MergeRule.SMART
+    document: bool = False
 
 
 class Sort(Struct, frozen=True):
     rule: MergeRule
+
+
+class WriteDown(Struct, frozen=True):
+    round: int
 
 
 class Remember(Struct, frozen=True):
@@ -34,7 +42,14 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:  # noqa:
     if run.fresh_from or run.fresh:
         return missing(run, Action("items", Sort(options.rule), "findings become items"))
     known = _dismissed_before(run)
-    return missing(run, Action("remembered", Remember(known), f"{len(known)} were dismissed before")) if known else ()
+    if known and (first := missing(run, Action("remembered", Remember(known), f"{len(known)} were dismissed before"))):
+        return first
+    return missing(run, Action("document", WriteDown(run.round), "the findings are written down")) if options.document else ()
+
+
+async def write_down(task: WriteDown, run: Run, world: World) -> Reported:
+    name, content = findings_document(run, task.round)
+    return Reported(artifacts=(world.artifacts.write(name, content),))
 
 
 def _dismissed_before(run: Run) -> tuple[int, ...]:
@@ -199,4 +214,4 @@ def _confirmed(run: Run, seen: set[int]) -> Iterator[Move]:
             yield Move(item.number, Fact.CONFIRMED, by="review", why=said, proofs=(Proof(ProofClass.REVIEWED, said),))
 
 
-VERB = Verb("reports become items", Options, step, {Sort: sort, Remember: remember})
+VERB = Verb("reports become items", Options, step, {Sort: sort, Remember: remember, WriteDown: write_down})

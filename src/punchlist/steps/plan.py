@@ -49,13 +49,14 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     """The planner first, where it is asked for; then batches; then, where it is asked for, a person has a word."""
     if not run.having(*ACTIONABLE) or run.started is None:
         return ()
-    wanted = tuple(item.number for item in sorted(run.items.values(), key=reading_order) if by_agent(item, options, run))
+    theirs = [item for item in sorted(run.items.values(), key=reading_order) if by_agent(item, options, run)]
+    wanted = tuple(item.number for item in theirs if item.number not in run.todos)
     if options.planner and wanted and "planner" in run.started.crew and "todos" not in run.here:
         about = f"{run.started.crew['planner'][0]} plans {len(wanted)} items"
         return missing(run, Action("todos", Consider(wanted, f"{place} planner"), about))
     if "batches" not in run.here:
         return missing(run, Action("batches", Arrange(options), "batches are planned"))
-    return _with_a_person(run, place) if options.ask and options.files else ()
+    return _with_a_person(run, place) if options.ask and options.files and run.round == 1 else ()
 
 
 def _with_a_person(run: Run, place: str) -> tuple[Action, ...]:

@@ -1,5 +1,7 @@
-"""punchlist answer: answer the question a run waits with, and go on."""
+"""punchlist answer: answer what a run waits for, and go on."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,25 +12,56 @@ from punchlist.cli.drive import driven, told
 from punchlist.cli.exits import Exit
 from punchlist.cli.login import login
 from punchlist.cli.session import session
+from punchlist.errors import UsageError
 
 
 @click.command()
 @click.argument("run_id", metavar="RUN", callback=options.a_run)
-@click.argument("choice")
+@click.argument("said", metavar="CHOICE|ID=TEXT...", nargs=-1)
+@click.option("--file", type=click.Path(exists=True, dir_okay=False), help="Answers from a JSON file: an object of ID and text.")
 @click.option("--by", default="", help="Who answers. Default: your login name.")
 @click.option("--no-resume", is_flag=True, help="Only record the answer.")
 @options.output_options
-def command(run_id: str, choice: str, **chosen: Any) -> Exit:
-    """Answer the question a run waits with, and go on.
+def command(run_id: str, said: tuple[str, ...], **chosen: Any) -> Exit:
+    """Answer what a run waits for, and go on.
 
-    `punchlist status` shows the question and its choices.
+    `punchlist status` shows the questions. One with choices is answered by its letter; what agents want to know is answered by
+    the question's id: punchlist answer last F003-q1="return 404".
     """
     output = options.output(chosen)
+    answer = _said(said, chosen["file"])
 
     async def work(app: App) -> Exit:
-        run = await app.answer(run_id, choice, chosen["by"] or login())
-        if chosen["no_resume"]:
+        run = await app.answer(run_id, answer, chosen["by"] or login())
+        if chosen["no_resume"] or run.waits:
             return told(run, output)
         return await driven(lambda view: app.resume(run.id, view), output)
 
     return session(work)
+
+
+def _said(said: tuple[str, ...], file: str | None) -> str | dict[str, str]:
+    if len(said) == 1 and "=" not in said[0] and not file:
+        return said[0]
+    pairs = dict(_from_file(file)) if file else {}
+    for each in said:
+        name, found, text = each.partition("=")
+        if not found:
+            raise UsageError(f'"{each}" is no answer', hint='one letter for a choice, or ID="text"')
+        pairs[name.strip()] = text
+    if not pairs:
+        raise UsageError("nothing was answered", hint="`punchlist status` shows what the run waits for")
+    return pairs
+
+
+def _from_file(file: str) -> dict[str, str]:
+    """An object of texts, or a list of objects as plan files have them: question_id and answer."""
+    try:
+        data = json.loads(Path(file).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file}: cannot be read: {error}", hint='for example {"F003-q1": "return 404"}') from error
+    if isinstance(data, list):
+        data = {each.get("question_id", each.get("id")): each.get("answer") for each in data if isinstance(each, dict)}
+    if not isinstance(data, dict) or not all(isinstance(part, str) for pair in data.items() for part in pair):
+        raise UsageError(f"{file}: must be an object of question ids and texts", hint='for example {"F003-q1": "return 404"}')
+    return data

@@ -27,6 +27,7 @@ _SETTLED = frozenset({Status.FIXED, Status.DISMISSED})
 )
 @options.workflow_option
 @options.checks_options
+@options.agent_options
 @options.run_options
 def command(**chosen: Any) -> Exit:
     """The loop, over findings that are already there: files (--findings), or the items of an earlier run (--from).

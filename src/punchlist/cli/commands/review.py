@@ -16,6 +16,7 @@ WORKFLOW = "review"
 @click.command()
 @options.scope_options
 @options.findings_option
+@options.agent_options
 @options.run_options
 def command(**chosen: Any) -> Exit:
     """Review and list; fix nothing, file nothing, run no checks.

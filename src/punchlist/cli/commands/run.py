@@ -15,6 +15,7 @@ from punchlist.cli.session import session
 @options.findings_option
 @options.workflow_option
 @options.checks_options
+@options.agent_options
 @options.run_options
 def command(**chosen: Any) -> Exit:
     """Review, fix, prove, file: the whole loop.

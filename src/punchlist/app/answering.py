@@ -1,0 +1,52 @@
+"""What a person may say to a run that waits, and what of it is an answer."""
+
+from collections.abc import Mapping
+
+from punchlist.errors import UsageError
+from punchlist.model.events import Answered
+from punchlist.model.run import Run
+
+
+def waits_for(run: Run) -> UsageError:
+    """That it waits, for what, and how to say it."""
+    question = run.waiting_for
+    if question is not None:
+        return UsageError(
+            f"run {run.id} waits for an answer: {question.question}",
+            hint=f"punchlist answer {run.id} {'|'.join(question.choices)}",
+        )
+    first = run.unanswered[0]
+    more = f" (and {len(run.unanswered) - 1} more)" if len(run.unanswered) > 1 else ""
+    return UsageError(
+        f"run {run.id} waits for an answer: {first.id}: {first.question}{more}",
+        hint=f'punchlist answer {run.id} {first.id}="..."',
+    )
+
+
+def answered(run: Run, said: str | Mapping[str, str], by: str) -> tuple[str, str, Answered]:
+    """The entry that an answer becomes: its place, its key and the event."""
+    if isinstance(said, str):
+        return _chosen(run, said, by)
+    unknown = [name for name in said if name not in run.doubts]
+    if unknown:
+        known = ", ".join(doubt.id for doubt in run.unanswered) or "none"
+        raise UsageError(f'run {run.id} has no question "{unknown[0]}"', hint=f"open questions: {known}")
+    texts = {name: text.strip() for name, text in said.items()}
+    empty = [name for name, text in texts.items() if not text]
+    if empty or not texts:
+        raise UsageError(
+            f"{empty[0] if empty else 'an answer'} must not be empty", hint='say "as you think best" to leave it open'
+        )
+    return "people", f"answers {run.seq}", Answered(choice="", by=by, answers=texts)
+
+
+def _chosen(run: Run, choice: str, by: str) -> tuple[str, str, Answered]:
+    question = run.waiting_for
+    if question is None:
+        raise waits_for(run) if run.waits else UsageError(f"run {run.id} has no open question", hint=f"punchlist status {run.id}")
+    if choice not in question.choices:
+        known = ", ".join(f"{key} ({text})" for key, text in question.choices.items())
+        raise UsageError(f'"{choice}" is no answer to: {question.question}', hint=f"the answers are {known}")
+    asked = sum(each.place == question.place for each in run.questions)
+    key = "answer" if asked == 1 else f"answer {asked}"
+    return question.place, key, Answered(choice=choice, by=by)

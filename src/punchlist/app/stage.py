@@ -1,0 +1,56 @@
+"""The agents of a run in their roles, made of the settings it is pinned to; each call is kept, so that none is paid for twice."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from punchlist.adapters.agents import AgentSettings, RoleSettings
+from punchlist.adapters.agents.cli import Seat
+from punchlist.adapters.agents.journal import Journal
+from punchlist.adapters.agents.patient import Patience, Patient
+from punchlist.adapters.agents.place import Place
+from punchlist.adapters.agents.table import agent, settled
+from punchlist.errors import SettingsError
+from punchlist.ports import Artifacts, Crew
+from punchlist.roles.crew import crew
+from punchlist.settings import Settings
+
+Hear = Callable[[str, str], None]
+"""Is told the label of a call and what the agent says, in pieces."""
+
+
+class Stage:
+    """Everybody who plays something in one run."""
+
+    def __init__(self, cast: Mapping[str, tuple[str, ...]], settings: Settings, folder: Path, artifacts: Artifacts) -> None:
+        self._settings = settings
+        self._place = Place(folder=folder / "agents", state=folder.parents[1], user=Path.home(), sandbox=settings.agents.sandbox)
+        self._artifacts = artifacts
+        self._players = {role: self._player(role, names) for role, names in cast.items()}
+
+    def crew(self, hear: Hear) -> Crew:
+        prompts = {role: _text(role, chosen.prompt) for role, chosen in self._settings.role.items() if chosen.prompt}
+        return crew(self._players, prompts, self._settings.agents.prompt_limit, hear)
+
+    def answered(self, label: str) -> bool:
+        """Whether an answer under this label is kept; all players share one journal."""
+        return any(player.answered(label) is not None for player in self._players.values())
+
+    def _player(self, role: str, names: tuple[str, ...]) -> Journal:
+        chosen = self._settings.role.get(role, RoleSettings())
+        agents = [agent(Seat(name, self._for(name, chosen), self._place, self._artifacts)) for name in names]
+        return Journal(Patient(agents, Patience(retries=self._settings.agents.retries)), self._artifacts)
+
+    def _for(self, name: str, chosen: RoleSettings) -> AgentSettings:
+        """An agent's settings, with what the role wants of it."""
+        own = settled(name, self._settings.agent, self._settings.agents)
+        return replace(own, model=chosen.model or own.model, effort=chosen.effort or own.effort)
+
+
+def _text(role: str, file: str) -> str:
+    try:
+        return Path(file).expanduser().read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        hint = "give the path of a prompt file, or leave the setting out"
+        raise SettingsError(f"role.{role}.prompt: {file}: cannot be read: {error}", hint=hint) from error
