@@ -1,0 +1,63 @@
+"""The fixer: edits the files of its tree for one batch or for all, and must say of every item what became of it."""
+
+from punchlist.ports.agent import Ask
+from punchlist.ports.crew import Claims, Task
+from punchlist.ports.tree import Tree
+from punchlist.roles import brief, schemas
+from punchlist.roles.asking import Seat, heard
+from punchlist.roles.codes import code
+from punchlist.roles.prompt import Rendered, rendered
+from punchlist.roles.statements import Statements, statements_of
+
+
+class AgentMender:
+    def __init__(self, seat: Seat) -> None:
+        self._seat = seat
+
+    async def mend(self, task: Task, tree: Tree) -> Claims:
+        prompt = prompt_for(task, self._seat)
+        shown = frozenset(prompt.shown.get("items", ()))
+        asked = tuple(item.number for item in task.items if code(item.number) in shown)
+        left_out = tuple(item.number for item in task.items if item.number not in asked)
+        if not asked:
+            return Claims(failed=f"no item fits into a prompt of {self._seat.limit} characters; raise agents.prompt-limit")
+        ask = Ask(
+            role=self._seat.role,
+            label=task.label,
+            prompt=prompt.text,
+            folder=tree.root,
+            writes=True,
+            schema=schemas.OUTCOMES,
+            session=task.session,
+            fork=task.fork,
+        )
+        answer = await heard(self._seat, ask, lambda text: statements_of(text, frozenset(asked), str(tree.root)))
+        said = answer.reading or Statements()
+        return Claims(
+            **answer.about,
+            cut=prompt.cut,
+            reports=said.reports,
+            contradicted=said.contradicted,
+            unknown=said.unknown,
+            left_out=left_out,
+        )
+
+
+def prompt_for(task: Task, seat: Seat) -> Rendered:
+    """The fixer's prompt: the first try and the next ones differ by the history their items have."""
+    told = task.told
+    sections = [
+        brief.items(task.items, seat.limit, history=True),
+        brief.answers(task.doubts, 0.05),
+        brief.todos(task.todos, 0.1),
+        brief.change_near(told, task.items, 0.15),
+        brief.files("conventions", told.conventions, 0.1),
+        brief.files("specification", told.specification, 0.05),
+    ]
+    values = {
+        "checks": brief.checks(told),
+        "groups": brief.groups(task),
+        "notes": told.notes,
+        "folder": task.todo_folder,
+    }
+    return rendered(seat.prompt, values, sections, seat.limit)

@@ -1,0 +1,86 @@
+"""Reviewers: one that sends out experts, one for the specification, one for the technique, one adversary who knows nothing."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from punchlist.model.sources import Sources
+from punchlist.ports.agent import Ask
+from punchlist.ports.crew import Background, Opinion
+from punchlist.ports.tree import Tree
+from punchlist.roles import brief, schemas
+from punchlist.roles.asking import Seat, heard
+from punchlist.roles.budget import Piece, Section
+from punchlist.roles.fence import attribute
+from punchlist.roles.opinions import Review, review_of
+from punchlist.roles.prompt import Rendered, rendered
+from punchlist.roles.schemas import Schema
+
+
+class Lens(Struct, frozen=True):
+    """What a kind of reviewer is shown and asked for."""
+
+    schema: Schema
+    diff: float
+    specification: float
+    conventions: float = 0.1
+
+
+LENSES = {
+    "unified": Lens(schemas.GROUPED, 0.6, 0.2),
+    "spec": Lens(schemas.FINDINGS, 0.5, 0.4),
+    "technical": Lens(schemas.FINDINGS, 0.8, 0.0),
+    "adversarial": Lens(schemas.FINDINGS, 0.6, 0.2),
+}
+"""By the name of the role."""
+
+
+class AgentReviewer:
+    """Always a conversation of its own: no reviewer knows what others, or it itself, said before."""
+
+    def __init__(self, seat: Seat, lens: Lens) -> None:
+        self._seat = seat
+        self._lens = lens
+
+    @property
+    def name(self) -> str:
+        return self._seat.role
+
+    async def review(self, tree: Tree, paths: Sequence[str] | None, told: Background, label: str) -> Opinion:
+        prompt = self._prompt(told, paths)
+        sources = Sources(tree)
+        ask = Ask(role=self.name, label=label, prompt=prompt.text, folder=tree.root, schema=self._lens.schema)
+        answer = await heard(self._seat, ask, lambda text: review_of(text, self.name, sources))
+        review = answer.reading or Review()
+        return Opinion(
+            **answer.about,
+            cut=prompt.cut,
+            findings=review.findings,
+            refused=review.refused,
+            groups=review.groups,
+            opened=answer.reply.opened,
+            unshown=tuple(dict.fromkeys((*prompt.left.get("diff", ()), *prompt.left.get("paths", ())))),
+            incomplete=review.incomplete,
+        )
+
+    def _prompt(self, told: Background, paths: Sequence[str] | None) -> Rendered:
+        lens = self._lens
+        sections = [
+            brief.change(told, lens.diff, paths),
+            brief.files("specification", told.specification if lens.specification else {}, lens.specification),
+            brief.files("conventions", told.conventions, lens.conventions),
+            _to_read(told, paths),
+        ]
+        values = {
+            "checks": brief.checks(told),
+            "notes": told.notes,
+            "base": attribute(told.base),
+            "branch": attribute(told.branch),
+        }
+        return rendered(self._seat.prompt, values, sections, self._seat.limit)
+
+
+def _to_read(told: Background, paths: Sequence[str] | None) -> Section:
+    """Files that are to be reviewed and of which there is no diff to show."""
+    shown = {piece.name for piece in brief.change(told, 1, paths).pieces}
+    return Section("paths", tuple(Piece(path, f"- `{attribute(path)}`") for path in paths or () if path not in shown), 0.05)
