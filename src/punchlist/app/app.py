@@ -28,6 +28,7 @@ from punchlist.app.dismissals import Chosen, dismissals, dismissed, meant
 from punchlist.app.doctor import Probe, probes
 from punchlist.app.prepare import found_checks, prepared, repository_settings
 from punchlist.app.records import follow
+from punchlist.app.replaying import Replayed, replayed
 from punchlist.app.request import Prepared, Request
 from punchlist.app.standing import DISCARDED, change_of, nothing_landed, published, standing, was_discarded
 from punchlist.app.template import template
@@ -39,6 +40,7 @@ from punchlist.model.check import Check
 from punchlist.model.events import Dismissal
 from punchlist.model.fold import fold, folded
 from punchlist.model.outcome import outcome
+from punchlist.model.replay import Rules
 from punchlist.model.run import Run
 from punchlist.model.story import amount
 from punchlist.ports import RunRow
@@ -257,6 +259,12 @@ class App:
     def audit(self, run_id: str) -> Audit:
         found = self.store.find(run_id, self._repository if self.checkout else "")
         return audited(found, self.store.read(found), (line.rstrip(b"\n") for line in self.store.export(found)))
+
+    def replay(self, run_id: str, rules: Rules) -> Replayed:
+        """Folds a recorded run again, offline, and says what other rules would have made of it."""
+        found = self.store.find(run_id, self._repository if self.checkout else "")
+        written = [line.rstrip(b"\n") for line in self.store.export(found)]
+        return replayed(found, list(self.store.read(found)), written, FolderArtifacts(wiring.run_folder(self.home, found)), rules)
 
     def export(self, run_id: str) -> Iterator[bytes]:
         return self.store.export(self.store.find(run_id, self._repository if self.checkout else ""))

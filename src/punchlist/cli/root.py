@@ -26,6 +26,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "list": "The runs of this repository.",
         "report": "A run as Markdown, JSON, SARIF, JUnit or HTML.",
         "audit": "Verify a run's ledger: the hash chain, and that no finding is lost.",
+        "replay": "Fold a recorded run again, offline, and try other rules on it.",
     },
     "Set up": {
         "init": "Write a commented .punchlist.toml.",
