@@ -45,8 +45,8 @@ class AgentReproducer:
     async def reproduce(self, task: Task, tree: Tree) -> Reproductions:
         prompt = _prompt(task, self._seat, history=False)
         ask = _ask(task, self._seat, prompt, tree, schemas.TESTS)
-        numbers, taken = frozenset(item.number for item in task.items), frozenset(tree.files())
-        answer = await heard(self._seat, ask, lambda text: written_in(text, numbers, str(tree.root), taken))
+        numbers = frozenset(item.number for item in task.items)
+        answer = await heard(self._seat, ask, lambda text: written_in(text, numbers, str(tree.root)))
         said = answer.reading or Written()
         tests = tuple(Reproduction(item, path, content) for item, path, content in said.tests)
         return Reproductions(**answer.about, cut=(*prompt.cut, *said.odd), tests=tests)

@@ -168,8 +168,8 @@ def _strings(entry: Entry, names: Iterable[str]) -> tuple[str, ...]:
     return ()
 
 
-def written_in(text: str, numbers: Collection[int], root: str, taken: Collection[str]) -> Written:
-    """The test files of a reproducer; one that would replace a file of the project is left out."""
+def written_in(text: str, numbers: Collection[int], root: str) -> Written:
+    """The test files of a reproducer, one an item."""
     answer = found(text, _writes)
     if answer.failed:
         return Written(failed=answer.failed)
@@ -184,8 +184,6 @@ def written_in(text: str, numbers: Collection[int], root: str, taken: Collection
             odd.append(f"{name[:40] or 'a test without a name'} is none of the items")
         elif not path or not isinstance(content, str) or not content.strip():
             odd.append(f"{code(known[0])} has no test file with a path in the project and a content")
-        elif path in taken or path in {test[1] for test in tests.values()}:
-            odd.append(f"{code(known[0])}: {path} is there already")
         else:
             tests[known[0]] = (known[0], path, content if content.endswith("\n") else content + "\n")
     return Written(tuple(tests.values()), tuple(odd))

@@ -1,0 +1,425 @@
+"""What agents say is read with patience and believed with none: one bad entry costs only itself, and silence approves nothing."""
+
+import json
+
+import pytest
+
+from punchlist.model.claim import Outcome
+from punchlist.model.doubt import Doubt
+from punchlist.model.severity import Severity
+from punchlist.model.sources import Sources
+from punchlist.model.todo import Approach
+from punchlist.roles.codes import item_of
+from punchlist.roles.opinions import review_of
+from punchlist.roles.plans import asked_in, planned_in, written_in
+from punchlist.roles.scores import scores_of
+from punchlist.roles.statements import outcome_of, statements_of
+
+GROUPED = {
+    "groups": [
+        {
+            "description": "a",
+            "findings": [{"id": "F001", "file": "src/a.py", "line": "4-6", "issue": "Raw SQL", "severity": "major"}],
+        },
+        {
+            "findings": [
+                {"id": "F001", "file": "./src/a.py", "line": "1", "issue": "Unused", "severity": "nit", "fix_hint": "Drop it"}
+            ]
+        },
+    ]
+}
+FULL = {
+    "severity": "critical",
+    "category": "security",
+    "title": "SQL injection in search",
+    "description": "name is not bound",
+    "file_path": "src/a.py",
+    "line_start": 5,
+    "line_end": 6,
+    "suggested_fix": "Bind it",
+}
+
+
+@pytest.fixture
+def reviewed(tree):
+    def review(answer):
+        return review_of(answer if isinstance(answer, str) else json.dumps(answer), "technical", Sources(tree))
+
+    return review
+
+
+class TestReviews:
+    def test_groups_are_findings_with_hints_which_are_independent(self, reviewed):
+        review = reviewed(GROUPED)
+        assert [(f.title, f.spot.path, f.spot.line, f.spot.end_line, f.severity) for f in review.findings] == [
+            ("Raw SQL", "src/a.py", 4, 6, Severity.MAJOR),
+            ("Unused", "src/a.py", 1, None, Severity.MINOR),
+        ]
+        assert review.groups == ((0,), (1,))
+        assert [f.label for f in review.findings] == ["F001", "F001"]
+        assert len({f.id for f in review.findings}) == 2
+
+    def test_a_flat_list_is_read_with_all_its_fields(self, reviewed):
+        (finding,) = reviewed({"findings": [FULL], "summary": "1"}).findings
+        assert (finding.title, finding.detail, finding.suggestion) == ("SQL injection in search", "name is not bound", "Bind it")
+        assert (finding.severity, finding.category, finding.source) == (Severity.CRITICAL, "security", "technical")
+        assert finding.context.symbol == "search"
+
+    @pytest.mark.parametrize(
+        "said", [[FULL], {"issues": [FULL]}, {"comments": [FULL]}, {"type": "x", "input": {"findings": [FULL]}}]
+    )
+    def test_findings_under_other_names_are_findings(self, reviewed, said):
+        assert [f.title for f in reviewed(said).findings] == ["SQL injection in search"]
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            '{"findings": []}',
+            '{"groups": []}',
+            '{"verdict": "APPROVED", "findings": [], "summary": "clean"}',
+            '```json\n{"issues": []}\n```',
+        ],
+    )
+    def test_an_explicit_empty_list_is_a_clean_review(self, reviewed, said):
+        review = reviewed(said)
+        assert (review.failed, review.findings, review.refused) == ("", (), ())
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "",
+            "LGTM, APPROVED!",
+            "<html><body>502 Bad Gateway</body></html>",
+            "quota exceeded",
+            '{"error": {"type": "rate_limit_error", "message": "quota exceeded"}}',
+            '{"verdict": "APPROVED"}',
+            "[]",
+            "There were none: []",
+            '{"results": []}',
+            '{"findings": null}',
+            '{"findings": "none"}',
+            '{"findings": [], "error": "quota exceeded"}',
+            '{"findings": [], "verdict": "changes requested"}',
+            '{"findings": [], "approved": false}',
+            '{"findings": [], "verdict": "NOT APPROVED"}',
+            '{"findings": [{"tit',
+            '{"summary": "fine", "findings": [',
+            '{"findings": [null, 5, "text"]}',
+        ],
+    )
+    def test_whatever_else_has_no_finding_is_a_failed_review(self, reviewed, said):
+        review = reviewed(said)
+        assert review.failed
+        assert review.findings == ()
+
+    def test_a_finding_about_quotas_is_a_finding(self, reviewed):
+        said = {**FULL, "title": "Rate limit: quota exceeded is not handled", "description": "HTTP 429 is lost"}
+        review = reviewed({"findings": [said]})
+        assert (len(review.findings), review.failed) == (1, "")
+
+    def test_approval_beside_a_critical_finding_hides_nothing(self, reviewed):
+        assert len(reviewed({"verdict": "APPROVED", "findings": [FULL]}).findings) == 1
+
+    def test_one_bad_entry_never_costs_the_others(self, reviewed):
+        review = reviewed({"findings": [None, {"severity": "major"}, {**FULL, "line_start": 0}, 7, {**FULL, "line_start": "42"}]})
+        assert [f.spot.line for f in review.findings] == [None, 42]
+        assert len(review.refused) == 3
+        assert all(entry.reason and entry.source == "technical" for entry in review.refused)
+        assert review.failed == ""
+
+    def test_a_truncated_review_keeps_what_is_complete_and_the_rest_as_refused(self, reviewed):
+        text = json.dumps({"findings": [FULL, {**FULL, "title": "Second"}]})
+        review = reviewed(text[: text.index("Second") + 20])
+        assert [f.title for f in review.findings] == ["SQL injection in search"]
+        assert "breaks off" in review.refused[0].reason
+        assert review.incomplete
+
+    def test_a_path_outside_and_an_unknown_severity_are_kept_and_marked(self, reviewed):
+        (finding,) = reviewed({"findings": [{**FULL, "file_path": "../x.py", "severity": "spicy"}]}).findings
+        assert len(finding.marks) == 2
+        assert finding.severity is Severity.MAJOR
+
+
+@pytest.mark.parametrize(
+    "name", ["F007", "f007", "7", "F7", "f-7", "F 7", "#7", "item 7", "[F007]", "`F007`", " F007 ", "Finding 7"]
+)
+def test_an_item_is_known_by_many_names(name):
+    assert item_of(name) == (7, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [("F007-2", "2"), ("F007.a", "a"), ("F007a", "a"), ("f007 (part 2)", "part2"), ("7/b", "b")]
+)
+def test_a_part_of_an_item_is_known_as_such(name, part):
+    assert item_of(name) == (7, part)
+
+
+@pytest.mark.parametrize("name", ["", "BE-001x7", "seven", "R7", "F", "src/a.py:7", "F" + "7" * 90])
+def test_other_names_are_no_item(name):
+    assert item_of(name) is None
+
+
+def stated(answer, asked=(1, 2, 3)):
+    return statements_of(answer if isinstance(answer, str) else json.dumps(answer), frozenset(asked), "/project")
+
+
+class TestFixers:
+    @pytest.mark.parametrize(
+        ("word", "outcome"),
+        [
+            ("fixed", Outcome.FIXED),
+            (" FIXED ", Outcome.FIXED),
+            ("Fixed.", Outcome.FIXED),
+            ("BLOCKED", Outcome.BLOCKED),
+            ("won't fix", Outcome.BLOCKED),
+            ("deferred", Outcome.DEFERRED),
+            ("in_progress", Outcome.DEFERRED),
+            ("partially-fixed", Outcome.DEFERRED),
+            ("NOT FIXED", Outcome.DEFERRED),
+            ("contested", Outcome.CONTESTED),
+            ("Not a bug", Outcome.CONTESTED),
+            ("already_fixed", Outcome.CONTESTED),
+            ("fixed | blocked | deferred | contested", None),
+            ("maybe", None),
+        ],
+    )
+    def test_outcomes_are_understood_in_any_case_and_spacing(self, word, outcome):
+        assert outcome_of(word) == outcome
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            {"outcomes": [{"id": "F001", "outcome": "fixed", "explanation": "bound it"}]},
+            {"results": [{"finding_id": 1, "status": "Fixed", "justification": "bound it"}]},
+            {"outcomes": {"F001": {"outcome": "fixed", "why": "bound it"}}},
+            [{"id": "1", "outcome": "FIXED", "reason": "bound it"}],
+            {"F001": {"status": "fixed", "explanation": "bound it"}},
+        ],
+    )
+    def test_reports_are_read_in_many_shapes(self, answer):
+        (report,) = stated(answer).reports
+        assert (report.item, report.outcome, report.why) == (1, Outcome.FIXED, "bound it")
+
+    def test_files_and_tests_are_paths_below_the_root(self):
+        entry = {
+            "id": "F001",
+            "outcome": "fixed",
+            "files": ["./src/a.py", "/project/src/b.py", "/etc/passwd", "../x", {"path": "c.py"}, 5],
+            "tests": "tests/test_a.py",
+        }
+        (report,) = stated({"outcomes": [entry]}).reports
+        assert (report.files, report.tests) == (("src/a.py", "src/b.py", "c.py"), ("tests/test_a.py",))
+
+    @pytest.mark.parametrize(
+        ("parts", "outcome"),
+        [
+            ({"F001-1": "fixed", "F001-2": "fixed"}, Outcome.FIXED),
+            ({"F001-1": "fixed", "F001-2": "failed"}, Outcome.DEFERRED),
+            ({"F001.a": "fixed", "F001.b": "blocked"}, Outcome.BLOCKED),
+            ({"F001": "fixed", "F001.b": "deferred"}, Outcome.DEFERRED),
+            ({"F001.a": "contested", "F001.b": "fixed"}, Outcome.DEFERRED),
+        ],
+    )
+    def test_parts_fold_into_their_item(self, parts, outcome):
+        said = stated({"outcomes": [{"id": name, "outcome": word, "why": name} for name, word in parts.items()]})
+        assert [(report.item, report.outcome) for report in said.reports] == [(1, outcome)]
+
+    def test_two_contradictory_answers_for_one_item_are_none(self):
+        said = stated(
+            {"outcomes": [{"id": "F001", "outcome": "fixed"}, {"id": "1", "outcome": "blocked"}, {"id": "2", "outcome": "fixed"}]}
+        )
+        assert said.contradicted == (1,)
+        assert [report.item for report in said.reports] == [2]
+
+    def test_a_contradiction_under_one_name_of_an_object_is_seen(self):
+        said = stated('{"outcomes": {"F001": {"outcome": "blocked", "why": "x"}, "F001": {"outcome": "fixed"}}}')
+        assert (said.contradicted, said.reports) == ((1,), ())
+
+    def test_the_same_answer_twice_is_one(self):
+        said = stated(
+            {"outcomes": [{"id": "F001", "outcome": "fixed", "why": "a"}, {"id": "F1", "outcome": "Fixed", "why": "b"}]}
+        )
+        assert [(report.item, report.outcome, report.why) for report in said.reports] == [(1, Outcome.FIXED, "a\nb")]
+
+    def test_unknown_names_are_noted_and_cost_nothing(self):
+        said = stated(
+            {"outcomes": [{"id": "F099", "outcome": "fixed"}, {"outcome": "fixed"}, None, 5, {"id": "2", "outcome": "fixed"}]}
+        )
+        assert said.unknown == ("F099", "(no name)")
+        assert [report.item for report in said.reports] == [2]
+
+    def test_a_word_that_is_no_outcome_defers(self):
+        (report,) = stated(
+            {
+                "outcomes": [
+                    {"id": "F001", "outcome": "sort of"},
+                ]
+            }
+        ).reports
+        assert report.outcome is Outcome.DEFERRED
+        assert "sort of" in report.why
+
+    def test_an_entry_that_breaks_off_is_no_report(self):
+        said = stated('{"outcomes": [{"id": "F001", "outcome": "fixed"}, {"id": "F002", "outcome": "fixed", "expl')
+        assert [report.item for report in said.reports] == [1]
+
+    @pytest.mark.parametrize(
+        "answer", ["", "I fixed all of them.", "quota exceeded", "[]", '{"done": true}', '{"outcomes": "all fixed"}', "5"]
+    )
+    def test_an_answer_of_the_wrong_kind_has_failed(self, answer):
+        assert stated(answer).failed
+
+
+def scored(answer, asked=(7,)):
+    return scores_of(answer if isinstance(answer, str) else json.dumps(answer), list(asked))
+
+
+class TestChallengers:
+    def test_a_score_has_all_it_was_given(self):
+        answer = {
+            "issues": {
+                "F007": {
+                    "score": 95,
+                    "status": "SOLVED",
+                    "feedback": "right",
+                    "improvements_needed": ["tests", "names"],
+                    "quality_scores": {"correctness": 100, "safety": 90, "style": "95"},
+                }
+            }
+        }
+        (score,) = scored(answer).scores
+        assert (score.item, score.score, score.status, score.feedback) == (7, 95, "SOLVED", "right")
+        assert (score.correctness, score.safety, score.style) == (100, 90, 95)
+        assert score.improvements == ("tests", "names")
+        assert score.approves()
+
+    def test_the_number_beats_the_word(self):
+        (score,) = scored({"issues": {"F007": {"score": 3, "status": "SOLVED"}}}).scores
+        assert not score.approves()
+
+    @pytest.mark.parametrize(
+        ("raw", "number"), [(90, 90), (89.9, 89), ("95", 95), ("95/100", 95), ("95 %", 95), ({"value": 91}, 91), (0.95, 0)]
+    )
+    def test_numbers_are_read_and_never_rounded_up(self, raw, number):
+        assert scored({"issues": {"F007": {"score": raw}}}).scores[0].score == number
+
+    @pytest.mark.parametrize(
+        "raw", [None, "high", "9/10", True, [], [95], -1, 101, "101", 1e300, "95 or so", "SOLVED", {}, "95x"]
+    )
+    def test_what_is_no_score_between_0_and_100_approves_nothing_and_says_why(self, raw):
+        (score,) = scored({"issues": {"F007": {"score": raw, "status": "SOLVED", "feedback": "fine"}}}).scores
+        assert score.score is None
+        assert "score" in score.feedback
+        assert not score.approves()
+
+    def test_an_item_that_is_not_mentioned_has_no_score(self):
+        scores = scored({"issues": {"F007": {"score": 95}}}, asked=(7, 8)).scores
+        assert [(score.item, score.score) for score in scores] == [(7, 95), (8, None)]
+        assert scores[1].feedback
+
+    @pytest.mark.parametrize(
+        "answer",
+        ["", "All good, 100/100!", '{"score": 95}', '{"issues": {}}', "null", '{"issues": {"F007": {"status": "SOLVED"}}}'],
+    )
+    def test_an_answer_without_scores_has_failed_and_scores_nobody(self, answer):
+        said = scored(answer)
+        assert said.failed
+        assert [score.score for score in said.scores] == [None]
+
+    def test_of_several_scores_for_one_item_the_lowest_counts(self):
+        listed = {"scores": [{"id": "F007-1", "score": 95}, {"id": "F007-2", "score": 40}, {"id": "F007", "score": 99}]}
+        assert scored(listed).scores[0].score == 40
+        assert scored('{"issues": {"F007": {"score": 20}, "F007": {"score": 99}}}').scores[0].score == 20
+
+    def test_a_score_that_breaks_off_does_not_count(self):
+        said = scored('{"issues": {"F007": {"score": 95}, "F008": {"score": 95, "feedback": "but', asked=(7, 8))
+        assert [score.score for score in said.scores] == [95, None]
+
+
+class TestClarifiers:
+    def test_questions_are_numbered_on_from_those_before(self):
+        answer = {
+            "questions_by_issue": [
+                {"issue_code": "F003", "questions": [{"id": "F003-q1", "question": "Null?", "context": "API"}]}
+            ]
+        }
+        asked = asked_in(json.dumps(answer), {3}, [Doubt("F003-q1", 3, "Before?", answer="yes")])
+        assert asked.doubts == (Doubt("F003-q2", 3, "Null?", "API"),)
+        assert not asked.ready
+
+    def test_no_questions_and_ready(self):
+        assert asked_in('{"has_questions": false, "questions_by_issue": [], "ready_to_plan": true}', {3}, ()).ready
+
+    def test_ready_with_questions_is_not_ready(self):
+        asked = asked_in('{"ready": true, "questions": [{"item": "F003", "question": "Null?"}]}', {3}, ())
+        assert (len(asked.doubts), asked.ready) == (1, False)
+
+    @pytest.mark.parametrize(
+        "answer", ["", "ready!", '{"ready_to_plan": false, "questions_by_issue": []}', '{"questions_by_issue": [{"issue']
+    )
+    def test_anything_else_has_failed(self, answer):
+        asked = asked_in(answer, {3}, ())
+        assert asked.failed
+        assert not asked.ready
+
+
+class TestPlanners:
+    def test_a_plan_has_all_it_was_given(self):
+        answer = {
+            "todos": [
+                {
+                    "code": "F003",
+                    "approach": "Refactor",
+                    "steps": ["one", "two"],
+                    "files": ["./src/a.py", "/etc/passwd"],
+                    "related_files": [{"path": "src/b.py", "reason": "model"}, "src/c.py"],
+                    "existing_patterns": ["404 elsewhere"],
+                    "estimated_lines_changed": 5,
+                    "risks": [],
+                    "verification": "call it",
+                    "after": ["F004", "F003", "F099"],
+                }
+            ]
+        }
+        planned = planned_in(json.dumps(answer), {3, 4}, "/project")
+        (todo,) = planned.todos
+        assert (todo.item, todo.approach, todo.steps, todo.files) == (3, Approach.REFACTOR, ("one", "two"), ("src/a.py",))
+        assert [(each.path, each.reason) for each in todo.related] == [("src/b.py", "model"), ("src/c.py", "")]
+        assert (todo.patterns, todo.lines_changed, todo.verification) == (("404 elsewhere",), 5, "call it")
+        assert planned.after == {3: (4,)}
+
+    def test_plan_and_context_may_stand_one_level_down(self):
+        answer = {"todos": [{"issue_code": "F003", "plan": {"steps": ["x"]}, "context": {"existing_patterns": ["p"]}}]}
+        (todo,) = planned_in(json.dumps(answer), {3}, "/project").todos
+        assert (todo.steps, todo.patterns) == (("x",), ("p",))
+
+    def test_what_would_wait_for_itself_does_not_wait(self):
+        answer = {
+            "todos": [
+                {"code": name, "steps": ["x"], "after": [after]} for name, after in (("F1", "F2"), ("F2", "F3"), ("F3", "F1"))
+            ]
+        }
+        assert planned_in(json.dumps(answer), {1, 2, 3}, "/project").after == {1: (2,), 2: (3,)}
+
+    @pytest.mark.parametrize("answer", ["", "Fix it.", '{"todos": []}', '{"todos": [{"code": "F099", "steps": ["x"]}]}'])
+    def test_a_plan_for_nothing_has_failed(self, answer):
+        assert planned_in(answer, {3}, "/project").failed
+
+
+class TestReproducers:
+    def test_test_files_by_item(self):
+        answer = {
+            "tests": [
+                {"id": "F003", "path": "tests/test_x.py", "content": "assert 1"},
+                {"id": "F004", "path": "/etc/x", "content": "y"},
+            ]
+        }
+        written = written_in(json.dumps(answer), {3, 4}, "/project")
+        assert written.tests == ((3, "tests/test_x.py", "assert 1\n"),)
+        assert written.odd == ("F004 has no test file with a path in the project and a content",)
+
+    def test_no_test_at_all_is_an_answer(self):
+        assert written_in('{"tests": []}', {3}, "/project").failed == ""
+
+    def test_prose_is_none(self):
+        assert written_in("I cannot.", {3}, "/project").failed
