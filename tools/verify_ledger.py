@@ -34,7 +34,7 @@ MOVES = {
     "dismissed": {"restored": "open"},
 }
 ENDS = ("fixed", "filed", "dismissed")
-FACTS = set(LIVE) | {"rejected", "committed", "restored"}
+FACTS = set(LIVE) | {"rejected", "committed", "restored", "confirmed"}
 
 
 class Item:

@@ -7,8 +7,10 @@ import click
 from msgspec.structs import replace
 
 from punchlist.app import App, Prepared, Request
+from punchlist.cli.asking import asked
 from punchlist.cli.exits import Exit
 from punchlist.cli.live import View, watching
+from punchlist.cli.login import login
 from punchlist.cli.options import Output
 from punchlist.cli.plan import files_in_scope, plan_document, plan_text
 from punchlist.cli.session import stoppable
@@ -33,12 +35,21 @@ async def started(app: App, request: Request, output: Output, *, dry: bool = Fal
         return Exit.FINE
     if ready.checks and ready.checks_allowed is None:
         ready = await _asked(app, request, ready, output)
-    return await driven(lambda view: app.run(ready, view), output, tell)
+    return await driven(app, lambda view: app.run(ready, view), output, tell)
 
 
-async def driven(drive: Drive, output: Output, tell: Tell = summary) -> Exit:
+async def driven(app: App, drive: Drive, output: Output, tell: Tell = summary) -> Exit:
+    """A run that waits is answered on the spot where somebody sits at the terminal; elsewhere it is left waiting."""
     with watching(output) as view, stoppable(view.say):
         run = await drive(view)
+    while run.waits and not run.ended and interactive() and not output.machine and not output.quiet:
+        said = asked(run)
+        if said is None:
+            break
+        run = await app.answer(run.id, said, login())
+        if not run.waits:
+            with watching(output) as view, stoppable(view.say):
+                run = await app.resume(run.id, view)
     return told(run, output, tell)
 
 

@@ -73,7 +73,14 @@ def _tally(run: Run) -> "Table":
             table.add_row(f"  {name}", f"{number:,}", told)
     if numbers.check_runs:
         table.add_row("  Check runs", f"{numbers.check_runs:,}", _baselines(run))
+    if run.usage.input_tokens or run.usage.output_tokens or run.usage.dollars:
+        table.add_row("  Agents", f"${run.usage.dollars:,.2f}", _tokens(run))
     return table
+
+
+def _tokens(run: Run) -> str:
+    names = dict.fromkeys(name for players in (run.started.crew.values() if run.started else ()) for name in players[:1])
+    return f"{run.usage.input_tokens:,} tokens in, {run.usage.output_tokens:,} out; {', '.join(names)}"
 
 
 def _baselines(run: Run) -> str:
@@ -120,6 +127,13 @@ def _asked(run: Run) -> "Iterator[RenderableType]":
         yield heading("The run asks")
         yield indented(question.question)
         yield commands({f"punchlist answer {run.id} {choice}": text for choice, text in question.choices.items()})
+    if run.unanswered:
+        yield heading("An agent wants to know")
+        for doubt in run.unanswered:
+            yield indented(f"{doubt.id}  {doubt.question}")
+            if doubt.context:
+                yield indented(f"  {doubt.context}", "dim")
+        yield commands({f'punchlist answer {run.id} {run.unanswered[0].id}="..."': "one or more answers, or --file answers.json"})
 
 
 def _next(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]":
@@ -140,7 +154,7 @@ def _next(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]
 
 def next_commands(run: Run, *, driven: bool = False, standing: str = "") -> Iterator[tuple[str, str]]:
     """What to type next, and why; an answer that is waited for stands with its question."""
-    if not run.ended and not driven and run.waiting_for is None:
+    if not run.ended and not driven and not run.waits:
         yield f"punchlist resume {run.id}", "go on where it stopped"
     if run.items:
         yield f"punchlist show {run.id}", "every item, its history and proof"

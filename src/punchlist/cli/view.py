@@ -16,6 +16,8 @@ _SETBACKS = frozenset(
         Fact.REJECTED,
         Fact.SAID_DEFERRED,
         Fact.SAID_BLOCKED,
+        Fact.EXCUSE_REFUSED,
+        Fact.SET_ASIDE,
         Fact.CONTESTED,
         Fact.CONTEST_AGREED,
         Fact.DISMISSED,
@@ -37,7 +39,7 @@ class State(StrEnum):
     KILLED = "killed"
 
 
-_LAST_WORDS = {"asked": State.WAITING, "interrupted": State.STOPPED}
+_LAST_WORDS = {"asked": State.WAITING, "clarified": State.WAITING, "interrupted": State.STOPPED}
 
 
 class RunDocument(Struct, frozen=True, kw_only=True):
@@ -59,7 +61,7 @@ def document(run: Run, *, driven: bool = False) -> RunDocument:
 def exit_of(run: Run) -> Exit:
     if run.ended:
         return _EXITS[outcome(run)]  # as it stands: people may have dismissed what was left when it ended
-    if run.waiting_for is not None:
+    if run.waits:
         return Exit.WAITING
     return Exit.INTERRUPTED if run.interrupted else Exit.INCOMPLETE
 
@@ -69,7 +71,7 @@ def state_of(run: Run, *, driven: bool = False) -> State:
         return State.ENDED
     if driven:
         return State.UNDER_WAY
-    if run.waiting_for is not None:
+    if run.waits:
         return State.WAITING
     return State.STOPPED if run.interrupted else State.KILLED
 

@@ -104,7 +104,7 @@ def _headline(result: Outcome, numbers: Numbers, run: Run) -> str:
 def _unchecked(run: Run) -> str:
     """What the word "proof" would promise too much of: no test stands behind any of these fixes."""
     kinds = {proof.kind for item in run.having(Status.FIXED) if item.in_scope for proof in item.proofs}
-    if not kinds or kinds & {ProofClass.CHECKED, ProofClass.WITNESSED}:
+    if not kinds or kinds & {ProofClass.CHECKED, ProofClass.WITNESSED, ProofClass.REPRODUCED}:
         return ""
     known = sorted(kinds, key=lambda kind: -kind.strength)
     return f" ({' and '.join(known)} only; no {'test could judge' if run.usage.checks else 'tests ran'})"
@@ -136,6 +136,7 @@ def gaps(run: Run) -> Iterator[Gap]:
     """What was not checked, worst first."""
     yield from _silent_reviewers(run)
     yield from _idle_checks(run)
+    yield from _overlooked(run)
     if run.halted:
         yield Gap("limit", "The run stopped before it was through", run.halted)
     if run.interrupted:
@@ -175,6 +176,15 @@ def _silent_reviewers(run: Run) -> Iterator[Gap]:
     yield from (
         Gap("reviewer", f"{each.reviewer} did not look", each.skipped) for each in reviews if each.skipped and not each.failed
     )
+
+
+def _overlooked(run: Run) -> Iterator[Gap]:
+    """Files of the change that no agent was shown or seen to open: what reviewers say is not about these."""
+    if run.looked_over:
+        nobody = sorted(set.intersection(*(set(paths) for paths in run.looked_over.values())))
+        if nobody:
+            what = f"No agent looked at {amount(len(nobody), 'file')} of the change"
+            yield Gap("reviewer", what, ", ".join(nobody[:10]) + (", ..." if len(nobody) > 10 else ""))  # noqa: PLR2004 - a few names
 
 
 def _idle_checks(run: Run) -> Iterator[Gap]:

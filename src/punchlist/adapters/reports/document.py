@@ -8,6 +8,7 @@ from punchlist import __version__
 from punchlist.model import wire
 from punchlist.model.change import Change
 from punchlist.model.check import Check
+from punchlist.model.doubt import Doubt
 from punchlist.model.events import Baselined
 from punchlist.model.finding import Finding, Refused
 from punchlist.model.hunk import Diff
@@ -15,9 +16,11 @@ from punchlist.model.item import Attempt, Item, Status, reading_order
 from punchlist.model.outcome import Outcome
 from punchlist.model.proof import Proof
 from punchlist.model.run import Question, Review, Round, Run
+from punchlist.model.score import Score
 from punchlist.model.severity import Severity
 from punchlist.model.story import Moment
 from punchlist.model.summary import Gap, Numbers, summary
+from punchlist.model.usage import Usage
 
 SCHEMA = "punchlist-report/1"
 
@@ -66,6 +69,8 @@ class ItemPart(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     change: Diff | None
     """The last change that was tried for it; it landed if the item is fixed and has a commit."""
+    score: Score | None
+    """What the challenger said of it last."""
 
 
 class CheckPart(Struct, frozen=True, kw_only=True):
@@ -101,6 +106,11 @@ class Report(Struct, frozen=True, kw_only=True):
     flaky: tuple[str, ...]
     rounds: tuple[Round, ...]
     questions: tuple[Question, ...]
+    doubts: tuple[Doubt, ...]
+    """What agents wanted to know, and what was answered."""
+    crew: dict[str, tuple[str, ...]]
+    """By role, the agents that play it."""
+    usage: Usage
     trouble: tuple[str, ...]
     timeline: tuple[Moment, ...]
 
@@ -129,6 +139,9 @@ def report(run: Run) -> Report:
         flaky=tuple(sorted(run.flaky)),
         rounds=run.rounds,
         questions=run.questions,
+        doubts=tuple(run.doubts.values()),
+        crew=run.started.crew if run.started else {},
+        usage=run.usage,
         trouble=run.trouble,
         timeline=run.timeline,
     )
@@ -171,6 +184,7 @@ def _item(item: Item, run: Run) -> ItemPart:
         sightings=item.sightings,
         findings=item.findings,
         change=run.diffs.get(item.number),
+        score=run.scores.get(item.number),
     )
 
 

@@ -35,7 +35,7 @@ def command(run_id: str, said: tuple[str, ...], **chosen: Any) -> Exit:
         run = await app.answer(run_id, answer, chosen["by"] or login())
         if chosen["no_resume"] or run.waits:
             return told(run, output)
-        return await driven(lambda view: app.resume(run.id, view), output)
+        return await driven(app, lambda view: app.resume(run.id, view), output)
 
     return session(work)
 

@@ -29,6 +29,6 @@ def command(run_id: str, **chosen: Any) -> Exit:
         if run.ended and not output.machine:
             say(f"run {run.id} has ended; nothing to resume (punchlist status {run.id})")
             return exit_of(run)
-        return await driven(lambda view: app.resume(run.id, view), output)
+        return await driven(app, lambda view: app.resume(run.id, view), output)
 
     return session(work)
