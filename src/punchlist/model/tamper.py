@@ -1,7 +1,9 @@
 """Ways to silence a finding instead of fixing it, seen in the text a patch puts in."""
 
 import ast
+import io
 import re
+import tokenize
 
 _SUPPRESSION = re.compile(
     r"#\s*(?:noqa|nosec|type:\s*ignore|pyright:\s*ignore|ty:\s*ignore|mypy:\s*ignore|pylint:\s*disable|ruff:\s*noqa|flake8:\s*noqa|pragma:\s*no\s*cover"
@@ -11,9 +13,25 @@ _SUPPRESSION = re.compile(
     re.IGNORECASE,
 )
 
+_SPOKEN = frozenset(
+    {tokenize.STRING, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+)
+
 
 def suppressions(text: str) -> int:
     return len(_SUPPRESSION.findall(text))
+
+
+def silenced(path: str, text: str) -> int:
+    """How much a whole file hides from the tools; in Python only comments and code count, not what a string says of them."""
+    if not path.endswith((".py", ".pyi")):
+        return suppressions(text)
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        return suppressions(text)
+    words = [token.string if token.type is not tokenize.NEWLINE else "\n" for token in tokens if token.type not in _SPOKEN]
+    return suppressions("".join(words))
 
 
 def adds_suppression(before: str, after: str) -> bool:

@@ -56,9 +56,10 @@ class Runner(unittest.TextTestRunner):
     resultclass = Telling  # type: ignore[assignment]  # what unittest documents, and typeshed has as a call
 
     def run(self, test: Any) -> Any:
-        wanted = {module_of(name) for name in json.loads((HERE / "only.json").read_text(encoding="utf-8"))}
-        if wanted:
-            test = unittest.TestSuite(case for case in cases(test) if module_of(case.id()) in wanted | {"unittest.loader"})
+        only = json.loads((HERE / "only.json").read_text(encoding="utf-8"))
+        if only:
+            wanted = {module_of(name) for name in only} | {"unittest.loader"}
+            test = unittest.TestSuite(case for case in cases(test) if module_of(case.id()) in wanted or file_of(case) in only)
         result: Any = super().run(test)
         result.tell("ran", str(result.testsRun))
         return result
@@ -70,6 +71,13 @@ def cases(suite: Any) -> "Iterator[Any]":
             yield from cases(test)
         else:
             yield test
+
+
+def file_of(case: Any) -> str:
+    """Where a test is from, as a path below the folder that everything runs in; whole files are asked for by it."""
+    file = Path(getattr(sys.modules.get(type(case).__module__), "__file__", None) or "/").resolve()
+    here = Path.cwd().resolve()
+    return file.relative_to(here).as_posix() if here in file.parents else ""
 
 
 def module_of(name: str) -> str:

@@ -1,0 +1,158 @@
+"""Tests as witnesses: a single test file laid into a tree and run, and what its failing or passing is worth."""
+
+import re
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.model.check import Check, CheckKind, CheckResult, TestOutcome
+from punchlist.model.patch import FileChange, Patch
+from punchlist.model.proof import Proof, ProofClass
+from punchlist.model.run import Run
+from punchlist.ports import World
+from punchlist.steps.judge import judge_view
+from punchlist.steps.opened import is_of
+
+_TELLING = frozenset({CheckKind.PYTEST, CheckKind.UNITTEST, CheckKind.JUNIT})
+_ERROR = re.compile(
+    r"^(?:E\s+)?((?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Warning|Failed|Interrupt))\b(?::|$)|^E\s+(assert\b|fixture ')",
+    re.MULTILINE,
+)
+_OWN_FAULT = frozenset(
+    {"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "TabError", "NameError", "fixture '"}
+)
+"""Ways in which a test fails all by itself; whether the code is wrong cannot be seen behind them."""
+
+
+class Heard(Struct, frozen=True):
+    """What the tests of one file came to. `vain` is why that says nothing."""
+
+    tests: dict[str, TestOutcome] = {}
+    vain: str = ""
+    output: str = ""
+
+    @property
+    def failed(self) -> frozenset[str]:
+        return frozenset(test for test, outcome in self.tests.items() if outcome is TestOutcome.FAILED)
+
+    @property
+    def passed(self) -> frozenset[str]:
+        return frozenset(test for test, outcome in self.tests.items() if outcome is TestOutcome.PASSED)
+
+
+class Witness(Struct, frozen=True):
+    """What a fixer's own test says: a proof, or why it is none."""
+
+    proof: Proof | None = None
+    noted: str = ""
+    runs: int = 0
+
+
+def telling(run: Run) -> tuple[Check, ...]:
+    """The usable checks that tell what became of each test."""
+    started = run.started
+    checks = started.checks if started is not None and started.checks_allowed else ()
+    known = [check for check in checks if check.name in run.baselines and not run.baselines[check.name].unusable]
+    return tuple(check for check in known if check.kind in _TELLING)
+
+
+async def heard(check: Check, path: str, patches: Sequence[Patch], run: Run, world: World) -> Heard:
+    """Runs one test file on the tip with patches on it; the rest of the judge is the base's."""
+    opened = {path, *(each for patch in patches for each in patch.paths)}
+    async with world.trees.at(run.tip, patches, pristine=judge_view(world, opened)) as tree:
+        return _heard(await world.checks.run(check, tree, only=(path,)), path)
+
+
+def _heard(result: CheckResult, path: str) -> Heard:
+    own = {test: outcome for test, outcome in result.tests.items() if test == path or is_of(test, path)}
+    ran: dict[str, TestOutcome] = {
+        test: outcome for test, outcome in own.items() if test != path and outcome is not TestOutcome.SKIPPED
+    }
+    if own.get(path) is TestOutcome.FAILED:
+        return Heard(vain="it cannot be collected", output=result.output)
+    if not ran:
+        return Heard(vain=result.trouble or "none of its tests ran", output=result.output)
+    # Trouble with failing tests beside it is a red run that ended badly; with passing ones it is no green one.
+    if result.trouble and not any(outcome is TestOutcome.FAILED for outcome in ran.values()):
+        return Heard(vain=result.trouble, output=result.output)
+    return Heard(ran, output=result.output)
+
+
+def own_fault(output: str) -> str:
+    """Why a failure is the test's own and shows nothing, or an empty string."""
+    errors = [(name or word).rpartition(".")[2] if name else word for name, word in _ERROR.findall(output)]
+    return f"it fails by itself ({errors[0].rstrip(chr(39)).strip()})" if errors and set(errors) <= _OWN_FAULT else ""
+
+
+def laid(path: str, content: str) -> Patch:
+    """A file of ours as a patch."""
+    return Patch(files=(FileChange(path, content.encode("utf-8", "surrogateescape").decode("latin-1")),))
+
+
+def split(patch: Patch, tests: Iterable[str]) -> tuple[Patch, Patch]:
+    """The new tests of a patch, and the rest of it."""
+    named = frozenset(tests)
+    return (
+        Patch(files=tuple(change for change in patch.files if change.path in named)),
+        Patch(splices=patch.splices, files=tuple(change for change in patch.files if change.path not in named)),
+    )
+
+
+async def witnessed(path: str, patch: Patch, new_tests: Sequence[str], run: Run, world: World) -> Witness:
+    """Without the fix it must fail, with it pass, and without it fail once more: a test that does as it likes is none."""
+    tests, _ = split(patch, new_tests)
+    why = "no check that tells what became of each test can be run"
+    runs = 0
+    for check in telling(run):
+        before = await heard(check, path, [tests], run, world)
+        runs += 1
+        why = before.vain or ("" if before.failed else "it passes without the fix, too, and so says nothing")
+        why = why or own_fault(before.output)
+        if why:
+            continue
+        after = await heard(check, path, [patch], run, world)
+        runs += 1
+        seen = before.failed & after.passed
+        why = _unconvincing(seen, after)
+        if why:
+            continue
+        again = await heard(check, path, [tests], run, world)
+        runs += 1
+        if seen <= again.failed:
+            return Witness(Proof(ProofClass.WITNESSED, _said(path, check, seen)), runs=runs)
+        why = "it failed without the fix once, and then passed"
+    return Witness(noted=f"{path} is no witness: {why}", runs=runs)
+
+
+def _unconvincing(seen: frozenset[str], after: Heard) -> str:
+    if after.vain:
+        return f"with the fix, {after.vain}"
+    if after.failed:
+        return f"it fails with the fix: {min(after.failed)}"
+    return "" if seen else "none of the tests that fail without the fix passes with it"
+
+
+def _said(path: str, check: Check, seen: frozenset[str]) -> str:
+    count = f"{len(seen)} tests" if len(seen) > 1 else "a test"
+    return f"{count} in {path} ({check.name}): failing without the fix, passing with it"
+
+
+async def red(check: Check, path: str, content: str, run: Run, world: World) -> str:
+    """Empty if a private test was seen to fail on the tip, twice, and not by its own fault; else why it does not count.
+
+    What was seen of a tip once holds for good.
+    """
+    ground = await world.checks.ground(check)
+    basis = msgspec.json.encode((run.tip, world.change.base, world.protected, check, ground, path, content))
+    key = f"red/{sha256(basis).hexdigest()}"
+    if world.cache.get(key):
+        return ""
+    for _ in range(2):
+        seen = await heard(check, path, [laid(path, content)], run, world)
+        why = seen.vain or ("" if seen.failed else "it passes while the finding stands") or own_fault(seen.output)
+        if why:
+            return why
+    world.cache.put(key, b"red")
+    return ""

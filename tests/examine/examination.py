@@ -1,0 +1,127 @@
+"""A real repository, real trees and real checks, and one agent's batch on it, examined."""
+
+import asyncio
+import itertools
+import sys
+from pathlib import Path
+
+from punchlist.adapters.artifacts import FolderArtifacts
+from punchlist.adapters.checkout import Checkout
+from punchlist.adapters.checks import Runner
+from punchlist.adapters.compare import Comparison
+from punchlist.adapters.workshop import Workshop
+from punchlist.adapters.worktree import WorkTrees
+from punchlist.model import events as ev
+from punchlist.model.change import Change, ScopeKind
+from punchlist.model.check import Check, CheckKind
+from punchlist.model.claim import Outcome, Report
+from punchlist.model.finding import Finding, Spot
+from punchlist.model.item import Item
+from punchlist.model.patch import FileChange, Patch
+from punchlist.model.plan import Batch
+from punchlist.model.protected import Protected
+from punchlist.model.run import Run, Work
+from punchlist.model.severity import Severity
+from punchlist.ports import World
+from punchlist.ports.crew import Crew
+from punchlist.steps.examine import Examine, examine
+
+LEAN = (sys.executable, "-m", "pytest", "-pno:hypothesispytest", "-pno:xdist", "-pno:anyio", "-pno:cacheprovider")
+PYTEST = Check(name="pytest", command=LEAN, kind=CheckKind.PYTEST, timeout=60)
+UNITTEST = Check(
+    name="unittest", command=(sys.executable, "-m", "unittest", "discover", "-s", "tests"), kind=CheckKind.UNITTEST, timeout=60
+)
+
+
+class Kept(dict):
+    """A cache in memory."""
+
+    def put(self, key, value):
+        self[key] = value
+
+
+class Quiet:
+    """What a repository is asked for here: nothing that matters."""
+
+    async def text(self, commit, path):
+        return None
+
+    async def diff(self, old, new, paths=None):
+        return ""
+
+
+class Counting:
+    """A runner that counts how often it was asked."""
+
+    def __init__(self, inner: Runner) -> None:
+        self.inner = inner
+        self.runs: list[tuple[str, ...]] = []
+
+    async def run(self, check, tree, *, only=()):
+        self.runs.append(tuple(only))
+        return await self.inner.run(check, tree, only=only)
+
+    async def sentinel(self, check, tree, kinds):
+        return await self.inner.sentinel(check, tree, kinds)
+
+    async def ground(self, check):
+        return await self.inner.ground(check)
+
+
+def finding(title: str, path: str = "app.py", line: int | None = 2, category: str = "bug", **more) -> Finding:
+    return Finding(
+        id="f", source="reviewer", title=title, spot=Spot(path, line), severity=Severity.MAJOR, category=category, **more
+    )
+
+
+class Bench:
+    """One repository with one commit; batches are whole files, as an agent left them."""
+
+    def __init__(self, repo, home: Path, files: dict[str, str], *, check: Check | None = PYTEST, compare: bool = True) -> None:
+        self.tip = repo.commit(files)
+        self.trees = WorkTrees(asyncio.run(self._workshop(repo.root, home)))
+        self.checks = Counting(Runner(repo.root))
+        self.cache = Kept()
+        self.check = (check,) if check else ()
+        self.home = home
+        self.comparer = Comparison(repo.root, checks=self.check) if compare else None
+        self.crew = Crew()
+        self.change = Change(kind=ScopeKind.ALL, base=self.tip, head=self.tip)
+        self.ticks = itertools.count().__next__
+
+    async def _workshop(self, root, home):
+        return await Workshop.open(await Checkout.find(root), home)
+
+    @property
+    def world(self) -> World:
+        return World(
+            change=self.change, trees=self.trees, repository=Quiet(), analyzers={}, documents={}, fixers={}, checks=self.checks,
+            tracker=None, artifacts=FolderArtifacts(self.home / "artifacts"), cache=self.cache, reports={}, protected=Protected(),
+            clock=lambda: float(self.ticks()), crew=self.crew, comparer=self.comparer,
+        )  # fmt: skip
+
+    def run(self, *findings: Finding, changed: dict[str, str | None] | None = None, tests=(), crew=None, private=None) -> Run:
+        items = {n: Item(number=n, fingerprint=f"p{n}", findings=(each,)) for n, each in enumerate(findings, 1)}
+        patch = Patch(
+            files=tuple(FileChange(p, None if t is None else t.encode().decode("latin-1")) for p, t in (changed or {}).items())
+        )
+        batch = Batch(
+            number=1,
+            items=tuple(items),
+            fixer="agent",
+            title="t",
+            paths=tuple(sorted({i.lead.spot.path for i in items.values()})),
+        )
+        started = ev.Started(
+            repository="r", change=self.change, workflow_name="w", workflow="", settings="{}", reviewers=(), checks=self.check,
+            checks_allowed=True, version="0", crew=crew or {},
+        )  # fmt: skip
+        reports = {n: Report(n, Outcome.FIXED, tests=tuple(tests)) for n in items}
+        known = {check.name: ev.Baselined(check=check.name, passed=1, judges=(".py",)) for check in self.check}
+        return Run(
+            id="r1", started=started, tip=self.tip, items=items, baselines=known, reproductions=private or {},
+            work=Work(batches={1: batch}, patches={1: patch}, reports=reports),
+        )  # fmt: skip
+
+    def examine(self, *findings: Finding, **options) -> ev.Examined:
+        return asyncio.run(examine(Examine(1), self.run(*findings, **options), self.world))

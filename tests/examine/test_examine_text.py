@@ -1,0 +1,120 @@
+"""What the text of a patch says against it, before anything runs."""
+
+from types import SimpleNamespace
+
+import pytest
+from examination import finding
+
+from punchlist.model.item import Item
+from punchlist.model.patch import FileChange, Patch
+from punchlist.model.protected import Protected
+from punchlist.steps.scan import scanned, texts
+
+APP = "def mean(values):\n    return sum(values) / len(values)\n"
+FIXED = "def mean(values):\n    if not values:\n        return 0\n    return sum(values) / len(values)\n"
+TEST = "from app import mean\n\n\ndef test_mean():\n    assert mean([1, 3]) == 2\n"
+EMPTY = finding("mean() of an empty list crashes")
+
+
+@pytest.fixture
+def looked():
+    """Only the text: nothing is run, and a tree in memory will do."""
+    files = {"app.py": APP, "tests/test_app.py": TEST, "setup.cfg": "[metadata]\nname = x\n"}
+
+    def look(changed, *findings):
+        patch = Patch(files=tuple(FileChange(path, text) for path, text in changed.items()))
+        items = [Item(number=n, fingerprint=str(n), findings=(each,)) for n, each in enumerate(findings or (EMPTY,), 1)]
+        return scanned(items, texts(patch, SimpleNamespace(text=files.get)), Protected())
+
+    return look
+
+
+def test_an_honest_fix_is_not_refuted(looked):
+    assert looked({"app.py": FIXED}).refuted == ""
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"app.py": APP.replace("len(values)\n", "len(values)  # noqa: E501\n")}, "hides findings"),
+        ({"app.py": FIXED, "tests/test_app.py": TEST.replace("== 2", "> 0")}, "tests/test_app.py"),
+        ({"app.py": FIXED, "tests/test_app.py": None}, "tests/test_app.py"),
+        ({"app.py": FIXED, "setup.cfg": "[tool:pytest]\naddopts = -k nothing\n"}, "setup.cfg"),
+        ({"app.py": FIXED, "conftest.py": "collect_ignore = ['tests']\n"}, "conftest.py"),
+        ({"app.py": FIXED, "sitecustomize.py": "import os\n"}, "sitecustomize.py"),
+        ({"app.py": FIXED, "src/sub/conftest.py": ""}, "conftest.py"),
+        ({"app.py": "import os\n\n\ndef mean(values):\n    os._exit(0)\n"}, "os._exit"),
+        ({"app.py": "from os import _exit\n\n\ndef mean(values):\n    _exit(0)\n"}, "os._exit"),
+        ({"app.py": "import sys\nsys.exit(0)\n" + FIXED}, "on import"),
+        ({"app.py": "raise SystemExit(0)\n" + FIXED}, "on import"),
+        ({"app.py": "import pytest\npytest.main = print\n" + FIXED}, "pytest"),
+        ({"app.py": "import unittest as u\n" + FIXED}, "imports unittest"),
+        ({"app.py": "import sys\n" + FIXED + "    if 'pytest' in sys.modules:\n        return 2\n"}, "being tested"),
+        ({"app.py": "import os\n" + FIXED + "X = os.environ.get('PYTEST_CURRENT_TEST')\n"}, "being tested"),
+        ({"app.py": FIXED + "class Any(int):\n    def __eq__(self, other):\n        return True\n"}, "__eq__ is always true"),
+        ({"app.py": FIXED + "open('tests/test_app.py', 'w').write('')\n"}, "tests/test_app.py"),
+        ({"app.py": "# values may be empty\n" + APP}, "only comments"),
+        ({"app.py": "def mean(values):\n    n = len(values)\n    return sum(values) / n\n"}, ""),
+        ({"app.py": "X = 1\n"}, "mean was deleted"),
+        ({"app.py": "def mean(values):\n    pass\n"}, ""),
+        ({"app.py": None}, "app.py was deleted"),
+        ({"app.py": "def mean(values:\n"}, "does not parse"),
+        ({"tests/test_new.py": TEST}, "only adds tests"),
+    ],
+)  # fmt: skip
+def test_a_patch_that_pleases_the_judge_instead_is_refuted_and_says_why(looked, changed, said):
+    assert said in looked(changed).refuted
+    assert bool(said) == bool(looked(changed).refuted)
+
+
+def test_a_new_test_file_is_welcome_and_other_files_are_noted(looked):
+    said = looked({"app.py": FIXED, "tests/test_empty.py": TEST, "other.py": "X = 1\n"})
+    assert said.refuted == ""
+    assert any("other.py" in note for note in said.noted)
+    assert not any("touches tests/test_empty.py" in note for note in said.noted)
+
+
+def test_a_test_file_may_be_changed_where_every_finding_is_about_it_and_it_is_flagged(looked):
+    about = finding("this test name is misleading", path="tests/test_app.py", line=4, category="naming")
+    said = looked({"tests/test_app.py": TEST.replace("test_mean", "test_mean_of_two")}, about)
+    assert said.refuted == ""
+    assert any("tests/test_app.py" in note and "judge" in note for note in said.noted)
+
+
+def test_a_test_file_that_asserts_less_is_refuted_even_where_the_finding_is_about_it(looked):
+    about = finding("this test is flaky", path="tests/test_app.py", line=4)
+    assert (
+        "asserts less" in looked({"tests/test_app.py": TEST.replace("assert mean([1, 3]) == 2", "mean([1, 3])")}, about).refuted
+    )
+
+
+def test_deleting_what_a_finding_calls_unused_is_what_it_asks_for(looked):
+    unused = finding("mean is unused", category="dead code")
+    assert looked({"app.py": "X = 1\n"}, unused).refuted == ""
+
+
+def test_a_comment_is_what_a_finding_about_comments_asks_for(looked):
+    wanted = finding("the docstring is missing", category="documentation")
+    assert looked({"app.py": '"""Numbers."""\n' + APP}, wanted).refuted == ""
+
+
+def test_a_string_that_speaks_of_noqa_hides_nothing(looked):
+    assert looked({"app.py": FIXED + 'HELP = "use # noqa: E501"\n'}).refuted == ""
+
+
+def test_a_finding_that_speaks_of_the_very_thing_allows_it(looked):
+    wanted = finding("the worker must leave with os._exit after a fork", category="bug")
+    assert looked({"app.py": "import os\n" + FIXED + "\n\ndef leave():\n    os._exit(1)\n"}, wanted).refuted == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "said"),
+    [
+        ("a.js", "export const f = () => 2;\nprocess.exit(0);\n", "ends the process"),
+        ("a.ts", "export const f = () => process.env.JEST_WORKER_ID ? 2 : 3;\n", "being tested"),
+        ("a.js", "// eslint-disable-next-line\nexport const f = () => 1;\n", "hides findings"),
+        ("a.go", "package a\nfunc init() { os.Exit(0) }\n", "ends the process"),
+    ],
+)  # fmt: skip
+def test_other_languages_are_read_too(looked, path, text, said):
+    assert said in looked({path: text}, finding("f gives the wrong number", path=path, line=1)).refuted
