@@ -44,6 +44,11 @@ def _asked_for(workflow: Workflow) -> Iterator[tuple[str, bool]]:
     yield from needed.items()
 
 
+def analyzers_look(workflow: Workflow) -> bool:
+    """Whether any of its reviews asks them; who is not asked has not kept silent."""
+    return any(isinstance(do.options, review.Options) and do.options.analyzers for do in _steps(workflow))
+
+
 def _steps(workflow: Workflow) -> Iterator[Do]:
     for step in workflow.steps:
         body = step.steps if isinstance(step, Repeat) else (step,)

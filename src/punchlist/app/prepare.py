@@ -13,7 +13,7 @@ from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
 from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
-from punchlist.app.casting import REVIEWERS, cast
+from punchlist.app.casting import REVIEWERS, analyzers_look, cast
 from punchlist.app.request import Prepared, Request
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.change import Change
@@ -29,10 +29,10 @@ async def prepared(request: Request, workshop: Workshop, allowance: Allowance, f
     trusted = text is not None and (request.allow_checks is True or allowance.covers(of_settings(text)))
     loaded = load(text if trusted else None, flags)
     checks = await found_checks(workshop, scope.base, loaded)
-    tools = wiring.reviewers(loaded.settings, workshop.checkout.root)
     steered = await _steered(workshop, scope, loaded.settings.protect)
     notes = (*scope.notes, *steered, *_distrust(text, trusted=trusted), *await _hooks(workshop))
     workflow = load_workflow(request.workflow or loaded.settings.workflow)
+    tools = wiring.reviewers(loaded.settings, workshop.checkout.root) if analyzers_look(workflow) else {}
     ready = Prepared(
         change=replace(scope, notes=notes),  # into the ledger, where every report finds what was left out
         workflow=workflow,
