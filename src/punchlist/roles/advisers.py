@@ -73,8 +73,4 @@ def _prompt(task: Task, seat: Seat, *, history: bool) -> Rendered:
         brief.files("conventions", told.conventions, 0.1),
         brief.files("specification", told.specification, 0.1),
     ]
-    values = {
-        "checks": brief.checks(told),
-        "notes": told.notes,
-    }
-    return rendered(seat.prompt, values, sections, seat.limit)
+    return rendered(seat.prompt, brief.values(told), sections, seat.limit)

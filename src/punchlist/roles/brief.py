@@ -11,7 +11,7 @@ from punchlist.ports.crew import Background, Task
 from punchlist.roles.budget import Piece, Section
 from punchlist.roles.codes import code
 from punchlist.roles.diffs import Part, by_nearness, parts
-from punchlist.roles.fence import clean, fenced, shortened
+from punchlist.roles.fence import attribute, clean, fenced, shortened
 
 _DETAIL = 4000
 _CODE = 2000
@@ -158,3 +158,9 @@ def groups(task: Task) -> str:
 def checks(told: Background) -> str:
     """The commands that will judge, one a line."""
     return "\n".join(f"- `{clean(shlex.join(command))}`" for command in told.checks)
+
+
+def values(told: Background) -> dict[str, str]:
+    """What every prompt may say beside its sections; notes are the user's own words."""
+    names = {"base": attribute(told.base), "branch": attribute(told.branch)}
+    return {**names, "checks": checks(told), "notes": clean(told.notes).strip()}

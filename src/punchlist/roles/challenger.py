@@ -55,8 +55,7 @@ def prompt_for(task: Task, exhibits: Sequence[Exhibit], seat: Seat) -> Rendered:
         brief.files("conventions", told.conventions, 0.05),
         brief.files("specification", told.specification, 0.05),
     ]
-    values = {"checks": brief.checks(told), "notes": told.notes}
-    return rendered(seat.prompt, values, sections, seat.limit)
+    return rendered(seat.prompt, brief.values(told), sections, seat.limit)
 
 
 def _patch(exhibit: Exhibit) -> list[Piece]:

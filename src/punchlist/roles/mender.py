@@ -6,6 +6,7 @@ from punchlist.ports.tree import Tree
 from punchlist.roles import brief, schemas
 from punchlist.roles.asking import Seat, heard
 from punchlist.roles.codes import code
+from punchlist.roles.fence import attribute
 from punchlist.roles.prompt import Rendered, rendered
 from punchlist.roles.statements import Statements, statements_of
 
@@ -54,10 +55,5 @@ def prompt_for(task: Task, seat: Seat) -> Rendered:
         brief.files("conventions", told.conventions, 0.1),
         brief.files("specification", told.specification, 0.05),
     ]
-    values = {
-        "checks": brief.checks(told),
-        "groups": brief.groups(task),
-        "notes": told.notes,
-        "folder": task.todo_folder,
-    }
+    values = {**brief.values(told), "groups": brief.groups(task), "folder": attribute(task.todo_folder)}
     return rendered(seat.prompt, values, sections, seat.limit)

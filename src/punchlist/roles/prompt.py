@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from punchlist.errors import UsageError
 from punchlist.roles.budget import Section, filled
-from punchlist.roles.fence import attribute
+from punchlist.roles.fence import attribute, shortened
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -68,9 +68,10 @@ def checked(role: str, text: str) -> str:
 
     try:
         odd = find_undeclared_variables(_environment().parse(text)) - VALUES
-        _template(text)
-    except TemplateError as error:
-        raise UsageError(f"the prompt of {role} is no Jinja template: {error}", hint=_HINT) from error
+        for value in ("", "x") if not odd else ():
+            _render(text, dict.fromkeys(VALUES, value))
+    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise UsageError(f"the prompt of {role} cannot be rendered: {error}", hint=_HINT) from error
     if odd:
         raise UsageError(f"the prompt of {role} asks for {', '.join(sorted(odd))}, which there is not", hint=_HINT)
     return text
@@ -78,15 +79,16 @@ def checked(role: str, text: str) -> str:
 
 def rendered(text: str, values: Mapping[str, str], sections: Sequence[Section], limit: int) -> Rendered:
     """The prompt with its sections, each cut to what fits into the limit as a whole."""
+    known = {**values, "rules": shipped("_data").strip()}
     every = {section.name: tuple(piece.name for piece in section.pieces) for section in sections}
-    rules = {"rules": shipped("_data").strip()}
-    frame = len(_render(text, {**values, **rules, **_codes(every)}))
+    headings = {name: "-" for name, pieces in every.items() if pieces}
+    frame = len(_render(text, {**known, **headings, **_codes(every), "cut": "-"}))
     found = filled(sections, limit - frame - _ROOM_TO_SAY)
     left = {name: each.left for name, each in found.items() if each.left}
     cut = tuple(_missing(name, names) for name, names in left.items())
     shown = {name: each.shown for name, each in found.items()}
     said = {name: each.text for name, each in found.items()}
-    full = {**values, **rules, **said, **_codes(shown), "cut": "\n".join(f"- {each}" for each in cut)}
+    full = {**known, **said, **_codes(shown), "cut": shortened("\n".join(f"- {each}" for each in cut), _ROOM_TO_SAY - 100)}
     return Rendered(_render(text, full), left, shown, cut)
 
 
@@ -102,4 +104,4 @@ def _render(text: str, values: Mapping[str, str]) -> str:
 def _missing(section: str, names: Sequence[str]) -> str:
     each = tuple(dict.fromkeys(names))
     more = f" and {len(each) - _NAMED} more" if len(each) > _NAMED else ""
-    return f"{section}: {', '.join(attribute(name) for name in each[:_NAMED])}{more} did not fit"
+    return f"{section}: {', '.join(attribute(name)[:80] for name in each[:_NAMED])}{more} did not fit"

@@ -71,13 +71,7 @@ class AgentReviewer:
             brief.files("conventions", told.conventions, lens.conventions),
             _to_read(told, paths),
         ]
-        values = {
-            "checks": brief.checks(told),
-            "notes": told.notes,
-            "base": attribute(told.base),
-            "branch": attribute(told.branch),
-        }
-        return rendered(self._seat.prompt, values, sections, self._seat.limit)
+        return rendered(self._seat.prompt, brief.values(told), sections, self._seat.limit)
 
 
 def _to_read(told: Background, paths: Sequence[str] | None) -> Section:
