@@ -1,0 +1,138 @@
+"""Punchlist for programs: one call that reviews, fixes, proves and files, and says what came of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.app import App, Request
+from punchlist.errors import UsageError
+from punchlist.model.change import ScopeKind
+from punchlist.model.events import Entry
+from punchlist.model.item import Item, Status
+from punchlist.model.outcome import outcome
+from punchlist.model.run import Run
+from punchlist.steps import Action
+from punchlist.workflow.rounds import with_rounds
+
+OnEvent = Callable[[Entry, Run], None]
+"""Is told every entry of the ledger as it is written, and the run after it."""
+
+
+class ReviewFixResult(Struct, frozen=True, kw_only=True):
+    """What came of a run. `total_findings` is `fixed` + `blocked` + `dismissed`: nothing is lost."""
+
+    total_findings: int
+    """Items in scope: what reports of the same thing come down to."""
+    fixed: int
+    """Fixed with a proof, and committed on the run's branch."""
+    blocked: int
+    """Not fixed: filed, blocked, deferred or still open."""
+    dismissed: int
+    issues_created: tuple[str, ...]
+    """What was filed: addresses of issues, or paths of files."""
+    run: str
+    """The run's id; `punchlist show RUN` and all other commands know it."""
+    branch: str
+    """Where the fixes are. Nothing is pushed, and your checkout is as it was; `punchlist apply RUN` brings them home."""
+    outcome: str
+    """clean, fixed, leftovers or incomplete; where something failed or was left out, it is incomplete."""
+    items: tuple[Item, ...]
+    """All of them, with their histories, proofs and flags; also those outside the change."""
+    waiting_for: str = ""
+    """What the run wants to know from a person before it goes on; `punchlist answer`."""
+    interrupted: bool = False
+    """It was cancelled; what was done by then is kept, and `punchlist resume` goes on."""
+
+
+class _Listener:
+    def __init__(self, on_event: OnEvent | None) -> None:
+        self._on_event = on_event
+
+    def began(self, place: str, action: Action) -> None:
+        """A call is told when it has come to something."""
+
+    def told(self, entry: Entry, run: Run) -> None:
+        if self._on_event is not None:
+            self._on_event(entry, run)
+
+    def heard(self, label: str, piece: str) -> None:
+        """What agents say while they work is in their transcripts."""
+
+
+async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be said; all have a default
+    feature_name: str,
+    max_iterations: int = 5,
+    *,
+    repository: str | Path = ".",
+    workflow: str = "unified",
+    agents: Sequence[str] = (),
+    findings: Sequence[str | Path] = (),
+    base: str = "",
+    everything: bool = False,
+    paths: Sequence[str] = (),
+    specification: Sequence[str] | None = None,
+    notes: str = "",
+    allow_checks: bool | None = None,
+    settings: Mapping[str, str] | None = None,
+    on_event: OnEvent | None = None,
+) -> ReviewFixResult:
+    """Reviews what a branch changed, fixes what can be proven fixed, and files the rest.
+
+    `feature_name`: what the change is about; files below `specs/<feature_name>/` are what reviewers hold it against, unless
+    `specification` names others. `max_iterations`: how often fixing goes round at most. `agents`: who is asked, the first one
+    first. `allow_checks`: True lets the project's own checks judge the fixes. `settings`: as with `--set`, by their names.
+
+    Raises `punchlist.errors.PunchlistError` for what keeps a run from beginning: no repository, a setting that is wrong, no
+    agent for a role. What goes wrong later is part of the result. Cancelling ends the run between two entries of its ledger,
+    and what was done by then is returned.
+    """
+    if max_iterations < 1:
+        raise UsageError(f"max_iterations is {max_iterations}; without a round nothing can be fixed", hint="at least 1")
+    flags = {**({"agents.use": ",".join(agents)} if agents else {}), **(settings or {})}
+    app = await App.open(Path(repository), flags)
+    with closing(app):
+        request = Request(
+            kind=ScopeKind.ALL if everything else None,
+            base=base,
+            paths=tuple(paths),
+            findings=tuple(str(path) for path in findings),
+            workflow=workflow,
+            allow_checks=allow_checks,
+            specification=_specification(app, feature_name) if specification is None else tuple(specification),
+            notes="\n".join(filter(None, (f"The feature under review is {feature_name}." if feature_name else "", notes))),
+        )
+        ready = await app.prepare(request)
+        ready = replace(ready, workflow=with_rounds(ready.workflow, max_iterations))
+        return result_of(await app.run(ready, _Listener(on_event)))
+
+
+def _specification(app: App, feature_name: str) -> tuple[str, ...]:
+    """The folder of the feature's own specification, where there is one."""
+    folder = f"specs/{feature_name}"
+    known = app.checkout is not None and feature_name and (app.checkout.root / folder).is_dir()
+    return (folder,) if known else ()
+
+
+def result_of(run: Run) -> ReviewFixResult:
+    """What a run comes to so far."""
+    inside = run.in_scope
+    fixed = sum(item.status is Status.FIXED for item in inside)
+    dismissed = sum(item.status is Status.DISMISSED for item in inside)
+    question = run.waiting_for.question if run.waiting_for is not None else ""
+    doubts = "\n".join(f"{doubt.id}: {doubt.question}" for doubt in run.unanswered)
+    return ReviewFixResult(
+        total_findings=len(inside),
+        fixed=fixed,
+        blocked=len(inside) - fixed - dismissed,
+        dismissed=dismissed,
+        issues_created=tuple(dict.fromkeys(item.issue for item in inside if item.status is Status.FILED and item.issue)),
+        run=run.id,
+        branch=run.branch,
+        outcome=run.ended or outcome(run).value,
+        items=tuple(run.items.values()),
+        waiting_for=question or doubts,
+        interrupted=run.interrupted,
+    )
