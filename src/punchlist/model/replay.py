@@ -51,11 +51,13 @@ class Difference(Struct, frozen=True, kw_only=True):
     why: str
 
 
+_LOST = frozenset({Fate.AGAIN, Fate.LEFT})
+"""Fates of items whose fix would not have landed when it did."""
 UNKNOWN = {
     Fate.AGAIN: "what another attempt would have made of what goes round again: no agent was started",
     Fate.APPROVED: "whether what is approved would have landed: later proofs and git hooks were not asked",
     Fate.TRIED: "what would have come of work that was not done, and whether a round was left for it",
-    Fate.UNSURE: "whether fixes still fit that were made on top of one that would not have landed",
+    Fate.UNSURE: "whether fixes still fit that were made together with, or on top of, one that would not have landed",
 }
 """By fate: what the ledger cannot tell."""
 
@@ -126,7 +128,6 @@ class _Other:
             for number in batch.items:
                 if number in run.items and (why := self._left(run.items[number])):
                     self._part(run, number, Fate.LEFT, why)
-                    self._gone |= dict.fromkeys(batch.paths, number)
 
     def _left(self, item: Item) -> str:
         now = self._now
@@ -153,7 +154,6 @@ class _Other:
             for number in batch.items if was != would else ():
                 if was and number in reasons:
                     self._part(run, number, Fate.AGAIN, reasons[number])
-                    self._gone |= dict.fromkeys(batch.paths, number)
                 elif would:
                     self._part(run, number, Fate.APPROVED, _praise(run, batch, by_item(event.scores).get(number), threshold))
 
@@ -167,13 +167,24 @@ class _Other:
                 self._part(run, number, Fate.DISMISSED, f"that there is nothing to fix would have been agreed to at {threshold}")
 
     def _committed(self, run: Run, event: ev.Committed) -> None:
-        """What landed later in a file where an earlier fix is missing was made for another text."""
-        for landed in event.landed:
-            batch = run.work.batches.get(landed.batch)
-            shared = [path for path in batch.paths if path in self._gone] if batch is not None else []
-            for number in batch.items if batch is not None and shared else ():
-                why = f"it landed in {shared[0]}, where the fix of item {self._gone[shared[0]]} would not have been"
-                self._part(run, number, Fate.UNSURE, why)
+        """What landed together with something that would not have, or on top of it, was made for another text."""
+        landed = [run.work.batches[each.batch] for each in event.landed if each.batch in run.work.batches]
+        for batch in landed:
+            lost = [number for number in batch.items if number in self.found and self.found[number][1] in _LOST]
+            if len(lost) == len(batch.items):
+                self._gone |= dict.fromkeys(batch.paths, lost[0])
+        for batch in landed:
+            for number in batch.items:
+                if why := self._shaken(batch):
+                    self._part(run, number, Fate.UNSURE, why)
+
+    def _shaken(self, batch: Batch) -> str:
+        """What a fix that landed stood on, and would not have."""
+        together = [number for number in batch.items if number in self.found and self.found[number][1] in _LOST]
+        if together:
+            return f"its patch was made together with item {together[0]}, which {self.found[together[0]][1]}"
+        path = next((path for path in batch.paths if path in self._gone), "")
+        return f"it landed in {path}, where the fix of item {self._gone[path]} would not have been" if path else ""
 
 
 def _asked(run: Run, event: ev.Challenged) -> list[Batch]:
