@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
+from punchlist.adapters.agents.acp import AcpAgent
 from punchlist.adapters.agents.aider import Aider
 from punchlist.adapters.agents.claude import Claude
 from punchlist.adapters.agents.cli import CliAgent, Dialect, Seat
@@ -34,6 +35,7 @@ AGENTS: Mapping[str, Make] = MappingProxyType(
         "codex": command(Codex),
         "qwen": command(Qwen),
         "aider": command(Aider),
+        "acp": AcpAgent,
         "command": Command,
         "scripted": Scripted.seated,
         "dry": Dry,
