@@ -155,6 +155,18 @@ def test_where_not_even_one_item_fits_nobody_is_asked_and_the_attempt_counts(tre
     assert agent.asks == []
 
 
+def test_a_prompt_too_long_for_the_agent_is_halved_once_and_what_is_left_out_is_said(tree):
+    items = tuple(item(n, detail=f"{n}" * 3000) for n in range(1, 9))
+    too_long = Reply(agent="canned", failed="prompt is too long", trouble=Trouble.TOO_LONG, usage=Usage(1, 1, 1))
+    claims, agent = mend(tree, too_long, {"outcomes": [{"id": "F001", "outcome": "fixed"}]}, items=items)
+    assert [ask.label for ask in agent.asks] == ["2 fix", "2 fix"]
+    assert len(agent.asks[1].prompt) <= len(agent.prompt) // 2
+    assert (claims.failed, claims.usage) == ("", Usage(2, 11, 6))
+    assert claims.left_out
+    opinion, agent = review(tree, too_long, too_long, told=Background(diff=DIFF.format("src/a.py", "b" * 50_000)))
+    assert (opinion.failed, opinion.unshown, len(agent.asks)) == ("prompt is too long", ("src/a.py",), 2)
+
+
 def test_a_challenger_scores_every_item_or_says_why_not(tree):
     cast, agent, _ = playing("challenger", {"issues": {"F007": {"score": 95, "status": "SOLVED"}}})
     task = Task(label="3", items=(item(7), item(8)), told=NONE)

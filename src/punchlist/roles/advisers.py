@@ -1,10 +1,12 @@
 """Those who read and write nothing before a fix: the clarifier, the planner, and the reproducer with its private tests."""
 
+from functools import partial
+
 from punchlist.ports.agent import Ask
 from punchlist.ports.crew import Doubts, Plans, Reproduction, Reproductions, Task
 from punchlist.ports.tree import Tree
 from punchlist.roles import brief, schemas
-from punchlist.roles.asking import Seat, heard
+from punchlist.roles.asking import Heard, Seat, fitting, heard
 from punchlist.roles.plans import Asked, Planned, Written, asked_in, planned_in, written_in
 from punchlist.roles.prompt import Rendered, rendered
 from punchlist.roles.schemas import Schema
@@ -15,12 +17,15 @@ class AgentClarifier:
         self._seat = seat
 
     async def clarify(self, task: Task, tree: Tree) -> Doubts:
-        prompt = _prompt(task, self._seat, history=True)
-        ask = _ask(task, self._seat, prompt, tree, schemas.QUESTIONS)
-        numbers = frozenset(item.number for item in task.items)
-        answer = await heard(self._seat, ask, lambda text: asked_in(text, numbers, task.doubts))
-        said = answer.reading or Asked()
-        return Doubts(**answer.about, cut=prompt.cut, doubts=said.doubts, ready=said.ready and not answer.failed)
+        async def attempt(seat: Seat) -> tuple[Doubts, Heard[Asked]]:
+            prompt = _prompt(task, seat, history=True)
+            read = partial(asked_in, numbers=_numbers(task), earlier=task.doubts)
+            answer = await heard(seat, _ask(task, seat, prompt, tree, schemas.QUESTIONS), read)
+            said = answer.reading or Asked()
+            ready = said.ready and not answer.failed
+            return Doubts(**answer.about, cut=prompt.cut, doubts=said.doubts, ready=ready), answer
+
+        return await fitting(self._seat, attempt)
 
 
 class AgentPlanner:
@@ -28,12 +33,14 @@ class AgentPlanner:
         self._seat = seat
 
     async def plan(self, task: Task, tree: Tree) -> Plans:
-        prompt = _prompt(task, self._seat, history=True)
-        ask = _ask(task, self._seat, prompt, tree, schemas.TODOS)
-        numbers = frozenset(item.number for item in task.items)
-        answer = await heard(self._seat, ask, lambda text: planned_in(text, numbers, str(tree.root)))
-        said = answer.reading or Planned()
-        return Plans(**answer.about, cut=prompt.cut, todos=said.todos, after=said.after)
+        async def attempt(seat: Seat) -> tuple[Plans, Heard[Planned]]:
+            prompt = _prompt(task, seat, history=True)
+            read = partial(planned_in, numbers=_numbers(task), root=str(tree.root))
+            answer = await heard(seat, _ask(task, seat, prompt, tree, schemas.TODOS), read)
+            said = answer.reading or Planned()
+            return Plans(**answer.about, cut=prompt.cut, todos=said.todos, after=said.after), answer
+
+        return await fitting(self._seat, attempt)
 
 
 class AgentReproducer:
@@ -43,13 +50,19 @@ class AgentReproducer:
         self._seat = seat
 
     async def reproduce(self, task: Task, tree: Tree) -> Reproductions:
-        prompt = _prompt(task, self._seat, history=False)
-        ask = _ask(task, self._seat, prompt, tree, schemas.TESTS)
-        numbers = frozenset(item.number for item in task.items)
-        answer = await heard(self._seat, ask, lambda text: written_in(text, numbers, str(tree.root)))
-        said = answer.reading or Written()
-        tests = tuple(Reproduction(item, path, content) for item, path, content in said.tests)
-        return Reproductions(**answer.about, cut=(*prompt.cut, *said.odd), tests=tests)
+        async def attempt(seat: Seat) -> tuple[Reproductions, Heard[Written]]:
+            prompt = _prompt(task, seat, history=False)
+            read = partial(written_in, numbers=_numbers(task), root=str(tree.root))
+            answer = await heard(seat, _ask(task, seat, prompt, tree, schemas.TESTS), read)
+            said = answer.reading or Written()
+            tests = tuple(Reproduction(item, path, content) for item, path, content in said.tests)
+            return Reproductions(**answer.about, cut=(*prompt.cut, *said.odd), tests=tests), answer
+
+        return await fitting(self._seat, attempt)
+
+
+def _numbers(task: Task) -> frozenset[int]:
+    return frozenset(item.number for item in task.items)
 
 
 def _ask(task: Task, seat: Seat, prompt: Rendered, tree: Tree, schema: Schema) -> Ask:

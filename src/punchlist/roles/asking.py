@@ -1,13 +1,15 @@
 """Asking an agent for an answer of a certain shape: what does not fit is asked for again once, in the same conversation."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from dataclasses import replace as seated
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from punchlist.model.usage import Usage
-from punchlist.ports.agent import Agent, Ask, Reply
+from punchlist.ports.agent import Agent, Ask, Reply, Trouble
+from punchlist.ports.crew import Answer
 from punchlist.roles.prompt import shipped
 
 Hear = Callable[[str, str], None]
@@ -22,6 +24,7 @@ class Reading(Protocol):
 
 
 R = TypeVar("R", bound=Reading)
+A = TypeVar("A", bound=Answer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +46,8 @@ class Heard(Generic[R]):
     failed: str
     reply: Reply
     usage: Usage
+    length: int
+    """Characters of the prompt."""
 
     @property
     def about(self) -> dict[str, Any]:
@@ -57,15 +62,25 @@ class Heard(Generic[R]):
         }
 
 
+async def fitting(seat: Seat, attempt: Callable[[Seat], Awaitable[tuple[A, Heard[Any] | None]]]) -> A:
+    """The answer of an attempt; where the agent finds the prompt too long, of a second one with half of it.
+
+    Both have the same label: it names the work, and a prompt that was not answered did none.
+    """
+    answer, call = await attempt(seat)
+    if call is None or call.reply.trouble is not Trouble.TOO_LONG:
+        return answer
+    shorter, _ = await attempt(seated(seat, limit=call.length // 2))
+    return replace(shorter, usage=answer.usage + shorter.usage)
+
+
 async def heard(seat: Seat, ask: Ask, read: Callable[[str], R]) -> Heard[R]:
     """The answer as `read` understands it."""
     first = await seat.agent.ask(ask, lambda piece: seat.hear(ask.label, piece))
-    if first.failed:
-        return Heard(reading=None, failed=first.failed, reply=first, usage=first.usage)
-    reading = read(first.text)
-    if not reading.failed:
-        return Heard(reading=reading, failed="", reply=first, usage=first.usage)
-    return await _again(seat, ask, read, first, reading)
+    reading = None if first.failed else read(first.text)
+    if reading is not None and reading.failed:
+        return await _again(seat, ask, read, first, reading)
+    return Heard(reading=reading, failed=first.failed, reply=first, usage=first.usage, length=len(ask.prompt))
 
 
 async def _again(seat: Seat, ask: Ask, read: Callable[[str], R], first: Reply, was: R) -> Heard[R]:
@@ -82,8 +97,6 @@ async def _again(seat: Seat, ask: Ask, read: Callable[[str], R], first: Reply, w
         transcript=second.transcript or first.transcript,
         opened=tuple(dict.fromkeys((*first.opened, *second.opened))),
     )
-    usage = first.usage + second.usage
-    if second.failed:
-        return Heard(reading=was, failed=f"{was.failed}; asked again: {second.failed}", reply=reply, usage=usage)
-    reading = read(second.text)
-    return Heard(reading=reading, failed=reading.failed, reply=reply, usage=usage)
+    reading = was if second.failed else read(second.text)
+    failed = f"{was.failed}; asked again: {second.failed}" if second.failed else reading.failed
+    return Heard(reading=reading, failed=failed, reply=reply, usage=first.usage + second.usage, length=len(ask.prompt))

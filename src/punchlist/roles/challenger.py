@@ -8,7 +8,7 @@ from punchlist.ports.agent import Ask
 from punchlist.ports.crew import Exhibit, Judgement, Task
 from punchlist.ports.tree import Tree
 from punchlist.roles import brief, schemas
-from punchlist.roles.asking import Seat, heard
+from punchlist.roles.asking import Heard, Seat, fitting, heard
 from punchlist.roles.budget import Piece, Section
 from punchlist.roles.codes import code
 from punchlist.roles.diffs import parts
@@ -24,24 +24,28 @@ class AgentChallenger:
         self._seat = seat
 
     async def judge(self, task: Task, exhibits: Sequence[Exhibit], tree: Tree) -> Judgement:
-        prompt = prompt_for(task, exhibits, self._seat)
-        shown = frozenset(prompt.shown.get("items", ()))
-        asked = [item.number for item in task.items if code(item.number) in shown]
-        unseen = tuple(Score(item.number, feedback=UNSEEN) for item in task.items if item.number not in asked)
-        if not asked:
-            return Judgement(failed=UNSEEN if task.items else "there is nothing to judge", scores=unseen)
-        ask = Ask(
-            role=self._seat.role,
-            label=task.label,
-            prompt=prompt.text,
-            folder=tree.root,
-            schema=schemas.scores(asked),
-            session=task.session,
-            fork=task.fork,
-        )
-        answer = await heard(self._seat, ask, lambda text: scores_of(text, asked))
-        read = answer.reading or Scores(tuple(Score(number, feedback=answer.failed) for number in asked))
-        return Judgement(**answer.about, cut=prompt.cut, scores=(*read.scores, *unseen))
+        return await fitting(self._seat, lambda seat: _judged(seat, task, exhibits, tree))
+
+
+async def _judged(seat: Seat, task: Task, exhibits: Sequence[Exhibit], tree: Tree) -> tuple[Judgement, Heard[Scores] | None]:
+    prompt = prompt_for(task, exhibits, seat)
+    shown = frozenset(prompt.shown.get("items", ()))
+    asked = [item.number for item in task.items if code(item.number) in shown]
+    unseen = tuple(Score(item.number, feedback=UNSEEN) for item in task.items if item.number not in asked)
+    if not asked:
+        return Judgement(failed=UNSEEN if task.items else "there is nothing to judge", scores=unseen), None
+    ask = Ask(
+        role=seat.role,
+        label=task.label,
+        prompt=prompt.text,
+        folder=tree.root,
+        schema=schemas.scores(asked),
+        session=task.session,
+        fork=task.fork,
+    )
+    answer = await heard(seat, ask, lambda text: scores_of(text, asked))
+    read = answer.reading or Scores(tuple(Score(number, feedback=answer.failed) for number in asked))
+    return Judgement(**answer.about, cut=prompt.cut, scores=(*read.scores, *unseen)), answer
 
 
 def prompt_for(task: Task, exhibits: Sequence[Exhibit], seat: Seat) -> Rendered:

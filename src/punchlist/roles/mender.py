@@ -4,7 +4,7 @@ from punchlist.ports.agent import Ask
 from punchlist.ports.crew import Claims, Task
 from punchlist.ports.tree import Tree
 from punchlist.roles import brief, schemas
-from punchlist.roles.asking import Seat, heard
+from punchlist.roles.asking import Heard, Seat, fitting, heard
 from punchlist.roles.codes import code
 from punchlist.roles.fence import attribute
 from punchlist.roles.prompt import Rendered, rendered
@@ -16,32 +16,37 @@ class AgentMender:
         self._seat = seat
 
     async def mend(self, task: Task, tree: Tree) -> Claims:
-        prompt = prompt_for(task, self._seat)
-        shown = frozenset(prompt.shown.get("items", ()))
-        asked = tuple(item.number for item in task.items if code(item.number) in shown)
-        left_out = tuple(item.number for item in task.items if item.number not in asked)
-        if not asked:
-            return Claims(failed=f"no item fits into a prompt of {self._seat.limit} characters; raise agents.prompt-limit")
-        ask = Ask(
-            role=self._seat.role,
-            label=task.label,
-            prompt=prompt.text,
-            folder=tree.root,
-            writes=True,
-            schema=schemas.OUTCOMES,
-            session=task.session,
-            fork=task.fork,
-        )
-        answer = await heard(self._seat, ask, lambda text: statements_of(text, frozenset(asked), str(tree.root)))
-        said = answer.reading or Statements()
-        return Claims(
-            **answer.about,
-            cut=prompt.cut,
-            reports=said.reports,
-            contradicted=said.contradicted,
-            unknown=said.unknown,
-            left_out=left_out,
-        )
+        return await fitting(self._seat, lambda seat: _mended(seat, task, tree))
+
+
+async def _mended(seat: Seat, task: Task, tree: Tree) -> tuple[Claims, Heard[Statements] | None]:
+    prompt = prompt_for(task, seat)
+    shown = frozenset(prompt.shown.get("items", ()))
+    asked = tuple(item.number for item in task.items if code(item.number) in shown)
+    left_out = tuple(item.number for item in task.items if item.number not in asked)
+    if not asked:
+        return Claims(failed=f"no item fits into a prompt of {seat.limit} characters; raise agents.prompt-limit"), None
+    ask = Ask(
+        role=seat.role,
+        label=task.label,
+        prompt=prompt.text,
+        folder=tree.root,
+        writes=True,
+        schema=schemas.OUTCOMES,
+        session=task.session,
+        fork=task.fork,
+    )
+    answer = await heard(seat, ask, lambda text: statements_of(text, frozenset(asked), str(tree.root)))
+    said = answer.reading or Statements()
+    claims = Claims(
+        **answer.about,
+        cut=prompt.cut,
+        reports=said.reports,
+        contradicted=said.contradicted,
+        unknown=said.unknown,
+        left_out=left_out,
+    )
+    return claims, answer
 
 
 def prompt_for(task: Task, seat: Seat) -> Rendered:

@@ -9,7 +9,7 @@ from punchlist.ports.agent import Ask
 from punchlist.ports.crew import Background, Opinion
 from punchlist.ports.tree import Tree
 from punchlist.roles import brief, schemas
-from punchlist.roles.asking import Seat, heard
+from punchlist.roles.asking import Heard, Seat, fitting, heard
 from punchlist.roles.budget import Piece, Section
 from punchlist.roles.fence import attribute
 from punchlist.roles.opinions import Review, review_of
@@ -47,31 +47,39 @@ class AgentReviewer:
         return self._seat.role
 
     async def review(self, tree: Tree, paths: Sequence[str] | None, told: Background, label: str) -> Opinion:
-        prompt = self._prompt(told, paths)
         sources = Sources(tree)
-        ask = Ask(role=self.name, label=label, prompt=prompt.text, folder=tree.root, schema=self._lens.schema)
-        answer = await heard(self._seat, ask, lambda text: review_of(text, self.name, sources))
-        review = answer.reading or Review()
-        return Opinion(
-            **answer.about,
-            cut=prompt.cut,
-            findings=review.findings,
-            refused=review.refused,
-            groups=review.groups,
-            opened=answer.reply.opened,
-            unshown=tuple(dict.fromkeys((*prompt.left.get("diff", ()), *prompt.left.get("paths", ())))),
-            incomplete=review.incomplete,
-        )
 
-    def _prompt(self, told: Background, paths: Sequence[str] | None) -> Rendered:
-        lens = self._lens
-        sections = [
-            brief.change(told, lens.diff, paths),
-            brief.files("specification", told.specification if lens.specification else {}, lens.specification),
-            brief.files("conventions", told.conventions, lens.conventions),
-            _to_read(told, paths),
-        ]
-        return rendered(self._seat.prompt, brief.values(told), sections, self._seat.limit)
+        async def attempt(seat: Seat) -> tuple[Opinion, Heard[Review]]:
+            prompt = _prompt(seat, self._lens, told, paths)
+            ask = Ask(role=self.name, label=label, prompt=prompt.text, folder=tree.root, schema=self._lens.schema)
+            answer = await heard(seat, ask, lambda text: review_of(text, self.name, sources))
+            return _opinion(answer, prompt), answer
+
+        return await fitting(self._seat, attempt)
+
+
+def _opinion(answer: Heard[Review], prompt: Rendered) -> Opinion:
+    review = answer.reading or Review()
+    return Opinion(
+        **answer.about,
+        cut=prompt.cut,
+        findings=review.findings,
+        refused=review.refused,
+        groups=review.groups,
+        opened=answer.reply.opened,
+        unshown=tuple(dict.fromkeys((*prompt.left.get("diff", ()), *prompt.left.get("paths", ())))),
+        incomplete=review.incomplete,
+    )
+
+
+def _prompt(seat: Seat, lens: Lens, told: Background, paths: Sequence[str] | None) -> Rendered:
+    sections = [
+        brief.change(told, lens.diff, paths),
+        brief.files("specification", told.specification if lens.specification else {}, lens.specification),
+        brief.files("conventions", told.conventions, lens.conventions),
+        _to_read(told, paths),
+    ]
+    return rendered(seat.prompt, brief.values(told), sections, seat.limit)
 
 
 def _to_read(told: Background, paths: Sequence[str] | None) -> Section:
