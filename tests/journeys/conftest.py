@@ -7,6 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import shop
+import workbench
 
 
 @pytest.fixture
@@ -16,3 +17,10 @@ def place(repo, tmp_path, monkeypatch) -> shop.Place:
     monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("PUNCHLIST_CONFIG", str(shop.settings(tmp_path / "settings.toml")))
     return shop.Place(repo)
+
+
+@pytest.fixture
+def bench(repo, tmp_path, monkeypatch) -> workbench.Workbench:
+    """A branch with four faults that no tool sees, to be played on by a script."""
+    workbench.homes(tmp_path, monkeypatch)
+    return workbench.Workbench(repo, tmp_path)

@@ -6,7 +6,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from punchlist.engine.cursor import MORE, At, Decide, position
-from punchlist.engine.stopping import stop_reason
+from punchlist.engine.stopping import put_off, stop_reason
 from punchlist.errors import PunchlistError, StoreError
 from punchlist.model import events as ev
 from punchlist.model.fold import fold
@@ -135,13 +135,17 @@ class Engine:
         reason = stop_reason(at.until, self._run, self._workflow)
         question = next((q for q in self._run.questions if q.place == at.place), None)
         if reason or not at.at_limit:
-            self._tell(at.place, "decision", ev.RoundEnded(round=at.round, stop=reason))
+            self._tell(at.place, "decision", ev.RoundEnded(round=at.round, stop=reason, moves=put_off(self._run, self._workflow)))
         elif not at.may_ask:
-            self._tell(at.place, "decision", ev.RoundEnded(round=at.round, stop=f"limit: {at.round} rounds"))
+            self._tell(at.place, "decision", self._at_the_limit(at))
         elif question is None:
             self._tell(at.place, "question", self._question(at))
         else:
             self._tell(at.place, "decision", self._answered(at, question))
+
+    def _at_the_limit(self, at: Decide) -> ev.RoundEnded:
+        stop = f"limit: {at.round} rounds"
+        return ev.RoundEnded(round=at.round, stop=stop, moves=put_off(self._run, self._workflow))
 
     def _question(self, at: Decide) -> ev.Asked:
         choices = {"a": "block: leave the open items for a person", "b": "accept: the open items are dismissed on your word"}

@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
-from punchlist.model.item import ACTIONABLE
+from punchlist.model.item import ACTIONABLE, Move
 from punchlist.model.run import Run
-from punchlist.steps.batching import CHURN, tryable
+from punchlist.steps.batching import CHURN, given_up, tryable
 from punchlist.steps.batching import Options as PlanOptions
 from punchlist.workflow import Do, Repeat, Until, Workflow
 
@@ -21,6 +21,11 @@ def stop_reason(until: Until, run: Run, workflow: Workflow) -> str:
             return _no_must_fix(run)
         case Until.CONVERGED:
             return _no_must_fix(run) or _churning(run)
+
+
+def put_off(run: Run, workflow: Workflow) -> tuple[Move, ...]:
+    """Items that agents put off as often as the workflow lets them: with the round they are blocked."""
+    return given_up(run, _plan(workflow))
 
 
 def _plan(workflow: Workflow) -> PlanOptions:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from punchlist.model.finding import Safety
 from punchlist.model.fixkey import fix_key
-from punchlist.model.item import ACTIONABLE, Item
+from punchlist.model.item import ACTIONABLE, Fact, Item, Move
 from punchlist.model.patch import Patch, Taken
 from punchlist.model.plan import AGENT, Batch
 from punchlist.model.protected import Protected
@@ -80,6 +80,17 @@ def _wanted(item: Item, options: Options) -> bool:
 
 def _bold(safety: Safety) -> int:
     return list(Safety).index(safety)
+
+
+def given_up(run: Run, options: Options) -> tuple[Move, ...]:
+    """Put off by agents too often: those are not asked again."""
+    if run.started is None or "fixer" not in run.started.crew:
+        return ()
+    theirs = [item for item in run.having(*ACTIONABLE) if item.in_scope and item.tries >= options.attempts]
+    put_off = [item for item in theirs if any(attempt.fact is Fact.SAID_DEFERRED for attempt in item.attempts)]
+    return tuple(
+        Move(item.number, Fact.SAID_BLOCKED, by="punchlist", why=f"{item.tries} attempts came to nothing") for item in put_off
+    )
 
 
 class Batched(Struct, frozen=True):

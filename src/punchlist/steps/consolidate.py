@@ -171,10 +171,12 @@ def _items(new: Sequence[tuple[Finding, ...]], run: Run, change: Change) -> Iter
 
 
 def _in_scope(finding: Finding, run: Run, change: Change) -> bool:
-    """After the first fixes landed, whatever is new was brought about by them, and is ours."""
+    """After the first fixes landed, whatever is new was brought about by them, and is ours. An agent is asked about the change:
+    what it says of a file as a whole, of a changed one, or of something that is missing, is about it."""
     spot = finding.spot
     given = run.started is not None and finding.source in run.started.documents
-    return bool(run.landed) or given or change.covers(spot.path, spot.line, spot.last_line)
+    asked = run.started is not None and finding.source in run.started.crew and (not spot.path or spot.path in change.files)
+    return bool(run.landed) or given or asked or change.covers(spot.path, spot.line, spot.last_line)
 
 
 def _reopened(run: Run, seen: set[int]) -> Iterator[Move]:

@@ -14,7 +14,7 @@ from punchlist.model.run import Run
 from punchlist.ports import World
 from punchlist.ports.crew import Task
 from punchlist.steps.background import background
-from punchlist.steps.batching import CHURN, Options, batched, by_agent, tryable
+from punchlist.steps.batching import CHURN, Options, batched, by_agent, given_up, tryable
 from punchlist.steps.verb import Action, Verb, missing
 
 GONE = "Referenced file deleted"
@@ -111,7 +111,7 @@ async def arrange(task: Arrange, run: Run, world: World) -> Planned:
 
 
 def planned(run: Run, options: Options, protected: Protected, present: frozenset[str]) -> Planned:
-    moves = (*_blocked(run, present), *_given_up(run, options))
+    moves = (*_blocked(run, present), *given_up(run, options))
     gone = {move.item for move in moves}
     wanted = [item for item in run.items.values() if item.number not in gone and tryable(item, options, run)]
     found = batched(sorted(wanted, key=reading_order), run, options, protected)
@@ -125,15 +125,6 @@ def _blocked(run: Run, present: frozenset[str]) -> Iterator[Move]:
             yield Move(
                 item.number, Fact.SAID_BLOCKED, by="punchlist", why=GONE, evidence=f"{path} is not in the tree at {run.tip[:12]}"
             )
-
-
-def _given_up(run: Run, options: Options) -> Iterator[Move]:
-    """Put off by an agent too often: it will not be asked again."""
-    for item in run.items.values():
-        put_off = any(attempt.fact is Fact.SAID_DEFERRED for attempt in item.attempts)
-        theirs = run.started is not None and "fixer" in run.started.crew and item.in_scope and item.status in ACTIONABLE
-        if theirs and put_off and item.tries >= options.attempts:
-            yield Move(item.number, Fact.SAID_BLOCKED, by="punchlist", why=f"{item.tries} attempts came to nothing")
 
 
 def _between(batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
