@@ -62,6 +62,7 @@ def test_no_line_is_a_failure_that_names_role_and_label(tmp_path):
 def test_a_line_with_times_is_used_up(tmp_path):
     agent = scripted(Line(times=2, answer="first"), Line(answer="then"))
     assert [asked(agent, tmp_path).text for _ in range(4)] == ["first", "first", "then", "then"]
+    assert asked(agent, tmp_path, role="planner").text == "first"  # in another role it was not used yet
 
 
 def test_an_answer_can_have_one_entry_for_each_item_in_the_prompt(tmp_path):
@@ -195,7 +196,7 @@ def test_the_log_counts_across_processes_and_only_what_came_to_an_end(tmp_path):
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert agent._free(1)  # it was not heard to its end, and is asked again
+        assert agent._free(1, ask)  # it was not heard to its end, and is asked again
 
     asyncio.run(cancelled())
     again = Scripted.open(path, timeout=0.05)

@@ -63,7 +63,7 @@ class Line(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     prompt: Texts = ()
     round: int = 0
     times: int = 0
-    """How often it can be used; 0 for always."""
+    """How often it can be used in each role; 0 for always."""
     say: Texts = ()
     edits: tuple[Edit, ...] = ()
     fixes: tuple[Fix, ...] = ()

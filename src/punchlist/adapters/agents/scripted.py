@@ -33,8 +33,8 @@ class Scripted:
         self._lines = script.lines
         self._log = log
         self._timeout = timeout
-        # A run that was killed and goes on must not hear the same line twice, if that was to be used once.
-        self._used = Counter(call.line for call in calls(log) if call.agent == name) if log else Counter[int]()
+        # By role, because every role has an agent of its own; and a run that was killed and goes on has used what it has used.
+        self._used = Counter((call.role, call.line) for call in (calls(log) if log else ()) if call.agent == name)
 
     @classmethod
     def open(cls, path: Path, *, name: str = "scripted", log: Path | None = None, timeout: float = 0) -> "Scripted":
@@ -51,7 +51,7 @@ class Scripted:
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         began = time.monotonic()
-        number = next((n for n, line in enumerate(self._lines) if self._free(n) and fits(line, ask)), -1)
+        number = next((n for n, line in enumerate(self._lines) if self._free(n, ask) and fits(line, ask)), -1)
         if number < 0:
             text = f"the script has no line for role {ask.role!r}, label {ask.label!r}"
             reply = Reply(agent=self.name, failed=text, trouble=Trouble.OTHER)
@@ -61,12 +61,12 @@ class Scripted:
             _append(self._log, Called(self.name, ask.role, ask.label, number, reply.failed))
         return replace(reply, usage=replace(reply.usage, seconds=time.monotonic() - began))
 
-    def _free(self, number: int) -> bool:
+    def _free(self, number: int, ask: Ask) -> bool:
         times = self._lines[number].times
-        return not times or self._used[number] < times
+        return not times or self._used[ask.role, number] < times
 
     async def _played(self, number: int, ask: Ask, hear: Hear) -> Reply:
-        self._used[number] += 1
+        self._used[ask.role, number] += 1
         try:
             async with asyncio.timeout(self._timeout or None):
                 return await self._play(self._lines[number], ask, hear)
@@ -74,7 +74,7 @@ class Scripted:
             text = f"timed out after {self._timeout:g} s"
             return Reply(agent=self.name, session=ask.session, failed=text, trouble=Trouble.TIMEOUT)
         except asyncio.CancelledError:
-            self._used[number] -= 1
+            self._used[ask.role, number] -= 1
             raise
 
     async def _play(self, line: Line, ask: Ask, hear: Hear) -> Reply:
