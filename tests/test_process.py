@@ -177,21 +177,39 @@ def test_cancelling_while_the_child_is_being_started_neither_hangs_nor_leaves_it
     assert "sleep 61.5" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
 
 
-def test_children_die_with_a_punchlist_that_is_killed(tmp_path):
-    program = (
-        "import asyncio; from pathlib import Path; from punchlist.adapters.process import run; "
-        f"asyncio.run(run(['sh', '-c', 'echo $$ > {tmp_path}/pid; sh -c \"echo \\\\$\\\\$ > {tmp_path}/grand; sleep 60\"; true'], cwd=Path('/')))"
-    )
+def killed_while_running(script, files):
+    """Runs a script through the door of a punchlist that is killed with -9 as soon as all files have a process's id."""
+    program = f"import asyncio; from pathlib import Path; from punchlist.adapters.process import run; asyncio.run(run(['sh', '-c', {script!r}], cwd=Path('/')))"
     parent = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
-    child, grandchild = pid_in(tmp_path / "pid"), pid_in(tmp_path / "grand")
-    assert alive(child)
+    pids = [pid_in(file) for file in files]
+    assert all(alive(pid) for pid in pids)
     parent.kill()
     parent.wait()
-    deadline = time.monotonic() + 2
-    while (alive(child) or alive(grandchild)) and time.monotonic() < deadline:
+    deadline = time.monotonic() + 4
+    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not alive(child)
-    assert not alive(grandchild)
+    return [pid for pid in pids if alive(pid)]
+
+
+def test_children_die_with_a_punchlist_that_is_killed(tmp_path):
+    script = f"echo $$ > {tmp_path}/pid; sh -c 'echo $$ > {tmp_path}/grand; sleep 60'; true"
+    assert killed_while_running(script, [tmp_path / "pid", tmp_path / "grand"]) == []
+
+
+@linux_only
+@pytest.mark.parametrize(
+    "escape",
+    [
+        "setsid sh -c '{}' & wait",
+        "env -i setsid sh -c '{}' & wait",
+        "sh -c \"setsid sh -c '{}' &\"; sleep 60",
+        "setsid sh -c \"setsid sh -c '{}' & wait\" & wait",
+    ],
+)
+def test_what_left_its_session_dies_with_a_punchlist_that_is_killed(tmp_path, escape):
+    script = escape.format(f"exec sh {tmp_path}/tool")
+    (tmp_path / "tool").write_text(f"echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done")
+    assert killed_while_running(script, [tmp_path / "pid"]) == []
 
 
 def test_output_is_heard_while_the_child_still_runs():

@@ -35,6 +35,11 @@ SECRET_HEADERS = {"authorization", "x-api-key", "x-goog-api-key", "api-key"}
 BODIES = {"/messages": stub_requests.anthropic, "/chat/completions": stub_requests.chat, "/responses": stub_requests.responses}
 
 
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that was killed is not worth a traceback."""
+
+
 class StubModel:
     """The server; `requests` is what it was asked, newest last."""
 
@@ -45,7 +50,7 @@ class StubModel:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         handler = type("Handler", (_Handler,), {"owner": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server = _Server(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._server.block_on_close = False
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -206,7 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
         usage = {"in": 1000, "out": 100, "cached": 0, **step.get("usage", {})}
         full, events = stub_answers.ANSWERS[request.api](request, blocks_of(step, request.tools), usage)
         if not request.stream:
-            self._send(200, full)
+            self._drop() if "cut" in step else self._send(200, full)
             return
         self._begin_stream("text/event-stream" if sse else "application/json")
         if not sse:  # Gemini's other way to stream: an array

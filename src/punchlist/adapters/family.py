@@ -15,11 +15,26 @@ MARK = "PUNCHLIST_CHILD"
 
 _LINUX = sys.platform == "linux"
 _PR_SET_CHILD_SUBREAPER = 36
-_GUARDIAN = (
-    "trap '' HUP INT TERM; all=' '; "
-    'while read -r op pid; do case $op in +) all="$all$pid ";; -) all="${all%% $pid *} ${all#* $pid }";; esac; done; '
-    'for pid in $all; do kill -KILL "-$pid" 2>/dev/null; done'
-)
+_GUARDIAN = f"""
+trap '' HUP INT TERM
+all=' '
+while read -r op entry; do
+  case $op in +) all="$all$entry ";; -) all="${{all%% $entry *}} ${{all#* $entry }}";; esac
+done
+below() {{ for kid in $(cat /proc/$1/task/*/children 2>/dev/null); do echo $kid; below $kid; done; }}
+marks=
+for entry in $all; do
+  below=$(below ${{entry%%:*}})
+  kill -KILL -${{entry%%:*}} $below 2>/dev/null
+  marks="$marks -e {MARK}=${{entry#*:}}"
+done
+for again in 1 2 3 4 5 6 7 8 9; do
+  found=$([ -z "$marks" ] || grep -lsaF $marks /proc/[0-9]*/environ 2>/dev/null)
+  [ -n "$found" ] || exit 0
+  for file in $found; do file=${{file#/proc/}}; kill -KILL ${{file%%/*}} 2>/dev/null; done
+done
+"""
+"""Kills the groups that are still listed, what lies below them in sessions of their own, and what bears their mark."""
 _END_SECONDS = 2.0
 
 
@@ -42,7 +57,7 @@ class Family:
     def began(self, root: int) -> None:
         self.root = root
         self._roots.add(root)
-        _tell_guardian(f"+ {root}\n")
+        _tell_guardian(f"+ {root}:{self.mark}\n")
 
     def term(self) -> None:
         """Asks the whole group to end."""
@@ -61,7 +76,7 @@ class Family:
         finally:
             self._living.discard(self)
             if self.root:
-                _tell_guardian(f"- {self.root}\n")
+                _tell_guardian(f"- {self.root}:{self.mark}\n")
 
     def reaped(self) -> None:
         """The event loop has read the child's exit status; from now on its number may be another's."""
@@ -122,7 +137,7 @@ def adopt_orphans() -> bool:
 
 @cache
 def _guardian() -> tuple[int, int]:
-    """A shell that outlives us by a moment: when its input ends, however we ended, it kills the groups still listed.
+    """A shell that outlives us by a moment: when its input ends, however we ended, it kills the families still listed.
 
     Returns its pid and the descriptor to write to. Nothing else reaches children of a process that was killed with -9.
     """

@@ -2,7 +2,8 @@
 
 What holds where, when a child ends, is timed out or is cancelled: on Linux every descendant dies, also one that left its
 session, because orphans are re-parented to us; elsewhere its process group and the tree below it. When punchlist itself is
-killed with -9, the groups of its children are killed by a small guardian, and everything in a sandbox by the kernel.
+killed with -9, its children, what lies below them and what bears their mark are killed by a small guardian, and everything in a
+sandbox by the kernel.
 """
 
 import asyncio

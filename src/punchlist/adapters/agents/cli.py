@@ -19,6 +19,7 @@ Without a result event it says `troubles.no_result(ran)`; silence, time-outs, si
 """
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ from punchlist.adapters.agents.lines import Event, Lines, event
 from punchlist.adapters.agents.place import Place, bring_login, walls
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.process import Ran, Voice, Watch, base_environment, named_environment, run, which
-from punchlist.adapters.sandbox import available
+from punchlist.adapters.sandbox import Walls, available
 from punchlist.adapters.whole_file import write_whole
 from punchlist.model.usage import Usage
 from punchlist.ports import Artifacts
@@ -84,6 +85,11 @@ class Call(Struct, frozen=True, kw_only=True):
     cwd: Path | None = None
     """Where it stands, if that is not the folder it is asked about."""
     client: Client | None = None
+    hidden: tuple[str, ...] = ()
+    """Names in the folder that it must not see, because it would do what is written there and no flag prevents that.
+
+    The walls hide them; where there are none, and one of the names is there, the call is not made.
+    """
 
 
 class Told(Struct, frozen=True, kw_only=True):
@@ -163,22 +169,34 @@ class CliAgent:
         return Desk(home=home, tmp=place.tmp(name), settings=self._seat.settings, key=key, base_url=url)
 
     async def _ran(self, ask: Ask, call: Call, desk: Desk, keys: Mapping[str, str], hear: Callable[[bytes], None]) -> Ran:
-        settings, place = self._seat.settings, self._seat.place
+        settings = self._seat.settings
         command = settings.command or (self._dialect.program,)
         program = which(command[0]) or command[0]
         environment = {**base_environment(), **call.env, **settings.env, **keys, "HOME": str(desk.home), "TMPDIR": str(desk.tmp)}
-        inside = place.sandbox and not self._dialect.own_walls and available() == "bubblewrap"
-        programs = [program, *command[1:], which("node") or ""]
+        line = [program, *command[1:], *call.arguments]
+        around = self._walls(ask, call, [program, *command[1:], which("node") or ""])
+        if not around and (seen := [name for name in call.hidden if os.path.lexists(ask.folder / name)]):
+            trouble = (
+                f"{command[0]} is not safe to start: it would do what {' and '.join(seen)} says, and no sandbox hides it here"
+            )
+            return Ran(command=tuple(line), exit_code=None, stdout=b"", stderr=b"", seconds=0, trouble=trouble)
         return await run(
-            [program, *command[1:], *call.arguments],
+            line,
             cwd=call.cwd or ask.folder,
             env=environment,
             timeout=settings.timeout,
             stdin=call.stdin.encode(errors="surrogateescape"),
             limit=OUTPUT_LIMIT,
-            walls=walls(place, self.name, ask.folder, programs, writes=ask.writes) if inside else None,
+            walls=around,
             watch=_watch(hear, call.client, settings.silence),
         )
+
+    def _walls(self, ask: Ask, call: Call, programs: Sequence[str]) -> Walls | None:
+        place = self._seat.place
+        if not place.sandbox or self._dialect.own_walls or available() != "bubblewrap":
+            return None
+        around = walls(place, self.name, ask.folder, programs, writes=ask.writes)
+        return replace(around, hidden=(*around.hidden, *(ask.folder.resolve() / name for name in call.hidden)))
 
     def _reply(self, ask: Ask, ran: Ran, told: Told) -> Reply:
         spent = self._spent(ask, told)
@@ -225,7 +243,7 @@ def plain(label: str) -> str:
 
 
 def as_json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    return json.dumps(dict(value), separators=(",", ":"))
 
 
 def _read_usage(path: Path) -> Usage:

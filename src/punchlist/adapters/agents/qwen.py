@@ -11,7 +11,14 @@ from punchlist.ports.agent import Ask
 _ALWAYS = ("-o", "stream-json", "--safe-mode")
 """Safe mode leaves out hooks, extensions, skills and MCP servers, the repository's own among them."""
 _QUIET = MappingProxyType({"QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"})
-_SETTINGS = '{"privacy":{"usageStatisticsEnabled":false},"general":{"enableAutoUpdate":false}}'
+_SETTINGS = MappingProxyType(
+    {
+        "privacy": {"usageStatisticsEnabled": False},
+        "general": {"enableAutoUpdate": False},
+        # It would go on for minutes without a word; patience is ours.
+        "model": {"generationConfig": {"maxRetries": 1, "retryInitialDelayMs": 500, "retryMaxDelayMs": 2000}},
+    }
+)
 
 
 class Qwen:
@@ -30,7 +37,7 @@ class Qwen:
             arguments += ["--model", desk.settings.model]
         if ask.session:
             arguments += ["--resume", ask.session, *(["--fork-session"] if ask.fork else [])]
-        files = {".qwen/settings.json": _SETTINGS}
+        files = {".qwen/settings.json": as_json(_SETTINGS)}
         return Call(arguments=tuple(arguments), stdin=ask.prompt, env=_QUIET, files=files)
 
     def piece(self, event: Event) -> str:

@@ -27,7 +27,11 @@ _WORDS = tuple(
     (re.compile(pattern, re.IGNORECASE), trouble)
     for pattern, trouble in (
         (r"too long|context[_ ](length|window)|maximum context|exceeds the maximum|too large", Trouble.TOO_LONG),
-        (r"overloaded|over capacity|service unavailable|server error|stream disconnected|high demand", Trouble.OVERLOADED),
+        (
+            r"stream (disconnected|ended|closed)|decoding response|terminated|socket|econnreset|connection (dropped|reset)",
+            Trouble.CUT,
+        ),
+        (r"overloaded|over capacity|service unavailable|server error|high demand", Trouble.OVERLOADED),
         (r"rate.?limit|too many requests|usage limit|quota|resource.?exhausted", Trouble.RATE_LIMIT),
         (r"unauthori[sz]ed|not logged in|api.?key|authenticat|forbidden|credential|permission_denied", Trouble.AUTH),
         (r"max(imum)?[_ ]turns|turn limit|budget|max[_ ]session", Trouble.LIMIT),
