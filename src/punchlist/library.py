@@ -12,7 +12,7 @@ from punchlist.errors import UsageError
 from punchlist.model.change import ScopeKind
 from punchlist.model.events import Entry
 from punchlist.model.item import Item, Status
-from punchlist.model.outcome import outcome
+from punchlist.model.outcome import Outcome
 from punchlist.model.run import Run
 from punchlist.steps import Action
 from punchlist.workflow.rounds import with_rounds
@@ -38,7 +38,7 @@ class ReviewFixResult(Struct, frozen=True, kw_only=True):
     branch: str
     """Where the fixes are. Nothing is pushed, and your checkout is as it was; `punchlist apply RUN` brings them home."""
     outcome: str
-    """clean, fixed, leftovers or incomplete; where something failed or was left out, it is incomplete."""
+    """clean, fixed, leftovers or incomplete; where something failed, was left out or is not done yet, it is incomplete."""
     items: tuple[Item, ...]
     """All of them, with their histories, proofs and flags; also those outside the change."""
     waiting_for: str = ""
@@ -131,7 +131,7 @@ def result_of(run: Run) -> ReviewFixResult:
         issues_created=tuple(dict.fromkeys(item.issue for item in inside if item.status is Status.FILED and item.issue)),
         run=run.id,
         branch=run.branch,
-        outcome=run.ended or outcome(run).value,
+        outcome=run.ended or Outcome.INCOMPLETE.value,
         items=tuple(run.items.values()),
         waiting_for=question or doubts,
         interrupted=run.interrupted,

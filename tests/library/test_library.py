@@ -166,8 +166,21 @@ def test_whoever_cancels_has_what_was_done_by_then(shop):
         return await task
 
     result = asyncio.run(cancelled())
-    assert (result.interrupted, result.total_findings, result.fixed) == (True, 2, 0)
-    assert result.outcome != "clean"
+    assert (result.interrupted, result.total_findings, result.fixed, result.outcome) == (True, 2, 0, "incomplete")
+
+
+def test_a_run_that_wants_to_know_something_says_so_and_is_not_done(shop, tmp_path):
+    asking = tmp_path / "asking.yaml"
+    text = load_builtin("unified").text.replace("plan: {", "plan: {files: true, ask: true, ")
+    asking.write_text(text)
+    result = ask("rebates", repository=shop.root, workflow=str(asking), agents=["helper"], settings=shop.settings)
+    assert "The plan is in" in result.waiting_for
+    assert (result.outcome, result.fixed, result.blocked) == ("incomplete", 0, 2)
+    plan = tmp_path / "state" / "runs" / result.run / "plan"
+    assert [issue["code"] for step in json.loads((plan / "master_todo.json").read_text())["execution_steps"] for issue in step["issues"]] == [
+        "F001",
+        "F002",
+    ]  # fmt: skip
 
 
 def test_the_number_of_rounds_is_that_of_the_call_and_is_pinned():

@@ -69,6 +69,7 @@ class Verification(Struct, frozen=True, kw_only=True):
 
 class Cycle(Struct, frozen=True, kw_only=True):
     cycle: int
+    """Counted from 1: rounds in which no agent tried anything are no cycles."""
     agents: tuple[Turn, ...]
     verification: Verification
     diff: str
@@ -94,8 +95,9 @@ class FixReport(Struct, frozen=True, kw_only=True):
 
 def fix_report(run: Run) -> FixReport:
     """Made of what the run remembers; empty where no agent tried anything."""
-    rounds = [(number, list(pasts)) for number, pasts in groupby(run.history, key=lambda past: past.round)]
-    cycles = tuple(_cycle(number, pasts) for number, pasts in rounds if _events(pasts, ev.Attempted))
+    rounds = [list(pasts) for _, pasts in groupby(run.history, key=lambda past: past.round)]
+    tried = [pasts for pasts in rounds if _events(pasts, ev.Attempted)]
+    cycles = tuple(_cycle(number, pasts) for number, pasts in enumerate(tried, 1))
     return FixReport(
         run=run.id,
         cycles=cycles,
