@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from seating import seat
 
-from punchlist.adapters.agents.filling import codes, nearest, round_of
+from punchlist.adapters.agents.filling import codes, meant, round_of
 from punchlist.adapters.agents.script import Edit, Fix, Line, Script, read
 from punchlist.adapters.agents.scripted import Scripted, calls
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
@@ -101,10 +101,35 @@ def test_a_fix_without_an_outcome_keeps_quiet_about_the_item(tmp_path):
 
 
 def test_a_text_belongs_to_the_code_it_stands_closest_behind():
-    assert nearest("unused import", PROMPT) == ("F002",)
-    assert nearest("same title", "F001 same title\nF002 same title\n") == ("F001", "F002")
-    assert nearest("nowhere", PROMPT) == ()
+    assert meant("unused import", PROMPT) == ("F002",)
+    assert meant("same title", "F001 same title\nF002 same title\n") == ("F001", "F002")
+    assert meant("nowhere", PROMPT) == ()
     assert codes(PROMPT) == ("F001", "F002", "F007")
+
+
+HEADED = """## Findings
+
+### F004 (major)
+file: shop.py:3
+title: division by zero
+### F012 (minor)
+title: unused import
+
+## The change
+
+-import os  # unused import, division by zero
+
+## Your answer
+
+{"outcomes": [{"id": "F003"}]}
+"""
+
+
+def test_where_items_have_headings_only_these_count():
+    assert codes(HEADED) == ("F004", "F012")
+    assert meant("division by zero", HEADED) == ("F004",)
+    assert meant("title: ", HEADED) == ("F004", "F012")
+    assert meant("The change", HEADED) == ()
 
 
 @pytest.mark.parametrize(("label", "number"), [("fix", 1), ("3.2.0 fix b1", 2), ("review round-4", 4), ("round 12", 12)])

@@ -10,6 +10,7 @@ from punchlist.adapters.agents.script import Edit, Line, texts
 from punchlist.ports.agent import Ask
 
 _CODE = re.compile(r"\bF\d{3,}\b")
+_HEADING = re.compile(r"^#+ (F\d{3,})\b|^## ", re.MULTILINE)
 _ROUND = re.compile(r"\bround[ -]?(\d+)|\b\d+\.(\d+)\.\d+")
 _CODES, _FIXES = "{codes}", "{fixes}"
 
@@ -20,8 +21,15 @@ class Filled(Struct, frozen=True):
 
 
 def codes(prompt: str) -> tuple[str, ...]:
-    """Those of the items in the prompt, in the order in which they are first named."""
-    return tuple(dict.fromkeys(_CODE.findall(prompt)))
+    """Those of the items in the prompt, in its order: what stands in a heading, or else all there are."""
+    return tuple(_sections(prompt) or dict.fromkeys(_CODE.findall(prompt)))
+
+
+def _sections(prompt: str) -> dict[str, str]:
+    """What a prompt says under each heading that names an item; examples name items, too, but not in headings."""
+    heads = list(_HEADING.finditer(prompt))
+    ends = [head.start() for head in heads[1:]] + [len(prompt)]
+    return {head[1]: prompt[head.start() : end] for head, end in zip(heads, ends, strict=True) if head[1]}
 
 
 def round_of(label: str) -> int:
@@ -53,21 +61,23 @@ def _fixed(line: Line, prompt: str) -> tuple[list[dict[str, Any]], tuple[Edit, .
     reports: list[dict[str, Any]] = []
     edits: list[Edit] = []
     for fix in sorted(line.fixes, key=lambda fix: not fix.when):
-        meant = nearest(fix.when, prompt) if fix.when else tuple(left)
-        if not meant:
+        about = meant(fix.when, prompt) if fix.when else tuple(left)
+        if not about:
             continue
-        left = [code for code in left if code not in meant]
+        left = [code for code in left if code not in about]
         edits += fix.edits
         if fix.outcome is not None:
-            reports += [_value({"id": code, **fix.outcome}, {}, {"{code}": code}) for code in meant]
+            reports += [_value({"id": code, **fix.outcome}, {}, {"{code}": code}) for code in about]
     return reports, tuple(edits)
 
 
-def nearest(text: str, prompt: str) -> tuple[str, ...]:
-    """The codes that stand most closely before the text; several where it is equally close to each.
+def meant(text: str, prompt: str) -> tuple[str, ...]:
+    """The items that the text is about: it stands under their headings, or else most closely behind their codes.
 
     A title follows its code at once, while the same words may also stand in a diff, far from any.
     """
+    if sections := _sections(prompt):
+        return tuple(code for code, section in sections.items() if text in section)
     near: dict[str, int] = {}
     marks = list(_CODE.finditer(prompt))
     at = prompt.find(text)

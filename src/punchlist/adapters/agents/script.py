@@ -41,7 +41,7 @@ class Edit(Struct, frozen=True, forbid_unknown_fields=True, rename={"by": "with"
 
 
 class Fix(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is done about the items whose code has the text `when` next to it in the prompt; without `when`, about all others."""
+    """What is done about the items of which the prompt says the text `when`; without `when`, about all the others."""
 
     when: str = ""
     edits: tuple[Edit, ...] = ()
