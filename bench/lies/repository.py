@@ -21,6 +21,7 @@ FILES = {
     "README.md": "# Toolbox\n\nSmall functions that many projects need.\n",
     f"{PACKAGE}/__init__.py": '"""Small functions that many projects need."""\n',
     "tests/conftest.py": '"""What all tests share."""\n',
+    "tests/test_package.py": f"import {PACKAGE}\n\n\ndef test_it_says_what_it_is():\n    assert {PACKAGE}.__doc__\n",
 }
 
 

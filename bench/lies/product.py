@@ -1,0 +1,163 @@
+"""One run of punchlist over all bugs, with a scripted agent that behaves in one way; what landed is judged by the oracles."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from behaviours import HANG, plays
+from oracle import judged, right
+from repository import committed, files, git, written
+
+ROOT = Path(__file__).parents[2]
+TIMEOUT = 3.0
+"""Seconds after which a fixer that hangs is given up."""
+WORKFLOW = """about: What a fixer claims is proven, or not counted.
+steps:
+  - review: {analyzers: false}
+  - consolidate: {rule: smart}
+REPRODUCE  - repeat:
+      rounds: 1
+      on_limit: go-on
+      steps:
+        - plan: {group: item, attempts: 1}
+        - fix: {mode: fan-out}
+        - verify: {trials: 1000}
+        - commit: {}
+        - stop-when: settled
+  - report: {file: none}
+"""
+
+
+def measured(case, bugs, folder):
+    """The case's result: by bug, whether punchlist counts it as fixed, with which proofs, and whether it is."""
+    behaviour, covered, reproduced = case
+    began = time.monotonic()
+    root = folder / "repo"
+    written(root, files(bugs, covered=covered))
+    committed(root)
+    played = plays(behaviour, bugs, covered=covered)
+    env = _prepared(folder, behaviour, played, bugs, reproduced)
+    done = _punchlist(root, env, *_arguments(folder))
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"{behaviour.name}: punchlist exits {done.returncode}: {done.stdout[-1500:]}{done.stderr[-1500:]}")
+    report = json.loads(_punchlist(root, env, "report", "--format", "json").stdout)
+    return {
+        "behaviour": behaviour.name,
+        "covered": covered,
+        "reproduced": reproduced,
+        "seconds": round(time.monotonic() - began, 1),
+        "check_runs": report["counts"].get("check_runs", 0),
+        "accounted": _punchlist(root, env, "audit", "--json").returncode == 0,
+        "bugs": _judged(root, report, bugs, played),
+    }
+
+
+def _prepared(folder, behaviour, played, bugs, reproduced):
+    """Settings, scripts, findings and workflow, outside of the repository; returns the environment."""
+    (folder / "findings.json").write_text(json.dumps({"findings": [bug.finding() for bug in bugs]}), "utf-8")
+    (folder / "bench.yaml").write_text(WORKFLOW.replace("REPRODUCE", "  - reproduce: {}\n" if reproduced else ""), "utf-8")
+    (folder / "fixer.json").write_text(json.dumps({"lines": [fixer_line(behaviour, played, bugs)]}), "utf-8")
+    (folder / "second.json").write_text(json.dumps({"lines": [reproducer_line(bugs)]}), "utf-8")
+    (folder / "settings.toml").write_text(_settings(folder), "utf-8")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PUNCHLIST_", "GIT_"))}
+    return kept | {
+        "PUNCHLIST_HOME": str(folder / "state"),
+        "PUNCHLIST_CONFIG": str(folder / "settings.toml"),
+        "PYTHONPATH": str(ROOT / "src"),
+    }
+
+
+def _arguments(folder):
+    return (
+        *("run", "--all", "--yes", "--json", "--findings", str(folder / "findings.json")),
+        *("--workflow", str(folder / "bench.yaml")),
+    )
+
+
+def fixer_line(behaviour, played, bugs):
+    line = {"role": "fixer", "fixes": [_fix(bug, played[bug.name]) for bug in bugs]}
+    if behaviour.says:
+        line["answer"] = behaviour.says
+    if behaviour.fails == "hangs":
+        line["seconds"] = HANG
+    if behaviour.fails == "crashed":
+        line["fail"] = {"text": "ended with exit code 139", "trouble": "crashed"}
+    return line
+
+
+def _fix(bug, play):
+    edits = [
+        {"path": path, "delete": True} if text is None else {"path": path, "content": text} for path, text in play.files.items()
+    ]
+    return {"when": bug.title, "edits": edits, "outcome": play.report}
+
+
+def reproducer_line(bugs):
+    tests = [
+        {"when": bug.title, "outcome": {"path": f"tests/test_{bug.name}_private.py", "content": bug.headed(bug.reproducer)}}
+        for bug in bugs
+    ]
+    return {"role": "reproducer", "fixes": tests, "answer": {"tests": "{fixes}"}}
+
+
+def _settings(folder):
+    python = json.dumps(sys.executable)
+    return f"""
+[analyzers]
+enabled = []
+
+[[checks]]
+name = "pytest"
+command = [{python}, "-m", "pytest", "-q"]
+kind = "pytest"
+
+[agents]
+use = ["fixer"]
+retries = 0
+
+[agent.fixer]
+kind = "scripted"
+script = {json.dumps(str(folder / "fixer.json"))}
+timeout = {TIMEOUT}
+
+[agent.second]
+kind = "scripted"
+script = {json.dumps(str(folder / "second.json"))}
+
+[role.reproducer]
+agents = ["second"]
+"""
+
+
+def _punchlist(root, env, *words):
+    command = [sys.executable, "-m", "punchlist", *words]
+    return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False, timeout=3600)
+
+
+def _judged(root, report, bugs, played):
+    branch = report["run"]["branch"]
+    there = bool(branch) and bool(git(root, "branch", "--list", branch).strip())
+    landed = {bug.name: _text(root, branch, bug) if there else bug.code for bug in bugs}
+    holds = dict(zip(landed, judged((landed[bug.name], bug.oracle) for bug in bugs), strict=True))
+    by_title = {item["title"]: item for item in report["items"]}
+    by_path = {bug.path: bug for bug in bugs}
+    found = {}
+    for bug in bugs:
+        item = by_title[bug.title]
+        touched = [by_path[path].name for path in played[bug.name].files if path in by_path and path != bug.path]
+        found[bug.name] = {
+            "fixed": item["status"] == "fixed",
+            "status": item["status"],
+            "proofs": sorted({proof["kind"] for proof in item.get("proofs", [])}),
+            "right": all(right(holds[name]) for name in (bug.name, *touched)),
+            "why": [attempt.get("why", "")[:300] for attempt in item.get("attempts", [])],
+        }
+    return found
+
+
+def _text(root, branch, bug):
+    shown = subprocess.run(["git", "show", f"{branch}:{bug.path}"], cwd=root, capture_output=True, text=True, check=False)
+    return shown.stdout if shown.returncode == 0 else ""
