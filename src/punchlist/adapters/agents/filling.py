@@ -28,8 +28,8 @@ def codes(prompt: str) -> tuple[str, ...]:
 def _sections(prompt: str) -> dict[str, str]:
     """What a prompt says under each heading that names an item; examples name items, too, but not in headings."""
     heads = list(_HEADING.finditer(prompt))
-    ends = [head.start() for head in heads[1:]] + [len(prompt)]
-    return {head[1]: prompt[head.start() : end] for head, end in zip(heads, ends, strict=True) if head[1]}
+    ends = [*(head.start() for head in heads[1:]), len(prompt)]
+    return {head[1]: prompt[head.start() : end] for head, end in zip(heads, ends, strict=False) if head[1]}
 
 
 def round_of(label: str) -> int:
