@@ -2,6 +2,8 @@
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from punchlist.app.replaying import Likeness, replayed
 from punchlist.model import events as ev
@@ -129,6 +131,22 @@ def test_a_lower_floor_and_more_attempts_would_have_been_work_of_which_nobody_kn
     then = Rules(attempts=1, floor=Severity.MAJOR)
     other = told.otherwise(then, attempts=2, floor=Severity.MINOR)
     assert {number: each.fate for number, each in other.items()} == {1: Fate.TRIED, 2: Fate.TRIED}
+
+
+@given(
+    st.lists(st.none() | st.integers(-5, 110), min_size=1, max_size=5), st.integers(0, 100), st.integers(0, 100), st.booleans()
+)
+def test_the_recorded_bar_changes_nothing_a_higher_one_only_takes_and_a_lower_one_only_gives(scores, bar, other, together):
+    told = Story(*(item(number) for number, _ in enumerate(scores, 1)))
+    numbers = range(1, len(scores) + 1)
+    batches = [batch(1, *numbers)] if together else [batch(number, number) for number in numbers]
+    told.round(1, batches, [Score(number, score) for number, score in enumerate(scores, 1)], bar)
+    assert told.otherwise(threshold=bar) == {}
+    allowed = {Fate.AGAIN, Fate.UNSURE} if other > bar else {Fate.APPROVED}
+    different = told.otherwise(threshold=other)
+    assert {each.fate for each in different.values()} <= allowed
+    fixed = {number for number, each in told.run.items.items() if each.status is Status.FIXED}
+    assert set(different) <= fixed if other > bar else not set(different) & fixed
 
 
 class Kept(dict):

@@ -22,7 +22,7 @@ def test_a_run_comes_to_the_same_byte_for_byte(done):
     assert "same     report.json" in told.stdout
     document = done.json("replay")
     assert {each["likeness"] for each in document["files"]} == {"same"}
-    assert len(document["state"]) == 64
+    assert (document["same"], document["whole"], len(document["state"])) == (True, True, 64)
     assert done.json("replay")["state"] == document["state"]
 
 

@@ -45,21 +45,16 @@ class Replayed(Struct, frozen=True, kw_only=True):
     run: str
     entries: int
     state: str
+    same: bool
+    """Nothing is wrong, and no file differs from what the ledger makes of it."""
+    whole: bool
+    """Everything that was written could be compared, and something was."""
     problems: tuple[str, ...] = ()
     files: tuple[Compared, ...] = ()
     rules: Rules = Rules()
     differences: tuple[Difference, ...] = ()
     unknown: tuple[str, ...] = ()
     """What cannot be told without asking agents again."""
-
-    @property
-    def same(self) -> bool:
-        return not self.problems and all(each.likeness is not Likeness.DIFFERS for each in self.files)
-
-    @property
-    def whole(self) -> bool:
-        """Whether everything that was written could be compared."""
-        return bool(self.files) and all(each.likeness is not Likeness.GONE for each in self.files)
 
 
 def replayed(run_id: str, entries: Sequence[ev.Entry], written: Sequence[bytes], artifacts: Artifacts, rules: Rules) -> Replayed:
@@ -69,12 +64,17 @@ def replayed(run_id: str, entries: Sequence[ev.Entry], written: Sequence[bytes],
     tried_on = rules != Rules()
     differences = what_if(run_id, entries, _rules(run), rules) if tried_on else ()
     fates = dict.fromkeys(difference.fate for difference in differences)
+    problems = tuple(_problems(entries, written, state))
+    files = tuple(_compared(name, render, artifacts, run) for name, render in _files(run_id, entries).items())
+    seen = {each.likeness for each in files}
     return Replayed(
         run=run_id,
         entries=len(entries),
         state=state,
-        problems=tuple(_problems(entries, written, state)),
-        files=tuple(_compared(name, render, artifacts, run) for name, render in _files(run_id, entries).items()),
+        same=not problems and Likeness.DIFFERS not in seen,
+        whole=bool(files) and Likeness.GONE not in seen,
+        problems=problems,
+        files=files,
         rules=rules,
         differences=differences,
         unknown=tuple(UNKNOWN[fate] for fate in fates if fate in UNKNOWN),
