@@ -77,6 +77,8 @@ class TestReviews:
             '{"findings": []}',
             '{"groups": []}',
             '{"verdict": "APPROVED", "findings": [], "summary": "clean"}',
+            '{"verdict": "No changes requested", "findings": []}',
+            '{"recommendation": "No blocking issues: does not need work", "findings": []}',
             '```json\n{"issues": []}\n```',
         ],
     )
@@ -133,6 +135,18 @@ class TestReviews:
         assert [f.title for f in review.findings] == ["SQL injection in search"]
         assert "breaks off" in review.refused[0].reason
         assert review.incomplete
+
+    def test_an_entry_that_cannot_be_read_costs_none_of_those_behind_it(self, reviewed):
+        entries = [json.dumps({**FULL, "title": title}) for title in ("first", "say QUOTES here", "third", "fourth")]
+        listed = ", ".join(entries).replace("QUOTES", '"no"')
+        review = reviewed(f'{{"findings": [{listed}]}}')
+        assert [f.title for f in review.findings] == ["first", "third", "fourth"]
+        assert (len(review.refused), bool(review.incomplete)) == (1, True)
+
+    def test_one_finding_a_line_is_a_review(self, reviewed):
+        review = reviewed("\n".join(json.dumps({**FULL, "title": title}) for title in ("first", "second")))
+        assert [f.title for f in review.findings] == ["first", "second"]
+        assert (review.failed, review.incomplete) == ("", "")
 
     def test_a_path_outside_and_an_unknown_severity_are_kept_and_marked(self, reviewed):
         (finding,) = reviewed({"findings": [{**FULL, "file_path": "../x.py", "severity": "spicy"}]}).findings

@@ -77,6 +77,21 @@ def test_an_agent_that_fails_the_second_time_says_both(tree):
     assert opinion.failed == "the answer is empty; asked again: crashed"
 
 
+@pytest.mark.parametrize("role", ["unified", "spec", "technical", "adversarial"])
+def test_repeating_the_prompt_is_no_answer(tree, role):
+    class Echo(Canned):
+        async def ask(self, ask, hear):
+            self._answers = [f"You said:\n{ask.prompt}\nRight?"]
+            return await super().ask(ask, hear)
+
+    agent = Echo()
+    opinion = asyncio.run(crew({role: agent}, {}, 90_000).reviewers[role].review(tree, None, NONE, "x"))
+    assert opinion.failed.startswith("there is no JSON in the answer")
+    # Nor is it clean where only a part of it is repeated.
+    opinion, _ = review(tree, agent.prompt[5:], role=role)
+    assert opinion.failed or opinion.findings
+
+
 def test_what_an_agent_says_is_heard_under_the_label_of_the_call(tree):
     cast, _, heard = playing("technical", "hm", {"findings": []})
     asyncio.run(cast.reviewers["technical"].review(tree, None, NONE, "x"))

@@ -77,7 +77,7 @@ async def fitting(seat: Seat, attempt: Callable[[Seat], Awaitable[tuple[A, Heard
 async def heard(seat: Seat, ask: Ask, read: Callable[[str], R]) -> Heard[R]:
     """The answer as `read` understands it."""
     first = await seat.agent.ask(ask, lambda piece: seat.hear(ask.label, piece))
-    reading = None if first.failed else read(first.text)
+    reading = None if first.failed else read(_own(first.text, ask))
     if reading is not None and reading.failed:
         return await _again(seat, ask, read, first, reading)
     return Heard(reading=reading, failed=first.failed, reply=first, usage=first.usage, length=len(ask.prompt))
@@ -97,6 +97,11 @@ async def _again(seat: Seat, ask: Ask, read: Callable[[str], R], first: Reply, w
         transcript=second.transcript or first.transcript,
         opened=tuple(dict.fromkeys((*first.opened, *second.opened))),
     )
-    reading = was if second.failed else read(second.text)
+    reading = was if second.failed else read(_own(second.text, asked))
     failed = f"{was.failed}; asked again: {second.failed}" if second.failed else reading.failed
     return Heard(reading=reading, failed=failed, reply=reply, usage=first.usage + second.usage, length=len(ask.prompt))
+
+
+def _own(text: str, ask: Ask) -> str:
+    """What the agent says of its own: the example in a prompt that it repeats is no answer."""
+    return text.replace(ask.prompt.strip(), "")

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.roles.grammar import Parse, parsed
 
@@ -17,6 +19,7 @@ _ANSI = re.compile(r"\x1b(?:\[[0-9;:?<=>]{0,40}[ -/]?[@-~]|\][^\x07\x1b]{0,400}(
 _HALVES = re.compile("[\ud800-\udfff]")
 _ALOUD = re.compile(r"\s*<(think(?:ing)?|thought|reasoning)>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _DEEPEST = 16
+_MOST_STRAYS = 100_000
 _ENVELOPES = """
 structured_output structured_result structured output result results response answer input arguments args parameters params
 content text message messages data body payload value json item part parts function function_call tool_calls tool_use choices
@@ -33,6 +36,8 @@ class Found(Struct, frozen=True):
     value: object = None
     failed: str = ""
     incomplete: str = ""
+    strays: tuple[dict[str, Any], ...] = ()
+    """Whole objects that stand alone after an answer that breaks off, or where there is none: parts of it, perhaps."""
 
 
 def found(text: str, fits: Fits) -> Found:
@@ -42,18 +47,25 @@ def found(text: str, fits: Fits) -> Found:
     plain = _plain(text)
     if not plain.strip():
         return Found(failed="the answer is empty")
-    last, broken, some = None, "", False
-    for parse in values(plain):
+    return _chosen(values(plain), fits) or Found(failed=f"there is no JSON in the answer, which begins with {_start(plain)!r}")
+
+
+def _chosen(parses: Iterator[Parse], fits: Fits) -> Found | None:
+    """The last value that fits, among all there are; None where there are none at all."""
+    last: Found | None = None
+    broken, some = "", False
+    strays: list[dict[str, Any]] = []
+    for parse in parses:
         some, broken = True, parse.broken
-        for value in _inside(parse.value, fits, _DEEPEST):
-            if not parse.broken or _says_something(value):
-                last = Found(value, incomplete=parse.broken)
-                break
+        value = next((each for each in _inside(parse.value, fits, _DEEPEST) if not broken or _says_something(each)), None)
+        if value is not None:
+            last, strays = Found(value, incomplete=broken), []
+        elif isinstance(parse.value, dict) and not broken and (last is None or last.incomplete) and len(strays) < _MOST_STRAYS:
+            strays.append(parse.value)
     if last is not None:
-        return last
-    if not some:
-        return Found(failed=f"there is no JSON in the answer, which begins with {_start(plain)!r}")
-    return Found(failed=f"no JSON in the answer has the shape that was asked for{broken and f' ({broken})'}")
+        return replace(last, strays=tuple(strays))
+    why = f"no JSON in the answer has the shape that was asked for{broken and f' ({broken})'}"
+    return Found(failed=why, incomplete=broken, strays=tuple(strays)) if some else None
 
 
 def values(text: str) -> Iterator[Parse]:

@@ -21,6 +21,13 @@ _AGAINST = re.compile(
     r"\b(?:not|un|dis)\W*approv|incomplete|abort|could not|unable",
     re.IGNORECASE,
 )
+_HARMLESS = re.compile(
+    r"\b(?:no|non|without|zero|0)\W+(?:\w+\W+)?(?:block|fail|change|fix|work)\w*|(?:\bnot|n't)\W+(?:need|requir)\w*",
+    re.IGNORECASE,
+)
+"""What sounds like it and is not."""
+
+_LONGEST = 400
 
 
 class Review(Struct, frozen=True):
@@ -36,12 +43,14 @@ class Review(Struct, frozen=True):
 def review_of(text: str, name: str, sources: Sources) -> Review:
     """The findings in an answer of the reviewer `name`."""
     answer = found(text, fits)
-    if answer.failed:
+    # One object a line, or what stands behind a place that could not be read: those are findings, too.
+    strays: list[object] = [stray for stray in answer.strays if _is_finding(stray)]
+    if answer.failed and not strays:
         return Review(failed=answer.failed)
     findings: list[Finding] = []
     refused: list[Refused] = []
     groups: list[tuple[int, ...]] = []
-    for group in _groups(answer.value):
+    for group in (*_groups(answer.value), strays):
         before = len(findings)
         for entry in group:
             _read(entry, name, sources, findings, refused)
@@ -121,8 +130,8 @@ def _why_not_clean(value: object, refused: list[Refused], incomplete: str) -> st
     if isinstance(value, dict):
         if error := text_of(value, ("error", "errors", "failed", "failure")):
             return f"it reports an error: {error[:200]}"
-        verdict = text_of(value, _VERDICT)
-        if _AGAINST.search(verdict):
+        verdict = text_of(value, _VERDICT)[:_LONGEST]
+        if _AGAINST.search(_HARMLESS.sub("", verdict)):
             return f'it says "{verdict[:80]}" and lists no finding'
         if value.get("approved") is False:
             return "it does not approve, and lists no finding"
