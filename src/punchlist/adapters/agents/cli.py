@@ -175,10 +175,7 @@ class CliAgent:
         environment = {**base_environment(), **call.env, **settings.env, **keys, "HOME": str(desk.home), "TMPDIR": str(desk.tmp)}
         line = [program, *command[1:], *call.arguments]
         around = self._walls(ask, call, [program, *command[1:], which("node") or ""])
-        if not around and (seen := [name for name in call.hidden if os.path.lexists(ask.folder / name)]):
-            trouble = (
-                f"{command[0]} is not safe to start: it would do what {' and '.join(seen)} says, and no sandbox hides it here"
-            )
+        if not around and (trouble := _exposed(call, ask.folder)):
             return Ran(command=tuple(line), exit_code=None, stdout=b"", stderr=b"", seconds=0, trouble=trouble)
         return await run(
             line,
@@ -220,6 +217,12 @@ class CliAgent:
         before = _read_usage(book / f"{plain(ask.session)}.json") if ask.session else Usage()
         write_whole(book / f"{plain(told.session)}.json", msgspec.json.encode(told.usage))
         return since(told.usage, before, self._dialect.cumulative)
+
+
+def _exposed(call: Call, folder: Path) -> str:
+    """Why a call is too dangerous where nothing is hidden."""
+    seen = [name for name in call.hidden if os.path.lexists(folder / name)]
+    return f"not started: it would do what {' and '.join(seen)} says, and there is no sandbox to hide that" if seen else ""
 
 
 def _judged(ran: Ran, told: Told) -> Told:

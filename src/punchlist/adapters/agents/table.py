@@ -12,7 +12,10 @@ from punchlist.adapters.agents.claude import Claude
 from punchlist.adapters.agents.cli import CliAgent, Dialect, Seat
 from punchlist.adapters.agents.codex import Codex
 from punchlist.adapters.agents.command import Command
+from punchlist.adapters.agents.copilot import Copilot
 from punchlist.adapters.agents.dry import Dry
+from punchlist.adapters.agents.gemini import Gemini
+from punchlist.adapters.agents.opencode import Opencode
 from punchlist.adapters.agents.place import Place
 from punchlist.adapters.agents.qwen import Qwen
 from punchlist.adapters.agents.scripted import Scripted
@@ -33,7 +36,10 @@ AGENTS: Mapping[str, Make] = MappingProxyType(
     {
         "claude": command(Claude),
         "codex": command(Codex),
+        "gemini": command(Gemini),
+        "opencode": command(Opencode),
         "qwen": command(Qwen),
+        "copilot": command(Copilot),
         "aider": command(Aider),
         "acp": AcpAgent,
         "command": Command,
