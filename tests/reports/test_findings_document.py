@@ -122,6 +122,11 @@ def test_each_round_has_its_own_and_the_story_is_the_run_unless_somebody_says(tm
         assert FolderArtifacts(tmp_path).write(name, content).startswith(str(tmp_path / "docs/progress/story-"))
 
 
+def test_of_analyzers_only_the_present_round_is_kept():
+    run = run_of(reviewed(finding(), agent="", reviewer="ruff"), reviewed(), reviewed(finding(3), agent="", reviewer="ruff"))
+    assert [(past.round, past.event.reviewer) for past in run.history] == [(2, "adversarial"), (3, "ruff")]
+
+
 def test_a_review_that_failed_is_never_called_clean():
     refused = (Refused("adversarial", "???", "has no title"),)
     for review in (reviewed(failed="timed out"), reviewed(refused=refused), reviewed(unopened=("big.py",))):

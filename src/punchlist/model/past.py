@@ -21,8 +21,17 @@ class Past(Struct, frozen=True):
 
 
 def remembered(history: tuple[Past, ...], past: Past) -> tuple[Past, ...]:
-    """With one more event, if it is of those that are told by round; judgements count from an agent's first attempt on."""
+    """With one more event, if it is of those that are told by round; judgements count from an agent's first attempt on.
+
+    Of analyzers only the present round is kept: they may report a hundred thousand findings each time.
+    """
     event = past.event
     attempt = isinstance(event, ev.Attempted) and event.agent
     judged = isinstance(event, _OF_AN_ATTEMPT) and any(isinstance(each.event, ev.Attempted) for each in history)
-    return (*history, past) if isinstance(event, ev.Reviewed) or attempt or judged else history
+    if not (isinstance(event, ev.Reviewed) or attempt or judged):
+        return history
+    return (*(each for each in history if each.round == past.round or not _by_tool(each.event)), past)
+
+
+def _by_tool(event: ev.AnyEvent) -> bool:
+    return isinstance(event, ev.Reviewed) and not event.agent
