@@ -25,7 +25,7 @@ from punchlist.app.audit import Audit, audited
 from punchlist.app.cleaning import drop_workshop, gone_repositories, old_reports
 from punchlist.app.debts import debts
 from punchlist.app.dismissals import Chosen, dismissals, dismissed, meant
-from punchlist.app.doctor import Probe, probes
+from punchlist.app.doctor import Probe, answers, probes
 from punchlist.app.prepare import found_checks, prepared, repository_settings
 from punchlist.app.records import follow
 from punchlist.app.replaying import Replayed, replayed
@@ -250,8 +250,11 @@ class App:
             raise UsageError(f"{path} cannot be written: {error.strerror}") from error
         return path
 
-    async def doctor(self) -> list[Probe]:
-        return await probes(self.home, self.checkout.root if self.checkout else None)
+    async def doctor(self, *, ask: bool = False) -> list[Probe]:
+        """What is there; with `ask`, also whether the agents in use answer, which costs."""
+        settings = self.settings().settings
+        found = await probes(self.home, self.checkout.root if self.checkout else None, settings)
+        return [*found, *await answers(self.home, settings)] if ask else found
 
     def settings(self) -> Loaded:
         return load(None, self._flags)

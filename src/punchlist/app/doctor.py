@@ -7,9 +7,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters import sandbox
+from punchlist.adapters.agents.presence import KNOWN, presences
 from punchlist.adapters.analyzers import detected
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.process import run
+from punchlist.app.asking import asked
+from punchlist.errors import UsageError
+from punchlist.settings import Settings
 
 SHIPPED = ("ruff", "bandit", "ast-grep")
 """Installed with punchlist: if one of these is missing, the installation is broken."""
@@ -21,10 +25,30 @@ class Probe(Struct, frozen=True, kw_only=True):
     version: str = ""
     note: str = ""
     needed: bool = False
+    mark: str = ""
+    """In the place of `found` or `missing`."""
 
 
-async def probes(home: Path, checkout: Path | None) -> list[Probe]:
-    return [_python(), await _git(), _home(home), _sandbox(), *await _analyzers(checkout)]
+async def probes(home: Path, checkout: Path | None, settings: Settings) -> list[Probe]:
+    machine = [_python(), await _git(), _home(home), _sandbox()]
+    return [*machine, *await _analyzers(checkout), *await _agents(settings)]
+
+
+async def answers(home: Path, settings: Settings) -> list[Probe]:
+    """What the agents in use say when they are asked; this costs."""
+    if not settings.agents.use:
+        raise UsageError("nobody to ask: agents.use names no agent", hint="punchlist doctor --ask --set agents.use=claude")
+    return [
+        Probe(
+            name=f"ask {word.name}",
+            found=word.answers,
+            version=f"{word.seconds:.1f} s" if word.seconds else "",
+            note=word.said,
+            needed=True,
+            mark="answers" if word.answers else "fails",
+        )
+        for word in await asked(settings, home)
+    ]
 
 
 def _python() -> Probe:
@@ -65,4 +89,20 @@ async def _analyzers(checkout: Path | None) -> list[Probe]:
             needed=tool.name in SHIPPED,
         )
         for tool in tools
+    ]
+
+
+async def _agents(settings: Settings) -> list[Probe]:
+    """Those in use first, then what else is configured, then the programs that are known."""
+    used = settings.agents.use
+    found = await presences(dict.fromkeys([*used, *settings.agent, *KNOWN]), settings.agent)
+    return [
+        Probe(
+            name=f"agent {agent.name}",
+            found=agent.found,
+            version=agent.version,
+            note=f"{agent.note} (in agents.use)" if agent.name in used else agent.note,
+            needed=agent.name in used,
+        )
+        for agent in found
     ]

@@ -56,7 +56,8 @@ def probes_table(probes: Sequence[Probe]) -> "Table":
 
     table = _table("", "Name", "Version", "Note")
     for probe in probes:
-        mark = ("found", "green") if probe.found else (("missing", "bold red") if probe.needed else ("absent", "dim"))
+        plain = ("found", "green") if probe.found else (("missing", "bold red") if probe.needed else ("absent", "dim"))
+        mark = (probe.mark or plain[0], plain[1])
         table.add_row(Text(*mark), probe.name, one_line(probe.version), one_line(probe.note))
     return table
 

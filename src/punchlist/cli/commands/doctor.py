@@ -15,17 +15,19 @@ from punchlist.settings import Loaded, names
 
 
 @click.command()
-@click.option("--settings", "settings_", is_flag=True, help="Every setting, its value, and where that comes from.")
+@click.option("--settings", "show", is_flag=True, help="Every setting, its value, and where that comes from.")
+@click.option("--ask", is_flag=True, help="Ask each agent in agents.use for one word; that costs what they charge for it.")
+@options.set_option
 @options.json_option
-def command(settings_: bool, json_: bool) -> Exit:
+def command(show: bool, ask: bool, json_: bool, settings: tuple[str, ...]) -> Exit:
     """What is installed here, and what is missing. Exit code 6 if something needed is."""
 
     async def work(app: App) -> Exit:
-        if settings_:
+        if show:
             return _settings(app.settings(), json=json_)
-        return _probes(await app.doctor(), json=json_)
+        return _probes(await app.doctor(ask=ask), json=json_)
 
-    return session(work, repository=_in_repository())
+    return session(work, options.flags({"settings": settings}), repository=_in_repository())
 
 
 def _in_repository() -> bool:
