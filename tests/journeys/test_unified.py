@@ -2,6 +2,7 @@
 
 import json
 
+from watching import Watch
 from workbench import FAULTS, finding, fix, fixer
 
 from punchlist.model.events import Attempted
@@ -77,14 +78,8 @@ def test_a_file_that_is_gone_blocks_its_finding_without_asking_anybody(bench):
 
 def test_the_attempt_keeps_what_the_agent_said(bench):
     bench.play(grouped(["page"]), fixer(fix("page", explanation="off by one")))
-    attempts = []
-
-    class Watch:
-        def began(self, place, action): ...
-        def heard(self, label, piece): ...
-        def told(self, entry, run):
-            attempts.extend([entry.event] if isinstance(entry.event, Attempted) else [])
-
-    bench.run("unified", watch=Watch())
-    assert attempts[0].agent == "robot"
-    assert attempts[0].reports[0].why == "off by one"
+    watch = Watch()
+    bench.run("unified", watch=watch)
+    (attempt,) = watch.of(Attempted)
+    assert attempt.agent == "robot"
+    assert attempt.reports[0].why == "off by one"

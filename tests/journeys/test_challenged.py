@@ -1,0 +1,210 @@
+"""challenged: questions to a person, plan files, fixes side by side and one after another, an independent challenger, a re-fix."""
+
+import json
+
+import pytest
+from watching import Watch
+from workbench import FAULTS, fix, fixer, review, scores
+
+from punchlist.errors import UsageError
+from punchlist.model.events import Attempted, Challenged, Planned
+from punchlist.model.item import Fact, Status
+from punchlist.model.proof import ProofClass
+
+READY = {
+    "role": "clarifier",
+    "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True},
+    "session": "talk",
+}
+PLANS = {"role": "planner", "answer": {"issues": []}, "session": "talk"}
+
+
+def question(code, text="How should the empty case be handled?", n=1):
+    asked = {"id": f"{code}-q{n}", "question": text, "context": "the contract is unclear"}
+    return {
+        "role": "clarifier",
+        "times": 1,
+        "session": "talk",
+        "answer": {
+            "has_questions": True,
+            "questions_by_issue": [{"issue_code": code, "questions": [asked]}],
+            "ready_to_plan": False,
+        },
+    }
+
+
+def todo(code, *steps, files=()):
+    plan = {"approach": "patch", "steps": list(steps), "estimated_lines_changed": 1, "risks": [], "verification": "call it"}
+    return {"issue_code": code, "plan": plan, "files": list(files)}
+
+
+def planned(bench, *lines, **more):
+    """A run up to the question about the plan."""
+    bench.play(*lines, READY, PLANS, **more)
+    run = bench.run("challenged")
+    assert run.waiting_for is not None, run.trouble
+    return run
+
+
+def test_a_person_answers_what_is_unclear_and_the_answer_reaches_the_fixer(bench):
+    bench.play(
+        review("mean"),
+        question("F001"),
+        question("F001", "And None?", 2),
+        READY,
+        PLANS,
+        fixer(fix("mean"), prompt="Return None, please"),
+        scores(F001=95),
+    )
+    run = bench.run("challenged")
+    assert [doubt.id for doubt in run.unanswered] == ["F001-q1"]
+    assert "empty case" in run.unanswered[0].question
+    with pytest.raises(UsageError, match="F001-q1"):
+        bench.resume()
+    run = bench.answer({"F001-q1": "Return None, please"})
+    assert [doubt.id for doubt in run.unanswered] == ["F001-q2"], "round after round, until it is ready"
+    run = bench.answer({"F001-q2": "the same"})
+    assert run.waiting_for is not None
+    assert "plan" in run.waiting_for.question
+    run = bench.answer("a")
+    assert run.items[1].status is Status.FIXED
+    assert run.doubts["F001-q1"].by == "pat"
+
+
+def test_the_plan_is_written_as_files_and_what_a_person_changes_is_done(bench):
+    planned(bench, review("mean", "page"), fixer(fix("page"), prompt="as the person wants it"), scores(F001=95))
+    folder = bench.artifacts() / "plan"
+    master = json.loads((folder / "master_todo.json").read_text())
+    assert set(master) == {"session_id", "branch_name", "execution_steps", "summary"}
+    assert master["summary"] == {"total_issues": 2, "total_steps": 1}
+    sheet = json.loads((folder / "fix_todo_F001.json").read_text())
+    assert list(sheet) == ["issue_code", "issue_id", "file", "line", "title", "clarifications", "context", "plan"]
+    sheet["plan"]["steps"] = ["as the person wants it"]
+    (folder / "fix_todo_F001.json").write_text(json.dumps(sheet))
+    issues = master["execution_steps"][0]["issues"]
+    master["execution_steps"][0]["issues"] = [issue for issue in issues if issue["code"] == "F001"]
+    (folder / "master_todo.json").write_text(json.dumps(master))
+    run = bench.answer("a")
+    page, mean = run.items[1], run.items[2]
+    assert page.status is Status.FIXED
+    assert mean.attempts[0].fact is Fact.SET_ASIDE
+
+
+def test_a_broken_plan_is_shown_again_and_nothing_is_lost(bench):
+    planned(bench, review("page"), fixer(fix("page")), scores(F001=95))
+    path = bench.artifacts() / "plan" / "master_todo.json"
+    whole = path.read_text()
+    path.write_text(whole[:40])
+    run = bench.answer("a")
+    assert "cannot be used" in run.waiting_for.question
+    assert "master_todo.json" in run.waiting_for.question
+    path.write_text(whole)
+    assert bench.answer("a").items[1].status is Status.FIXED
+
+
+def test_what_shares_a_file_is_one_step_after_the_other_and_the_rest_side_by_side(bench):
+    run = planned(bench, review("mean", "cheapest", "page"), fixer(*map(fix, FAULTS)), scores(F001=95, F002=95, F003=95))
+    steps = json.loads((bench.artifacts() / "plan" / "master_todo.json").read_text())["execution_steps"]
+    by_code = {issue["code"]: step["step"] for step in steps for issue in step["issues"]}
+    paths = {f"F{item.number:03}": item.lead.spot.path for item in run.items.values()}
+    shared = [code for code, path in paths.items() if path == "shop/prices.py"]
+    assert sorted(by_code[code] for code in shared) == [1, 2]
+    run = bench.answer("a")
+    assert {item.status for item in run.items.values()} == {Status.FIXED}
+    assert len(run.landed) == 3
+
+
+def test_a_low_score_goes_back_with_the_feedback_and_is_fixed_once_more(bench):
+    bench.play(
+        review("mean"),
+        READY,
+        PLANS,
+        fixer(fix("mean"), round=1),
+        fixer(fix("mean"), prompt="worth 70"),
+        scores(F001=70, times=1),
+        scores(F001=95),
+    )
+    watch = Watch()
+    bench.run("challenged", watch=watch)
+    run = bench.answer("a")
+    item = run.items[1]
+    assert item.status is Status.FIXED
+    assert [attempt.fact for attempt in item.attempts] == [
+        Fact.SAID_FIXED, Fact.REJECTED, Fact.SAID_FIXED, Fact.COMMITTED,
+    ]  # fmt: skip
+    assert "scored 70 of 90 needed" in item.attempts[1].why
+    assert ProofClass.REVIEWED in {proof.kind for proof in item.proofs}
+    assert run.scores[1].score == 95
+
+
+def test_after_one_fix_and_one_re_fix_it_is_filed(bench):
+    bench.play(review("mean"), READY, PLANS, fixer(fix("mean")), scores(F001=89))
+    bench.run("challenged")
+    run = bench.answer("a")
+    assert run.items[1].status is Status.FILED
+    assert [role for _, role in bench.calls].count("fixer") == 2
+    assert not run.landed
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"issues": {"F001": {"score": 3, "status": "SOLVED"}}},
+        {"issues": {"F001": {"status": "SOLVED"}}},
+        {"issues": {"F001": {"score": 900, "status": "SOLVED"}}},
+        {"issues": {}},
+        "all is well, ship it",
+    ],
+)
+def test_the_number_beats_the_word_and_no_number_approves_nothing(bench, said):
+    bench.play(review("mean"), READY, PLANS, fixer(fix("mean")), {"role": "challenger", "answer": said})
+    bench.run("challenged")
+    run = bench.answer("a")
+    assert run.items[1].status is Status.FILED
+    assert not run.landed
+
+
+def test_a_challenger_that_crashes_approves_nothing(bench):
+    bench.play(
+        review("mean"), READY, PLANS, fixer(fix("mean")), {"role": "challenger", "fail": {"text": "boom", "trouble": "crashed"}}
+    )
+    bench.run("challenged")
+    watch = Watch()
+    run = bench.do(lambda app: _answered(app, watch))
+    assert run.items[1].status is Status.FILED
+    assert all("boom" in event.failed for event in watch.of(Challenged))
+
+
+async def _answered(app, watch):
+    await app.answer("last", "a", "pat")
+    return await app.resume("last", watch)
+
+
+def test_the_challenger_is_another_agent_and_conversations_go_on(bench):
+    bench.play(
+        review("mean"),
+        question("F001"),
+        READY,
+        {**PLANS, "answer": {"issues": [todo("F001", "guard it", files=["shop/prices.py"])]}},
+        fixer(fix("mean"), session="work"),
+        scores(F001=95),
+        agents=("claude-like", "gemini-like"),
+    )
+    bench.run("challenged")
+    watch = Watch()
+    bench.answer({"F001-q1": "None"})
+    run = bench.do(lambda app: _answered(app, watch))
+    assert ("gemini-like", "challenger") in bench.calls
+    assert ("claude-like", "fixer") in bench.calls
+    assert run.sessions["plan"] == "claude-like:talk"
+    assert run.sessions["item 1"] == "claude-like:work"
+    assert run.todos[1].steps == ("guard it",)
+    assert watch.of(Attempted)
+    assert watch.of(Planned)
+
+
+def test_without_an_agent_it_says_what_is_missing(bench):
+    bench.play(review("mean"), agents=())
+    with pytest.raises(UsageError, match="needs an agent to play clarifier") as raised:
+        bench.run("challenged")
+    assert "--agent" in raised.value.hint

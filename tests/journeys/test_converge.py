@@ -1,0 +1,112 @@
+"""converge: a fresh reviewer each round, a findings document each round, three rounds, then a person; five at most."""
+
+import pytest
+from watching import Watch
+from workbench import FAULTS, fix, fixer, review
+
+from punchlist.adapters.documents.document import Document
+from punchlist.errors import UsageError
+from punchlist.model.events import Reported, Reviewed
+from punchlist.model.item import Status
+
+ORDER = {1: "page", 2: "cheapest", 3: "initials"}
+"""What is fixed in which round."""
+
+
+def fresh(*names, **more):
+    return review(*names, role="adversarial", **more)
+
+
+def test_nothing_must_fix_ends_the_loop_in_the_first_round(bench):
+    bench.play(fresh("initials"), fixer())
+    run = bench.run("converge")
+    assert run.round == 1
+    assert run.rounds[0].stop == "no must-fix item is open"
+    assert [role for _, role in bench.calls] == ["adversarial"]
+    assert run.items[1].status is Status.FILED, "a minor finding is not lost"
+
+
+def test_review_fix_review_until_it_is_clean(bench):
+    bench.play(fresh("mean", "page", times=1), fresh(), fixer(*map(fix, FAULTS)))
+    run = bench.run("converge")
+    assert {item.status for item in run.items.values()} == {Status.FIXED}
+    assert [role for _, role in bench.calls] == ["adversarial", "fixer", "adversarial"]
+    assert run.ended == "fixed"
+
+
+def test_every_round_has_a_findings_document_in_the_known_format(bench):
+    bench.play(fresh("mean", "page", times=1), fresh(), fixer(*map(fix, FAULTS)))
+    watch = Watch()
+    run = bench.run("converge", watch=watch)
+    documents = sorted((bench.artifacts() / "docs" / "progress").glob("story-*-review-findings-round-*.md"))
+    assert [path.name.rpartition("-")[2] for path in documents] == ["1.md", "2.md"]
+    text = documents[0].read_text()
+    assert text.startswith(f"# Story {run.id} Code Review Findings - Round 1")
+    assert "## Critical Issues (Must Fix)" in text
+    assert "**Total findings:** 2" in text
+    Document.open(documents[0])
+    assert len(watch.of(Reported)) == 3
+
+
+def test_a_reviewer_is_told_nothing_of_earlier_rounds(bench):
+    bench.play(fresh("mean", "page"), fixer(fix("mean", "deferred", "waiting for the owner of the data")))
+    watch = Watch()
+    bench.run("converge", watch=watch)
+    prompts = [path.read_text() for path in sorted(bench.artifacts().rglob("*adversarial*"))]
+    assert not any("waiting for the owner" in text for text in prompts)
+    assert len(watch.of(Reviewed)) == 3
+
+
+def stuck(bench):
+    """Fewer faults each round, and one that nobody fixes."""
+    left = "the owner of the data has to decide"
+    bench.play(
+        *(fresh("mean", *list(ORDER.values())[turn:], times=1) for turn in range(4)),
+        fresh("mean"),
+        *(fixer(fix(name), fix("mean", "deferred", left), {"outcome": None}, round=n) for n, name in ORDER.items()),
+        fixer(fix("mean", "deferred", left)),
+    )
+    return bench.run("converge")
+
+
+def test_after_three_rounds_a_person_is_asked(bench):
+    run = stuck(bench)
+    assert run.waiting_for is not None
+    assert "After 3 rounds" in run.waiting_for.question
+    assert list(run.waiting_for.choices) == ["a", "b", "c"]
+    assert [role for _, role in bench.calls].count("fixer") == 2, "two fix attempts before anybody is asked"
+    with pytest.raises(UsageError, match="is no answer"):
+        bench.answer("x")
+
+
+def test_a_blocks_what_is_open(bench):
+    stuck(bench)
+    run = bench.answer("a")
+    assert run.ended == "leftovers"
+    assert all(item.status in (Status.FILED, Status.FIXED) for item in run.items.values())
+    assert any("blocked after 3 rounds" in attempt.why for item in run.items.values() for attempt in item.attempts)
+
+
+def test_b_accepts_what_is_open_in_the_name_of_who_said_so(bench):
+    stuck(bench)
+    run = bench.answer("b", by="kim")
+    dismissed = run.having(Status.DISMISSED)
+    assert dismissed
+    assert all(item.attempts[-1].by == "kim" for item in dismissed)
+
+
+def test_c_grants_one_more_round_up_to_five_in_all(bench):
+    run = stuck(bench)
+    for rounds in (4, 5):
+        assert "c" in run.waiting_for.choices
+        run = bench.answer("c")
+        assert f"After {rounds} rounds" in run.waiting_for.question
+    assert list(run.waiting_for.choices) == ["a", "b"]
+    assert [role for _, role in bench.calls].count("adversarial") == 5
+    assert bench.answer("a").ended == "leftovers"
+
+
+def test_a_loop_that_does_not_converge_stops_early_and_says_why(bench):
+    bench.play(fresh("mean", "page"), fixer(fix("mean", "deferred", "x is owned elsewhere"), fix("page", "deferred", "the same")))
+    run = bench.run("converge")
+    assert run.rounds[-1].stop.startswith("churning")
