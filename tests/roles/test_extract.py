@@ -132,9 +132,9 @@ def test_what_is_longer_than_ten_megabytes_is_refused():
 
 
 def seconds(text):
-    began = time.perf_counter()
+    began = time.thread_time()
     assert said(text).value is None
-    return time.perf_counter() - began
+    return time.thread_time() - began
 
 
 @pytest.mark.parametrize("bracket", ["{", "["])

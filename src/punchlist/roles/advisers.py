@@ -1,5 +1,6 @@
 """Those who read and write nothing before a fix: the clarifier, the planner, and the reproducer with its private tests."""
 
+import asyncio
 from functools import partial
 
 from punchlist.ports.agent import Ask
@@ -18,7 +19,7 @@ class AgentClarifier:
 
     async def clarify(self, task: Task, tree: Tree) -> Doubts:
         async def attempt(seat: Seat) -> tuple[Doubts, Heard[Asked]]:
-            prompt = _prompt(task, seat, history=True)
+            prompt = await asyncio.to_thread(_prompt, task, seat, history=True)
             read = partial(asked_in, numbers=_numbers(task), earlier=task.doubts)
             answer = await heard(seat, _ask(task, seat, prompt, tree, schemas.QUESTIONS), read)
             said = answer.reading or Asked()
@@ -34,7 +35,7 @@ class AgentPlanner:
 
     async def plan(self, task: Task, tree: Tree) -> Plans:
         async def attempt(seat: Seat) -> tuple[Plans, Heard[Planned]]:
-            prompt = _prompt(task, seat, history=True)
+            prompt = await asyncio.to_thread(_prompt, task, seat, history=True)
             read = partial(planned_in, numbers=_numbers(task), root=str(tree.root))
             answer = await heard(seat, _ask(task, seat, prompt, tree, schemas.TODOS), read)
             said = answer.reading or Planned()
@@ -51,7 +52,7 @@ class AgentReproducer:
 
     async def reproduce(self, task: Task, tree: Tree) -> Reproductions:
         async def attempt(seat: Seat) -> tuple[Reproductions, Heard[Written]]:
-            prompt = _prompt(task, seat, history=False)
+            prompt = await asyncio.to_thread(_prompt, task, seat, history=False)
             read = partial(written_in, numbers=_numbers(task), root=str(tree.root))
             answer = await heard(seat, _ask(task, seat, prompt, tree, schemas.TESTS), read)
             said = answer.reading or Written()

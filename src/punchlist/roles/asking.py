@@ -1,5 +1,6 @@
 """Asking an agent for an answer of a certain shape: what does not fit is asked for again once, in the same conversation."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from dataclasses import replace as seated
@@ -77,7 +78,8 @@ async def fitting(seat: Seat, attempt: Callable[[Seat], Awaitable[tuple[A, Heard
 async def heard(seat: Seat, ask: Ask, read: Callable[[str], R]) -> Heard[R]:
     """The answer as `read` understands it."""
     first = await seat.agent.ask(ask, lambda piece: seat.hear(ask.label, piece))
-    reading = None if first.failed else read(_own(first.text, ask))
+    # In a thread: a long answer takes its time, and others are listened to meanwhile.
+    reading = None if first.failed else await asyncio.to_thread(read, _own(first.text, ask))
     if reading is not None and reading.failed:
         return await _again(seat, ask, read, first, reading)
     return Heard(reading=reading, failed=first.failed, reply=first, usage=first.usage, length=len(ask.prompt))
@@ -97,7 +99,7 @@ async def _again(seat: Seat, ask: Ask, read: Callable[[str], R], first: Reply, w
         transcript=second.transcript or first.transcript,
         opened=tuple(dict.fromkeys((*first.opened, *second.opened))),
     )
-    reading = was if second.failed else read(_own(second.text, asked))
+    reading = was if second.failed else await asyncio.to_thread(read, _own(second.text, asked))
     failed = f"{was.failed}; asked again: {second.failed}" if second.failed else reading.failed
     return Heard(reading=reading, failed=failed, reply=reply, usage=first.usage + second.usage, length=len(ask.prompt))
 

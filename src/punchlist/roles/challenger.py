@@ -1,5 +1,6 @@
 """The challenger: judges patches it did not make, knowing nothing of what their maker says of them."""
 
+import asyncio
 from collections.abc import Sequence
 
 from punchlist.model.item import Fact, Item
@@ -28,7 +29,7 @@ class AgentChallenger:
 
 
 async def _judged(seat: Seat, task: Task, exhibits: Sequence[Exhibit], tree: Tree) -> tuple[Judgement, Heard[Scores] | None]:
-    prompt = prompt_for(task, exhibits, seat)
+    prompt = await asyncio.to_thread(prompt_for, task, exhibits, seat)
     shown = frozenset(prompt.shown.get("items", ()))
     asked = [item.number for item in task.items if code(item.number) in shown]
     unseen = tuple(Score(item.number, feedback=UNSEEN) for item in task.items if item.number not in asked)

@@ -1,5 +1,7 @@
 """The fixer: edits the files of its tree for one batch or for all, and must say of every item what became of it."""
 
+import asyncio
+
 from punchlist.ports.agent import Ask
 from punchlist.ports.crew import Claims, Task
 from punchlist.ports.tree import Tree
@@ -20,7 +22,7 @@ class AgentMender:
 
 
 async def _mended(seat: Seat, task: Task, tree: Tree) -> tuple[Claims, Heard[Statements] | None]:
-    prompt = prompt_for(task, seat)
+    prompt = await asyncio.to_thread(prompt_for, task, seat)
     shown = frozenset(prompt.shown.get("items", ()))
     asked = tuple(item.number for item in task.items if code(item.number) in shown)
     left_out = tuple(item.number for item in task.items if item.number not in asked)

@@ -1,5 +1,6 @@
 """Reviewers: one that sends out experts, one for the specification, one for the technique, one adversary who knows nothing."""
 
+import asyncio
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -50,7 +51,7 @@ class AgentReviewer:
         sources = Sources(tree)
 
         async def attempt(seat: Seat) -> tuple[Opinion, Heard[Review]]:
-            prompt = _prompt(seat, self._lens, told, paths)
+            prompt = await asyncio.to_thread(_prompt, seat, self._lens, told, paths)
             ask = Ask(role=self.name, label=label, prompt=prompt.text, folder=tree.root, schema=self._lens.schema)
             answer = await heard(seat, ask, lambda text: review_of(text, self.name, sources))
             return _opinion(answer, prompt), answer
