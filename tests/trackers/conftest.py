@@ -20,8 +20,11 @@ class Bench:
 
     def __init__(self, server: Standin) -> None:
         self.server = server
+        self.fresh()
+
+    def fresh(self, **state) -> None:
         self.clock = Clock()
-        server.github = Github(self.clock)
+        self.server.github = Github(self.clock, **state)
 
     @property
     def github(self) -> Github:

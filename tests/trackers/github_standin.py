@@ -89,11 +89,15 @@ class Github:
     issues: dict[int, dict[str, Any]] = field(default_factory=dict)
     odd: dict[int, int] = field(default_factory=dict)
     """Numbers that are no issues, and the status they answer with."""
+    index: dict[int, dict[str, Any]] | None = None
+    """What search sees instead of the issues."""
     labels: dict[str, str] = field(default_factory=dict)
-    plan: list[Fault | None] = field(default_factory=list)
-    """What happens to the next requests, in order."""
+    writing: list[Fault | None] = field(default_factory=list)
+    """What happens to the next requests to file or change an issue, in order."""
+    reading: list[Fault | None] = field(default_factory=list)
+    """What happens to the next other requests, in order."""
     rule: Callable[[Asked], Fault | None] = lambda asked: None
-    """What happens to any request that the plan says nothing of."""
+    """What happens to any request that has nothing else coming."""
     asked: list[Asked] = field(default_factory=list)
     late: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     """Requests that were given up by the client, and are done when their time comes."""
@@ -126,10 +130,10 @@ class Github:
 
     def arrive(self) -> None:
         """Does what was late."""
-        due = [content for at, content in self.late if at <= self.clock()]
+        due = [(at, content) for at, content in self.late if at <= self.clock()]
         self.late = [(at, content) for at, content in self.late if at > self.clock()]
-        for content in due:
-            self.add(content)
+        for at, content in due:
+            self.add(content, born=at)
 
     @property
     def open(self) -> list[dict[str, Any]]:
@@ -217,7 +221,7 @@ class Routes:
         assert f"repo:{github.repository}" in query["q"]
         found = [
             issue
-            for issue in github.issues.values()
+            for issue in (github.issues if github.index is None else github.index).values()
             if issue["born"] <= github.clock() - github.search_lag and words in (issue["body"] or "")
         ]
         size, page = int(query.get("per_page", 30)), int(query.get("page", 1))
@@ -306,7 +310,8 @@ class Listening(BaseHTTPRequestHandler):
             github.arrive()
             github.asked.append(asked)
             github.early += github.clock() < github.limited_until
-            fault = (github.plan.pop(0) if github.plan else None) or github.rule(asked)
+            plan = github.writing if asked.method != "GET" and "/issues" in asked.path else github.reading
+            fault = (plan.pop(0) if plan else None) or github.rule(asked)
             if fault and fault.kind == "late" and filing:
                 github.late.append((github.clock() + fault.seconds, json.loads(raw)))
             if fault and not fault.effect:
@@ -320,7 +325,9 @@ class Listening(BaseHTTPRequestHandler):
 
     def spoil(self, fault: Fault, answer: Answer, content: bytes) -> None:
         github, (kind, _, status) = self.server.github, fault.kind.partition(" ")
-        if kind == "status":
+        if kind == "echo":
+            self.send(Answer(422), json.dumps({"message": f"what is {github.token}?"}).encode())
+        elif kind == "status":
             self.send(Answer(int(status)), b"<html>Unicorn!</html>")
         elif kind == "cut":
             self.send(answer, content[: len(content) // 2], length=len(content) + 10)

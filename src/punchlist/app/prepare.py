@@ -15,6 +15,7 @@ from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
 from punchlist.app.casting import REVIEWERS, analyzers_look, cast
 from punchlist.app.request import Prepared, Request
+from punchlist.app.tracking import fit_to_track
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.change import Change
 from punchlist.model.check import Check
@@ -28,6 +29,7 @@ async def prepared(request: Request, workshop: Workshop, allowance: Allowance, f
     text = await repository_settings(workshop, scope.base)
     trusted = text is not None and (request.allow_checks is True or allowance.covers(of_settings(text)))
     loaded = load(text if trusted else None, flags)
+    fit_to_track(loaded)
     checks = await found_checks(workshop, scope.base, loaded)
     steered = await _steered(workshop, scope, loaded.settings.protect)
     notes = (*scope.notes, *steered, *_distrust(text, trusted=trusted), *await _hooks(workshop))

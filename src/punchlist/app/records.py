@@ -35,4 +35,4 @@ def _issue_folders(run: Run, items: Sequence[Item], workshop: Path) -> list[Path
     """Where this run files, and where its items were filed: an earlier run may have filed them, under other settings."""
     own = unpinned(run.started.settings).settings.track.folder if run.started else ""
     default = Path(own).expanduser() if own else workshop / "issues"
-    return list(dict.fromkeys([default, *(Path(item.issue).parent for item in items if item.issue)]))
+    return list(dict.fromkeys([default, *(Path(item.issue).parent for item in items if item.issue and "://" not in item.issue)]))

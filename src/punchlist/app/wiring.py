@@ -13,10 +13,10 @@ from punchlist.adapters.fixers import Edits
 from punchlist.adapters.reports import WRITTEN
 from punchlist.adapters.repository import GitRepository
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.adapters.trackers.files import FilesTracker
 from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
 from punchlist.app.stage import Hear, Stage
+from punchlist.app.tracking import tracker
 from punchlist.model.events import Started
 from punchlist.model.run import Run
 from punchlist.ports import Analyzer, World
@@ -43,11 +43,11 @@ def _documents(started: Started, folder: Path, heard: Collection[str]) -> dict[s
 
 def world(workshop: Workshop, run: Run, started: Started, store: SqliteStore, folder: Path, hear: Hear = _unheard) -> World:  # noqa: PLR0913, PLR0917 - all a run stands on
     """`folder` is the run's own; documents that were heard already are not read again."""
-    settings = unpinned(started.settings).settings
+    loaded = unpinned(started.settings)
+    settings = loaded.settings
     trees = WorkTrees(workshop)
     artifacts = FolderArtifacts(folder)
     stage = Stage(started.crew, settings, folder, artifacts)
-    issues = Path(settings.track.folder).expanduser() if settings.track.folder else workshop.folder / "issues"
     return World(
         change=started.change,
         trees=trees,
@@ -57,7 +57,7 @@ def world(workshop: Workshop, run: Run, started: Started, store: SqliteStore, fo
         documents=_documents(started, folder, run.reviews),
         fixers={"edits": Edits()},
         checks=Runner(workshop.checkout.root, hidden=(workshop.folder.parents[1],), protected=settings.protect),
-        tracker=FilesTracker(issues),
+        tracker=tracker(loaded, workshop),
         artifacts=artifacts,
         cache=store,
         reports=WRITTEN,

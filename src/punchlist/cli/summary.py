@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from punchlist.cli.caveats import caveats
@@ -106,7 +106,7 @@ def _fixed(run: Run) -> str:
 
 
 def _filed(run: Run) -> str:
-    folders = Counter(str(PurePath(item.issue).parent) for item in run.having(Status.FILED) if item.issue)
+    folders = Counter(item.issue.rpartition("/")[0] for item in run.having(Status.FILED) if item.issue)
     return "in " + homely(folders.most_common(1)[0][0]) if folders else ""
 
 

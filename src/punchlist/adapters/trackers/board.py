@@ -21,8 +21,8 @@ BODY_LIMIT = 65_536
 _COMMENT = re.compile(rf"<!-- {MARKER} (\S+) -->")
 _OURS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 _DECLINED = frozenset({"not_planned", "duplicate"})
-_GAP = 4
-"""So many numbers in a row that lead nowhere are the end; a discussion or a deleted issue takes a number, too."""
+_GAP = 5
+"""So many numbers in a row that lead nowhere are the end; a discussion takes a number, too."""
 _READS = 1000
 _LOOKS = (1.0, 3.0, 9.0)
 """Seconds before each look for what came of a lost request: it may still be on its way."""
@@ -137,9 +137,9 @@ class Board:
                 end = max(end, number + _GAP)
 
     async def _read(self, number: int) -> bool:
-        issue = await self._issues.read(number)
-        self._saw([issue] if issue else [])
-        return issue is not None
+        reading = await self._issues.read(number)
+        self._saw([reading.issue] if reading.issue else [])
+        return reading.taken
 
     def _saw(self, issues: Iterable[Issue]) -> None:
         for issue in issues:

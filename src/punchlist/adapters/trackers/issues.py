@@ -14,7 +14,9 @@ _PAGE = "100"
 _PAGES = 300
 _SEARCHED = 1000
 """GitHub shows no more results of one search."""
-_GONE = frozenset({301, 302, 307, 308, 404, 410})
+_ELSEWHERE = frozenset({301, 302, 307, 308, 410})
+"""What a number answers whose issue was moved away or deleted."""
+_FREE = 404
 _COLORS = {"critical": "b60205", "major": "d93f0b", "minor": "fbca04"}
 _PLAIN = "c5def5"
 MARKER = "punchlist:fingerprint"
@@ -40,6 +42,13 @@ class Issue(Struct, frozen=True, kw_only=True):
     @property
     def open(self) -> bool:
         return self.state == "open"
+
+
+class Reading(Struct, frozen=True):
+    """What a number leads to; one that is `taken` without an issue had one."""
+
+    issue: Issue | None = None
+    taken: bool = True
 
 
 class Draft(Struct, frozen=True):
@@ -99,15 +108,15 @@ class Issues:
         params = {"state": "all", "sort": "created", "direction": "desc", "per_page": _PAGE}
         return (await self._rest.ask(Call(method="GET", path=self._path("issues"), params=params), list[Issue])).value
 
-    async def read(self, number: int) -> Issue | None:
-        """An issue by its number, which is never late as lists are; None for one that is not here."""
+    async def read(self, number: int) -> Reading:
+        """An issue by its number, which is never late as lists are."""
         try:
             call = Call(method="GET", path=self._path(f"issues/{number}"), follow=False)
-            return (await self._rest.ask(call, Issue)).value
+            return Reading((await self._rest.ask(call, Issue)).value)
         except Refused as refused:
-            if refused.status in _GONE:
-                return None
-            raise
+            if refused.status not in _ELSEWHERE | {_FREE}:
+                raise
+            return Reading(taken=refused.status != _FREE)
 
     async def search(self, words: str) -> tuple[list[Issue], bool]:
         """Issues with these words in their text, and whether that is all there are. The index is minutes behind."""
