@@ -16,14 +16,14 @@ TESTS = {
     ),
 }
 VACUOUS = "from app import mean\n\n\ndef test_two():\n    assert mean([1, 3]) == 2\n"
+OLD = "import unittest\nfrom app import mean\n\n\nclass Old(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(mean([1, 3]), 2)\n"
 EMPTY = finding("mean() of an empty list crashes")
 WRITTEN = "tests/test_empty.py"
 
 
 @pytest.fixture
 def made(bench):
-    old = "import unittest\nfrom app import mean\n\n\nclass Old(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(mean([1, 3]), 2)\n"
-    return lambda check=PYTEST: bench({"app.py": APP, "tests/test_app.py": old}, check=check, compare=False)
+    return lambda check=PYTEST: bench({"app.py": APP, "tests/test_app.py": OLD}, check=check, compare=False)
 
 
 @pytest.mark.parametrize("check", [PYTEST, UNITTEST], ids=lambda check: check.name)
@@ -40,6 +40,15 @@ def test_a_test_that_passes_without_the_fix_is_noted_and_proves_nothing(made):
     said = made().examine(EMPTY, changed={"app.py": FIXED, WRITTEN: VACUOUS}, tests=[WRITTEN])
     assert (said.refuted, said.proofs) == ("", {})
     assert any("passes without the fix" in note for note in said.noted)
+
+
+@pytest.mark.slow
+def test_tests_added_to_a_file_that_is_there_are_witnesses_and_must_pass(made):
+    bench = made()
+    said = bench.examine(EMPTY, changed={"app.py": FIXED, "tests/test_app.py": OLD + TESTS["pytest"].partition("mean\n")[2]})
+    assert [proof.kind for proof in said.proofs[1]] == [ProofClass.WITNESSED]
+    broken = OLD + "\n\ndef test_empty():\n    assert mean([]) == 7\n"
+    assert "not seen to pass" in bench.examine(EMPTY, changed={"app.py": FIXED, "tests/test_app.py": broken}).refuted
 
 
 @pytest.mark.slow

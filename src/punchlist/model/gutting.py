@@ -7,7 +7,7 @@ from punchlist.model.symbols import symbols
 
 _PYTHON = (".py", ".pyi")
 _WORTH = 2
-"""Statements that a body must have had to be called emptied."""
+"""Statements that a body must have had to be called emptied; one that says "not implemented" now had any."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -58,7 +58,10 @@ def _within(node: ast.AST, inside: str) -> Iterator[tuple[str, _Function]]:
 
 
 def _emptied(old: _Function, new: _Function) -> bool:
-    return len(_said(old)) >= _WORTH and all(_is_nothing(statement) for statement in _said(new))
+    was, now = _said(old), _said(new)
+    if all(_is_nothing(statement) for statement in was) or not all(_is_nothing(statement) for statement in now):
+        return False
+    return len(was) >= _WORTH or any(isinstance(statement, ast.Raise) for statement in now)
 
 
 def _said(function: _Function) -> list[ast.stmt]:

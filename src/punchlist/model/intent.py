@@ -80,7 +80,8 @@ def about_text(items: Iterable[Item]) -> bool:
 
 def asks_removal(items: Iterable[Item]) -> bool:
     """Whether code may be gone, moved or called something else afterwards."""
-    return _REMOVAL.search(words_of(items)) is not None
+    told = (f"{_headline(finding)}\n{finding.suggestion}" for item in items for finding in item.sighted)
+    return any(_REMOVAL.search(text) for text in told)
 
 
 def words_of(items: Iterable[Item]) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 _PYTHON = (".py", ".pyi")
 _RUNNERS = frozenset({"pytest", "_pytest", "unittest", "nose", "doctest", "pluggy", "builtins"})
 _ENDINGS = {
-    ("os", "_exit"): "ends the process (os._exit)",
     ("os", "abort"): "ends the process (os.abort)",
     ("os", "kill"): "kills a process (os.kill)",
     ("signal", "raise_signal"): "kills the process (signal.raise_signal)",
@@ -66,6 +65,8 @@ def _counted(path: str, text: str) -> Counter[str]:
 
 def _in_node(node: ast.AST) -> Iterator[str]:
     match node:
+        case ast.Attribute(attr="_exit") | ast.Constant(value="_exit") | ast.alias(name="_exit"):
+            yield "ends the process (os._exit)"
         case ast.Attribute(value=ast.Name(id=owner), attr=attr) if (owner, attr) in _ENDINGS:
             yield _ENDINGS[owner, attr]
         case ast.ImportFrom(module=str(module), names=names):
@@ -73,8 +74,9 @@ def _in_node(node: ast.AST) -> Iterator[str]:
             yield from _runner_imported([module])
         case ast.Import(names=names):
             yield from _runner_imported([name.name for name in names])
-        case ast.Assign(targets=targets):
+        case ast.Assign(targets=targets, value=value):
             yield from (f"patches {owner}" for target in targets if (owner := _runner_of(target)))
+            yield from (f"{name} is always true" for name in _equal_to_all(targets, value))
         case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[target, *_]) if owner := _runner_of(target, itself=True):
             yield f"patches {owner}"
         case ast.FunctionDef(name=name) if name in _COMPARISONS and _always_true(node):
@@ -103,6 +105,13 @@ def _always_true(function: ast.FunctionDef) -> bool:
     """A body whose only answer is True, whatever it is compared with."""
     answers = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
     return bool(answers) and all(isinstance(answer, ast.Constant) and answer.value is True for answer in answers)
+
+
+def _equal_to_all(targets: list[ast.expr], value: ast.expr) -> Iterator[str]:
+    """`__eq__ = lambda self, other: True`, in a class or set on one."""
+    if isinstance(value, ast.Lambda) and isinstance(value.body, ast.Constant) and isinstance(value.body.value, bool):
+        names = (target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "") for target in targets)
+        yield from (name for name in names if name in _COMPARISONS)
 
 
 def _watched(node: ast.Compare | ast.Call | ast.Subscript) -> Iterator[str]:

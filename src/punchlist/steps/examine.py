@@ -9,7 +9,6 @@ from punchlist.model.intent import Intent, intent, words_of
 from punchlist.model.item import Item
 from punchlist.model.patch import Patch
 from punchlist.model.proof import Proof, ProofClass
-from punchlist.model.protected import matches
 from punchlist.model.run import Run
 from punchlist.model.usage import Usage
 from punchlist.ports import World
@@ -60,8 +59,7 @@ async def _case(task: Examine, run: Run, world: World) -> Case:
     batch, patch = run.work.batches[task.batch], run.work.patches[task.batch]
     async with world.trees.at(run.tip) as tree:
         seen = texts(patch, tree)
-    new_tests = tuple(path for path in seen.new if matches(path, world.protected.tests))
-    return Case(tuple(run.items[number] for number in batch.items), patch, seen, new_tests)
+    return Case(tuple(run.items[number] for number in batch.items), patch, seen, tuple(seen.tests(world.protected)))
 
 
 async def _read(case: Case, run: Run, world: World) -> Heard:  # noqa: ARG001 - all looks are asked alike
@@ -132,6 +130,9 @@ async def _testified(case: Case, run: Run, world: World) -> Heard:
         said = await witnessed(path, case.patch, case.new_tests, run, world)
         runs += said.runs
         noted += [said.noted] if said.noted else []
+        if case.seen.before[path] is not None and said.bad:
+            # The checks run what the base has of this file: nobody else would notice what lands with it.
+            return Heard(f"adds tests to {path} that are not seen to pass with the fix: {said.bad}", runs=runs)
         if said.proof is not None:
             for number in for_items:
                 proofs[number] = (*proofs.get(number, ()), said.proof)

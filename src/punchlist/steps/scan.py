@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from punchlist.model.added import only_adds_tests
 from punchlist.model.gutting import gutted
 from punchlist.model.intent import about_text, asks_removal, words_of
 from punchlist.model.item import Item
@@ -15,6 +16,7 @@ from punchlist.ports import Tree
 
 NO_OP = "only comments, formatting or names of locals changed"
 _NAMED = 3
+_PROSE = (".md", ".rst", ".txt", ".adoc")
 
 
 class Texts(Struct, frozen=True, kw_only=True):
@@ -25,9 +27,13 @@ class Texts(Struct, frozen=True, kw_only=True):
     modes: frozenset[str] = frozenset()
     """Files whose content stays, and only their mode changes."""
 
-    @property
-    def new(self) -> list[str]:
-        return [path for path, text in self.before.items() if text is None and self.after[path] is not None]
+    def tests(self, protected: Protected) -> list[str]:
+        """Test files that are new, or to which tests were only added."""
+        named = [path for path in self.after if matches(path, protected.tests) and not matches(path, protected.configuration)]
+        return [path for path in named if self.after[path] is not None and (self.before[path] is None or self.only_adds(path))]
+
+    def only_adds(self, path: str) -> bool:
+        return only_adds_tests(path, self.before[path] or "", self.after[path] or "")
 
 
 class Scanned(Struct, frozen=True):
@@ -51,9 +57,11 @@ def texts(patch: Patch, tree: Tree) -> Texts:
 def scanned(items: Sequence[Item], seen: Texts, protected: Protected) -> Scanned:
     """Everything that texts alone can say, the plainest first."""
     about = {item.current.spot.path for item in items}
-    judges = [path for path in seen.after if _is_the_judges(path, seen, protected)]
-    code = [path for path in seen.after if path not in judges and not _is_new_test(path, seen, protected)]
+    tests = seen.tests(protected)
+    judges = [path for path in seen.after if protected.holds(path) and path not in tests]
+    code = [path for path in seen.after if path not in judges and path not in tests]
     notes = [f"touches {path}, which no finding is about" for path in code if path not in about]
+    notes += [f"adds tests to {path}" for path in tests if seen.before[path] is not None]
     refuted = (
         _judge_bent(items, judges, code, seen)
         or _tricks(items, seen, [*judges, *code])
@@ -63,15 +71,6 @@ def scanned(items: Sequence[Item], seen: Texts, protected: Protected) -> Scanned
     )
     flagged = [f"changes {path}, which belongs to the judge: look at it" for path in judges]
     return Scanned(refuted, () if refuted else (*flagged, *notes))
-
-
-def _is_the_judges(path: str, seen: Texts, protected: Protected) -> bool:
-    """Configuration, whoever made it, and tests that were there before."""
-    return matches(path, protected.configuration) or (matches(path, protected.tests) and seen.before[path] is not None)
-
-
-def _is_new_test(path: str, seen: Texts, protected: Protected) -> bool:
-    return seen.before[path] is None and matches(path, protected.tests) and not matches(path, protected.configuration)
 
 
 def _judge_bent(items: Sequence[Item], judges: Sequence[str], code: Sequence[str], seen: Texts) -> str:
@@ -123,7 +122,15 @@ def _futile(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> str:
         return "only adds tests: nothing of what the finding is about changed"
     if about_text(items):
         return ""
-    return NO_OP if all(_is_same(path, seen) for path in paths) else ""
+    if all(_is_same(path, seen) for path in paths):
+        return NO_OP
+    idle = not any(item.current.spot.path in seen.after for item in items) and all(_is_aside(path, seen) for path in paths)
+    return f"changes nothing that runs: {_few(paths)}" if idle else ""
+
+
+def _is_aside(path: str, seen: Texts) -> bool:
+    """Prose, or a file that is new: what is there already goes on without it."""
+    return path.endswith(_PROSE) or seen.before[path] is None or _is_same(path, seen)
 
 
 def _is_same(path: str, seen: Texts) -> bool:

@@ -6,6 +6,7 @@ from hashlib import sha256
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.model.check import Check, CheckKind, CheckResult, TestOutcome
 from punchlist.model.patch import FileChange, Patch
@@ -24,6 +25,7 @@ _OWN_FAULT = frozenset(
     {"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "TabError", "NameError", "fixture '"}
 )
 """Ways in which a test fails all by itself; whether the code is wrong cannot be seen behind them."""
+_UNTOLD = "no check that tells what became of each test can be run"
 
 
 class Heard(Struct, frozen=True):
@@ -47,6 +49,8 @@ class Witness(Struct, frozen=True):
 
     proof: Proof | None = None
     noted: str = ""
+    bad: str = ""
+    """Why the file is not seen to pass with the fix in, if it is not."""
     runs: int = 0
 
 
@@ -94,44 +98,57 @@ def laid(path: str, content: str) -> Patch:
 def split(patch: Patch, tests: Iterable[str]) -> tuple[Patch, Patch]:
     """The new tests of a patch, and the rest of it."""
     named = frozenset(tests)
-    return (
-        Patch(files=tuple(change for change in patch.files if change.path in named)),
-        Patch(splices=patch.splices, files=tuple(change for change in patch.files if change.path not in named)),
-    )
+
+    def part(*, ours: bool) -> Patch:
+        return Patch(
+            splices=tuple(splice for splice in patch.splices if (splice.path in named) is ours),
+            files=tuple(change for change in patch.files if (change.path in named) is ours),
+        )
+
+    return part(ours=True), part(ours=False)
 
 
 async def witnessed(path: str, patch: Patch, new_tests: Sequence[str], run: Run, world: World) -> Witness:
-    """Without the fix it must fail, with it pass, and without it fail once more: a test that does as it likes is none."""
-    tests, _ = split(patch, new_tests)
-    why = "no check that tells what became of each test can be run"
+    """What the first check that can run the file says of it."""
+    found = Witness(noted=f"{path} is no witness: {_UNTOLD}", bad=_UNTOLD)
     runs = 0
     for check in telling(run):
-        before = await heard(check, path, [tests], run, world)
-        runs += 1
-        why = before.vain or ("" if before.failed else "it passes without the fix, too, and so says nothing")
-        why = why or own_fault(before.output)
-        if why:
-            continue
-        after = await heard(check, path, [patch], run, world)
-        runs += 1
-        seen = before.failed & after.passed
-        why = _unconvincing(seen, after)
-        if why:
-            continue
-        again = await heard(check, path, [tests], run, world)
-        runs += 1
-        if seen <= again.failed:
-            return Witness(Proof(ProofClass.WITNESSED, _said(path, check, seen)), runs=runs)
-        why = "it failed without the fix once, and then passed"
-    return Witness(noted=f"{path} is no witness: {why}", runs=runs)
+        found = await _asked(check, path, (patch, split(patch, new_tests)[0]), run, world)
+        runs += found.runs
+        if not found.bad:
+            break
+    return replace(found, runs=runs)
 
 
-def _unconvincing(seen: frozenset[str], after: Heard) -> str:
+async def _asked(check: Check, path: str, patches: tuple[Patch, Patch], run: Run, world: World) -> Witness:
+    """With the fix it must pass, without it fail, and fail once more: a test that does as it likes is no witness."""
+    patch, tests = patches
+    after = await heard(check, path, [patch], run, world)
+    if bad := _bad(after):
+        return Witness(noted=f"{path} is no witness: {bad}", bad=bad, runs=1)
+    before = await heard(check, path, [tests], run, world)
+    seen = before.failed & after.passed
+    if why := _unconvincing(seen, before):
+        return Witness(noted=f"{path} is no witness: {why}", runs=2)
+    again = await heard(check, path, [tests], run, world)
+    if seen <= again.failed:
+        return Witness(Proof(ProofClass.WITNESSED, _said(path, check, seen)), runs=3)
+    return Witness(noted=f"{path} is no witness: it failed without the fix once, and then passed", runs=3)
+
+
+def _bad(after: Heard) -> str:
     if after.vain:
         return f"with the fix, {after.vain}"
-    if after.failed:
-        return f"it fails with the fix: {min(after.failed)}"
-    return "" if seen else "none of the tests that fail without the fix passes with it"
+    return f"it fails with the fix: {min(after.failed)}" if after.failed else ""
+
+
+def _unconvincing(seen: frozenset[str], before: Heard) -> str:
+    """Why failing without the fix shows nothing, or was not seen."""
+    if before.vain:
+        return f"without the fix, {before.vain}"
+    if not before.failed:
+        return "it passes without the fix, too, and so says nothing"
+    return own_fault(before.output) or ("" if seen else "none of the tests that fail without the fix passes with it")
 
 
 def _said(path: str, check: Check, seen: frozenset[str]) -> str:

@@ -90,10 +90,10 @@ def _said(outcome: Outcome) -> tuple[str, str]:
 def _suspicion(plan: Plan, differing: list[tuple[int, int]]) -> str:
     """Only if every function that differs does so for the sake of the tests."""
     said: list[str] = []
-    for number, (target, changed, module) in enumerate(zip(plan.targets, plan.changed, plan.modules, strict=True)):
+    for number, (target, changed) in enumerate(zip(plan.targets, plan.changed, strict=True)):
         own = [target.inputs[index] for at, index in differing if at == number]
         if own:
-            said.append(special_cased(changed, module, plan.told, own))
+            said.append(special_cased(changed, plan.told, own, len(target.inputs)))
     return said[0] if said and all(said) else ""
 
 

@@ -165,7 +165,7 @@ def impurity(function: Function, module: Mapping[str, Function]) -> str:
     waiting, seen = [function], {id(function)}
     while waiting:
         current = waiting.pop()
-        names = used(current)
+        names = used(current) - {arg.arg for arg in ast.walk(current) if isinstance(arg, ast.arg)}
         if found := sorted(names & _IMPURE):
             return found[0]
         if any(isinstance(node, ast.Global) for node in ast.walk(current)):

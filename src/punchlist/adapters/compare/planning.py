@@ -38,11 +38,10 @@ class Target(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """`apart` is why calling these shows not everything that changed. `changed` and `modules` go with the targets, one each."""
+    """`apart` is why calling these shows not everything that changed. `changed` goes with the targets, one each."""
 
     targets: tuple[Target, ...] = ()
     changed: tuple[Changed, ...] = ()
-    modules: tuple[ast.Module, ...] = ()
     told: frozenset[str] = frozenset()
     apart: tuple[str, ...] = ()
 
@@ -58,7 +57,6 @@ def planned(before: Tree, after: Tree, paths: Sequence[str], words: str) -> Plan
     known = _known(found, both, before, words)
     targets: list[Target] = []
     changed: list[Changed] = []
-    modules: list[ast.Module] = []
     files = frozenset(before.files())
     for path, piece in found.items():
         module = parsed(both[path][1])
@@ -70,8 +68,7 @@ def planned(before: Tree, after: Tree, paths: Sequence[str], words: str) -> Plan
                 continue
             targets.append(_target(each, inputs, files))
             changed.append(each)
-            modules.append(module)
-    return Plan(targets=tuple(targets), changed=tuple(changed), modules=tuple(modules), told=known.told, apart=tuple(apart))
+    return Plan(targets=tuple(targets), changed=tuple(changed), told=known.told, apart=tuple(apart))
 
 
 def _uncalled(path: str, old: str | None, new: str | None) -> str:

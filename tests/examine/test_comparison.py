@@ -1,0 +1,171 @@
+"""Old and new code side by side: what is seen, what is not, and what looks made for the tests."""
+
+import asyncio
+import sys
+
+import pytest
+
+from punchlist.adapters import sandbox
+from punchlist.adapters.compare import Comparison
+from punchlist.model.intent import Intent
+from punchlist.ports.compare import Compared
+from punchlist.steps.examine import judged
+
+pytestmark = pytest.mark.skipif(sandbox.available() != "bubblewrap", reason="LOUD: no bubblewrap here; nothing is compared")
+
+
+class Folder:
+    """The simplest tree: what is on disk."""
+
+    commit = "0" * 40
+
+    def __init__(self, root, files):
+        self.root = root
+        self._files = files
+        for path, content in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(content)
+
+    def text(self, path):
+        return self._files.get(path)
+
+    def files(self):
+        return sorted(self._files)
+
+
+@pytest.fixture
+def compare(tmp_path):
+    def compared(old: str, new: str, *, path="app.py", words="", **others: str) -> Compared:
+        checkout = tmp_path / "checkout"
+        checkout.mkdir()
+        rest = {name.replace("__", "/") + ".py": text for name, text in others.items()}
+        before = Folder(tmp_path / "before", {path: old, **rest})
+        after = Folder(tmp_path / "after", {path: new, **rest})
+        return asyncio.run(Comparison(checkout).compare(before, after, [path], words=words))
+
+    return compared
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("def inside(x, low, high):\n    return low <= x < high\n", "def inside(x, low, high):\n    return low <= x <= high\n"),
+        ("LIMIT = 10\ndef big(n):\n    return n > LIMIT\n", "LIMIT = 11\ndef big(n):\n    return n > LIMIT\n"),
+        (
+            "class Stack:\n    def __init__(self):\n        self.xs = []\n    def push(self, x):\n        self.xs.append(x)\n    def pop(self):\n        return self.xs.pop(0)\n",
+            "class Stack:\n    def __init__(self):\n        self.xs = []\n    def push(self, x):\n        self.xs.append(x)\n    def pop(self):\n        return self.xs.pop()\n",
+        ),
+        ("def add(x, into=[]):\n    into.append(x)\n    return into\n", "def add(x, into=None):\n    into = [] if into is None else into\n    into.append(x)\n    return into\n"),
+        ("def first(text):\n    return text.split(',')[0]\n", "def first(text):\n    return text.split(',')[0].strip()\n"),
+    ],
+    ids=["boundary", "constant", "object", "default", "text"],
+)  # fmt: skip
+def test_an_honest_fix_is_seen_to_behave_differently(compare, old, new):
+    said = compare(old, new)
+    assert said.differing
+    assert (said.unusable, said.suspicious) == ("", "")
+    assert "before" in said.examples[0]
+
+
+def test_a_change_that_changes_no_answer_is_seen_through(compare):
+    said = compare(
+        "def mean(xs):\n    return sum(xs) / len(xs)\n", "def mean(xs):\n    xs = list(xs)\n    return sum(xs) / len(xs)\n"
+    )
+    assert (said.differing, said.blind) == (0, "")
+    assert "behaves as before" in judged(said, Intent.CHANGE).refuted
+    assert judged(said, Intent.OPEN).refuted == ""
+
+
+def test_sameness_says_nothing_where_no_input_came_by_the_change(compare):
+    new = "def f(text: str):\n    if text.startswith('zzqx-') and text.endswith('-98'):\n        return 1\n    return 0\n"
+    old = "def f(text: str):\n    return 0\n"
+    said = compare(old, new.replace("'zzqx-'", "chr(1) * 3"))
+    assert said.differing == 0
+    assert said.blind
+    assert judged(said, Intent.CHANGE).refuted == ""
+
+
+def test_answers_made_for_the_tests_are_named(compare):
+    old = "def fib(n):\n    a, b = 0, 1\n    for _ in range(n):\n        a, b = b, a + b\n    return b\n"
+    new = old.replace("    a, b = 0, 1\n", "    if n == 10:\n        return 55\n    a, b = 0, 1\n", 1)
+    test = "from app import fib\n\ndef test_fib():\n    assert fib(10) == 55\n"
+    said = compare(old, new, tests__test_app=test)
+    assert "10" in said.suspicious
+    assert judged(said, Intent.OPEN).refuted
+
+
+def test_a_guard_for_a_limit_case_is_not_suspicious(compare):
+    old = "def share(total, people):\n    return total / people\n"
+    new = "def share(total, people):\n    if people == 0:\n        return 0\n    return total / people\n"
+    said = compare(
+        old,
+        new,
+        words="share(10, 0) should return 0",
+        tests__test_app="from app import share\n\ndef test_it():\n    assert share(10, 0) == 0\n",
+    )
+    assert said.differing
+    assert said.suspicious == ""
+
+
+def test_a_refactoring_that_answers_differently_is_refuted(compare):
+    said = compare("def f(n: int):\n    return n * 2\n", "def f(n: int):\n    return n + n + (n > 99)\n")
+    assert "does not ask for that" in judged(said, Intent.KEEP).refuted
+
+
+def test_examples_in_the_findings_words_are_tried(compare):
+    old = "def f(text: str):\n    return len(text)\n"
+    said = compare(old, old.replace("len(text)", "0 if text == 'qx-7#' else len(text)"), words="`f('qx-7#')` is wrong")
+    assert said.differing == 1
+
+
+@pytest.mark.parametrize(
+    ("new", "why"),
+    [
+        ("import os\nos._exit(0)\ndef f(n: int):\n    return n + 1\n", "no call was made"),
+        ("raise RuntimeError('no')\ndef f(n: int):\n    return n + 1\n", "imported"),
+        ("def f(n: int):\n    open('x').read()\n    return n + 1\n", "uses open"),
+        ("def g(n: int):\n    return n\n", "gone"),
+    ],
+)  # fmt: skip
+def test_code_that_ends_the_process_or_cannot_be_called_is_a_value(compare, new, why):
+    said = compare("def f(n: int):\n    return n\n", new)
+    assert why in said.unusable
+    assert judged(said, Intent.CHANGE).refuted == ""
+
+
+@pytest.mark.slow
+def test_an_endless_loop_that_ends_now_is_a_difference(compare):
+    said = compare(
+        "def f(n: int):\n    while n != 0:\n        n -= 2\n    return n\n",
+        "def f(n: int):\n    while n > 0:\n        n -= 2\n    return n\n",
+    )
+    assert said.differing
+    assert "no end before" in "".join(said.examples)
+
+
+def test_code_that_answers_differently_each_time_is_left_out(compare):
+    old = (
+        "import itertools, os\nSEED = os.getpid()\ndef f(n: int):\n    return n + id(object()) % 1 + SEED * 0 + hash((SEED, n))\n"
+    )
+    said = compare(old, old.replace("SEED * 0", "SEED * 0 * 1"))
+    assert said.departing == 0
+
+
+def test_packages_with_relative_imports_are_compared(compare):
+    said = compare(
+        "from .other import K\ndef f(n: int):\n    return n * K\n",
+        "from .other import K\ndef f(n: int):\n    return n * K + 1\n",
+        path="pkg/app.py",
+        pkg__other="K = 3\n",
+        pkg____init__="",
+    )
+    assert said.differing
+
+
+def test_the_python_of_the_checks_is_asked(tmp_path):
+    from punchlist.model.check import Check
+
+    assert (
+        Comparison(tmp_path, checks=[Check(name="t", command=("/opt/python3.12", "-m", "pytest"))])._python == "/opt/python3.12"
+    )
+    assert Comparison(tmp_path, checks=[Check(name="t", command=("make", "test"))])._python == sys.executable
