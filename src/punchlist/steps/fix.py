@@ -63,8 +63,7 @@ def _fan_out(batches: list[Batch], run: Run, options: Options, place: str) -> It
     for batch in left:
         for path in batch.paths:
             load[path] += len(batch.items)
-    done = {number for number in run.work.after if f"batch {number}" in run.here} | set(run.work.patches)
-    waiting = {number for number, earlier in run.work.after.items() if any(_open(each, run) for each in earlier)} - done
+    waiting = {number for number, earlier in run.work.after.items() if any(_open(each, run) for each in earlier)}
     for batch in sorted(left, key=lambda each: (-max((load[path] for path in each.paths), default=0), each.number)):
         if batch.number not in waiting:
             task = Mend((batch.number,), f"{place} fixer {batch.number}", fork=True, sessions=options.sessions)

@@ -106,7 +106,7 @@ async def arrange(task: Arrange, run: Run, world: World) -> Planned:
     plan = planned(run, task.options, world.protected, present)
     considered = run.here.get("todos")
     if isinstance(considered, Planned) and considered.after:
-        plan = replace(plan, after=_between(plan.batches, considered.after))
+        plan = replace(plan, after=between(plan.batches, considered.after))
     return replace(plan, files=_written(plan.batches, plan.after, run, world)) if task.options.files else plan
 
 
@@ -127,16 +127,21 @@ def _blocked(run: Run, present: frozenset[str]) -> Iterator[Move]:
             )
 
 
-def _between(batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-    """What the planner said of items, as a rule for batches; a circle binds nobody."""
+def between(batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+    """What was said of items, as a rule for batches; who would have to wait for whoever waits for them does not."""
     home = {item: batch.number for batch in batches for item in batch.items}
     found: dict[int, tuple[int, ...]] = {}
     for item, earlier in sorted(after.items()):
-        here = home.get(item)
-        before = {home[each] for each in earlier if each in home} - {here}
-        if here is not None and before and not any(here in found.get(each, ()) or each > here for each in before):
-            found[here] = tuple(sorted({*found.get(here, ()), *before}))
+        for each in sorted({home[each] for each in earlier if each in home}):
+            here = home.get(item)
+            if here is not None and here != each and each not in found.get(here, ()) and not _waits(each, here, found):
+                found[here] = (*found.get(here, ()), each)
     return found
+
+
+def _waits(batch: int, other: int, after: Mapping[int, tuple[int, ...]]) -> bool:
+    """Whether a batch comes after another, directly or by way of others."""
+    return any(each == other or _waits(each, other, after) for each in after.get(batch, ()))
 
 
 def _written(batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]], run: Run, world: World) -> tuple[str, ...]:
@@ -179,7 +184,7 @@ async def reread(task: Reread, run: Run, world: World) -> Planned:  # noqa: ARG0
     return Planned(
         batches=kept,
         todos=tuple(edited.todos.values()),
-        after={**after, **_between(kept, edited.after)},
+        after={**after, **between(kept, edited.after)},
         answers=edited.answers,
         moves=tuple(Move(number, Fact.SET_ASIDE, by="a person", why=why) for number, why in edited.dropped.items()),
     )
