@@ -29,6 +29,13 @@ def test_the_prompt_is_on_its_input_and_the_answer_on_its_output(tmp_path):
     assert (reply.text, reply.failed) == ("FIX F001\n", "")
 
 
+def test_it_is_heard_line_by_line(tmp_path):
+    command = program(tmp_path, """print("I look."); print('{"text": "I found it."}'); print('{"other": 1}')""")
+    heard: list[str] = []
+    asked(Command(seat(tmp_path, command=command)), tree(tmp_path), "fix it", heard)
+    assert heard == ["I look.", "I found it."]
+
+
 def test_what_it_did_in_the_tree_stays_there(tmp_path):
     command = program(tmp_path, "p = pathlib.Path('calc.py'); p.write_text(p.read_text().replace('-', '+'))")
     folder = tree(tmp_path)

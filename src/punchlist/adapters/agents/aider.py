@@ -62,8 +62,8 @@ class Aider:
             cwd=desk.home,
         )
 
-    def piece(self, event: Event) -> str:  # noqa: ARG002  # the shape of a dialect; it prints no events
-        return ""
+    def piece(self, event: Event) -> str:
+        return event.noise
 
     def told(self, ran: Ran, ask: Ask) -> Told:  # noqa: ARG002  # the shape of a dialect
         return told(ran.stdout.decode(errors="replace"), ran.stderr.decode(errors="replace"))

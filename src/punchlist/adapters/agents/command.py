@@ -48,7 +48,7 @@ class Program:
         return Call(arguments=tuple(arguments), stdin=ask.prompt, env=env)
 
     def piece(self, event: Event) -> str:
-        return event.text("text") or event.text("message")
+        return event.text("text") or event.text("message") or event.noise
 
     def told(self, ran: Ran, ask: Ask) -> Told:
         if ran.trouble:

@@ -9,8 +9,14 @@ import msgspec
 class Event:
     """One JSON object of a stream. Whatever is missing or of another shape reads as empty, so no line can break a reader."""
 
-    def __init__(self, value: object) -> None:
+    def __init__(self, value: object, noise: bytes = b"") -> None:
         self._value = value
+        self._noise = noise
+
+    @property
+    def noise(self) -> str:
+        """A line that is no JSON object, for listeners of agents that speak plainly."""
+        return self._noise.decode(errors="replace")
 
     def at(self, *path: str) -> "Event":
         value = self._value
@@ -50,12 +56,12 @@ def event(line: bytes) -> Event:
     """The object on a line; an empty one where the line is anything else."""
     stripped = line.strip()
     if not stripped.startswith(b"{"):
-        return Event(None)
+        return Event(None, stripped)
     value: Any = None
     try:
         value = msgspec.json.decode(stripped)
     except (msgspec.DecodeError, RecursionError):
-        return Event(None)
+        return Event(None, stripped)
     return Event(value)
 
 
