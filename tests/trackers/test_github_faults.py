@@ -8,7 +8,7 @@ from github_standin import FAULTS, Fault
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-ITEMS = range(1, 5)
+ITEMS = range(1, 4)
 LOOSE = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
 faults = st.sampled_from([None, *FAULTS.values()])
 late = st.builds(Fault, st.just("late"), seconds=st.floats(0, 100))
@@ -45,20 +45,20 @@ def one_open_issue_or_told(bench, told, world):
     assert [again.ref for first, again in zip(filings, later, strict=True) if first.ref] == [f.ref for f in filings if f.ref]
 
 
-@settings(max_examples=25, **LOOSE)
+@settings(max_examples=15, **LOOSE)
 @given(world=worlds)
 def test_any_sequence_of_faults_leaves_one_open_issue_or_one_that_is_told(bench, told, world):
     one_open_issue_or_told(bench, told, world)
 
 
 @pytest.mark.slow
-@settings(max_examples=400, **LOOSE)
+@settings(max_examples=300, **LOOSE)
 @given(world=worlds)
 def test_many_sequences_of_faults_leave_one_open_issue_or_one_that_is_told(bench, told, world):
     one_open_issue_or_told(bench, told, world)
 
 
-@settings(max_examples=15, **LOOSE)
+@settings(max_examples=10, **LOOSE)
 @given(writing=st.lists(st.one_of(faults, late), max_size=10), list_lag=lags)
 def test_requests_that_are_done_after_they_were_given_up_end_as_one_open_issue_with_the_next_filing(
     bench, told, writing, list_lag
@@ -74,7 +74,7 @@ def test_requests_that_are_done_after_they_were_given_up_end_as_one_open_issue_w
     assert {filing.ref for filing in filings} == {issue["html_url"] for issue in bench.github.open}
 
 
-@settings(max_examples=10, **LOOSE)
+@settings(max_examples=6, **LOOSE)
 @given(cuts=st.lists(st.integers(0, 40), min_size=1, max_size=4), list_lag=lags)
 def test_cut_off_after_any_request_and_begun_again_each_item_is_filed_once(bench, told, cuts, list_lag):
     bench.fresh(list_lag=list_lag, search_lag=1e9)

@@ -27,6 +27,7 @@ _READS = 1000
 _LOOKS = (1.0, 3.0, 9.0)
 """Seconds before each look for what came of a lost request: it may still be on its way."""
 _ADDS = 3
+_MAYBE_LABELS = frozenset({403, 422})
 
 
 class Standing(Struct, frozen=True):
@@ -100,8 +101,8 @@ class Board:
     async def _created(self, draft: Draft) -> Issue:
         try:
             return await self._issues.create(draft)
-        except Refused:
-            if not draft.labels:
+        except Refused as refused:
+            if not draft.labels or refused.status not in _MAYBE_LABELS:
                 raise
         # Labels are worth less than the issue: a token may be allowed to file, and not to label.
         return await self._issues.create(Draft(draft.title, draft.body, ()))
