@@ -33,7 +33,7 @@ async def taken(workshop: Workshop, git: Git, commit: str, index: Path) -> Patch
     """
     with TemporaryDirectory(prefix="punchlist-index-") as folder:
         own = Path(folder) / "index"
-        shutil.copyfile(index, own)
+        shutil.copy2(index, own)  # with its time: git looks closer at files that were written in the same second as the index
         env = {"GIT_INDEX_FILE": str(own)}
         await git.out("add", "--all", ".", env=env)
         printed = await git.out("diff-index", "--cached", "--raw", "-z", "--no-renames", "--abbrev=64", commit, env=env)
