@@ -5,6 +5,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,17 +70,15 @@ class Bench:
         command = ["git", "status", "--porcelain", "--ignored"]
         return subprocess.run(command, cwd=self.tree, capture_output=True, text=True, check=True).stdout
 
-    def left_running(self) -> list[str]:
-        """Processes that have something to do with this bench: its folders are in their environment or command line."""
-        mark, found = str(self.state.parent).encode(), []
+    def processes(self) -> dict[int, bytes]:
+        """Command lines of processes that have to do with this bench: its folders are in their environment or arguments."""
+        mark, found = str(self.state.parent).encode(), {}
         for folder in Path("/proc").iterdir():
             if folder.name.isdigit() and int(folder.name) != os.getpid():
-                try:
-                    text = (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes()
-                except OSError:
-                    continue
-                if mark in text:
-                    found.append(text[:200].replace(b"\0", b" ").decode(errors="replace"))
+                with suppress(OSError):
+                    line = (folder / "cmdline").read_bytes()
+                    if mark in line + (folder / "environ").read_bytes():
+                        found[int(folder.name)] = line
         return found
 
 
@@ -100,7 +99,7 @@ def bench(tmp_path: Path, make_repo: Callable[..., Any], monkeypatch: pytest.Mon
 
     yield made
     for each in benches:
-        assert each.left_running() == []
+        assert each.processes() == {}
 
 
 @pytest.fixture

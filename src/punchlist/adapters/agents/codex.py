@@ -32,6 +32,8 @@ _CONFIG: Mapping[str, object] = {
 _OPENAI = "https://api.openai.com/v1"
 _PROVIDER = "named"
 _READERS = frozenset({"cat", "sed", "nl", "head", "tail", "less", "more", "bat", "awk", "wc", "rg", "grep"})
+_BETWEEN = frozenset({"|", "||", "&&", ";", "&"})
+_LONGEST_LINE = 10_000
 _SHELLS = frozenset({"bash", "sh", "zsh"})
 
 
@@ -131,15 +133,16 @@ def _opened(item: Event) -> Iterator[str]:
 
 
 def _read_by(command: str) -> Iterator[str]:
-    words = _words(command)
+    words = _words(command[:_LONGEST_LINE])
     if len(words) > 2 and PurePosixPath(words[0]).name in _SHELLS and words[1].startswith("-"):  # noqa: PLR2004  # shell, flag, line
         words = _words(words[2])
-    reading = False
-    for before, word in zip(["|", *words], words, strict=False):
-        if before in ("|", "||", "&&", ";", "&"):
+    before, reading = "|", False
+    for word in words:
+        if before in _BETWEEN:
             reading = word in _READERS
-        elif reading and not word.startswith("-"):
+        elif reading and word not in _BETWEEN and not word.startswith("-"):
             yield word
+        before = word
 
 
 def _words(line: str) -> list[str]:

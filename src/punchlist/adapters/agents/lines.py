@@ -1,9 +1,13 @@
 """What agents print, read without trust: JSON lines among noise, and values that may be of any shape."""
 
+import re
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
+
+_NONSENSE = 1e15
+"""No tokens, seconds or dollars are as many."""
+_HALF = re.compile(r"(?i)\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2}")
 
 
 class Event:
@@ -19,50 +23,57 @@ class Event:
         return self._noise.decode(errors="replace")
 
     def at(self, *path: str) -> "Event":
-        value = self._value
-        for name in path:
-            value = value.get(name) if isinstance(value, dict) else None
-        return Event(value)
+        return Event(self._found(path))
 
     def text(self, *path: str) -> str:
-        value = self.at(*path)._value  # noqa: SLF001  # another one of ours
+        value = self._found(path)
         return value if isinstance(value, str) else ""
 
     def number(self, *path: str) -> float:
-        value = self.at(*path)._value  # noqa: SLF001  # another one of ours
-        fits = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15  # noqa: PLR2004  # tokens, seconds, dollars: beyond is nonsense
-        return value if fits else 0  # type: ignore[return-value]  # `fits` says what it is
+        value = self._found(path)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return 0
+        return value if abs(value) < _NONSENSE else 0
 
     def count(self, *path: str) -> int:
         return max(int(self.number(*path)), 0)
 
     def true(self, *path: str) -> bool:
-        return self.at(*path)._value is True  # noqa: SLF001  # another one of ours
+        return self._found(path) is True
 
     def has(self, *path: str) -> bool:
-        return self.at(*path)._value is not None  # noqa: SLF001  # another one of ours
+        return self._found(path) is not None
 
     def items(self, *path: str) -> "list[Event]":
-        value = self.at(*path)._value  # noqa: SLF001  # another one of ours
+        value = self._found(path)
         return [Event(entry) for entry in value] if isinstance(value, list) else []
 
     def json(self, *path: str) -> str:
         """The value as JSON text; empty where there is none."""
-        value = self.at(*path)._value  # noqa: SLF001  # another one of ours
+        value = self._found(path)
         return "" if value is None else msgspec.json.encode(value).decode()
+
+    def _found(self, path: tuple[str, ...]) -> object:
+        value = self._value
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
 
 
 def event(line: bytes) -> Event:
     """The object on a line; an empty one where the line is anything else."""
     stripped = line.strip()
-    if not stripped.startswith(b"{"):
-        return Event(None, stripped)
-    value: Any = None
+    value = _decoded(stripped) if stripped.startswith(b"{") else None
+    return Event(value) if isinstance(value, dict) else Event(None, stripped)
+
+
+def _decoded(line: bytes) -> object:
+    """Bytes that are no UTF-8, and halves of characters that JavaScript cuts apart, cost a letter and not the line."""
+    text = line.decode(errors="replace")
     try:
-        value = msgspec.json.decode(stripped)
+        return msgspec.json.decode(_HALF.sub(r"\\ufffd", text) if "\\ud" in text.lower() else text)
     except (msgspec.DecodeError, RecursionError):
-        return Event(None, stripped)
-    return Event(value)
+        return None
 
 
 def events(output: bytes) -> Iterator[Event]:
