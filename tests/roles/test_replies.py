@@ -278,7 +278,17 @@ class TestFixers:
         assert [report.item for report in said.reports] == [1]
 
     @pytest.mark.parametrize(
-        "answer", ["", "I fixed all of them.", "quota exceeded", "[]", '{"done": true}', '{"outcomes": "all fixed"}', "5"]
+        "answer",
+        [
+            "",
+            "I fixed all of them.",
+            "quota exceeded",
+            "[]",
+            '{"done": true}',
+            '{"outcomes": {"fixed": ["F001"]}}',
+            '{"outcomes": "all fixed"}',
+            "5",
+        ],
     )
     def test_an_answer_of_the_wrong_kind_has_failed(self, answer):
         assert stated(answer).failed
@@ -364,12 +374,33 @@ class TestClarifiers:
     def test_no_questions_and_ready(self):
         assert asked_in('{"has_questions": false, "questions_by_issue": [], "ready_to_plan": true}', {3}, ()).ready
 
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            '{"questions": ["Null?"]}',
+            '{"questions_by_issue": {"F003": ["Null?"]}}',
+            '{"questions": [{"question": "Null?"}], "ready": true}',
+        ],
+    )
+    def test_questions_without_much_around_them_are_questions(self, answer):
+        asked = asked_in(answer, {3, 4}, ())
+        assert [(doubt.id, doubt.question) for doubt in asked.doubts] == [("F003-q1", "Null?")]
+        assert not asked.ready
+
     def test_ready_with_questions_is_not_ready(self):
         asked = asked_in('{"ready": true, "questions": [{"item": "F003", "question": "Null?"}]}', {3}, ())
         assert (len(asked.doubts), asked.ready) == (1, False)
 
     @pytest.mark.parametrize(
-        "answer", ["", "ready!", '{"ready_to_plan": false, "questions_by_issue": []}', '{"questions_by_issue": [{"issue']
+        "answer",
+        [
+            "",
+            "ready!",
+            '{"ready_to_plan": false, "questions_by_issue": []}',
+            '{"has_questions": true, "questions_by_issue": []}',
+            '{"ready_to_plan": true, "questions": [{"severity": "x"}]}',
+            '{"questions_by_issue": [{"issue',
+        ],
     )
     def test_anything_else_has_failed(self, answer):
         asked = asked_in(answer, {3}, ())

@@ -48,18 +48,28 @@ def asked_in(text: str, numbers: Collection[int], earlier: Sequence[Doubt]) -> A
         return Asked(failed=answer.failed)
     counts = {number: sum(doubt.item == number for doubt in earlier) for number in numbers}
     doubts: list[Doubt] = []
+    raised = 0
     for number, entry in _questions(answer.value, numbers):
-        question = text_of(entry, ("question", "text", "ask", "q"))
+        raised += 1
+        question = text_of(entry, ("question", "text", "ask", "q", "title"))
         if question and not isinstance(entry, Cut):
             counts[number] += 1
             context = text_of(entry, ("context", "why", "reason"))
             doubts.append(Doubt(f"{code(number)}-q{counts[number]}", number, question[:_LONGEST], context[:_LONGEST]))
-    said = next((answer.value[name] for name in _READY if name in answer.value), None)
-    if answer.incomplete and not doubts:
-        return Asked(failed=f"the answer breaks off before the first question: {answer.incomplete}")
-    if said is False and not doubts:
-        return Asked(failed="it says that it is not ready, and asks nothing")
-    return Asked(tuple(doubts), ready=not doubts and said in (True, None))
+    if doubts:
+        return Asked(tuple(doubts))
+    why = _why_not_ready(answer.value, raised, answer.incomplete)
+    return Asked(ready=not why, failed=why)
+
+
+def _why_not_ready(value: Entry, raised: int, incomplete: str) -> str:
+    """Why the lack of questions does not mean that all is clear; empty if it does."""
+    if incomplete:
+        return f"the answer breaks off before the first question: {incomplete}"
+    if raised or value.get("has_questions") is True:
+        return "it has questions, and none of them could be read"
+    said = next((value[name] for name in _READY if name in value), True)
+    return "" if said is True else "it says that it is not ready, and asks nothing"
 
 
 def _asks(value: object) -> bool:
@@ -71,14 +81,17 @@ def _asks(value: object) -> bool:
 
 
 def _questions(value: Entry, numbers: Collection[int]) -> Iterable[tuple[int, Entry]]:
+    """Each question with the item it is about; one that names none of ours is asked of the first."""
+    first = min(numbers, default=0)
+    listed = next((value[name] for name in _QUESTIONS if name in value), None)
+    if isinstance(listed, list):
+        yield from ((first, {"question": each}) for each in listed if isinstance(each, str))
     for name, entry in told(value, _QUESTIONS, "question") or ():
         known = item_of(name)
-        # A question that names no item of ours is about all of them; it is asked of the first.
-        number = known[0] if known and known[0] in numbers else min(numbers, default=0)
+        number = known[0] if known and known[0] in numbers else first
         inner = entry.get("questions")
         for each in inner if isinstance(inner, list) else [entry]:
-            if number:
-                yield number, each if isinstance(each, dict) else {"question": each}
+            yield number, each if isinstance(each, dict) else {"question": each}
 
 
 def planned_in(text: str, numbers: Collection[int], root: str) -> Planned:

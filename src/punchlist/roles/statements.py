@@ -73,11 +73,12 @@ def statements_of(text: str, asked: Collection[int], root: str) -> Statements:
 
 
 def fits(value: object) -> bool:
-    """Whether it speaks of outcomes at all, be it only of an empty list of them."""
+    """Whether it says of any item what became of it, or explicitly of none."""
     entries = told(value, _LISTS, "outcome")
     if entries is None:
         return False
-    return any(text_of(entry, _OUTCOME) for _, entry in entries) or (isinstance(value, dict) and value.get("outcomes") == [])
+    said = any(item_of(name) and text_of(entry, _OUTCOME) for name, entry in entries)
+    return said or (isinstance(value, dict) and value.get("outcomes") == [])
 
 
 def outcome_of(word: str) -> Outcome | None:

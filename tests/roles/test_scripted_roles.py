@@ -1,0 +1,48 @@
+"""Roles with the agent that plays by the book: what it edits is in the tree, what it says is a claim."""
+
+import asyncio
+
+import msgspec
+from canned import item
+
+from punchlist.adapters.agents.script import Script
+from punchlist.adapters.agents.scripted import Scripted
+from punchlist.model.claim import Outcome
+from punchlist.ports.crew import Background, Exhibit, Task
+from punchlist.roles.crew import crew
+
+LINES = [
+    {
+        "role": "technical",
+        "answer": {"findings": [{"title": "Query is built by hand", "file_path": "src/a.py", "line_start": 5}]},
+    },
+    {
+        "role": "fixer",
+        "label": "again",
+        "answer": {"outcomes": [{"id": "F007", "outcome": "Fixed", "tests": ["tests/test_f007.py"]}]},
+    },
+    {
+        "role": "fixer",
+        "answer": "I have bound the name.",
+        "session": "s1",
+        "edits": [{"path": "src/a.py", "content": "def search(name):\n    return run(bind(name))\n"}],
+    },
+    {"role": "challenger", "answer": {"issues": {"F007": {"score": 92, "status": "SOLVED"}}}},
+]
+
+
+def test_a_script_plays_reviewer_fixer_and_challenger(tree):
+    agent = Scripted(msgspec.convert({"lines": LINES}, Script))
+    cast = crew(dict.fromkeys(("technical", "fixer", "challenger"), agent), {}, 90_000)
+    task = Task(label="fix", items=(item(7),), told=Background())
+
+    async def run():
+        opinion = await cast.reviewers["technical"].review(tree, None, Background(), "review")
+        claims = await cast.mender.mend(task, tree)
+        return opinion, claims, await cast.challenger.judge(task, [Exhibit(1, "", (7,))], tree)
+
+    opinion, claims, judgement = asyncio.run(run())
+    assert [finding.title for finding in opinion.findings] == ["Query is built by hand"]
+    assert "bind(name)" in tree.text("src/a.py")
+    assert [(report.outcome, report.tests) for report in claims.reports] == [(Outcome.FIXED, ("tests/test_f007.py",))]
+    assert judgement.scores[0].approves()
