@@ -4,7 +4,7 @@ import asyncio
 import json
 
 from watching import Watch
-from workbench import BASE, FAULTS, fix, fixer, review
+from workbench import BASE, FAULTS, finding, fix, fixer, review
 
 from punchlist.app import Request
 from punchlist.model.events import Attempted, Tried
@@ -131,3 +131,22 @@ def test_a_prompt_too_long_is_cut_by_severity_and_the_rest_comes_next(bench):
     bench.play(review(*FAULTS), fixer(*map(fix, FAULTS)))
     run = bench.run("verified", flags={"agents.prompt-limit": "9000"})
     assert {item.status for item in run.items.values()} == {Status.FIXED}
+
+
+def test_a_dry_run_shows_the_prompt_and_starts_nobody(bench):
+    (bench.folder / "findings.json").write_text(json.dumps([finding("mean")]))
+    bench.play(review("mean"), fixer(fix("mean")))
+
+    async def work(app):
+        ready = await app.prepare(Request(workflow="verified", findings=(str(bench.folder / "findings.json"),)))
+        return await app.rehearse(ready, Watch())
+
+    asked = {prompt.role: prompt.text for prompt in bench.do(work)}
+    assert "mean() fails for no prices" in asked["fixer"]
+    assert "def mean(prices)" in asked["technical"]
+    assert bench.calls == []
+    assert bench.do(_runs) == []
+
+
+async def _runs(app):
+    return app.runs()

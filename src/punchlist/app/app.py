@@ -28,6 +28,7 @@ from punchlist.app.dismissals import Chosen, dismissals, dismissed, meant
 from punchlist.app.doctor import Probe, answers, probes
 from punchlist.app.prepare import found_checks, prepared, repository_settings
 from punchlist.app.records import follow
+from punchlist.app.rehearsal import Prompt, rehearsed
 from punchlist.app.replaying import Replayed, replayed
 from punchlist.app.request import Prepared, Request
 from punchlist.app.standing import DISCARDED, change_of, nothing_landed, published, standing, was_discarded
@@ -75,6 +76,10 @@ class App:
 
     async def prepare(self, request: Request) -> Prepared:
         return await prepared(request, await self._workshop(), self._allowance, self._flags)
+
+    async def rehearse(self, ready: Prepared, watcher: Watcher) -> list[Prompt]:
+        """What agents would be asked first; none is."""
+        return await rehearsed(ready, await self._workshop(), self.store, watcher)
 
     async def run(self, ready: Prepared, watcher: Watcher) -> Run:
         """Starts a run and drives it to its end, a question or a limit."""

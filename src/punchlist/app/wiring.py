@@ -8,6 +8,7 @@ from punchlist.adapters.analyzers import analyzers
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.artifacts import FolderArtifacts
 from punchlist.adapters.checks import Runner
+from punchlist.adapters.compare import Comparison
 from punchlist.adapters.documents.document import Document
 from punchlist.adapters.fixers import Edits
 from punchlist.adapters.reports import WRITTEN
@@ -65,4 +66,7 @@ def world(workshop: Workshop, run: Run, started: Started, store: SqliteStore, fo
         clock=time.time,
         crew=stage.crew(hear),
         answered=stage.answered,
+        comparer=Comparison(
+            workshop.checkout.root, checks=started.checks, hidden=(workshop.folder.parents[1],), protected=settings.protect
+        ),
     )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from punchlist.app import App, Prepared, Request
 from punchlist.cli.asking import asked
 from punchlist.cli.exits import Exit
-from punchlist.cli.live import View, watching
+from punchlist.cli.live import Silent, View, watching
 from punchlist.cli.login import login
 from punchlist.cli.options import Output
 from punchlist.cli.plan import files_in_scope, plan_document, plan_text
@@ -31,7 +31,8 @@ async def started(app: App, request: Request, output: Output, *, dry: bool = Fal
     ready = await app.prepare(request)
     if dry:
         files = await files_in_scope(app, ready.change)
-        answer(plan_document(ready)) if output.json else say(*plan_text(ready, files, verbose=output.verbose))
+        prompts = await app.rehearse(ready, Silent())
+        answer(plan_document(ready, prompts)) if output.json else say(*plan_text(ready, files, prompts, verbose=output.verbose))
         return Exit.FINE
     if ready.checks and ready.checks_allowed is None:
         ready = await _asked(app, request, ready, output)

@@ -1,12 +1,13 @@
 """What a run would do, told without doing it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 
 from punchlist.app import App, Prepared
+from punchlist.app.rehearsal import Prompt
 from punchlist.cli.shapes import bullets, grid, heading
 from punchlist.cli.words import count, homely, one_line
 from punchlist.model.change import Change, ScopeKind
@@ -31,9 +32,12 @@ class PlanDocument(Struct, frozen=True, kw_only=True):
     checks: tuple[Check, ...]
     checks_allowed: bool | None
     notes: tuple[str, ...]
+    crew: dict[str, tuple[str, ...]]
+    prompts: tuple[Prompt, ...]
+    """What agents would be asked first."""
 
 
-def plan_document(ready: Prepared) -> PlanDocument:
+def plan_document(ready: Prepared, prompts: Sequence[Prompt] = ()) -> PlanDocument:
     change = ready.change
     return PlanDocument(
         kind=change.kind,
@@ -47,10 +51,14 @@ def plan_document(ready: Prepared) -> PlanDocument:
         checks=ready.checks,
         checks_allowed=ready.checks_allowed,
         notes=ready.notes,
+        crew=ready.crew,
+        prompts=tuple(prompts),
     )
 
 
-def plan_text(ready: Prepared, files: int, *, verbose: bool = False) -> "Iterator[RenderableType]":
+def plan_text(
+    ready: Prepared, files: int, prompts: Sequence[Prompt] = (), *, verbose: bool = False
+) -> "Iterator[RenderableType]":
     """`files`: how many are in scope. `verbose`: with the options of every step."""
     yield "This would be done; nothing was started, nothing was written.\n"
     table = grid()
@@ -60,12 +68,16 @@ def plan_text(ready: Prepared, files: int, *, verbose: bool = False) -> "Iterato
     if ready.notes:
         yield heading("Note")
         yield bullets(*ready.notes)
+    for prompt in prompts:
+        yield heading(f"What the {prompt.role} would be asked")
+        yield prompt.text
 
 
 def _rows(ready: Prepared, files: int, *, verbose: bool) -> Iterator[tuple[str, str]]:
     everything = f": {count(files, 'file')}" if ready.change.kind is ScopeKind.ALL else ""
     yield "Scope", f"{scope(ready.change)}{everything}"
     yield "Reviewers", ", ".join(ready.reviewers) or "none"
+    yield from ((("Agents", f"{role}: {', then '.join(names)}") for role, names in ready.crew.items()))
     yield from (("Findings", homely(path)) for path in ready.documents.values())
     yield "Checks", _ALLOWED[ready.checks_allowed] if ready.checks else "none were found: fixes would be unverified"
     yield from (("", f"{one_line(' '.join(check.command))}   ({one_line(check.origin)})") for check in ready.checks)
