@@ -39,8 +39,7 @@ class Careless:
     def __init__(self, kind: Kind) -> None:
         self._kind, self._dialect = kind, kind.dialect
         self.program, self.keys = self._dialect.program, self._dialect.keys
-        self.cumulative, self.own_walls = self._dialect.cumulative, self._dialect.own_walls
-        self.piece, self.told = self._dialect.piece, self._dialect.told
+        self.cumulative, self.piece, self.told = self._dialect.cumulative, self._dialect.piece, self._dialect.told
 
     def call(self, ask: Ask, desk: Desk) -> Call:
         call = self._dialect.call(ask, desk)

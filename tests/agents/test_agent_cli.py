@@ -29,7 +29,6 @@ class Parrot:
     program = sys.executable
     keys = ("PARROT_API_KEY",)
     cumulative = ("input_tokens",)
-    own_walls = False
 
     def call(self, ask, desk):
         return Call(arguments=("-c", SAY + ask.prompt), stdin="a question", files={"conf/parrot.json": "{}"})
@@ -207,6 +206,8 @@ def test_what_the_session_had_spent_before_is_taken_off(asked):
     fork = asked("say(type='result', session='f', tokens=260, out=5)", session="s", fork=True)
     assert [reply.usage.input_tokens for reply in (first, second, fork)] == [100, 150, 10]
     assert [reply.usage.output_tokens for reply in (first, second, fork)] == [5, 5, 5]
+    asked("say(type='result', session='s')", session="s")
+    assert asked("say(type='result', session='s', tokens=300)", session="s").usage.input_tokens == 50
     assert since(Usage(input_tokens=30), Usage(input_tokens=100), ("input_tokens",)).input_tokens == 30
 
 

@@ -47,7 +47,6 @@ class Aider:
     program = "aider"
     keys: tuple[str, ...] = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY")
     cumulative: tuple[str, ...] = ()
-    own_walls = False
 
     def call(self, ask: Ask, desk: Desk) -> Call:
         model = ("--model", desk.settings.model) if desk.settings.model else ()

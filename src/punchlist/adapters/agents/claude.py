@@ -28,7 +28,6 @@ class Claude:
     program = "claude"
     keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL")
     cumulative = ("dollars",)
-    own_walls = False
 
     def call(self, ask: Ask, desk: Desk) -> Call:
         arguments = [*_ALWAYS, *_OWN_SETTINGS_ONLY, *(_EDITS if ask.writes else _READS)]

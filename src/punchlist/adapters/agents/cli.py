@@ -6,7 +6,6 @@ To add one, write a dialect and name it in `table.AGENTS`. A dialect is two pure
         program = "parrot"                      # its usual name; settings may name another
         keys = ("PARROT_API_KEY",)              # variables it gets from the user's environment
         cumulative = ()                         # fields of Usage that count a session from its beginning
-        own_walls = False                       # True where it cannot run inside ours
         def call(self, ask: Ask, desk: Desk) -> Call:
             return Call(arguments=("--json",), env={"PARROT_HOME": str(desk.home)}, stdin=ask.prompt)
         def piece(self, event: Event) -> str:   # what a listener is told while it works; often ""
@@ -117,9 +116,6 @@ class Dialect(Protocol):
     @property
     def cumulative(self) -> tuple[str, ...]: ...
 
-    @property
-    def own_walls(self) -> bool: ...
-
     def call(self, ask: Ask, desk: Desk) -> Call: ...
 
     def piece(self, event: Event) -> str: ...
@@ -190,7 +186,7 @@ class CliAgent:
 
     def _walls(self, ask: Ask, call: Call, programs: Sequence[str]) -> Walls | None:
         place = self._seat.place
-        if not place.sandbox or self._dialect.own_walls or available() != "bubblewrap":
+        if not place.sandbox or available() != "bubblewrap":
             return None
         around = walls(place, self.name, ask.folder, programs, writes=ask.writes)
         return replace(around, hidden=(*around.hidden, *(ask.folder.resolve() / name for name in call.hidden)))
@@ -215,7 +211,8 @@ class CliAgent:
             return told.usage
         book = self._seat.place.folder / self.name / "spent"
         before = _read_usage(book / f"{plain(ask.session)}.json") if ask.session else Usage()
-        write_whole(book / f"{plain(told.session)}.json", msgspec.json.encode(told.usage))
+        total = before if told.usage == Usage() else told.usage  # a call that failed may not tell
+        write_whole(book / f"{plain(told.session)}.json", msgspec.json.encode(total))
         return since(told.usage, before, self._dialect.cumulative)
 
 

@@ -41,10 +41,9 @@ class Codex:
     program = "codex"
     keys = ("CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     cumulative = ("input_tokens", "output_tokens")
-    own_walls = False
 
     def call(self, ask: Ask, desk: Desk) -> Call:
-        sandbox = "workspace-write" if ask.writes else "read-only"
+        sandbox = "workspace-write" if ask.writes else "read-only"  # its own walls stand inside ours
         arguments = ["exec", "-s", sandbox]
         if ask.session:
             arguments.append("fork" if ask.fork else "resume")

@@ -28,7 +28,6 @@ class Program:
     program = ""
     keys: tuple[str, ...] = ()
     cumulative: tuple[str, ...] = ()
-    own_walls = False
 
     def __init__(self, seat: Seat, arguments: tuple[str, ...]) -> None:
         self._arguments = arguments

@@ -36,7 +36,6 @@ class Copilot:
     program = "copilot"
     keys = (_KEY, _TOKEN, "COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_TYPE", "COPILOT_PROVIDER_WIRE_API", "COPILOT_MODEL")
     cumulative = ()
-    own_walls = False
 
     def call(self, ask: Ask, desk: Desk) -> Call:
         arguments = [*_ALWAYS, *(_EDITS if ask.writes else _READS)]

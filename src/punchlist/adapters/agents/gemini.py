@@ -57,7 +57,6 @@ class Gemini:
     program = "gemini"
     keys = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
     cumulative = ()
-    own_walls = False
 
     def call(self, ask: Ask, desk: Desk) -> Call:
         auth = {"auth": {"selectedType": _AUTH.get(desk.key, _LOGIN)}}

@@ -75,7 +75,6 @@ class Opencode:
         "OPENCODE_CONFIG_CONTENT",
     )
     cumulative = ()
-    own_walls = False
 
     def call(self, ask: Ask, desk: Desk) -> Call:
         arguments = list(_ALWAYS)

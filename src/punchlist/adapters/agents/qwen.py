@@ -25,7 +25,6 @@ class Qwen:
     program = "qwen"
     keys = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
     cumulative = ("input_tokens", "output_tokens")
-    own_walls = False
 
     def call(self, ask: Ask, desk: Desk) -> Call:
         arguments = [*_ALWAYS, "--approval-mode", "yolo" if ask.writes else "default"]
