@@ -136,7 +136,8 @@ def test_killed_it_has_failed_even_where_its_exit_code_says_otherwise(gemini, sc
     model = scripted({"hang": 60})
 
     def strike():
-        while not model.requests:
+        deadline = time.monotonic() + 60
+        while not model.requests and time.monotonic() < deadline:
             time.sleep(0.05)
         lines = gemini.bench.processes()
         os.kill(next(pid for pid in sorted(lines) if Path(os.fsdecode(lines[pid].split(b"\0")[0])).name == "node"), sent)
