@@ -103,6 +103,29 @@ def test_an_answer_that_breaks_in_the_middle_keeps_what_came_before():
     assert "breaks off at character" in answer.incomplete
 
 
+def test_a_quotation_in_an_answer_that_breaks_is_not_the_answer():
+    for quoted in ('"return {"findings": []}"', '"return {"findings": []} or so"', '"{"findings": []}", "line": 5'):
+        answer = said(f'{{"findings": [{{"title": "leak", "fix": {quoted}}}]}}')
+        assert answer.value["findings"][0]["title"] == "leak"
+        assert answer.incomplete
+
+
+def test_a_part_of_an_answer_that_breaks_is_not_the_answer():
+    groups = [f'{{"description": "{n}", "findings": [{{"title": "{n}"}}]}}' for n in ("one", 'say "two"', "three", "four")]
+    answer = found(
+        f'{{"groups": [\n{", ".join(groups)}\n]}}', lambda value: fits(value) or (isinstance(value, dict) and "groups" in value)
+    )
+    assert answer.value["groups"][0]["findings"] == [{"title": "one"}]
+    assert [stray["description"] for stray in answer.strays] == ["three", "four"]
+
+
+def test_a_whole_answer_after_a_broken_one_is_the_answer():
+    broken = '{"findings": [{"title": "say "no""}]}'
+    assert said(f"```json\n{broken}\n```\nSorry, that was wrong:\n```json\n{PLAIN}\n```").value == ANSWER
+    assert said(f'{broken}\n{{"findings": []}}\n').value == {"findings": []}
+    assert said(f"{broken} or rather {PLAIN} is right").value == ANSWER
+
+
 def test_a_name_that_comes_twice_hides_nothing():
     assert said('{"findings": [1], "findings": [2], "findings": [1]}').value == {"findings": [[1], [2], [1]]}
 

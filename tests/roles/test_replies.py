@@ -460,8 +460,12 @@ class TestReproducers:
             ]
         }
         written = written_in(json.dumps(answer), {3, 4}, "/project")
-        assert written.tests == ((3, "tests/test_x.py", "assert 1\n"),)
-        assert written.odd == ("F004 has no test file with a path in the project and a content",)
+        assert (written.tests, written.failed) == (((3, "tests/test_x.py", "assert 1\n"),), "")
+
+    def test_where_no_test_can_be_used_it_says_why(self):
+        answer = {"tests": [{"id": "F004", "path": "/etc/x", "content": "y"}, {"id": "F009", "path": "a.py", "content": "y"}]}
+        why = "F004 has no test file with a path in the project and a content; F009 is none of the items"
+        assert written_in(json.dumps(answer), {3, 4}, "/project").failed == why
 
     def test_no_test_at_all_is_an_answer(self):
         assert written_in('{"tests": []}', {3}, "/project").failed == ""

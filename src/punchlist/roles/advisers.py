@@ -57,7 +57,7 @@ class AgentReproducer:
             answer = await heard(seat, _ask(task, seat, prompt, tree, schemas.TESTS), read)
             said = answer.reading or Written()
             tests = tuple(Reproduction(item, path, content) for item, path, content in said.tests)
-            return Reproductions(**answer.about, cut=(*prompt.cut, *said.odd), tests=tests), answer
+            return Reproductions(**answer.about, cut=prompt.cut, tests=tests), answer
 
         return await fitting(self._seat, attempt)
 

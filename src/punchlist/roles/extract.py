@@ -20,6 +20,9 @@ _HALVES = re.compile("[\ud800-\udfff]")
 _ALOUD = re.compile(r"\s*<(think(?:ing)?|thought|reasoning)>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _DEEPEST = 16
 _MOST_STRAYS = 100_000
+_SPACE = re.compile(r"\s*+")
+_MARGIN = 200
+"""Characters before a value that may belong to its line."""
 _ENVELOPES = """
 structured_output structured_result structured output result results response answer input arguments args parameters params
 content text message messages data body payload value json item part parts function function_call tool_calls tool_use choices
@@ -47,25 +50,37 @@ def found(text: str, fits: Fits) -> Found:
     plain = _plain(text)
     if not plain.strip():
         return Found(failed="the answer is empty")
-    return _chosen(values(plain), fits) or Found(failed=f"there is no JSON in the answer, which begins with {_start(plain)!r}")
+    return _chosen(plain, fits) or Found(failed=f"there is no JSON in the answer, which begins with {_start(plain)!r}")
 
 
-def _chosen(parses: Iterator[Parse], fits: Fits) -> Found | None:
+def _chosen(text: str, fits: Fits) -> Found | None:
     """The last value that fits, among all there are; None where there are none at all."""
     last: Found | None = None
     broken, some = "", False
     strays: list[dict[str, Any]] = []
-    for parse in parses:
+    for parse in values(text):
         some, broken = True, parse.broken
         value = next((each for each in _inside(parse.value, fits, _DEEPEST) if not broken or _says_something(each)), None)
-        if value is not None:
+        after_broken = last is not None and bool(last.incomplete)
+        if value is not None and (broken or not after_broken or _stands_alone(text, parse)):
             last, strays = Found(value, incomplete=broken), []
-        elif isinstance(parse.value, dict) and not broken and (last is None or last.incomplete) and len(strays) < _MOST_STRAYS:
+        elif isinstance(parse.value, dict) and not broken and (last is None or after_broken) and len(strays) < _MOST_STRAYS:
             strays.append(parse.value)
     if last is not None:
         return replace(last, strays=tuple(strays))
     why = f"no JSON in the answer has the shape that was asked for{broken and f' ({broken})'}"
     return Found(failed=why, incomplete=broken, strays=tuple(strays)) if some else None
+
+
+def _stands_alone(text: str, parse: Parse) -> bool:
+    """Whether a whole value behind one that broke off is an answer of its own, and not a part of that or a quotation in it."""
+    rest = _SPACE.match(text, parse.end)
+    if rest and text[rest.end() : rest.end() + 1] in tuple(',]}"'):
+        return False
+    low = max(0, parse.start - _MARGIN)
+    line = text.rfind("\n", low, parse.start) + 1
+    own_line = (line or not low) and not text[line : parse.start].strip(" \t`")
+    return bool(own_line) or _says_something(parse.value)
 
 
 def values(text: str) -> Iterator[Parse]:

@@ -30,12 +30,13 @@ class Cut(dict[str, Any]):
 
 
 class Parse(Struct):
-    """A value, where it ends, and why it breaks off there if it does. `read` is how far one had to look to know that;
+    """A value, where it stands, and why it breaks off at its end if it does. `read` is how far one had to look to know that;
     `hidden` are the texts in it that have brackets inside."""
 
     value: object
+    start: int
     end: int
-    read: int = 0
+    read: int
     broken: str = ""
     hidden: list[tuple[int, int]] = []
 
@@ -92,9 +93,9 @@ def parsed(text: str, start: int) -> Parse:
         if kind == "mark" and said in "}]":
             done = stack.pop().value
             if not stack:
-                return Parse(done, at, at)
+                return Parse(done, start, at, at)
             stack[-1].put(done)
-    return _broken(stack, text, at, hidden)
+    return _broken(stack, text, (start, at), hidden)
 
 
 def _taken(stack: list[_Open], kind: str, said: str) -> bool:
@@ -138,8 +139,9 @@ def _scalar(top: _Open, kind: str, said: str) -> bool:
     return True
 
 
-def _broken(stack: list[_Open], text: str, at: int, hidden: list[tuple[int, int]]) -> Parse:
+def _broken(stack: list[_Open], text: str, span: tuple[int, int], hidden: list[tuple[int, int]]) -> Parse:
     """What is there when the next token is none that may stand: each open container with what is complete in it."""
+    start, at = span
     space = _SPACE.match(text, at)
     here = space.end() if space else at
     unclosed = text[here : here + 1] == '"' and _TOKEN.match(text, here) is None
@@ -152,7 +154,7 @@ def _broken(stack: list[_Open], text: str, at: int, hidden: list[tuple[int, int]
         if value is not None:
             top.put(value)
         value = top.cut()
-    return Parse(value, max(at, 1), read, why, hidden)
+    return Parse(value, start, at, read, why, hidden)
 
 
 def _number(said: str) -> int | float:

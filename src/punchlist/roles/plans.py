@@ -34,10 +34,9 @@ class Planned(Struct, frozen=True):
 
 
 class Written(Struct, frozen=True):
-    """Test files by item; `odd` says which were left out and why."""
+    """Item, path and content of each test file."""
 
     tests: tuple[tuple[int, str, str], ...] = ()
-    odd: tuple[str, ...] = ()
     failed: str = ""
 
 
@@ -199,7 +198,7 @@ def written_in(text: str, numbers: Collection[int], root: str) -> Written:
             odd.append(f"{code(known[0])} has no test file with a path in the project and a content")
         else:
             tests[known[0]] = (known[0], path, content if content.endswith("\n") else content + "\n")
-    return Written(tuple(tests.values()), tuple(odd))
+    return Written(tuple(tests.values()), "" if tests else "; ".join(odd))
 
 
 def _writes(value: object) -> bool:
