@@ -20,7 +20,7 @@ from punchlist.roles.asking import Seat
 from punchlist.roles.budget import Piece, Section, filled
 from punchlist.roles.crew import ROLES, crew
 from punchlist.roles.diffs import parts
-from punchlist.roles.fence import fenced
+from punchlist.roles.fence import fenced, shortened
 from punchlist.roles.prompt import shipped
 
 NONE = Background()
@@ -202,6 +202,13 @@ def test_secrets_stay_at_home():
     ).text
     assert secret not in text
     assert text.count("[secret removed") >= 5
+
+
+@pytest.mark.parametrize("before", range(1280, 1340, 4))
+def test_a_secret_is_not_cut_in_half_to_get_through(before):
+    secret = "ghp_" + "a1B2" * 9
+    text = shortened("x " * (before // 2) + secret + " y" * 4000, 4000)
+    assert not any(secret[at : at + 8] in text for at in range(len(secret) - 8))
 
 
 def test_templates_in_findings_are_not_rendered():

@@ -29,8 +29,12 @@ def attribute(text: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """The beginning and the end, where failures are told, and how much is missing between."""
+    """The beginning and the end, where failures are told, and how much is missing between. Half a secret would be none that
+    is known as one, so they go first."""
     if len(text) <= limit:
         return text
+    whole = clean(text)
     head, tail = limit // 3, limit - limit // 3
-    return f"{text[:head]}\n[... {len(text) - head - tail} characters left out ...]\n{text[-tail:]}"
+    if len(whole) <= limit:
+        return whole
+    return f"{whole[:head]}\n[... {len(whole) - head - tail} characters left out ...]\n{whole[-tail:]}"
