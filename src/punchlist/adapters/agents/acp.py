@@ -17,6 +17,8 @@ from punchlist.ports.agent import Ask, Trouble
 
 _AUTH = -32000
 _USAGE = (("usage",), ("_meta", "quota", "token_count"))
+_HIDDEN = tuple(".claude .mcp.json .codex .gemini .qwen .opencode opencode.json opencode.jsonc .cursor .goose .env".split())
+"""Where a repository has settings, hooks and servers for agents; which of them the one behind the protocol heeds is not known."""
 _STOPPED = {
     "max_tokens": Trouble.LIMIT,
     "max_turn_requests": Trouble.LIMIT,
@@ -31,10 +33,10 @@ class Acp:
     program = ""
     keys: tuple[str, ...] = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
     cumulative: tuple[str, ...] = ()
-    own_walls = False
 
     def call(self, ask: Ask, desk: Desk) -> Call:
-        return Call(arguments=(), stdin="", client=Client(ask, desk.settings.timeout * PATIENCE))
+        client = Client(ask, desk.settings.timeout * PATIENCE)
+        return Call(arguments=(), stdin="", env={"OPENCODE_DISABLE_PROJECT_CONFIG": "1"}, client=client, hidden=_HIDDEN)
 
     def piece(self, event: Event) -> str:
         return _said(event) if event.text("params", "update", "sessionUpdate") == "agent_message_chunk" else ""
