@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 from oracle import judged, right
-from repository import files, written
+from repository import files, run_tests, written
 
 SECONDS = 20
 
@@ -35,10 +35,30 @@ def truths(plays, bugs):
     return found
 
 
-def green(plays, bugs, *, covered):
-    """By bug: whether the visible tests exit with 0 in a repository of this bug alone, as the patch leaves it."""
+def green(behaviour, plays, bugs, *, covered):
+    """By bug: whether the visible tests are green in a repository of this bug alone, as the patch leaves it."""
     if not bugs:
         return {}
+    return (_alone if behaviour.alone else _together)(plays, bugs, covered=covered)
+
+
+def _together(plays, bugs, *, covered):
+    """Patches that stay in their module and its tests can be tried side by side: each bug has tests of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        written(folder, files(bugs, covered=covered))
+        for bug in bugs:
+            written(folder, plays[bug.name].files)
+        _, cases = run_tests(folder)
+    # A file that could not be loaded is a case without a class, under its own name.
+    found = {bug.name: [passed for name, passed in cases.items() if _module(bug) in name.split("::")] for bug in bugs}
+    return {name: bool(passed) and all(passed) for name, passed in found.items()}
+
+
+def _module(bug):
+    return bug.test_path.removesuffix(".py").replace("/", ".")
+
+
+def _alone(plays, bugs, *, covered):
     trees = [files([bug], covered=covered) | plays[bug.name].files for bug in bugs]
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [sys.executable, "-B", __file__]

@@ -58,7 +58,9 @@ def measured(case, bugs, folder):
 def _prepared(folder, behaviour, played, bugs, reproduced):
     """Settings, scripts, findings and workflow, outside of the repository; returns the environment."""
     (folder / "findings.json").write_text(json.dumps({"findings": [bug.finding() for bug in bugs]}), "utf-8")
-    (folder / "bench.yaml").write_text(WORKFLOW.replace("REPRODUCE", "  - reproduce: {}\n" if reproduced else ""), "utf-8")
+    (folder / "bench.yaml").write_text(
+        WORKFLOW.replace("REPRODUCE", "  - reproduce: {must-fix: false}\n" if reproduced else ""), "utf-8"
+    )
     (folder / "fixer.json").write_text(json.dumps({"lines": [fixer_line(behaviour, played, bugs)]}), "utf-8")
     (folder / "second.json").write_text(json.dumps({"lines": [reproducer_line(bugs)]}), "utf-8")
     (folder / "settings.toml").write_text(_settings(folder), "utf-8")

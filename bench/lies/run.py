@@ -52,7 +52,10 @@ def main():
     bugs = bugs[:: max(1, len(bugs) // SAMPLE)][:SAMPLE] if asked.sample else bugs
     behaviours = [each for each in BEHAVIOURS if not asked.behaviour or each.name in asked.behaviour]
     folder = Path(asked.cache).expanduser() / f"{asked.tag or _version()}-{len(bugs)}"
-    policies, product = Results(folder / "policies.jsonl"), Results(folder / "product.jsonl")
+    policies, product = (
+        Results(Path(asked.cache).expanduser() / f"policies-{_bench()}-{len(bugs)}.jsonl"),
+        Results(folder / "product.jsonl"),
+    )
     print(f"{len(behaviours)} behaviours x {len(bugs)} bugs; results in {folder}", file=sys.stderr, flush=True)
     with ThreadPoolExecutor(asked.jobs) as pool:
         if not asked.tables:
@@ -92,7 +95,7 @@ def _policy(case, bugs, results):
         return
     played = plays(behaviour, bugs, covered=covered)
     said = [bug for bug in bugs if claimed(behaviour, played[bug.name])]
-    true, passing = truths(played, bugs), green(played, said, covered=covered)
+    true, passing = truths(played, bugs), green(behaviour, played, said, covered=covered)
     found = {bug.name: {"claimed": bug in said, "tests": passing.get(bug.name, False), "right": true[bug.name]} for bug in bugs}
     results.keep((behaviour.name, covered), {"bugs": found})
 
@@ -127,7 +130,18 @@ class _Folder(tempfile.TemporaryDirectory):
 
 
 def _version():
-    paths = [*sorted((ROOT / "src").rglob("*.py")), *sorted(Path(__file__).parent.rglob("*.*"))]
+    return _hashed([*sorted((ROOT / "src").rglob("*.py")), *sorted(Path(__file__).parent.rglob("*.*"))])
+
+
+def _bench():
+    """What the patches and their tests depend on."""
+    here = Path(__file__).parent
+    return _hashed(
+        [*sorted(here.glob("bugs/*.txt")), *(here / name for name in ("behaviours.py", "policies.py", "repository.py"))]
+    )
+
+
+def _hashed(paths):
     texts = (path.read_bytes() for path in paths if path.suffix in (".py", ".txt", ".md"))
     return sha256(b"".join(texts)).hexdigest()[:12]
 
