@@ -100,7 +100,7 @@ KINDS = {
         _qwen_traps,
         ("--safe-mode",),
         model="gpt-5.5",
-        errors=(401, 429),  # on others it insists for more than a minute
+        errors=(401, 429),  # on others it insists for minutes
         quiet=25,
         env={"OPENAI_MODEL": "gpt-5.5"},
     ),

@@ -102,10 +102,23 @@ def test_the_last_result_counts_and_a_structured_answer_goes_before_words():
     assert told("claude", first, ask=Ask(role="r", label="l", prompt="p", folder=Path("/"))).text == "words"
 
 
-def test_tokens_from_the_cache_are_counted_once():
-    usage = {"input_tokens": 10, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2, "output_tokens": 3}
-    assert told("claude", {**RESULT, "usage": usage}).usage.input_tokens == 17
-    assert told("qwen", {**RESULT, "usage": usage}).usage.input_tokens == 10
+def test_tokens_of_subagents_and_of_the_cache_are_counted():
+    model = {"inputTokens": 10, "cacheReadInputTokens": 5, "cacheCreationInputTokens": 2, "outputTokens": 3}
+    usage = {"input_tokens": 10, "output_tokens": 3}
+    whole = {**RESULT, "usage": usage, "modelUsage": {"big": model, "small": model}, "total_cost_usd": 0.5}
+    assert told("claude", whole).usage == Usage(input_tokens=34, output_tokens=6, dollars=0.5)
+    assert told("qwen", {**RESULT, "usage": usage}).usage == Usage(input_tokens=10, output_tokens=3)
+
+
+def test_a_file_whose_tool_was_refused_was_not_opened():
+    def use(name, path):
+        return {"type": "assistant", "message": {"content": [{"type": "tool_use", "id": name, "input": {"file_path": path}}]}}
+
+    def result(name, **more):
+        return {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": name, **more}]}}
+
+    printed = [use("1", "a.py"), result("1"), use("2", "b.py"), result("2", is_error=True), use("3", "c.py")]
+    assert told("claude", *printed, RESULT).opened == ("a.py",)
 
 
 def test_codex_is_done_when_its_turn_is_and_a_retry_is_not_the_end():
@@ -231,7 +244,7 @@ def test_nothing_that_is_printed_breaks_a_reader(dialect, lines, exit_code, stde
 def test_a_damaged_sample_is_read_or_refused_and_never_breaks(name, data):
     sample = bytearray(SAMPLES[name])
     for _ in range(data.draw(st.integers(1, 8))):
-        at = data.draw(st.integers(0, len(sample) - 1))
+        at = data.draw(st.integers(0, len(sample)))
         length = data.draw(st.integers(0, 200))
         sample[at : at + length] = data.draw(st.binary(max_size=6))
     for dialect in DIALECTS.values():

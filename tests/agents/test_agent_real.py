@@ -114,9 +114,10 @@ def test_without_the_guards_the_same_trap_does_run(kind, bench, scripted):
 @pytest.mark.parametrize("status", TROUBLES)
 def test_an_error_of_the_model_is_told_apart(kind, real, scripted, status):
     if status not in KINDS[kind].errors:
-        pytest.skip(f"{kind} does not give up on {status} within a minute; the watchdogs end it")
-    model = scripted(rules=[{"name": "error", "steps": [{"status": status, "error": "scripted"}]}])
-    reply = real.ask(settings=KINDS[kind].settings(model.url))
+        pytest.skip(f"{kind} does not give up on {status} within minutes; the watchdogs end it")
+    error = {"status": status, "error": "scripted", "headers": {"retry-after": "1"}}
+    model = scripted(rules=[{"name": "error", "steps": [error]}])
+    reply = real.ask(settings=KINDS[kind].settings(model.url, silence=150, timeout=200))
     assert (reply.trouble, reply.text) == (TROUBLES[status], "")
     assert str(status) in reply.failed
 

@@ -27,7 +27,7 @@ _QUIET = MappingProxyType(
 class Claude:
     program = "claude"
     keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL")
-    cumulative = ("dollars",)
+    cumulative = ("input_tokens", "output_tokens", "dollars")
 
     def call(self, ask: Ask, desk: Desk) -> Call:
         arguments = [*_ALWAYS, *_OWN_SETTINGS_ONLY, *(_EDITS if ask.writes else _READS)]
@@ -45,4 +45,4 @@ class Claude:
         return stream_json.piece(event)
 
     def told(self, ran: Ran, ask: Ask) -> Told:
-        return stream_json.told(ran, ask, ("structured_output",), cached_apart=True)
+        return stream_json.told(ran, ask, ("structured_output",))

@@ -48,6 +48,11 @@ class Event:
         value = self._found(path)
         return [Event(entry) for entry in value] if isinstance(value, list) else []
 
+    def values(self, *path: str) -> "list[Event]":
+        """What an object has under any name."""
+        value = self._found(path)
+        return [Event(entry) for entry in value.values()] if isinstance(value, dict) else []
+
     def json(self, *path: str) -> str:
         """The value as JSON text; empty where there is none."""
         value = self._found(path)

@@ -43,4 +43,4 @@ class Qwen:
         return stream_json.piece(event)
 
     def told(self, ran: Ran, ask: Ask) -> Told:
-        return stream_json.told(ran, ask, ("structured_result", "structured_output"), cached_apart=False)
+        return stream_json.told(ran, ask, ("structured_result", "structured_output"))

@@ -10,7 +10,7 @@ from punchlist.model.usage import Usage
 from punchlist.ports.agent import Ask, Trouble
 
 _PATHS = ("file_path", "absolute_path", "notebook_path", "path")
-_INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_INPUT = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens")
 
 
 def piece(event: Event) -> str:
@@ -27,11 +27,8 @@ def _said(block: Event) -> str:
     return f"{block.text('name')} {target}".strip() if block.text("type") == "tool_use" else ""
 
 
-def told(ran: Ran, ask: Ask, answer: Sequence[str], *, cached_apart: bool) -> Told:
-    """What the last result says. `answer` names the fields a structured answer may be in.
-
-    `cached_apart` says that tokens read from a cache are not among the input tokens, and have to be added.
-    """
+def told(ran: Ran, ask: Ask, answer: Sequence[str]) -> Told:
+    """What the last result says. `answer` names the fields a structured answer may be in."""
     found = list(events(ran.stdout))
     session = next((name for event in reversed(found) if (name := event.text("session_id"))), "")
     opened = tuple(_opened(found))
@@ -39,12 +36,7 @@ def told(ran: Ran, ask: Ask, answer: Sequence[str], *, cached_apart: bool) -> To
     if result is None:
         words, kind = troubles.no_result(ran)
         return Told(session=session, opened=opened, failed=words, trouble=kind)
-    names = _INPUT if cached_apart else _INPUT[:1]
-    usage = Usage(
-        input_tokens=sum(result.count("usage", name) for name in names),
-        output_tokens=result.count("usage", "output_tokens"),
-        dollars=max(result.number("total_cost_usd"), 0),
-    )
+    usage = _with_helpers(result) if result.values("modelUsage") else _own(result)
     failed, trouble = _failure(result, ran)
     structured = next((text for name in answer if (text := result.json(name))), "") if ask.schema else ""
     text = "" if failed else structured or result.text("result")
@@ -66,11 +58,28 @@ def _failure(result: Event, ran: Ran) -> tuple[str, Trouble | None]:
     return message or "an error without a message", troubles.of_error(message, result.count("api_error_status"))
 
 
+def _own(result: Event) -> Usage:
+    return Usage(input_tokens=result.count("usage", "input_tokens"), output_tokens=result.count("usage", "output_tokens"))
+
+
+def _with_helpers(result: Event) -> Usage:
+    """What all models took, those of its own subagents too, which the plain figures leave out."""
+    models = result.values("modelUsage")
+    return Usage(
+        input_tokens=sum(model.count(name) for model in models for name in _INPUT),
+        output_tokens=sum(model.count("outputTokens") for model in models),
+        dollars=max(result.number("total_cost_usd"), 0),
+    )
+
+
 def _opened(found: Sequence[Event]) -> Iterator[str]:
+    """Files that tools were given and did not refuse."""
+    results = [block for event in found if event.text("type") == "user" for block in event.items("message", "content")]
+    done = {block.text("tool_use_id") for block in results if not block.true("is_error")}
     for event in found:
         if event.text("type") == "assistant":
             for block in event.items("message", "content"):
-                if block.text("type") == "tool_use" and (path := _path(block)):
+                if block.text("type") == "tool_use" and block.text("id") in done and (path := _path(block)):
                     yield path
 
 
