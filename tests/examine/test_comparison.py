@@ -144,11 +144,9 @@ def test_an_endless_loop_that_ends_now_is_a_difference(compare):
 
 
 def test_code_that_answers_differently_each_time_is_left_out(compare):
-    old = (
-        "import itertools, os\nSEED = os.getpid()\ndef f(n: int):\n    return n + id(object()) % 1 + SEED * 0 + hash((SEED, n))\n"
-    )
-    said = compare(old, old.replace("SEED * 0", "SEED * 0 * 1"))
-    assert said.departing == 0
+    old = "SEED = hash(object())\ndef f(n: int):\n    return n + SEED\n"
+    said = compare(old, old.replace("n + SEED", "SEED + n"))
+    assert (said.inputs, said.differing) == (0, 0)
 
 
 def test_packages_with_relative_imports_are_compared(compare):

@@ -26,7 +26,7 @@ def made(bench):
     return lambda check=PYTEST: bench({"app.py": APP, "tests/test_app.py": OLD}, check=check, compare=False)
 
 
-@pytest.mark.parametrize("check", [PYTEST, UNITTEST], ids=lambda check: check.name)
+@pytest.mark.parametrize("check", [pytest.param(PYTEST, marks=pytest.mark.slow), UNITTEST], ids=["pytest", "unittest"])
 def test_a_test_that_fails_without_the_fix_and_passes_with_it_is_a_witness(made, check):
     bench = made(check)
     said = bench.examine(EMPTY, changed={"app.py": FIXED, WRITTEN: TESTS[check.name]}, tests=[WRITTEN])
@@ -69,6 +69,7 @@ def private(content: str) -> dict:
     return {1: Reproduced(item=1, path="tests/test_0123456789abcdef.py", content=content, red=True)}
 
 
+@pytest.mark.slow
 def test_a_private_test_that_is_green_now_is_the_strongest_proof(made):
     said = made().examine(EMPTY, changed={"app.py": FIXED}, private=private(TESTS["pytest"]))
     assert [proof.kind for proof in said.proofs[1]] == [ProofClass.REPRODUCED]
