@@ -52,7 +52,7 @@ def test_any_sequence_of_faults_leaves_one_open_issue_or_one_that_is_told(bench,
 
 
 @pytest.mark.slow
-@settings(max_examples=300, **LOOSE)
+@settings(max_examples=150, **LOOSE)
 @given(world=worlds)
 def test_many_sequences_of_faults_leave_one_open_issue_or_one_that_is_told(bench, told, world):
     one_open_issue_or_told(bench, told, world)
