@@ -133,7 +133,7 @@ def test_who_does_not_answer_is_shown_with_why_and_what_to_do(tmp_path):
 
 def test_they_are_asked_in_an_empty_folder(tmp_path):
     made = program(tmp_path, "mine", "print(os.listdir('.'), sys.stdin.read())")
-    found = asked(tmp_path, mine=AgentSettings(kind="command", command=(str(made),)))["ask mine"]
+    found = asked(tmp_path, mine=AgentSettings(kind="command", command=(sys.executable, str(made))))["ask mine"]
     assert found.found, found.note
     assert found.note.startswith('said "[] ')
     assert WORD in found.note
