@@ -14,7 +14,7 @@ HOME = Path("/tmp/home")  # noqa: S108  # inside the sandbox, where /tmp is the 
 SECRETS = """
     .ssh .aws .azure .gnupg .kube .docker .netrc .git-credentials .npmrc .pypirc .password-store .vault-token
     .cargo/credentials .cargo/credentials.toml .config/gh .config/gcloud .config/hub .config/op .config/git/credentials
-    .claude .claude.json .codex .gemini .local/share/keyrings .mozilla
+    .claude .claude.json .codex .gemini .qwen .copilot .config/github-copilot .local/share/opencode .local/share/keyrings .mozilla
 """
 _PROBE = (
     "--ro-bind",
