@@ -372,6 +372,7 @@ class Standin(ThreadingHTTPServer):
     """The server; `github` may be replaced between tests."""
 
     daemon_threads = True
+    request_queue_size = 64
 
     def __init__(self, github: Github) -> None:
         super().__init__(("127.0.0.1", 0), Listening)
