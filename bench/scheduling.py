@@ -114,7 +114,9 @@ def place(folder: Path, items, width: int, *, barrier: bool) -> Path:
         lines.append({"role": "fixer", "prompt": f"fault {number:03} ", "seconds": seconds, "fixes": [{"edits": [edit]}]})
     if barrier:
         at = steps(items)
-        issues = [{"issue_code": f"F{n:03}", "after": [f"F{m:03}" for m in at if at[m] == at[n] - 1]} for n in at]
+        order = sorted(items, key=lambda item: (item[1], item[2]))  # equally severe: items are numbered by file and line
+        code = {item[0]: f"F{rank:03}" for rank, item in enumerate(order, 1)}
+        issues = [{"issue_code": code[n], "after": [code[m] for m in at if at[m] == at[n] - 1]} for n in at]
         lines.append({"role": "planner", "answer": {"issues": issues}})
     (folder / "script.json").write_text(json.dumps(lines))
     found = [
@@ -150,9 +152,9 @@ def run(items, width: int, *, barrier: bool) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--items", type=int, default=24)
-    parser.add_argument("--files", type=int, default=12)
-    parser.add_argument("--seconds", type=float, default=6, help="median time of one agent call; real ones take minutes")
+    parser.add_argument("--items", type=int, default=32)
+    parser.add_argument("--files", type=int, default=24)
+    parser.add_argument("--seconds", type=float, default=10, help="median time of one agent call; real ones take minutes")
     parser.add_argument("--width", type=int, nargs="*", default=[2, 4, 8])
     parser.add_argument("--seed", type=int, default=7)
     chosen = parser.parse_args()

@@ -49,12 +49,17 @@ def test_every_round_has_a_findings_document_in_the_known_format(bench):
 
 
 def test_a_reviewer_is_told_nothing_of_earlier_rounds(bench):
-    bench.play(fresh("mean", "page"), fixer(fix("mean", "deferred", "waiting for the owner of the data")))
+    """A reviewer whose prompt had anything of the fixer's words or of the first review in it would say so and fail."""
+    told = {"fail": {"text": "I was told", "trouble": "other"}}
+    bench.play(
+        *({"role": "adversarial", "prompt": words, **told} for words in ("waiting for the owner", "mean() fails for no prices")),
+        fresh("mean", "page"),
+        fixer(fix("mean", "deferred", "waiting for the owner of the data")),
+    )
     watch = Watch()
-    bench.run("converge", watch=watch)
-    prompts = [path.read_text() for path in sorted(bench.artifacts().rglob("*adversarial*"))]
-    assert not any("waiting for the owner" in text for text in prompts)
+    run = bench.run("converge", watch=watch)
     assert len(watch.of(Reviewed)) == 3
+    assert not run.blind
 
 
 def stuck(bench):
