@@ -189,7 +189,16 @@ class CliAgent:
         if not place.sandbox or available() != "bubblewrap":
             return None
         around = walls(place, self.name, ask.folder, programs, writes=ask.writes)
-        return replace(around, hidden=(*around.hidden, *(ask.folder.resolve() / name for name in call.hidden)))
+        named = [path.resolve() for name in call.hidden if (path := ask.folder.resolve() / name).exists()]
+        empty = place.folder / self.name / "empty"
+        if files := [path for path in named if not path.is_dir()]:
+            write_whole(empty, b"")
+        return replace(
+            around,
+            # A file is laid over with an empty one: a device, as for secrets, would trip git in the tree.
+            binds=(*around.binds, *((empty, path, False) for path in files)),
+            hidden=(*around.hidden, *(path for path in named if path.is_dir())),
+        )
 
     def _reply(self, ask: Ask, ran: Ran, told: Told) -> Reply:
         spent = self._spent(ask, told)
