@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from conftest import ANSWER, BUG, FIXED, fixing
 from punchlist.adapters.agents.copilot import Copilot
@@ -56,6 +57,23 @@ def test_a_reviewer_reads_changes_nothing_and_runs_nothing_that_the_repository_b
     assert reply.opened == ("calc.py",)
     assert set(model.requests[0]["tools"]) <= {"view", "rg", "grep", "glob"}
     assert "EVIL" not in json.dumps([request.get("body") for request in model.requests])
+
+
+class Trusting(Copilot):
+    """With the folder trusted: the control that shows that the trap is one."""
+
+    def call(self, ask, desk):
+        call = super().call(ask, desk)
+        return replace(call, arguments=(*call.arguments, "--trust-folder"))
+
+
+def test_where_the_folder_is_trusted_all_of_that_runs(bench, scripted):
+    trusting, model = bench("copilot", Trusting()), scripted({"text": "hello"})
+    ran = trusting.place.tmp("copilot") / "ran"
+    planted(trusting.tree, ran)
+    settings = {"env": {"COPILOT_PROVIDER_BASE_URL": f"{model.url}/v1"}, "model": "gpt-5.4"}
+    trusting.ask("Review calc.py", settings=settings)
+    assert {"sessionStart", "mcp"} <= set(ran.read_text().split())
 
 
 def test_a_fixer_edits_and_its_session_goes_on(copilot, scripted):
