@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from punchlist.adapters.agents.table import AGENTS
 from punchlist.errors import SettingsError, UsageError
-from punchlist.settings import Settings
+from punchlist.settings import REPOSITORY_FILE, Loaded, Settings
 from punchlist.steps import challenge, clarify, fix, plan, reproduce, review
 from punchlist.workflow import Do, Repeat, Workflow
 
@@ -27,6 +27,18 @@ def cast(workflow: Workflow, settings: Settings) -> dict[str, tuple[str, ...]]:
             hint="--agent NAME, or `agents.use` in your settings; `punchlist doctor` shows which are there",
         )
     return {role: players for role, players in found.items() if players}
+
+
+def fit_to_ask(loaded: Loaded) -> None:
+    """Refuses what a repository's own settings must not choose: an agent has the network and a key, so which program it is,
+    what it is given and what it is told are the user's to say."""
+    for name, origin in loaded.origins.items():
+        table, _, field = name.partition(".")
+        if origin == REPOSITORY_FILE and (table == "agent" or (table == "role" and field.endswith(".prompt"))):
+            raise SettingsError(
+                f"{REPOSITORY_FILE}: {name}: a repository does not choose what an agent is, is given or is told",
+                hint="put it into your own settings file, or give it with --set",
+            )
 
 
 def _asked_for(workflow: Workflow) -> Iterator[tuple[str, bool]]:

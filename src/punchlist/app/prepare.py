@@ -13,7 +13,7 @@ from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
 from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
-from punchlist.app.casting import REVIEWERS, analyzers_look, cast
+from punchlist.app.casting import REVIEWERS, analyzers_look, cast, fit_to_ask
 from punchlist.app.request import Prepared, Request
 from punchlist.app.tracking import fit_to_track
 from punchlist.errors import SettingsError, UsageError
@@ -30,6 +30,7 @@ async def prepared(request: Request, workshop: Workshop, allowance: Allowance, f
     trusted = text is not None and (request.allow_checks is True or allowance.covers(of_settings(text)))
     loaded = load(text if trusted else None, flags)
     fit_to_track(loaded)
+    fit_to_ask(loaded)
     checks = await found_checks(workshop, scope.base, loaded)
     steered = await _steered(workshop, scope, loaded.settings.protect)
     notes = (*scope.notes, *steered, *_distrust(text, trusted=trusted), *await _hooks(workshop))
