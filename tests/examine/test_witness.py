@@ -1,8 +1,11 @@
 """Tests as witnesses, run for real: the fixer's own, and private ones."""
 
+import msgspec
 import pytest
 from examination import PYTEST, UNITTEST, finding
 
+from punchlist.model.check import CheckResult
+from punchlist.model.check import TestOutcome as Outcome
 from punchlist.model.events import Reproduced
 from punchlist.model.proof import ProofClass
 
@@ -47,6 +50,14 @@ def test_tests_added_to_a_file_that_is_there_are_witnesses_and_must_pass(made):
     bench = made()
     said = bench.examine(EMPTY, changed={"app.py": FIXED, "tests/test_app.py": OLD + TESTS["pytest"].partition("mean\n")[2]})
     assert [proof.kind for proof in said.proofs[1]] == [ProofClass.WITNESSED]
+    known = "\n\ndef test_red_before():\n    assert mean([1]) == 7\n"
+    bench.world.artifacts.write(
+        "baseline-pytest.json",
+        msgspec.json.encode(
+            CheckResult(check="pytest", exit_code=1, seconds=0, tests={"tests/test_app.py::test_red_before": Outcome.FAILED})
+        ),
+    )
+    assert bench.examine(EMPTY, changed={"app.py": FIXED, "tests/test_app.py": OLD + known}).refuted == ""
     broken = OLD + "\n\ndef test_empty():\n    assert mean([]) == 7\n"
     assert "not seen to pass" in bench.examine(EMPTY, changed={"app.py": FIXED, "tests/test_app.py": broken}).refuted
 
@@ -103,3 +114,12 @@ def test_what_the_text_refutes_is_never_run(made):
     bench = made()
     assert bench.examine(EMPTY, changed={"app.py": "# better\n" + APP, WRITTEN: TESTS["pytest"]}).refuted
     assert bench.checks.runs == []
+
+
+@pytest.mark.parametrize("looks", ["open('app.py').read()", "__import__('inspect').getsource(mean)"])
+def test_a_test_that_reads_the_source_is_no_witness_and_is_not_run(made, looks):
+    test = f"from app import mean\n\n\ndef test_it():\n    assert 'if not' in {looks}\n"
+    bench = made()
+    said = bench.examine(EMPTY, changed={"app.py": FIXED, WRITTEN: test}, tests=[WRITTEN])
+    assert (said.refuted, said.proofs, bench.checks.runs) == ("", {}, [])
+    assert any("text of the code" in note for note in said.noted)

@@ -1,7 +1,11 @@
-"""A test file to which tests were added, and from which nothing else was taken or changed."""
+"""New tests: whether they were only added to what is there, and whether they ask what the code does or what it says."""
 
 import ast
+import re
+from collections.abc import Iterable
+from pathlib import PurePosixPath
 
+_LOOKING = ("getsource", "linecache", "__code__", "co_consts", "git diff", "readFileSync(__filename")
 _TESTS = ("test_", "Test")
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -27,6 +31,13 @@ def only_adds_tests(path: str, before: str, after: str) -> bool:
     was, now = _names(old), _names(new)
     bound = {name for _, _, name in was} | names
     return not waiting and was <= now and not any(name in bound for _, _, name in now - was)
+
+
+def reads_source(test: str, paths: Iterable[str]) -> str:
+    """What a test looks at instead of what the code does: the text of a changed file; empty if nothing is seen."""
+    names = {PurePosixPath(path).name for path in paths}
+    looked = next((word for word in _LOOKING if word in test), "")
+    return looked or next((name for name in sorted(names) if re.search(rf"""{re.escape(name)}['"]""", test)), "")
 
 
 def _names(statements: list[ast.stmt]) -> set[tuple[str, str, str]]:

@@ -1,9 +1,10 @@
 """Looks at one agent's batch by itself, cheapest first: its text, old against new code, its own tests, private ones."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from punchlist.model.added import reads_source
 from punchlist.model.events import Examined
 from punchlist.model.intent import Intent, intent, words_of
 from punchlist.model.item import Item
@@ -13,6 +14,7 @@ from punchlist.model.run import Run
 from punchlist.model.usage import Usage
 from punchlist.ports import World
 from punchlist.ports.compare import Compared
+from punchlist.steps.redtests import turned
 from punchlist.steps.scan import Scanned, Texts, scanned, texts
 from punchlist.steps.witness import heard, laid, red, telling, witnessed
 
@@ -45,7 +47,7 @@ async def examine(task: Examine, run: Run, world: World) -> Examined:
     refuted, runs = "", 0
     noted: tuple[str, ...] = ()
     proofs: dict[int, tuple[Proof, ...]] = {}
-    for look in (_read, _compared, _reproduced, _testified):
+    for look in (_read, _compared, _cured, _reproduced, _testified):
         found = await look(case, run, world)
         refuted, noted, runs = found.refuted, (*noted, *found.noted), runs + found.runs
         proofs = {item: (*proofs.get(item, ()), *found.proofs.get(item, ())) for item in {**proofs, **found.proofs}}
@@ -94,6 +96,12 @@ def judged(said: Compared, wanted: Intent) -> Heard:
     return Heard(noted=(f"old and new code were compared: {counted}, {differ}{but}",))
 
 
+async def _cured(case: Case, run: Run, world: World) -> Heard:
+    """Tests of the project that are red on the tip and speak of what the findings are about."""
+    said = await turned(case.items, case.patch, run, world)
+    return Heard(said.stays, said.proofs, runs=said.runs)
+
+
 async def _reproduced(case: Case, run: Run, world: World) -> Heard:
     """Private tests that were red before anybody began: now they must pass."""
     proofs: dict[int, tuple[Proof, ...]] = {}
@@ -126,19 +134,28 @@ async def _testified(case: Case, run: Run, world: World) -> Heard:
     noted: list[str] = []
     runs = 0
     for path in _candidates(case):
-        for_items = [number for number, paths in named.items() if path in paths] or [item.number for item in case.items]
+        looked = reads_source(case.seen.after[path] or "", [each for each in case.seen.after if each not in case.new_tests])
+        amended = case.seen.before[path] is not None
+        if looked:
+            noted.append(f"{path} is no witness: it looks at the text of the code ({looked}), not at what it does")
+        if looked and not amended:
+            continue
         said = await witnessed(path, case.patch, case.new_tests, run, world)
         runs += said.runs
-        noted += [said.noted] if said.noted else []
-        if case.seen.before[path] is not None and said.bad:
+        if amended and said.bad:
             # The checks run what the base has of this file: nobody else would notice what lands with it.
             return Heard(f"adds tests to {path} that are not seen to pass with the fix: {said.bad}", runs=runs)
-        if said.proof is not None:
-            for number in for_items:
+        noted += [said.noted] if said.noted and not looked else []
+        if said.proof is not None and not looked:
+            for number in _named(path, named, case):
                 proofs[number] = (*proofs.get(number, ()), said.proof)
     missing = sorted({path for paths in named.values() for path in paths} - set(case.seen.after))
     noted += [f"{path} was named as a test of the fix, and is not in the patch" for path in missing]
     return Heard(proofs=proofs, noted=tuple(noted), runs=runs)
+
+
+def _named(path: str, named: Mapping[int, Sequence[str]], case: Case) -> list[int]:
+    return [number for number, paths in named.items() if path in paths] or [item.number for item in case.items]
 
 
 def _candidates(case: Case) -> Sequence[str]:

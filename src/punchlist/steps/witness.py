@@ -124,7 +124,7 @@ async def _asked(check: Check, path: str, patches: tuple[Patch, Patch], run: Run
     """With the fix it must pass, without it fail, and fail once more: a test that does as it likes is no witness."""
     patch, tests = patches
     after = await heard(check, path, [patch], run, world)
-    if bad := _bad(after):
+    if bad := _bad(after, _failing_anyway(check, world)):
         return Witness(noted=f"{path} is no witness: {bad}", bad=bad, runs=1)
     before = await heard(check, path, [tests], run, world)
     seen = before.failed & after.passed
@@ -136,10 +136,18 @@ async def _asked(check: Check, path: str, patches: tuple[Patch, Patch], run: Run
     return Witness(noted=f"{path} is no witness: it failed without the fix once, and then passed", runs=3)
 
 
-def _bad(after: Heard) -> str:
+def _bad(after: Heard, known: frozenset[str]) -> str:
     if after.vain:
         return f"with the fix, {after.vain}"
-    return f"it fails with the fix: {min(after.failed)}" if after.failed else ""
+    failed = after.failed - known
+    return f"it fails with the fix: {min(failed)}" if failed else ""
+
+
+def _failing_anyway(check: Check, world: World) -> frozenset[str]:
+    """Tests that were red on the base, before anybody did anything: a file that is added to may have some."""
+    kept = world.artifacts.read(f"baseline-{check.name}.json")
+    tests = msgspec.json.decode(kept, type=CheckResult).tests if kept else {}
+    return frozenset(test for test, outcome in tests.items() if outcome is TestOutcome.FAILED)
 
 
 def _unconvincing(seen: frozenset[str], before: Heard) -> str:
