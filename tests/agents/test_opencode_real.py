@@ -142,7 +142,9 @@ def test_trouble_of_the_model_is_told_apart(opencode, scripted, step, trouble, w
 
 @pytest.mark.parametrize("step", [{"hang": 90}, {"blocks": [{"text": "half an ans"}, {"text": "wer"}], "cut": 1}])
 def test_a_hang_and_a_stream_that_is_cut_again_and_again_come_to_an_end(opencode, scripted, step):
-    reply = opencode(scripted(step), settings={"silence": 15, "timeout": 25})
+    model = scripted(step)
+    reply = opencode(model, settings={"silence": 25, "timeout": 35})
+    assert model.requests
     assert reply.trouble in (Trouble.SILENT, Trouble.TIMEOUT)
     assert (reply.text, opencode.bench.processes()) == ("", {})
 
