@@ -97,6 +97,7 @@ findings_option = click.option(
 agent_options: Callable[[Any], Any] = together(
     click.option("--agent", "agents", metavar="NAME", multiple=True, help="Ask this agent; more are asked where it fails."),
     click.option("--spec", "specification", metavar="PATH", multiple=True, help="What the change is meant to do, for reviewers."),
+    click.option("--max-cost", metavar="DOLLARS", type=float, default=0, help="Start no more calls once agents cost so much."),
     click.option("--note", "notes", metavar="TEXT", multiple=True, help="What agents shall know about this run."),
 )
 workflow_option = click.option("--workflow", metavar="NAME|FILE", default="", help="A built-in workflow, or a file of your own.")
@@ -132,10 +133,12 @@ def _kind(chosen: Mapping[str, Any]) -> ScopeKind | None:
 
 
 def flags(chosen: Mapping[str, Any]) -> dict[str, str]:
-    """--set, --max-time and --agent as settings by name."""
+    """--set, --max-time, --max-cost and --agent as settings by name."""
     named = _pairs(chosen.get("settings", ()))
     if chosen.get("max_time"):
         named["limits.time"] = f"{_seconds(chosen['max_time']):g}"
+    if chosen.get("max_cost"):
+        named["limits.dollars"] = f"{chosen['max_cost']:g}"
     if chosen.get("agents"):
         named["agents.use"] = ",".join(chosen["agents"])
     return named

@@ -1,0 +1,110 @@
+"""How well a challenger tells good fixes from bad ones, measured with patches whose worth is known.
+
+    python bench/canaries.py                    # simulated challengers, whose true rates are known
+    python bench/canaries.py --agent NAME       # an agent of your settings; it costs what twelve calls cost
+
+The simulated ones show what the figures are worth: with a dozen canaries the interval is wide, and says so; with more judgements of
+the same kind it closes in on the truth.
+"""
+
+import argparse
+import asyncio
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from punchlist.adapters.artifacts import FolderArtifacts
+from punchlist.app.stage import Stage
+from punchlist.model.canary import CANARIES
+from punchlist.model.finding import Finding, Spot
+from punchlist.model.interval import share
+from punchlist.model.item import Item, Status
+from punchlist.model.patch import Patch, splices_between
+from punchlist.model.plan import AGENT, Batch
+from punchlist.model.score import by_item
+from punchlist.model.severity import Severity
+from punchlist.model.unified import unified
+from punchlist.ports.crew import Background, Exhibit, Task
+from punchlist.settings import load
+from punchlist.steps.canaries import counted
+
+RATES = ((0.95, 0.95), (0.8, 0.9), (0.5, 1.0), (0.0, 1.0))
+"""Share of bad fixes refused, share of good ones approved."""
+
+
+def simulated(rounds: int, seed: int) -> None:
+    luck = random.Random(seed)
+    print("| challenger: refuses bad, approves good | one set of canaries | the same, over all rounds | the truth is inside |")
+    print("|---|---|---|---|")
+    for refuses, approves in RATES:
+
+        def says(canary, refuses=refuses, approves=approves):
+            return luck.random() < approves if canary.good else luck.random() >= refuses
+
+        once = counted([(canary, says(canary)) for canary in CANARIES])
+        many = counted([(canary, says(canary)) for _ in range(rounds) for canary in CANARIES])
+        refused, approved = share(many.refused, many.bad), share(many.approved, many.good)
+        inside = refused.low <= refuses <= refused.high and approved.low <= approves <= approved.high
+        print(
+            f"| {refuses:.0%}, {approves:.0%} | {once} | refused {refused}, approved {approved} | {'yes' if inside else 'NO'} |"
+        )
+
+
+async def real(name: str) -> None:
+    settings = load(None, {"agents.use": name}).settings
+    with tempfile.TemporaryDirectory(prefix="punchlist-canaries-") as folder:
+        home = Path(folder) / "runs" / "bench"
+        stage = Stage({"challenger": (name,)}, settings, home, FolderArtifacts(home))
+        challenger = stage.crew(lambda *_: None).challenger
+        said = []
+        for number, canary in enumerate(CANARIES, 1):
+            root = Path(folder) / f"tree-{number}"
+            (root / canary.path).parent.mkdir(parents=True)
+            (root / canary.path).write_text(canary.after)
+            said.append((canary, await judged(challenger, number, canary, Tree(root))))
+            print(f"{'good' if canary.good else 'bad '} {'approved' if said[-1][1] else 'refused '} {canary.title}", flush=True)
+    print(f"\n{name}: {counted(said)}")
+
+
+class Tree:
+    """A folder as a challenger is lent it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.commit = root, "bench"
+
+    def text(self, path):
+        return (self.root / path).read_text()
+
+    def files(self):
+        return sorted(str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file())
+
+
+async def judged(challenger, number, canary, tree) -> bool:
+    finding = Finding(
+        id=f"canary:{number}", source="technical", title=canary.title, detail=canary.detail, spot=Spot(canary.path, canary.line),
+        severity=Severity.MAJOR,
+    )  # fmt: skip
+    item = Item(number=number, fingerprint=str(number), findings=(finding,), status=Status.CLAIMED)
+    batch = Batch(number=number, items=(number,), fixer=AGENT, title=canary.title, paths=(canary.path,))
+    patch = Patch(tuple(splices_between(canary.path, canary.before, canary.after)))
+    exhibit = Exhibit(number, unified(patch, {canary.path: canary.before}), (number,))
+    task = Task(label=f"canary {number}", items=(item,), told=Background(), batches=(batch,))
+    said = await challenger.judge(task, [exhibit], tree)
+    if said.failed:
+        print(f"  {said.failed}", file=sys.stderr)
+    score = by_item(said.scores).get(number)
+    return score is not None and score.approves()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--agent", default="")
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=3)
+    chosen = parser.parse_args()
+    asyncio.run(real(chosen.agent)) if chosen.agent else simulated(chosen.rounds, chosen.seed)
+
+
+if __name__ == "__main__":
+    main()
