@@ -1,9 +1,11 @@
 """What agents are told of the project: its conventions as the base has them, the checks that judge, the change itself."""
 
+from collections.abc import Iterable
+
 from punchlist.model.change import ScopeKind
 from punchlist.model.run import Run
 from punchlist.ports import World
-from punchlist.ports.crew import Background
+from punchlist.ports.crew import Background, Task
 
 CONVENTIONS = ("AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", ".github/CONTRIBUTING.md", "docs/CONTRIBUTING.md", "GEMINI.md")
 
@@ -22,4 +24,15 @@ async def background(run: Run, world: World) -> Background:
         branch=run.branch,
         specification={path: text for path, text in meant.items() if text is not None},
         notes=started.notes if started else "",
+    )
+
+
+async def to_think_over(label: str, numbers: Iterable[int], run: Run, world: World) -> Task:
+    """Items for those who ask and plan before anybody fixes: one conversation for all of it."""
+    return Task(
+        label=label,
+        items=tuple(run.items[number] for number in numbers),
+        told=await background(run, world),
+        doubts=tuple(run.doubts.values()),
+        session=run.sessions.get("plan", ""),
     )

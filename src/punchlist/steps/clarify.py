@@ -7,8 +7,7 @@ from punchlist.model.item import ACTIONABLE, Item, reading_order
 from punchlist.model.run import Run
 from punchlist.model.severity import Severity
 from punchlist.ports import World
-from punchlist.ports.crew import Task
-from punchlist.steps.background import background
+from punchlist.steps.background import to_think_over
 from punchlist.steps.verb import Action, Verb, missing
 
 
@@ -46,13 +45,7 @@ async def inquire(task: Inquire, run: Run, world: World) -> Clarified:
     clarifier = world.crew.clarifier
     if clarifier is None:
         return Clarified(failed="nobody plays the clarifier any more")
-    asked = Task(
-        label=task.label,
-        items=tuple(run.items[number] for number in task.items),
-        told=await background(run, world),
-        doubts=tuple(run.doubts.values()),
-        session=run.sessions.get("plan", ""),
-    )
+    asked = await to_think_over(task.label, task.items, run, world)
     async with world.trees.at(run.tip) as tree:
         said = await clarifier.clarify(asked, tree)
     known = {doubt.id for doubt in run.doubts.values()}

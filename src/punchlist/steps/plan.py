@@ -12,8 +12,7 @@ from punchlist.model.planfiles import Edited, plan_files, read_plan
 from punchlist.model.protected import Protected
 from punchlist.model.run import Run
 from punchlist.ports import World
-from punchlist.ports.crew import Task
-from punchlist.steps.background import background
+from punchlist.steps.background import to_think_over
 from punchlist.steps.batching import CHURN, Options, batched, by_agent, given_up, tryable
 from punchlist.steps.verb import Action, Verb, missing
 
@@ -79,13 +78,7 @@ async def consider(task: Consider, run: Run, world: World) -> Planned:
     planner = world.crew.planner
     if planner is None:
         return Planned(batches=(), failed="nobody plays the planner any more")
-    asked = Task(
-        label=task.label,
-        items=tuple(run.items[number] for number in task.items),
-        told=await background(run, world),
-        doubts=tuple(run.doubts.values()),
-        session=run.sessions.get("plan", ""),
-    )
+    asked = await to_think_over(task.label, task.items, run, world)
     async with world.trees.at(run.tip) as tree:
         said = await planner.plan(asked, tree)
     return Planned(
