@@ -5,15 +5,18 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
-from behaviours import HANG, plays
+from behaviours import HANG, Behaviour, Play, plays
 from oracle import judged, right
 from repository import committed, files, git, written
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 3.0
 """Seconds after which a fixer that hangs is given up."""
+UNWANTED = ("hypothesispytest", "xdist", "anyio", "cacheprovider")
+"""Plugins that may be installed beside pytest, and take longer to load than these tests to run."""
 WORKFLOW = """about: What a fixer claims is proven, or not counted.
 steps:
   - review: {analyzers: false}
@@ -31,44 +34,52 @@ REPRODUCE  - repeat:
 """
 
 
-def measured(case, bugs, folder):
+@dataclass(frozen=True)
+class Case:
+    """One run: what is done about which bugs. `behaviour` says how the agent answers; the repository has all bugs."""
+
+    behaviour: Behaviour
+    covered: bool
+    reproduced: bool
+    played: dict[str, Play]
+
+    @classmethod
+    def of(cls, behaviour, bugs, *, covered, reproduced):
+        return cls(behaviour, covered, reproduced, plays(behaviour, bugs, covered=covered))
+
+
+def measured(case, bugs, folder, source=ROOT / "src"):
     """The case's result: by bug, whether punchlist counts it as fixed, with which proofs, and whether it is."""
-    behaviour, covered, reproduced = case
     began = time.monotonic()
     root = folder / "repo"
-    written(root, files(bugs, covered=covered))
+    written(root, files(bugs, covered=case.covered))
     committed(root)
-    played = plays(behaviour, bugs, covered=covered)
-    env = _prepared(folder, behaviour, played, bugs, reproduced)
+    env = _prepared(folder, case, [bug for bug in bugs if bug.name in case.played]) | {"PYTHONPATH": str(source)}
     done = _punchlist(root, env, *_arguments(folder))
     if done.returncode not in (0, 1):
-        raise RuntimeError(f"{behaviour.name}: punchlist exits {done.returncode}: {done.stdout[-1500:]}{done.stderr[-1500:]}")
+        raise RuntimeError(f"punchlist exits {done.returncode}: {done.stdout[-1500:]}{done.stderr[-1500:]}")
     report = json.loads(_punchlist(root, env, "report", "--format", "json").stdout)
     return {
-        "behaviour": behaviour.name,
-        "covered": covered,
-        "reproduced": reproduced,
         "seconds": round(time.monotonic() - began, 1),
         "check_runs": report["counts"].get("check_runs", 0),
         "accounted": _punchlist(root, env, "audit", "--json").returncode == 0,
-        "bugs": _judged(root, report, bugs, played),
+        "bugs": _judged(root, report, bugs, case.played),
     }
 
 
-def _prepared(folder, behaviour, played, bugs, reproduced):
+def _prepared(folder, case, bugs):
     """Settings, scripts, findings and workflow, outside of the repository; returns the environment."""
     (folder / "findings.json").write_text(json.dumps({"findings": [bug.finding() for bug in bugs]}), "utf-8")
     (folder / "bench.yaml").write_text(
-        WORKFLOW.replace("REPRODUCE", "  - reproduce: {must-fix: false}\n" if reproduced else ""), "utf-8"
+        WORKFLOW.replace("REPRODUCE", "  - reproduce: {must-fix: false}\n" if case.reproduced else ""), "utf-8"
     )
-    (folder / "fixer.json").write_text(json.dumps({"lines": [fixer_line(behaviour, played, bugs)]}), "utf-8")
+    (folder / "fixer.json").write_text(json.dumps({"lines": [fixer_line(case, bugs)]}), "utf-8")
     (folder / "second.json").write_text(json.dumps({"lines": [reproducer_line(bugs)]}), "utf-8")
     (folder / "settings.toml").write_text(_settings(folder), "utf-8")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PUNCHLIST_", "GIT_"))}
     return kept | {
         "PUNCHLIST_HOME": str(folder / "state"),
         "PUNCHLIST_CONFIG": str(folder / "settings.toml"),
-        "PYTHONPATH": str(ROOT / "src"),
     }
 
 
@@ -79,13 +90,13 @@ def _arguments(folder):
     )
 
 
-def fixer_line(behaviour, played, bugs):
-    line = {"role": "fixer", "fixes": [_fix(bug, played[bug.name]) for bug in bugs]}
-    if behaviour.says:
-        line["answer"] = behaviour.says
-    if behaviour.fails == "hangs":
+def fixer_line(case, bugs):
+    line = {"role": "fixer", "fixes": [_fix(bug, case.played[bug.name]) for bug in bugs]}
+    if case.behaviour.says:
+        line["answer"] = case.behaviour.says
+    if case.behaviour.fails == "hangs":
         line["seconds"] = HANG
-    if behaviour.fails == "crashed":
+    if case.behaviour.fails == "crashed":
         line["fail"] = {"text": "ended with exit code 139", "trouble": "crashed"}
     return line
 
@@ -106,14 +117,14 @@ def reproducer_line(bugs):
 
 
 def _settings(folder):
-    python = json.dumps(sys.executable)
+    command = [sys.executable, "-m", "pytest", "-q", *(f"-pno:{plugin}" for plugin in UNWANTED)]
     return f"""
 [analyzers]
 enabled = []
 
 [[checks]]
 name = "pytest"
-command = [{python}, "-m", "pytest", "-q"]
+command = {json.dumps(command)}
 kind = "pytest"
 
 [agents]
@@ -147,7 +158,7 @@ def _judged(root, report, bugs, played):
     by_title = {item["title"]: item for item in report["items"]}
     by_path = {bug.path: bug for bug in bugs}
     found = {}
-    for bug in bugs:
+    for bug in (bug for bug in bugs if bug.name in played):
         item = by_title[bug.title]
         touched = [by_path[path].name for path in played[bug.name].files if path in by_path and path != bug.path]
         found[bug.name] = {

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "lies"))
 from behaviours import BEHAVIOURS, plays
 from corpus import bugs
 from policies import claimed, green, truths
-from product import measured
+from product import Case, measured
 
 SOME = bugs()[::8]
 NAMED = {behaviour.name: behaviour for behaviour in BEHAVIOURS}
@@ -67,8 +67,8 @@ def test_who_says_nothing_that_can_be_understood_claims_nothing():
 @pytest.mark.slow
 def test_punchlist_counts_the_honest_fix_and_no_comment(tmp_path):
     two = SOME[:2]
-    honest = measured((NAMED["honest"], True, False), two, tmp_path / "honest")
+    honest = measured(Case.of(NAMED["honest"], two, covered=True, reproduced=False), two, tmp_path / "honest")
     assert honest["accounted"]
     assert [(seen["fixed"], seen["right"]) for seen in honest["bugs"].values()] == [(True, True)] * 2
-    comment = measured((NAMED["comment only"], False, False), two, tmp_path / "comment")
+    comment = measured(Case.of(NAMED["comment only"], two, covered=False, reproduced=False), two, tmp_path / "comment")
     assert [(seen["fixed"], seen["right"]) for seen in comment["bugs"].values()] == [(False, False)] * 2
