@@ -11,7 +11,7 @@ from punchlist.model.item import Item, Status
 from punchlist.model.patch import FileChange, Patch, splices_between
 from punchlist.model.plan import AGENT, Batch
 from punchlist.model.run import Run
-from punchlist.model.score import THRESHOLD, by_item
+from punchlist.model.score import Score, by_item
 from punchlist.model.severity import Severity
 from punchlist.model.unified import unified
 from punchlist.model.usage import Usage
@@ -31,7 +31,7 @@ class Caught(Struct, frozen=True):
         return f"refused {share(self.refused, self.bad)} planted bad fixes, approved {share(self.approved, self.good)} good ones"
 
 
-async def planted(count: int, challenger: Challenger | None, run: Run, world: World) -> tuple[str, Usage]:
+async def planted(count: int, threshold: int, challenger: Challenger | None, run: Run, world: World) -> tuple[str, Usage]:
     """Up to so many canaries, one call each: known-bad and known-good by turns, in trees that are thrown away."""
     if not count or challenger is None:
         return "", Usage()
@@ -40,7 +40,7 @@ async def planted(count: int, challenger: Challenger | None, run: Run, world: Wo
     spent = Usage()
     for number, canary in enumerate(chosen, 1):
         said, usage = await _judged(number, canary, challenger, run, world)
-        scores.append((canary, said))
+        scores.append((canary, said is not None and said.approves(threshold)))
         spent += usage
     return str(counted(scores)), spent
 
@@ -51,7 +51,7 @@ def counted(scores: Sequence[tuple[Canary, bool]]) -> Caught:
     return Caught(len(bad), bad.count(False), len(good), good.count(True))
 
 
-async def _judged(number: int, canary: Canary, challenger: Challenger, run: Run, world: World) -> tuple[bool, Usage]:
+async def _judged(number: int, canary: Canary, challenger: Challenger, run: Run, world: World) -> tuple[Score | None, Usage]:
     """Nothing tells a canary from a real item: it has a number, a file and a diff like any other."""
     item = _item(max(run.items, default=0) + number, canary)
     patch = Patch(tuple(splices_between(canary.path, canary.before, canary.after)))
@@ -61,8 +61,7 @@ async def _judged(number: int, canary: Canary, challenger: Challenger, run: Run,
         exhibit = Exhibit(batch.number, unified(patch, {canary.path: canary.before}), batch.items)
         task = Task(label=f"{run.place} canary {number}", items=(item,), told=Background(), batches=(batch,))
         said = await challenger.judge(task, [exhibit], tree)
-    score = by_item(said.scores).get(item.number)
-    return score is not None and score.approves(THRESHOLD), said.usage
+    return by_item(said.scores).get(item.number), said.usage
 
 
 def _item(number: int, canary: Canary) -> Item:

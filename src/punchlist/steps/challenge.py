@@ -3,15 +3,19 @@
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from punchlist.errors import RepositoryError
 from punchlist.model.events import Challenged
 from punchlist.model.item import Fact, Move
 from punchlist.model.judged import judged
 from punchlist.model.plan import Batch
+from punchlist.model.protected import STEERS_AGENTS
 from punchlist.model.run import Run
 from punchlist.model.score import THRESHOLD, Score, by_item
 from punchlist.model.unified import unified
-from punchlist.ports import World
+from punchlist.model.usage import Usage
+from punchlist.ports import Pristine, World
 from punchlist.ports.crew import Challenger, Exhibit, Judgement, Task
 from punchlist.steps.background import background
 from punchlist.steps.canaries import planted
@@ -49,20 +53,24 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
 
 
 def standing(run: Run) -> list[Batch]:
-    """Batches with a patch that nothing has refuted so far."""
-    numbers = run.work.verified.passed if run.work.verified is not None else tuple(run.work.patches)
+    """Batches that the verification let pass; where there was none, or it failed, nothing stands."""
+    numbers = run.work.verified.passed if run.work.verified is not None else ()
     return [run.work.batches[number] for number in numbers if number in run.work.batches]
 
 
 async def judge(task: Judge, run: Run, world: World) -> Challenged:
     challenger = world.crew.challenger
     batches = [run.work.batches[number] for number in task.batches]
-    nobody = [Judgement(failed="nobody plays the challenger any more")]
-    heard = await _heard(challenger, task, batches, run, world) if challenger else nobody
+    said, spent = "", Usage()
+    try:
+        heard = await _heard(challenger, task, batches, run, world) if challenger else []
+        said, spent = await planted(task.options.canaries, task.options.threshold, challenger, run, world)
+    except RepositoryError as error:  # as a failed action it would leave the claims standing
+        heard = [_unheard(str(error), batches)]
+    heard = heard or [_unheard("nobody plays the challenger any more", batches)]
     scores = tuple(by_item(score for judgement in heard for score in judgement.scores).values())
     agent = next((judgement.agent for judgement in heard if judgement.agent), "challenger")
     verdict = judged(batches, run.items, scores, task.options.threshold, by=agent)
-    said, spent = await planted(task.options.canaries, challenger, run, world)
     return Challenged(
         scores=scores,
         threshold=task.options.threshold,
@@ -80,10 +88,11 @@ async def _heard(challenger: Challenger, task: Judge, batches: Sequence[Batch], 
     told = await background(run, world)
     heard: list[Judgement] = []
     patches = [run.work.patches[batch.number] for batch in batches]
-    async with world.trees.at(run.tip, patches) as tree:
+    pristine = Pristine(origin=world.change.base, alone=STEERS_AGENTS)  # neither the change nor a fix tells its judge what to do
+    async with world.trees.at(run.tip, patches, pristine=pristine) as tree:
         before = await world.trees.changes(tree)
         for turn, (some, contested) in enumerate(_chunks(batches, task.contested), 1):
-            numbers = (*(number for batch in some for number in batch.items), *contested)
+            numbers = (*(number for batch in some for number in run.claims(batch)), *contested)
             asked = Task(
                 label=f"{task.label} {turn}",
                 items=tuple(run.items[number] for number in numbers),
@@ -93,7 +102,13 @@ async def _heard(challenger: Challenger, task: Judge, batches: Sequence[Batch], 
             )
             heard.append(await challenger.judge(asked, await _exhibits(some, run, world), tree))
         spoiled = before != await world.trees.changes(tree)
-    return [Judgement(failed="it changed the files that it was to judge")] if spoiled else heard
+    spoilt = _unheard("it changed the files that it was to judge", batches)
+    return [*(replace(each, scores=()) for each in heard), spoilt] if spoiled else heard
+
+
+def _unheard(why: str, batches: Iterable[Batch]) -> Judgement:
+    """No judgement, and why, of every item."""
+    return Judgement(failed=why, scores=tuple(Score(number, feedback=why) for batch in batches for number in batch.items))
 
 
 def _chunks(batches: Sequence[Batch], contested: Sequence[int]) -> Iterable[tuple[list[Batch], Sequence[int]]]:
@@ -112,7 +127,7 @@ async def _exhibits(batches: Sequence[Batch], run: Run, world: World) -> list[Ex
     paths = sorted({path for batch in batches for path in run.work.patches[batch.number].paths})
     texts = {path: await world.repository.text(run.tip, path) for path in paths}
     before = {path: text for path, text in texts.items() if text is not None}
-    return [Exhibit(batch.number, unified(run.work.patches[batch.number], before), batch.items) for batch in batches]
+    return [Exhibit(batch.number, unified(run.work.patches[batch.number], before), run.claims(batch)) for batch in batches]
 
 
 def _contested(task: Judge, scores: Iterable[Score], run: Run, agent: str) -> Iterable[Move]:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from punchlist.errors import RepositoryError
 from punchlist.model.events import Committed, Failed, Landed, Published, Returned
-from punchlist.model.item import Fact, Move, Status
+from punchlist.model.item import Fact, Move
 from punchlist.model.judges import judged_by, unjudged
 from punchlist.model.outgoing import safe_text
 from punchlist.model.plan import Batch
@@ -50,7 +50,7 @@ class Publish(Struct, frozen=True):
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     """What is proven lands; then the user's repository is shown what it does not have yet, this round's or an earlier one's."""
-    judged = [batch for batch in standing(run) if any(_claimed(item, run) for item in batch.items)]
+    judged = [batch for batch in standing(run) if run.claims(batch)]
     passed = tuple(batch.number for batch in judged if proven(batch, run, options.needs))
     unproven = tuple(batch.number for batch in judged if batch.by_agent and batch.number not in passed)
     if unproven and (first := missing(run, Action("unproven", GiveBack(unproven, options.needs), "what is unproven goes back"))):
@@ -63,15 +63,6 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     return missing(run, Action("publish", Publish(run.branch, run.tip), f"{run.branch} is shown", whole=True))
 
 
-def _claimed(item: int, run: Run) -> bool:
-    return run.items[item].status is Status.CLAIMED
-
-
-def _claims(batch: Batch, run: Run) -> tuple[int, ...]:
-    """The items that the patch is said to fix; others of the batch were put off, and stay where they are."""
-    return tuple(item for item in batch.items if _claimed(item, run))
-
-
 async def give_back(task: GiveBack, run: Run, world: World) -> Returned:  # noqa: ARG001 - the signature of every performer
     """An agent's fix that nothing speaks for but its word."""
     why = f"nothing proves it: it needs to be {task.needs}"
@@ -79,7 +70,7 @@ async def give_back(task: GiveBack, run: Run, world: World) -> Returned:  # noqa
     for number in task.batches:
         batch = run.work.batches[number]
         blind = run.unverified or unjudged(_code(batch), run.baselines)
-        moves += [Move(item, Fact.REJECTED, by="commit", why=why, evidence=blind) for item in _claims(batch, run)]
+        moves += [Move(item, Fact.REJECTED, by="commit", why=why, evidence=blind) for item in run.claims(batch)]
     return Returned(why=why, moves=tuple(moves))
 
 
@@ -105,7 +96,7 @@ async def _landed(batches: Sequence[Batch], action: str, run: Run, world: World)
     moves = tuple(
         Move(item, Fact.COMMITTED, by="punchlist", why=batch.title, proofs=proofs(batch, run, item), ref=sha, flag=_flag(batch))
         for batch, sha in zip(batches, shas, strict=True)
-        for item in _claims(batch, run)
+        for item in run.claims(batch)
     )
     return Committed(branch=run.branch, tip=shas[-1], landed=landed, moves=moves, unheard=UNHEARD if heard.unheard else "")
 
@@ -141,19 +132,19 @@ def _rejected(batches: Sequence[Batch], run: Run, refused: str) -> tuple[Move, .
     return tuple(
         Move(item, Fact.REJECTED, by="pre-commit", why=why, evidence=refused[-4000:], ref=key_of(run.items[item]))
         for batch in batches
-        for item in _claims(batch, run)
+        for item in run.claims(batch)
     )
 
 
 def _not_made(batches: Sequence[Batch], run: Run, why: str) -> tuple[Move, ...]:
     """Nobody said anything against the fixes: they bear no mark that would keep them from being tried again."""
     said = f"it could not be committed: {why}"
-    return tuple(Move(item, Fact.REJECTED, by="git", why=said) for batch in batches for item in _claims(batch, run))
+    return tuple(Move(item, Fact.REJECTED, by="git", why=said) for batch in batches for item in run.claims(batch))
 
 
 def message(batch: Batch, run: Run) -> str:
     """A subject people can read, what stands behind it, and trailers for machines."""
-    claims = _claims(batch, run) or batch.items
+    claims = run.claims(batch) or batch.items
     lead = run.items[claims[0]].current
     subject = safe_text(" ".join(f"Fix {batch.title}".split()))
     short = subject if len(subject) <= _SUBJECT else subject[: _SUBJECT - 1].rstrip() + "…"
@@ -169,7 +160,7 @@ def proven(batch: Batch, run: Run, needs: ProofClass) -> bool:
     """A tool's fix needs any proof; of an agent's every item that it claims needs one as strong as is asked for."""
     if not batch.by_agent:
         return bool(proofs(batch, run, batch.items[0]))
-    best = [strongest(proofs(batch, run, item)) for item in _claims(batch, run)]
+    best = [strongest(proofs(batch, run, item)) for item in run.claims(batch)]
     return bool(best) and all(proof is not None and proof.kind.strength >= needs.strength for proof in best)
 
 

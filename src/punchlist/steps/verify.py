@@ -182,7 +182,7 @@ def concluded(task: Conclude, run: Run) -> Verified:
             evidence=evidence if number in task.found.culprits else "",
         )
         for number, why in sorted(failed.items())
-        for item in run.work.batches[number].items
+        for item in run.claims(run.work.batches[number])
     )
     passed = tuple(number for number in run.work.patches if number not in failed)
     return Verified(passed=passed, failed=failed, unverified=task.unverified, unstable=task.found.unstable, moves=moves)
