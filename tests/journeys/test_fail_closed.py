@@ -1,9 +1,14 @@
 """What an agent says never stands by itself: where nobody judged, or the judge failed, nothing lands."""
 
+from pathlib import Path
+
+import pytest
 from workbench import FAULTS, fix, fixer, review, scores
 
 from punchlist.errors import RepositoryError
+from punchlist.model.change import ScopeKind
 from punchlist.model.item import Fact, Status
+from punchlist.model.proof import ProofClass
 from punchlist.model.score import Score
 from punchlist.ports.crew import Judgement
 from punchlist.roles.challenger import AgentChallenger
@@ -106,3 +111,16 @@ def test_the_change_under_review_does_not_tell_the_judge_what_to_do(bench, monke
     run = bench.run(once(bench, "  - verify: {}\n  - challenge: {}\n", "checked"))
     assert seen == [(None, "Use plain functions.\n")]
     assert run.items[1].status is Status.FIXED
+
+
+@pytest.mark.parametrize(("opened", "seen"), [([], False), (["shop/prices.py"], True)])
+def test_a_reviewer_who_did_not_open_the_file_confirms_no_fix_in_it(bench, opened, seen):
+    """The whole repository is reviewed: no diff is shown, so that a file is only looked at by opening it."""
+    again = "  - review: {by: [technical], analyzers: false}\n  - consolidate: {}\n"
+    path = once(bench)
+    text = Path(path).read_text().replace("  - report", f"{again}  - report")
+    Path(path).write_text(text)
+    bench.play(review("mean", times=1, opened=["shop/prices.py"]), review(opened=opened), fixer(fix("mean")))
+    run = bench.run(path, kind=ScopeKind.ALL)
+    assert run.items[1].status is Status.FIXED
+    assert any(proof.kind is ProofClass.REVIEWED for proof in run.items[1].proofs) is seen

@@ -109,6 +109,7 @@ async def consult(task: Consult, run: Run, world: World) -> Reviewed:
         refused=opinion.refused,
         looked_at=len(shown) - len(unopened(shown, opinion)),
         failed=opinion.failed or written or opinion.incomplete,
+        unread=out_of_sight(task.role, opinion, run, world.change),
         agent=opinion.agent,
         unopened=unopened(shown, opinion),
         groups=tuple(tuple(found[index].id for index in group if index < len(found)) for group in opinion.groups),
@@ -126,6 +127,13 @@ def _written(before: Patch, after: Patch) -> str:
 def unopened(shown: Sequence[str], opinion: Opinion) -> tuple[str, ...]:
     """Files of the change whose diff it was not shown, and that it was not seen to open either."""
     return tuple(path for path in shown if path in opinion.unshown and path not in opinion.opened)
+
+
+def out_of_sight(role: str, opinion: Opinion, run: Run, change: Change) -> tuple[str, ...]:
+    """Files in which the role found something before, and that it was neither shown nor seen to open nor says anything of now."""
+    before = {finding.spot.path for item in run.items.values() for finding in item.findings if finding.source == role}
+    shown = change.files.keys() - set(opinion.unshown) if change.kind is not ScopeKind.ALL else set()
+    return tuple(sorted(before - shown - set(opinion.opened) - {finding.spot.path for finding in opinion.findings} - {""}))
 
 
 def in_view(change: Change, run: Run, tree: Tree) -> list[str] | None:
