@@ -34,6 +34,22 @@ def test_review_fix_review_until_it_is_clean(bench):
     assert run.ended == "fixed"
 
 
+def test_a_reviewer_who_failed_has_found_nothing_clean_and_is_asked_again(bench):
+    failed = {"role": "adversarial", "fail": {"text": "quota exceeded", "trouble": "other"}}
+    bench.play({**failed, "times": 1}, fresh("mean", times=1), fresh(), fixer(*map(fix, FAULTS)))
+    run = bench.run("converge")
+    assert [past.stop for past in run.rounds] == ["", "", "no must-fix item is open"]
+    assert run.items[1].status is Status.FIXED
+    assert run.ended == "fixed"
+
+
+def test_where_nobody_can_review_a_person_is_asked_and_told_so(bench):
+    bench.play({"role": "adversarial", "fail": {"text": "quota exceeded", "trouble": "other"}})
+    run = bench.run("converge")
+    assert run.waiting_for.question.startswith("After 3 rounds 0 must-fix items are open. Not reviewed to the end: adversarial:")
+    assert bench.answer("b").ended == "incomplete", "nobody's word makes a review of it"
+
+
 def test_every_round_has_a_findings_document_in_the_known_format(bench):
     bench.play(fresh("mean", "page", times=1), fresh(), fixer(*map(fix, FAULTS)))
     watch = Watch()

@@ -152,7 +152,8 @@ class Engine:
         if at.left > 0:
             choices[MORE] = f"one more round ({at.left} can still be granted)"
         still = sum(item.must_fix for item in self._run.having(*ACTIONABLE))
-        return ev.Asked(question=f"After {at.round} rounds {still} must-fix items are open.", choices=choices)
+        blind = f" Not reviewed to the end: {'; '.join(self._run.blind)}." if self._run.blind else ""
+        return ev.Asked(question=f"After {at.round} rounds {still} must-fix items are open.{blind}", choices=choices)
 
     def _answered(self, at: Decide, question: Question) -> ev.RoundEnded:
         fact, stop = (Fact.DISMISSED, "accepted") if question.answer == "b" else (Fact.SAID_BLOCKED, "blocked")

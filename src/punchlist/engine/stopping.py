@@ -42,16 +42,20 @@ def _settled(run: Run, plan: PlanOptions) -> str:
 
 
 def _no_must_fix(run: Run) -> str:
-    return "" if any(item.must_fix and item.status in ACTIONABLE for item in run.items.values()) else "no must-fix item is open"
+    """Who failed to review may have something to say: the next round asks them again."""
+    open_ = any(item.must_fix and item.status in ACTIONABLE for item in run.items.values())
+    return "" if open_ or run.blind else "no must-fix item is open"
 
 
 def _churning(run: Run) -> str:
     undone = [item.number for item in run.items.values() if item.undone >= CHURN]
     if undone:
         return f"churning: item {undone[0]} came back after {CHURN} fixes"
-    left = run.having(*ACTIONABLE)
-    if _stuck([*(past.open for past in run.rounds), sum(item.in_scope for item in left)]) and _stuck(
-        [*(past.must_fix for past in run.rounds), sum(item.must_fix for item in left)]
+    left = [item for item in run.having(*ACTIONABLE) if item.in_scope]
+    if (
+        left
+        and _stuck([*(past.open for past in run.rounds), len(left)])
+        and _stuck([*(past.must_fix for past in run.rounds), sum(item.must_fix for item in left)])
     ):
         return f"churning: no fewer items in {_NO_FEWER} rounds"
     return ""
