@@ -31,12 +31,13 @@ def cast(workflow: Workflow, settings: Settings) -> dict[str, tuple[str, ...]]:
 
 def fit_to_ask(loaded: Loaded) -> None:
     """Refuses what a repository's own settings must not choose: an agent has the network and a key, so which program it is,
-    what it is given and what it is told are the user's to say."""
+    what it is given, what it is told and what walls it has are the user's to say."""
     for name, origin in loaded.origins.items():
         table, _, field = name.partition(".")
-        if origin == REPOSITORY_FILE and (table == "agent" or (table == "role" and field.endswith(".prompt"))):
+        theirs = table == "agent" or (table == "role" and field.endswith(".prompt")) or name == "agents.sandbox"
+        if origin == REPOSITORY_FILE and theirs:
             raise SettingsError(
-                f"{REPOSITORY_FILE}: {name}: a repository does not choose what an agent is, is given or is told",
+                f"{REPOSITORY_FILE}: {name}: a repository does not choose what an agent is, is given, is told or is kept from",
                 hint="put it into your own settings file, or give it with --set",
             )
 
