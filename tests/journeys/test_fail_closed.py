@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from workbench import FAULTS, fix, fixer, review, scores
+from workbench import EDITS, FAULTS, fix, fixer, review, scores
 
 from punchlist.errors import RepositoryError
 from punchlist.model.change import ScopeKind
@@ -124,3 +124,18 @@ def test_a_reviewer_who_did_not_open_the_file_confirms_no_fix_in_it(bench, opene
     run = bench.run(path, kind=ScopeKind.ALL)
     assert run.items[1].status is Status.FIXED
     assert any(proof.kind is ProofClass.REVIEWED for proof in run.items[1].proofs) is seen
+
+
+def test_an_agent_that_undoes_what_another_did_does_not_take_its_item_along(bench):
+    path = bench.folder / "alone.yaml"
+    path.write_text(Path(once(bench)).read_text().replace("plan: {}", "plan: {group: item}"))
+    undo = {"path": "shop/prices.py", "replace": "sorted(prices)[0]", "with": "sorted(prices)[-1]"}
+    lie = fix("mean")
+    second = fixer({**lie, "edits": [undo, *lie["edits"]]})
+    bench.play(review("mean", "cheapest"), fixer(fix("cheapest"), prompt=FAULTS["cheapest"][0]), second)
+    run = bench.run(str(path), flags={"limits.width": "1"})
+    text = bench.landed("shop/prices.py")
+    for item in run.items.values():
+        name = next(name for name, fault in FAULTS.items() if fault[0] == item.lead.title)
+        assert (item.status is Status.FIXED) is (EDITS[name][2] in text)
+    assert [item.status for item in run.items.values()] == [Status.FIXED, Status.FIXED], "both land, each by itself"

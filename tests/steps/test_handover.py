@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.model.claim import Outcome, Report
-from punchlist.model.handover import as_it_turned_out, beside, own, refused, shared_out
+from punchlist.model.handover import as_it_turned_out, beside, own, refused, shared_out, taken_in
 from punchlist.model.patch import FileChange, Patch, combined, splices_between
 from punchlist.model.plan import AGENT, Batch
 from punchlist.model.protected import Protected
@@ -98,3 +98,19 @@ def test_files_that_no_finding_is_about_are_noted_but_new_tests_are_asked_for():
 def test_a_link_is_never_laid_anywhere():
     assert "symbolic link" in refused(Patch(files=(FileChange("x", "/etc/passwd", "120000"),)))
     assert not refused(Patch(files=(FileChange("x", None),)))
+
+
+@given(st.sets(st.integers(0, 11), min_size=1, max_size=3), st.sets(st.integers(0, 11), max_size=4), st.booleans())
+def test_what_is_not_taken_in_stands_beside_what_came_after(one, two, undone):
+    """Whoever wrote over earlier work has it in their own patch, or has undone it; never do both speak for the same lines."""
+    first = edited(*one)
+    last = edited(*two, text=TEXT if undone else first, by="second")
+    found = own(patch(last), [patch(first)], {"a.py": TEXT})
+    if found.over and not taken_in({1: patch(first)}, {2: found.patch}):
+        assert combined([patch(first), found.patch], {"a.py": TEXT})["a.py"] == edited(*one, text=last)
+
+
+def test_an_earlier_patch_is_taken_in_by_the_part_that_has_its_lines():
+    other = patch(edited(2), "b.py")
+    assert taken_in({1: patch(edited(1))}, {2: other, 3: patch(edited(1, by="again"))}) == {1: 3}
+    assert taken_in({1: patch(edited(1))}, {2: other}) == {}

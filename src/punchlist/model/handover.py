@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from punchlist.model.claim import Report
-from punchlist.model.patch import FileChange, Patch, combined, splices_between
+from punchlist.model.patch import FileChange, Patch, Taken, combined, splices_between
 from punchlist.model.plan import Batch
 from punchlist.model.protected import Protected, matches
 
@@ -30,6 +30,17 @@ def own(total: Patch, laid: Sequence[Patch], before: Mapping[str, str]) -> Own:
         return Own(total, over=True)
     rest = set(known)
     return Own(Patch(tuple(s for s in total.splices if s not in rest), tuple(f for f in total.files if f not in files)))
+
+
+def taken_in(laid: Mapping[int, Patch], parts: Mapping[int, Patch]) -> dict[int, int]:
+    """Earlier patches that have become part of a new one, old number to new. What was undone altogether is part of none: the
+    new one leaves those lines as the commit has them, so the earlier one stands beside it."""
+    found: dict[int, int] = {}
+    for number, part in parts.items():
+        taken = Taken()
+        taken.take(part)
+        found |= {old: number for old, patch in laid.items() if not taken.admits(patch)}
+    return found
 
 
 def shared_out(patch: Patch, batches: Sequence[Batch], reports: Iterable[Report]) -> dict[int, Patch]:

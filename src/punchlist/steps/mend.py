@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from punchlist.model.claim import Outcome, Report
 from punchlist.model.events import Attempted
 from punchlist.model.excuse import weak
-from punchlist.model.handover import Own, as_it_turned_out, beside, own, refused, shared_out
+from punchlist.model.handover import Own, as_it_turned_out, beside, own, refused, shared_out, taken_in
 from punchlist.model.hunk import Original, hunks
 from punchlist.model.item import Fact, Move
 from punchlist.model.patch import Patch
@@ -62,7 +62,7 @@ async def mend(task: Mend, run: Run, world: World) -> Attempted:
         reports=claims.reports,
         noted=_noted(batches, patches, claims, handed, world),
         batches=tuple(turned_out),
-        absorbed=dict.fromkeys(laid, batches[0].number) if handed.work.over and patches else {},
+        absorbed=taken_in(laid, patches) if handed.work.over else {},
         left_out=claims.left_out,
         sessions={item: claims.session for batch in batches for item in batch.items} if claims.session else {},
         transcript=claims.transcript,
