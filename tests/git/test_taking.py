@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import py_compile
 import subprocess
 
 import pytest
@@ -83,6 +84,17 @@ def test_what_was_staged_committed_or_hidden_from_git_is_seen_all_the_same(trees
 
 def test_what_git_ignores_is_not_part_of_it(trees):
     assert not taken(trees, lambda root: (root / "noise.log").write_text("x"))
+
+
+def test_bytecode_that_running_the_code_leaves_behind_is_not_part_of_it(trees):
+    """Nor what somebody made: Python takes it for the source, whatever that says."""
+
+    def work(root):
+        (root / "a.py").write_text("one = 1\n")
+        py_compile.compile(root / "a.py", invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+        (root / "b.pyc").write_bytes(b"x")
+
+    assert taken(trees, work).paths == ("a.py",)
 
 
 def test_what_was_laid_counts_as_done(trees):

@@ -13,6 +13,8 @@ from punchlist.model.finding import Splice
 from punchlist.model.patch import FileChange, Patch, splices_between
 
 _GONE = "000000"
+_COMPILED = (".pyc", ".pyo")
+"""What running the code leaves behind. A made one can also say something else than its source, and Python would believe it."""
 
 
 class _Raw(Struct, frozen=True):
@@ -26,7 +28,7 @@ class _Raw(Struct, frozen=True):
 
 
 async def taken(workshop: Workshop, git: Git, commit: str, index: Path) -> Patch:
-    """Everything in the tree that differs from the commit, as a patch; what git ignores is not part of it.
+    """Everything in the tree that differs from the commit, as a patch; what git ignores is not part of it, nor new bytecode.
 
     `index` is the tree's own as we made it: a copy is filled with what is there now, so that nothing anybody staged,
     committed or marked in the tree has a say.
@@ -37,10 +39,15 @@ async def taken(workshop: Workshop, git: Git, commit: str, index: Path) -> Patch
         env = {"GIT_INDEX_FILE": str(own)}
         await git.out("add", "--all", ".", env=env)
         printed = await git.out("diff-index", "--cached", "--raw", "-z", "--no-renames", "--abbrev=64", commit, env=env)
-    found = [raw for raw in _raws(fields(printed)) if SUBMODULE not in (raw.mode, raw.old_mode) and speakable(raw.path)]
+    found = [raw for raw in _raws(fields(printed)) if _is_work(raw)]
     wanted = [blob for raw in found for blob in (raw.old_blob, raw.blob) if blob.strip("0")]
     contents = dict(zip(wanted, await workshop.blobs(wanted), strict=True))
     return _patch(found, contents)
+
+
+def _is_work(raw: _Raw) -> bool:
+    compiled = raw.old_mode == _GONE and raw.path.endswith(_COMPILED)
+    return SUBMODULE not in (raw.mode, raw.old_mode) and speakable(raw.path) and not compiled
 
 
 def _raws(lines: Iterator[str]) -> Iterator[_Raw]:
