@@ -9,7 +9,7 @@ from punchlist.model.gutting import gutted
 from punchlist.model.intent import about_text, asks_removal, words_of
 from punchlist.model.item import Item
 from punchlist.model.patch import Patch, spliced
-from punchlist.model.protected import Protected, matches
+from punchlist.model.protected import STEERS_AGENTS, Protected, matches
 from punchlist.model.ruses import new_ruses
 from punchlist.model.tamper import parses, same_program, silenced
 from punchlist.ports import Tree
@@ -58,7 +58,7 @@ def scanned(items: Sequence[Item], seen: Texts, protected: Protected) -> Scanned
     """Everything that texts alone can say, the plainest first."""
     about = {item.current.spot.path for item in items}
     tests = seen.tests(protected)
-    judges = [path for path in seen.after if protected.holds(path) and path not in tests]
+    judges = [path for path in seen.after if (protected.holds(path) or matches(path, STEERS_AGENTS)) and path not in tests]
     code = [path for path in seen.after if path not in judges and path not in tests]
     notes = [f"touches {path}, which no finding is about" for path in code if path not in about]
     notes += [f"adds tests to {path}" for path in tests if seen.before[path] is not None]
@@ -78,7 +78,7 @@ def _judge_bent(items: Sequence[Item], judges: Sequence[str], code: Sequence[str
     strange = [path for path in judges if any(item.current.spot.path != path for item in items)]
     if strange:
         return (
-            f"changes {_few(strange)}: tests that are there, and the configuration of checks, are not the fixer's; "
+            f"changes {_few(strange)}: tests that are there, and what steers checks or agents, are not the fixer's; "
             "put new tests into a new file"
         )
     if judges and code:
