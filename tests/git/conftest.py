@@ -1,7 +1,7 @@
 """The workbench of the tests that make commits."""
 
 import pytest
-from workbench import Bench
+from joinery import Bench
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from workbench import BRANCH, edit, state, whole
+from joinery import BRANCH, edit, state, whole
 
 from punchlist.errors import RepositoryError
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from workbench import edit, whole
+from joinery import edit, whole
 
 from punchlist.adapters.chain import Chain, Stages, fast_import
 from punchlist.adapters.overlay import Laid

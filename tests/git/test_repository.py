@@ -7,7 +7,7 @@ import sys
 import textwrap
 
 import pytest
-from workbench import BRANCH, Bench, edit, state, whole
+from joinery import BRANCH, Bench, edit, state, whole
 
 from punchlist.adapters.hooks import Hooks
 from punchlist.adapters.sandbox import available
