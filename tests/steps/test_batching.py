@@ -15,7 +15,7 @@ from punchlist.model.run import Run, Work
 from punchlist.model.severity import Severity
 from punchlist.steps import fix
 from punchlist.steps.batching import Grouping, Options, batched, by_agent, given_up
-from punchlist.steps.plan import between
+from punchlist.steps.plan import between, in_order
 
 CHANGE = Change(kind=ScopeKind.ALL, base="b", head="h")
 
@@ -116,16 +116,23 @@ def test_in_one_call_the_agent_gets_all_batches():
     assert not action.input.fork
 
 
-@given(st.dictionaries(st.integers(1, 6), st.lists(st.integers(1, 6), max_size=4).map(tuple), max_size=6))
-def test_no_order_makes_batches_wait_for_each_other_in_a_circle(after):
+ORDERS = st.dictionaries(st.integers(1, 6), st.lists(st.integers(1, 6), max_size=4).map(tuple), max_size=6)
+
+
+@given(ORDERS, ORDERS)
+def test_no_order_makes_batches_wait_for_each_other_in_a_circle(person, planner):
     """Whatever a planner or a person says: every batch can begin some time."""
     batches = tuple(Batch(number=n + 10, items=(n,), fixer=AGENT, title="t", paths=()) for n in range(1, 7))
-    rules = between(batches, after)
+    rules = in_order(between(batches, person), between(batches, planner))
     done: set[int] = set()
     while len(done) < len(batches):
         free = [b.number for b in batches if b.number not in done and set(rules.get(b.number, ())) <= done]
         assert free
         done.update(free)
+
+
+def test_where_a_person_and_the_planner_disagree_the_person_is_right():
+    assert in_order({1: (2,)}, {2: (1,), 3: (1,)}) == {1: (2,), 3: (1,)}
 
 
 def test_a_later_plan_of_the_same_round_replaces_the_first():

@@ -121,14 +121,21 @@ def _blocked(run: Run, present: frozenset[str]) -> Iterator[Move]:
 
 
 def between(batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-    """What was said of items, as a rule for batches; who would have to wait for whoever waits for them does not."""
+    """What was said of items, as a rule for batches."""
     home = {item: batch.number for batch in batches for item in batch.items}
     found: dict[int, tuple[int, ...]] = {}
     for item, earlier in sorted(after.items()):
-        for each in sorted({home[each] for each in earlier if each in home}):
-            here = home.get(item)
-            if here is not None and here != each and each not in found.get(here, ()) and not _waits(each, here, found):
-                found[here] = (*found.get(here, ()), each)
+        if item in home:
+            found[home[item]] = (*found.get(home[item], ()), *sorted({home[each] for each in earlier if each in home}))
+    return in_order(found)
+
+
+def in_order(*rules: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+    """All the rules, the first one first; who would have to wait for whoever waits for them does not."""
+    found: dict[int, tuple[int, ...]] = {}
+    for here, each in ((here, each) for rule in rules for here, earlier in rule.items() for each in earlier):
+        if here != each and each not in found.get(here, ()) and not _waits(each, here, found):
+            found[here] = (*found.get(here, ()), each)
     return found
 
 
@@ -177,7 +184,7 @@ async def reread(task: Reread, run: Run, world: World) -> Planned:  # noqa: ARG0
     return Planned(
         batches=kept,
         todos=tuple(edited.todos.values()),
-        after={**after, **between(kept, edited.after)},
+        after=in_order(between(kept, edited.after), after),
         answers=edited.answers,
         moves=tuple(Move(number, Fact.SET_ASIDE, by="a person", why=why) for number, why in edited.dropped.items()),
     )
