@@ -15,6 +15,7 @@ from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
 from punchlist.app.casting import REVIEWERS, analyzers_look, cast, fit_to_ask
 from punchlist.app.request import Prepared, Request
+from punchlist.app.stage import fit_to_play
 from punchlist.app.tracking import fit_to_track
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.change import Change
@@ -50,6 +51,7 @@ async def prepared(request: Request, workshop: Workshop, allowance: Allowance, f
         specification=await _specified(request.specification, workshop, scope.head),
         user_notes=request.notes,
     )
+    fit_to_play(ready.crew, loaded.settings, workshop.folder.parents[1])
     if not ready.reviewers and not ready.documents and not ready.crew.keys() & set(REVIEWERS):
         raise SettingsError(
             "no analyzer is enabled and no findings were given: there is nobody to review", hint="punchlist doctor"

@@ -15,6 +15,7 @@ from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.workshop import Workshop
 from punchlist.app import wiring
 from punchlist.app.request import Prepared
+from punchlist.app.stage import prompts
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.model.events import AnyEvent, Entry, Started
 from punchlist.model.fold import fold
@@ -75,7 +76,8 @@ async def rehearsed(ready: Prepared, workshop: Workshop, store: SqliteStore, wat
         folder = _folder(Path(name), ready, started)
         run = fold(Run(id="dry-run"), memory.append("dry-run", "start", "started", started, time.time()))
         world = wiring.world(workshop, run, replace(started, crew={}), store, folder)
-        played = crew(dict.fromkeys(ready.crew, listener), {}, ready.loaded.settings.agents.prompt_limit)
+        settings = ready.loaded.settings
+        played = crew(dict.fromkeys(ready.crew, listener), prompts(settings), settings.agents.prompt_limit)
         await Engine(_ahead(ready.workflow), with_(world, crew=played), memory, Limits(width=1), watcher).drive(run)
     return listener.heard
 

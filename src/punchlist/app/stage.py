@@ -11,6 +11,7 @@ from punchlist.adapters.agents.journal import Journal
 from punchlist.adapters.agents.patient import Patience, Patient
 from punchlist.adapters.agents.place import Place
 from punchlist.adapters.agents.table import agent, settled
+from punchlist.adapters.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError
 from punchlist.ports import Artifacts, Crew
 from punchlist.roles.crew import crew
@@ -30,8 +31,7 @@ class Stage:
         self._players = {role: self._player(role, names) for role, names in cast.items()}
 
     def crew(self, hear: Hear) -> Crew:
-        prompts = {role: _text(role, chosen.prompt) for role, chosen in self._settings.role.items() if chosen.prompt}
-        return crew(self._players, prompts, self._settings.agents.prompt_limit, hear)
+        return crew(self._players, prompts(self._settings), self._settings.agents.prompt_limit, hear)
 
     def answered(self, label: str) -> bool:
         """Whether an answer under this label is kept; all players share one journal."""
@@ -46,6 +46,17 @@ class Stage:
         """An agent's settings, with what the role wants of it."""
         own = settled(name, self._settings.agent, self._settings.agents)
         return replace(own, model=chosen.model or own.model, effort=chosen.effort or own.effort)
+
+
+def fit_to_play(cast: Mapping[str, tuple[str, ...]], settings: Settings, home: Path) -> None:
+    """Refuses agents that cannot be made and prompts that cannot be used, before a run begins that could not go on."""
+    folder = home / "runs" / "none"
+    Stage(cast, settings, folder, FolderArtifacts(folder)).crew(lambda label, piece: None)  # noqa: ARG005 - nobody speaks
+
+
+def prompts(settings: Settings) -> dict[str, str]:
+    """Those of the user's own, by role."""
+    return {role: _text(role, chosen.prompt) for role, chosen in settings.role.items() if chosen.prompt}
 
 
 def _text(role: str, file: str) -> str:
