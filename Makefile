@@ -27,9 +27,9 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Kills a run 200 times at random moments, and once at every event; `make test` does the same with fewer random ones.
+# Kills runs 200 times at random moments, and once at every event, with and without agents; `make test` does so less often.
 soak: $(READY)
-	KILLS=200 $(BIN)/python -m pytest -m "" -n auto tests/journeys/test_killed.py
+	KILLS=200 $(BIN)/python -m pytest -m "" -n auto tests/journeys/test_killed.py tests/journeys/test_killed_agents.py
 
 reference: $(READY)
 	$(BIN)/python tools/reference.py

@@ -1,7 +1,7 @@
 """Whole runs with the real agents: found, fixed with their own tools, proven, challenged, and landed on a branch."""
 
 import pytest
-from wholerun import CHANGE, FAULTS, KEY, KINDS, Company, Project
+from wholerun import FAULTS, KEY, KINDS, Company, Project, fixed
 
 pytestmark = pytest.mark.slow
 PROOFS = ["reproduced", "witnessed", "checked", "reviewed", "claim"]
@@ -14,16 +14,6 @@ def project(repo, tmp_path):
         shop = Project(repo, tmp_path, model)
         yield shop
     assert shop.processes() == {}
-
-
-def fixed(*names):
-    """What the branch has that the user's does not: each fix, and the test that goes with it."""
-    files = {}
-    for name in names:
-        fault = FAULTS[name]
-        files[fault.path] = CHANGE[fault.path].replace(fault.old, fault.new)
-        files[fault.test] = fault.tested
-    return {path: text.removesuffix("\n") for path, text in sorted(files.items())}
 
 
 def spent(told):

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -104,6 +105,16 @@ def finding(name: str) -> dict[str, Any]:
     }
 
 
+def fixed(*names: str) -> dict[str, str]:
+    """What the run's branch has that the user's does not: each fix, and the test that goes with it."""
+    files = {}
+    for name in names:
+        fault = FAULTS[name]
+        files[fault.path] = CHANGE[fault.path].replace(fault.old, fault.new)
+        files[fault.test] = fault.tested
+    return {path: text.removesuffix("\n") for path, text in sorted(files.items())}
+
+
 def said(answer: Any) -> list[Step]:
     """The end of a conversation: with the agent's own tool for answers where it has one, and as text where it has not."""
     return [{"tool": "@final", "input": answer}, {"json": answer}]
@@ -113,11 +124,13 @@ class Company(StubModel):
     """A model that knows from the prompt who it is to be, and which folder it is in.
 
     `down` are steps that an API, or a role, plays at every request; `first` are those a role plays before it is well, one a
-    request; `tries` are those of a fixer's first tries at an item, which it knows from the item's history.
+    request; `tries` are those of a fixer's first tries at an item, which it knows from the item's history. `aside` is a
+    command that a fixer runs before it begins.
     """
 
-    def __init__(self, *faults: str) -> None:
+    def __init__(self, *faults: str, aside: str = "") -> None:
         super().__init__({})
+        self.aside = aside
         self.faults = {name: FAULTS[name] for name in faults}
         self.down: dict[str, Step] = {}
         self.first: dict[str, list[Step]] = {}
@@ -163,7 +176,7 @@ class Company(StubModel):
 
     def _fixer(self, prompt: str) -> list[Step]:
         meant = self._meant(prompt)
-        steps: list[Step] = []
+        steps: list[Step] = [{"tool": "@shell", "input": {"cmd": self.aside}}] if self.aside else []
         for _, fault in meant:
             path = f"{_HERE}/{fault.path}"
             steps += [
@@ -188,6 +201,10 @@ class Company(StubModel):
         parts = _CODE.split(prompt)[1:]
         told = zip(parts[::2], parts[1::2], strict=True)
         return [(code, fault) for code, text in told for fault in self.faults.values() if f"title: {fault.title}" in text]
+
+    def begun(self) -> Counter[str]:
+        """How many conversations there were with each role."""
+        return Counter(call["rule"] for call in self.calls if call["rule"] != "side" and not call["rounds"])
 
     def hanging(self, role: str) -> int:
         """How often a role was left waiting."""

@@ -1,10 +1,13 @@
 """An agent works on batches in a tree of its own: the patch is read from the tree, its words are recorded as claims."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.model import wire
 from punchlist.model.claim import Outcome, Report
 from punchlist.model.events import Attempted
 from punchlist.model.excuse import weak
@@ -38,6 +41,13 @@ class _Handed(Struct, frozen=True):
     work: Own
     before: Mapping[str, str]
     present: frozenset[str]
+
+
+class _Record(Struct, frozen=True):
+    """Kept beside the answer, so that neither is worth less than what was paid for it."""
+
+    claims: Claims
+    total: Patch
 
 
 async def mend(task: Mend, run: Run, world: World) -> Attempted:
@@ -80,18 +90,39 @@ def _below(batches: Sequence[Batch], run: Run) -> dict[int, Patch]:
 
 
 async def _worked(task: Mend, batches: Sequence[Batch], laid: Mapping[int, Patch], run: Run, world: World) -> _Handed:
-    name = f"{run.id}/{task.label}"
+    # By what lies below it, too: what was done on other ground than this is of no use here.
+    name = f"{run.id}/{task.label}/{sorted(laid)}"
     fresh = not world.answered(task.label)
     async with world.trees.kept(run.tip, name, laid.values(), fresh=fresh) as tree:
         asked = await _asked(task, batches, run, world)
         mender = world.crew.mender
         claims = await mender.mend(asked, tree) if mender else Claims(failed="nobody plays the fixer any more")
-        total = await world.trees.changes(tree)
+        total = _done(claims, name, world) or await world.trees.changes(tree)
+        _record(claims, total, name, world)
         present = frozenset(tree.files())
     paths = {*total.paths, *(path for patch in laid.values() for path in patch.paths)}
     texts = {path: await world.repository.text(run.tip, path) for path in sorted(paths)}
     before = {path: text for path, text in texts.items() if text is not None}
     return _Handed(claims, own(total, list(laid.values()), before), before, present)
+
+
+def _done(claims: Claims, name: str, world: World) -> Patch | None:
+    """What was seen in the tree when these very claims were made: a kill may come between the tree's end and the event."""
+    content = world.artifacts.read(_file(name))
+    try:
+        record = wire.decode(content, _Record) if content is not None else None
+    except msgspec.MsgspecError:  # of another version: then the tree tells
+        return None
+    return record.total if record is not None and record.claims == claims else None
+
+
+def _record(claims: Claims, total: Patch, name: str, world: World) -> None:
+    if not claims.failed:  # a failure is not kept either: it is asked again
+        world.artifacts.write(_file(name), wire.encode(_Record(claims, total)))
+
+
+def _file(name: str) -> str:
+    return f"work/{sha256(name.encode()).hexdigest()[:20]}.json"
 
 
 async def _asked(task: Mend, batches: Sequence[Batch], run: Run, world: World) -> Task:
