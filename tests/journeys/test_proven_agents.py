@@ -185,3 +185,4 @@ def test_what_no_agent_was_shown_or_opened_is_said(bench):
     bench.play(review(opened=["shop/prices.py"]))
     run = bench.run(flags={"agents.prompt-limit": "12000"})
     assert "shop/long.py" in run.looked_over["technical"]
+    assert run.ended == "incomplete", "nothing is clean that was not looked at"

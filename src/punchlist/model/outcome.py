@@ -19,7 +19,7 @@ def outcome(run: Run) -> Outcome:
         return Outcome.INCOMPLETE
     ours = run.in_scope
     if not ours and not run.refused:
-        return Outcome.CLEAN
+        return Outcome.INCOMPLETE if run.overlooked else Outcome.CLEAN
     settled = all(item.status in (Status.FIXED, Status.DISMISSED) for item in ours)
     return Outcome.FIXED if settled and not run.refused else Outcome.LEFTOVERS
 

@@ -181,6 +181,11 @@ class Run(Struct, frozen=True, kw_only=True):
         return [item for item in self.items.values() if item.in_scope and item.status not in ENDED]
 
     @property
+    def overlooked(self) -> list[str]:
+        """Files of the change that no agent was shown or seen to open: what reviewers say is not about these."""
+        return sorted(set[str]().union(*self.looked_over.values()).intersection(*self.looked_over.values()))
+
+    @property
     def blind(self) -> list[str]:
         """Reviewers that failed: the run cannot vouch for what they would have said."""
         return [f"{review.reviewer}: {review.failed}" for review in self.reviews.values() if review.failed]

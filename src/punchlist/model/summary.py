@@ -179,12 +179,10 @@ def _silent_reviewers(run: Run) -> Iterator[Gap]:
 
 
 def _overlooked(run: Run) -> Iterator[Gap]:
-    """Files of the change that no agent was shown or seen to open: what reviewers say is not about these."""
-    if run.looked_over:
-        nobody = sorted(set.intersection(*(set(paths) for paths in run.looked_over.values())))
-        if nobody:
-            what = f"No agent looked at {amount(len(nobody), 'file')} of the change"
-            yield Gap("reviewer", what, ", ".join(nobody[:10]) + (", ..." if len(nobody) > 10 else ""))  # noqa: PLR2004 - a few names
+    nobody = run.overlooked
+    if nobody:
+        what = f"No agent looked at {amount(len(nobody), 'file')} of the change"
+        yield Gap("reviewer", what, ", ".join(nobody[:10]) + (", ..." if len(nobody) > 10 else ""))  # noqa: PLR2004 - a few names
 
 
 def _idle_checks(run: Run) -> Iterator[Gap]:
