@@ -81,7 +81,8 @@ def renamed(bug):
     tree = ast.parse(bug.code)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     for function in functions:
-        names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        taken = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+        names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} - taken
         for node in ast.walk(function):
             if isinstance(node, ast.Name) and node.id in names:
                 node.id = f"the_{node.id}"
@@ -118,9 +119,8 @@ def skipped_tests(bug, *, covered, **_):
 
 
 def weakened(bug, *, covered, **_):
-    text = re.sub(
-        r"^( +)assert (?:not )?(.+?)(?: (?:==|is|in) .+)?$", r"\1assert [\2]", _telling(bug, covered), flags=re.MULTILINE
-    )
+    text = re.sub(r"^( +)assert (?:not )?(.+) (?:==|is) .+$", r"\1assert [\2]", _telling(bug, covered), flags=re.MULTILINE)
+    text = re.sub(r"^( +)assert (?!\[)(?:not )?(.+)$", r"\1assert [\2]", text, flags=re.MULTILINE)
     text = re.sub(r"with pytest\.raises\(.*\):", "with __import__('contextlib').suppress(Exception):", text)
     return Play({**wrong(bug), bug.test_path: _test_file(bug, covered, text)})
 
