@@ -10,7 +10,7 @@ demo: $(READY)
 	$(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
 
 test: lint types $(READY)
-	$(BIN)/python -m pytest -m "" -n auto
+	$(BIN)/python -m pytest -m "not soak" -n auto
 
 fast: $(READY)
 	$(BIN)/python -m pytest -n auto
@@ -29,7 +29,7 @@ format: $(READY)
 
 # Kills runs 200 times at random moments, and once at every event, with and without agents; `make test` does so less often.
 soak: $(READY)
-	KILLS=200 $(BIN)/python -m pytest -m "" -n auto tests/journeys/test_killed.py tests/journeys/test_killed_agents.py
+	KILLS=200 $(BIN)/python -m pytest -m "" -n auto tests/journeys/test_killed.py tests/journeys/test_killed_agents.py tests/agents
 
 reference: $(READY)
 	$(BIN)/python tools/reference.py

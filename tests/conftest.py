@@ -102,8 +102,16 @@ SLOW = (
 """Whole runs, real terminals and real test suites: `make test` runs them, `make fast` does not."""
 
 
+SOAK = ("agents/test_copilot_real.py", "agents/test_agent_real.py[qwen", "agents/test_acp.py[opencode")
+"""The same stories with agents that come at little cost on top of the four that `make test` always runs: minutes, for `make soak`."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
-        if item.path.relative_to(here).as_posix().startswith(SLOW):
+        name = item.path.relative_to(here).as_posix()
+        if name.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+        marks = {f"{name}[{part}" for part in item.name.partition("[")[2].rstrip("]").split("-")}
+        if name in SOAK or marks & set(SOAK):
+            item.add_marker(pytest.mark.soak)
