@@ -113,3 +113,13 @@ def test_a_challenger_in_trouble_approves_nothing(project, kind, trouble):
     assert any("the challenger gave it no usable score" in attempt["why"] for attempt in item["attempts"])
     assert project.branch() == {}
     assert project.audited()
+
+
+def test_when_an_agent_is_killed_the_next_one_does_its_work(project):
+    project.model.down = {KINDS["opencode"].api: HANG}
+    child = project.use("opencode", "codex").begun(*project.strict(), *project.reported("cheapest"))
+    struck(project, "opencode", "fixer", signal.SIGKILL)
+    told = project.told(child)
+    assert (told["outcome"], whys(told)) == ("fixed", [])
+    assert {call["api"] for call in project.model.calls if call["rule"] in ("fixer", "challenger")} == {KINDS["codex"].api}
+    assert project.audited()
