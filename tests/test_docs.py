@@ -18,6 +18,8 @@ from punchlist.workflow.loader import parse
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SAVED = re.compile(r"`([\w./-]+)`:\n\n\Z")
+"""How a page says where the block that follows is to be saved."""
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 VARIES = (
     (re.compile(r"\b\d{6}-[0-9a-f]{6}\b|\bRUN\b"), "RUN"),
@@ -25,6 +27,7 @@ VARIES = (
     (re.compile(r" in \d[\d.]*s$"), " in N s"),
     (re.compile(r"^[0-9a-f]{7} |(?<= at )[0-9a-f]{10}$"), "COMMIT "),
     (re.compile(r" in \S*/repos/[0-9a-f]+/issues"), " in STATE/issues"),
+    (re.compile(r"\b\d+ entries\b"), "N entries"),
 )
 
 
@@ -35,13 +38,24 @@ class Step(Struct, frozen=True):
     output: tuple[str, ...]
 
 
+class Saving(Struct, frozen=True):
+    """A file that a page has its reader write, from where they stand."""
+
+    path: str
+    text: str
+
+
 def blocks(page: Path, language: str) -> list[str]:
     return [text for kind, text in FENCE.findall(page.read_text("utf-8")) if kind == language]
 
 
-def steps(page: Path) -> Iterator[Step]:
-    for block in blocks(page, "console"):
-        for part in block.split("$ ")[1:] if block.startswith("$ ") else []:
+def steps(page: Path) -> Iterator[Step | Saving]:
+    whole = page.read_text("utf-8")
+    for fence in FENCE.finditer(whole):
+        kind, block = fence.groups()
+        if kind != "console" and (saved := SAVED.search(whole[: fence.start()])):
+            yield Saving(saved[1], block)
+        for part in block.split("$ ")[1:] if kind == "console" and block.startswith("$ ") else []:
             command, *output = part.rstrip("\n").split("\n")
             yield Step(command, tuple(line for line in output if line.strip() not in ("", "...")))
 
@@ -81,6 +95,10 @@ class Shell:
         if command.startswith("cd "):
             self.here /= command.removeprefix("cd ")
             return ""
+        if command.startswith("export "):
+            name, _, value = command.removeprefix("export ").partition("=")
+            self.env[name] = value
+            return ""
         ran = subprocess.run(
             ["bash", "-c", command], cwd=self.here, env=self.env, capture_output=True, check=False, text=True, timeout=120
         )
@@ -89,6 +107,9 @@ class Shell:
 
     def follow(self, page: Path) -> None:
         for step in steps(page):
+            if isinstance(step, Saving):
+                (self.here / step.path).write_text(step.text)
+                continue
             said = self.type(step.command)
             missing = told_in_order(step.output, said)
             assert not missing, f"{page.name}: $ {step.command}\nis said to print\n{missing}\nand printed\n{said}"
