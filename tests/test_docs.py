@@ -12,7 +12,13 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
+from punchlist.adapters.agents.table import AGENTS
+from punchlist.model.item import Status
+from punchlist.model.proof import ProofClass
+from punchlist.ports.agent import Trouble
+from punchlist.roles.crew import ROLES
 from punchlist.settings import load
+from punchlist.steps import VERBS
 from punchlist.workflow.loader import parse
 
 ROOT = Path(__file__).parents[1]
@@ -170,6 +176,23 @@ def test_every_page_can_be_reached_from_the_first_one():
             links = (target.partition("#")[0] for target in LINK.findall(page.read_text("utf-8")))
             waiting += [page.parent / target for target in links if target and "://" not in target]
     assert [str(page.relative_to(ROOT)) for page in PAGES if page.resolve() not in seen] == []
+
+
+def test_the_agents_guide_names_every_kind_of_agent_and_every_role():
+    guide = (ROOT / "docs/guides/agents.md").read_text("utf-8")
+    assert [name for name in (*AGENTS, *ROLES) if f"`{name}`" not in guide and f'kind = "{name}"' not in guide] == []
+
+
+def test_the_glossary_has_a_word_for_every_status_proof_trouble_and_verb():
+    glossary = (ROOT / "docs/glossary.md").read_text("utf-8")
+    words = [*Status, *ProofClass, *(trouble for trouble in Trouble if trouble is not Trouble.OTHER), *VERBS]
+    assert [word for word in words if not re.search(rf"\b{re.escape(word)}\b", glossary)] == []
+
+
+def test_every_workflow_is_told_of():
+    built_in = [path.stem for path in (ROOT / "src/punchlist/workflow/builtin").glob("*.yaml")]
+    guide = (ROOT / "docs/guides/workflows.md").read_text("utf-8")
+    assert [name for name in built_in if f"| `{name}` |" not in guide] == []
 
 
 def test_a_line_that_is_not_printed_is_noticed():
