@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from workbench import EDITS, FAULTS, fix, fixer, review, scores
+from workbench import CHANGE, EDITS, FAULTS, fix, fixer, review, scores
 
 from punchlist.errors import RepositoryError
 from punchlist.model.change import ScopeKind
@@ -139,3 +139,21 @@ def test_an_agent_that_undoes_what_another_did_does_not_take_its_item_along(benc
         name = next(name for name, fault in FAULTS.items() if fault[0] == item.lead.title)
         assert (item.status is Status.FIXED) is (EDITS[name][2] in text)
     assert [item.status for item in run.items.values()] == [Status.FIXED, Status.FIXED], "both land, each by itself"
+
+
+def test_what_an_analyzer_never_reported_is_not_proven_by_its_silence(bench):
+    """Two items of one file in one patch: ruff speaks for the one it found, and for no other."""
+    text = CHANGE["shop/names.py"]
+    bench.repo.commit({"shop/names.py": f"{text}\n\ndef tag(name):\n    return prefix + name\n"}, "an undefined name")
+    cured = {"path": "shop/names.py", "replace": "return prefix + name", "with": 'return "#" + name'}
+    bench.play(
+        review("initials"),
+        fixer({"when": "prefix", "edits": [cured], "outcome": {"outcome": "fixed", "explanation": "done"}}, fix("initials")),
+    )
+    path = bench.folder / "both.yaml"
+    path.write_text(Path(once(bench, needs="checked")).read_text().replace("analyzers: false", "analyzers: true"))
+    run = bench.run(str(path), flags={"analyzers.enabled": "ruff", "analyzers.select": "F"}, allow_checks=False)
+    by_source = {item.lead.source: item for item in run.items.values()}
+    assert by_source.keys() == {"ruff", "technical"}
+    assert by_source["technical"].status is not Status.FIXED
+    assert not any(proof.kind is ProofClass.RECHECKED for proof in by_source["technical"].proofs)

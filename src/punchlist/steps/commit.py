@@ -166,17 +166,19 @@ def proven(batch: Batch, run: Run, needs: ProofClass) -> bool:
 
 def proofs(batch: Batch, run: Run, item: int) -> tuple[Proof, ...]:
     """What was seen of this item, strongest first."""
-    found = [*_of_the_batch(batch, run), *_of_agents(batch, run, item)]
+    found = [*_of_the_batch(batch, run, item), *_of_agents(batch, run, item)]
     return tuple(sorted(found, key=lambda proof: -proof.kind.strength))
 
 
-def _of_the_batch(batch: Batch, run: Run) -> Iterator[Proof]:
-    """Where the judge's own files were changed, what the checks say is no proof of it."""
+def _of_the_batch(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
+    """Where the judge's own files were changed, what the checks say is no proof of it. An analyzer's silence speaks for what
+    it had reported: of an agent's patch, for no other item in it."""
     rechecked, verified = run.work.rechecked, run.work.verified
     judges = judged_by(_code(batch), run.baselines)
-    if rechecked is not None and batch.number in rechecked.silent:
-        reporters = {finding.source for number in batch.items for finding in run.items[number].findings}
-        tools = sorted(reporters.intersection(run.started.reviewers if run.started is not None else ()))
+    numbers = (item,) if batch.by_agent else batch.items
+    reporters = {finding.source for number in numbers for finding in run.items[number].sighted}
+    tools = sorted(reporters.intersection(run.started.reviewers if run.started is not None else ()))
+    if rechecked is not None and batch.number in rechecked.silent and tools:
         extra = f"; follow-up: {', '.join(rechecked.followed_by[batch.number])}" if batch.number in rechecked.followed_by else ""
         yield Proof(ProofClass.RECHECKED, f"no longer reported by {', '.join(tools)}{extra}")
     if verified is not None and not verified.unverified and judges and not batch.protected:
