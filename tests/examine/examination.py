@@ -16,7 +16,7 @@ from punchlist.model.change import Change, ScopeKind
 from punchlist.model.check import Check, CheckKind
 from punchlist.model.claim import Outcome, Report
 from punchlist.model.finding import Finding, Spot
-from punchlist.model.item import Item
+from punchlist.model.item import Item, Status
 from punchlist.model.patch import FileChange, Patch
 from punchlist.model.plan import Batch
 from punchlist.model.protected import Protected
@@ -100,8 +100,19 @@ class Bench:
             clock=lambda: float(self.ticks()), crew=self.crew, comparer=self.comparer,
         )  # fmt: skip
 
-    def run(self, *findings: Finding, changed: dict[str, str | None] | None = None, tests=(), crew=None, private=None) -> Run:
-        items = {n: Item(number=n, fingerprint=f"p{n}", findings=(each,)) for n, each in enumerate(findings, 1)}
+    def run(
+        self, *findings: Finding, changed: dict[str, str | None] | None = None, tests=(), crew=None, private=None, put_off=()
+    ) -> Run:
+        """`put_off` are the numbers of items that the patch is not said to fix."""
+        items = {
+            n: Item(
+                number=n,
+                fingerprint=f"p{n}",
+                findings=(each,),
+                status=Status.DEFERRED if n in put_off else Status.OPEN if changed is None else Status.CLAIMED,
+            )
+            for n, each in enumerate(findings, 1)
+        }
         patch = Patch(
             files=tuple(FileChange(p, None if t is None else t.encode().decode("latin-1")) for p, t in (changed or {}).items())
         )

@@ -86,6 +86,22 @@ def test_a_private_test_that_is_green_now_is_the_strongest_proof(made):
     assert [proof.kind for proof in said.proofs[1]] == [ProofClass.REPRODUCED]
 
 
+OTHER = finding("mean() takes no generators", line=1)
+
+
+@pytest.mark.slow
+def test_a_private_test_of_an_item_that_was_put_off_is_not_held_against_the_others(made):
+    said = made().examine(OTHER, EMPTY, changed={"app.py": FIXED}, private=private(VACUOUS.replace("== 2", "== 7")), put_off=(1,))
+    assert said.refuted == ""
+
+
+@pytest.mark.slow
+def test_a_test_of_which_nobody_says_what_it_is_for_proves_no_item_among_several(made):
+    changed = {"app.py": FIXED, WRITTEN: TESTS["pytest"]}
+    assert made().examine(EMPTY, OTHER, changed=changed).proofs == {}
+    assert list(made().examine(EMPTY, OTHER, changed=changed, put_off=(2,)).proofs) == [1]
+
+
 @pytest.mark.slow
 def test_a_private_test_that_stays_red_refutes_and_its_text_stays_private(made):
     wrong = FIXED.replace("return 0", "return 1")

@@ -61,7 +61,7 @@ async def _case(task: Examine, run: Run, world: World) -> Case:
     batch, patch = run.work.batches[task.batch], run.work.patches[task.batch]
     async with world.trees.at(run.tip) as tree:
         seen = texts(patch, tree)
-    return Case(tuple(run.items[number] for number in batch.items), patch, seen, tuple(seen.tests(world.protected)))
+    return Case(tuple(run.items[number] for number in run.claims(batch)), patch, seen, tuple(seen.tests(world.protected)))
 
 
 async def _read(case: Case, run: Run, world: World) -> Heard:  # noqa: ARG001 - all looks are asked alike
@@ -128,7 +128,7 @@ async def _reproduced(case: Case, run: Run, world: World) -> Heard:
 
 
 async def _testified(case: Case, run: Run, world: World) -> Heard:
-    """The fixer's own new tests, each for the items it was said to be for, or for all if nobody said."""
+    """The fixer's own new tests, each for the items it was said to be for; where nobody said, for the one item there is."""
     named = {item.number: run.work.reports[item.number].tests for item in case.items if item.number in run.work.reports}
     proofs: dict[int, tuple[Proof, ...]] = {}
     noted: list[str] = []
@@ -155,7 +155,8 @@ async def _testified(case: Case, run: Run, world: World) -> Heard:
 
 
 def _named(path: str, named: Mapping[int, Sequence[str]], case: Case) -> list[int]:
-    return [number for number, paths in named.items() if path in paths] or [item.number for item in case.items]
+    alone = [item.number for item in case.items] if len(case.items) == 1 else []
+    return [number for number, paths in named.items() if path in paths] or alone
 
 
 def _candidates(case: Case) -> Sequence[str]:
