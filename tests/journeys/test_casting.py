@@ -1,8 +1,11 @@
 """Who cannot play is told before a run begins, and a dry run shows what would really be asked."""
 
+import json
+import sys
+
 import pytest
 from shop import Watch
-from workbench import review
+from workbench import finding, review
 
 from punchlist.app import Request
 from punchlist.errors import SettingsError, UsageError
@@ -35,3 +38,20 @@ def test_a_dry_run_shows_the_prompt_of_the_user(bench):
         return await app.rehearse(await app.prepare(Request(workflow="verified", allow_checks=True)), Watch())
 
     assert bench.do(rehearsed)[0].text.startswith("Look hard.")
+
+
+def test_one_agent_in_two_roles_has_two_homes_if_one_of_them_judges(bench, tmp_path):
+    """The fixer must not find in its own home what it said as the reproducer."""
+    asked = tmp_path / "asked"
+    script = f'import os, sys\nopen({str(asked)!r}, "a").write(os.environ["PUNCHLIST_ROLE"] + " " + os.environ["HOME"] + "\\n")\n'
+    (tmp_path / "robot.py").write_text(script)
+    bench.play(agents=())
+    settings = bench.folder / "settings.toml"
+    text = settings.read_text().replace("use = []", 'use = ["one"]\nsandbox = false')
+    command = f'[agent.one]\nkind = "command"\ncommand = ["{sys.executable}", "{tmp_path / "robot.py"}"]\n'
+    settings.write_text(text.replace("[[checks]]", f"{command}[[checks]]"))
+    (tmp_path / "review.json").write_text(json.dumps({"findings": [finding("mean")]}))
+    bench.run(findings=(str(tmp_path / "review.json"),))
+    homes = dict(line.split(" ", 1) for line in asked.read_text().splitlines())
+    assert {"technical", "reproducer", "fixer"} <= homes.keys()
+    assert len({homes["technical"], homes["reproducer"], homes["fixer"]}) == 3

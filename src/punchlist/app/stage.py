@@ -20,6 +20,10 @@ from punchlist.settings import Settings
 Hear = Callable[[str, str], None]
 """Is told the label of a call and what the agent says, in pieces."""
 
+_TALKING = frozenset({"clarifier", "planner", "fixer"})
+"""Who goes on with each other's conversations. All others have a home apart, even where the same agent plays them: what a
+reviewer, a challenger or a reproducer said lies there, and private tests are nothing for a fixer to find."""
+
 
 class Stage:
     """Everybody who plays something in one run."""
@@ -39,7 +43,8 @@ class Stage:
 
     def _player(self, role: str, names: tuple[str, ...]) -> Journal:
         chosen = self._settings.role.get(role, RoleSettings())
-        agents = [agent(Seat(name, self._for(name, chosen), self._place, self._artifacts)) for name in names]
+        place = self._place if role in _TALKING else replace(self._place, folder=self._place.folder / role)
+        agents = [agent(Seat(name, self._for(name, chosen), place, self._artifacts)) for name in names]
         return Journal(Patient(agents, Patience(retries=self._settings.agents.retries)), self._artifacts)
 
     def _for(self, name: str, chosen: RoleSettings) -> AgentSettings:
