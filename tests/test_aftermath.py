@@ -9,7 +9,7 @@ from punchlist.model import events as ev
 from punchlist.model.aftermath import Aftermath
 from punchlist.model.finding import Context, Finding, Fix, Splice, Spot
 from punchlist.model.fold import fold
-from punchlist.model.item import Item
+from punchlist.model.item import Fact, Item, Move
 from punchlist.model.patch import FileChange, Patch, spliced
 from punchlist.model.plan import Batch
 from punchlist.model.run import Run
@@ -54,6 +54,15 @@ def look(run, batches, after, text=TEXT, patches=None) -> Aftermath:
     made = patches or {batch.number: batch.patch for batch in batches}
     run = told(told(run, ev.Planned(batches=tuple(batches))), ev.Attempted(fixer="edits", patches=made))
     return Aftermath(run, batches, {"m.py": text, "n.py": "n\n"}, after)
+
+
+def test_what_the_fixer_put_off_may_still_be_reported_and_what_it_claims_may_not():
+    items = [report("S105", 4), report("S608", 5)]
+    put_off, claimed = Move(1, Fact.SAID_DEFERRED, by="robot", why="tried"), Move(2, Fact.SAID_FIXED, by="robot", why="done")
+    fix = Splice("m.py", TEXT.index("z"), TEXT.index("z") + 1, "zz")
+    run = told(run_of(*items), ev.Attempted(fixer="agent", moves=(put_off, claimed)))
+    assert look(run, [batch(1, fix, items=(1, 2))], [items[0]]).guilty(wide=False) == {}
+    assert look(run, [batch(1, fix, items=(1, 2))], items).guilty(wide=False) == {1: "ruff still reports it"}
 
 
 def test_a_finding_that_is_gone_is_silenced():

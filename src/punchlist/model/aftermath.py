@@ -42,7 +42,9 @@ class Aftermath:
             for path in patch.paths:
                 self._touching[path].append(number)
         self._before = before
-        self._aimed = {key: batch.number for batch in batches for number in batch.items for key in self._keys(number)}
+        # What the fixer put off is not aimed at: that it is still reported is nobody's fault.
+        self._items = {batch.number: run.claims(batch) or batch.items for batch in batches}
+        self._aimed = {key: batch for batch, items in self._items.items() for item in items for key in self._keys(item)}
         self._news = tuple(self._unknown(after))
 
     def guilty(self, *, wide: bool) -> dict[int, str]:
@@ -71,7 +73,7 @@ class Aftermath:
             yield _key(finding, finding.spot.line or 0)
 
     def _same_kind(self, finding: Finding, number: int) -> bool:
-        rules = {(known.source, known.rule) for item in self._batches[number].items for known in self._run.items[item].sighted}
+        rules = {(known.source, known.rule) for item in self._items[number] for known in self._run.items[item].sighted}
         return (finding.source, finding.rule) in rules
 
     def _unknown(self, after: Sequence[Finding]) -> Iterator[News]:
@@ -95,7 +97,7 @@ class Aftermath:
     def _standing(self) -> list[Finding]:
         """What was reported before and is not aimed at now."""
         items = [item for item in self._run.items.values() if item.status is not Status.FIXED]
-        aimed = {number for batch in self._batches.values() for number in batch.items}
+        aimed = {number for numbers in self._items.values() for number in numbers}
         return [finding for item in items if item.number not in aimed for finding in item.sighted]
 
     def _place(self, path: str) -> "_Place":
@@ -127,7 +129,7 @@ class Aftermath:
 
     def _is_louder(self, finding: Finding, batch: Batch) -> bool:
         """An agent may leave lesser things behind, which become items of their own; a tool's fix is held to its own severity."""
-        cured = min(self._run.items[number].severity.rank for number in batch.items)
+        cured = min(self._run.items[number].severity.rank for number in self._items[batch.number])
         lesser = finding.severity is Severity.MINOR if batch.by_agent else finding.fix is not None
         return finding.severity.rank < cured or (finding.severity.rank <= cured and not lesser)
 

@@ -93,9 +93,10 @@ def _saw_something(review: Review | None) -> bool:
 
 
 def _aims(batch: Batch, run: Run) -> list[Finding]:
-    """What the run's reviewers, whoever of them is still there, reported of the batch's items; documents speak once."""
+    """What the run's reviewers, whoever of them is still there, reported of the items that the batch is said to fix; documents
+    speak once."""
     reviewers = run.started.reviewers if run.started is not None else ()
-    return [finding for number in batch.items for finding in run.items[number].sighted if finding.source in reviewers]
+    return [finding for number in run.claims(batch) for finding in run.items[number].sighted if finding.source in reviewers]
 
 
 def _unseen(batches: Sequence[Batch], run: Run, looks: Mapping[str, Review]) -> dict[int, str]:
