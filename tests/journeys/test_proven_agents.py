@@ -76,6 +76,25 @@ def test_tools_fix_what_they_can_and_agents_the_rest(bench):
     assert by_source["technical"].status is Status.FIXED
 
 
+def test_what_a_fixer_put_off_is_no_burden_for_what_it_fixed_beside_it(bench):
+    bench.repo.commit(
+        {"shop/names.py": "KEY_PASSWORD = 'changeme'\n\n\ndef run(text):\n    return eval(text)\n"}, "two complaints"
+    )
+    cured = {
+        "when": "S307",
+        "edits": [{"path": "shop/names.py", "replace": "eval(text)", "with": "text.strip()"}],
+        "outcome": {"outcome": "fixed", "explanation": "no code is run"},
+    }
+    put_off = {"outcome": {"outcome": "deferred", "explanation": "tried, and the vault is not reachable from here"}}
+    bench.play(CLEAN, fixer(cured, put_off), scores(F001=95, F002=95))
+    run = bench.run(flags={"analyzers.select": "S105,S307"})
+    by_rule = {item.current.rule: item for item in run.items.values()}
+    assert by_rule["S307"].status is Status.FIXED
+    assert [attempt.fact for attempt in by_rule["S307"].attempts] == [Fact.SAID_FIXED, Fact.COMMITTED]
+    assert by_rule["S105"].status is Status.FILED
+    assert "password" not in bench.repo.git("log", "-1", "--format=%s", run.branch), "a commit names only what it fixes"
+
+
 def test_without_an_agent_the_analyzers_do_it_alone(bench):
     bench.play(agents=())
     run = bench.run()

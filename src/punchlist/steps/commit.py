@@ -94,7 +94,15 @@ async def _landed(batches: Sequence[Batch], action: str, run: Run, world: World)
         raise RepositoryError(f"{len(batches)} commits were to be made on {run.branch}, and git has {len(shas)}")
     landed = tuple(Landed(batch.number, sha) for batch, sha in zip(batches, shas, strict=True))
     moves = tuple(
-        Move(item, Fact.COMMITTED, by="punchlist", why=batch.title, proofs=proofs(batch, run, item), ref=sha, flag=_flag(batch))
+        Move(
+            item,
+            Fact.COMMITTED,
+            by="punchlist",
+            why=_title(batch, run),
+            proofs=proofs(batch, run, item),
+            ref=sha,
+            flag=_flag(batch),
+        )
         for batch, sha in zip(batches, shas, strict=True)
         for item in run.claims(batch)
     )
@@ -142,11 +150,20 @@ def _not_made(batches: Sequence[Batch], run: Run, why: str) -> tuple[Move, ...]:
     return tuple(Move(item, Fact.REJECTED, by="git", why=said) for batch in batches for item in run.claims(batch))
 
 
+def _title(batch: Batch, run: Run) -> str:
+    """What was planned, but for items that an agent put off: a commit names only what it fixes."""
+    claims = run.claims(batch)
+    if not batch.by_agent or not claims or len(claims) == len(batch.items):
+        return batch.title
+    more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
+    return f"{run.items[claims[0]].current.title}{more}"
+
+
 def message(batch: Batch, run: Run) -> str:
     """A subject people can read, what stands behind it, and trailers for machines."""
     claims = run.claims(batch) or batch.items
     lead = run.items[claims[0]].current
-    subject = safe_text(" ".join(f"Fix {batch.title}".split()))
+    subject = safe_text(" ".join(f"Fix {_title(batch, run)}".split()))
     short = subject if len(subject) <= _SUBJECT else subject[: _SUBJECT - 1].rstrip() + "…"
     path = safe_text(" ".join(lead.spot.path.split()))  # a name with line ends in it could pose as a trailer
     where = f"{path}:{lead.spot.line}" if lead.spot.line else path
