@@ -118,7 +118,7 @@ def test_a_second_run_files_nothing_twice(place, tmp_path):
 
 def test_a_run_that_was_stopped_goes_on_where_it_was(place):
     def stop(entry, run):
-        if entry.place == "2.1.1":
+        if entry.place == "3.1.1":
             asyncio.current_task().cancel()
 
     stopped = place.run(Watch(stop))
