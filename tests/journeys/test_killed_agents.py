@@ -162,24 +162,31 @@ def test_killed_at_random_moments_and_killed_again_no_answer_is_paid_for_twice(b
 CREW = Counter(technical=1, fixer=2, challenger=1)
 """How often each is asked in a run with two faults."""
 ASIDE = "setsid tail -f /dev/null >/dev/null 2>&1 & echo left something behind"
+HELD = "setsid tail -f /dev/null & tail -f /dev/null"
 
 
 @pytest.mark.parametrize("kind", ["codex", "claude"])
 def test_killed_with_real_agents_at_work_none_survives_and_none_is_asked_again(repo, tmp_path, kind):
     dice = random.Random(f"real {kind}")
-    with wholerun.Company("cheapest", "page", aside=ASIDE) as model:
+    with wholerun.Company("cheapest", "page") as model:
         shop = wholerun.Project(repo, tmp_path, model)
         for kill in range(max(2, KILLS // 8)):
             shop.use(kind, shared=f"sandbox = {json.dumps(bool(kill % 2))}")
             shop.env["PUNCHLIST_HOME"] = str(tmp_path / f"state-{kill}")
-            killed_and_resumed(shop, len(model.calls) + dice.randint(1, 16), dice.uniform(0, 0.3))
+            model.aside, moment = ASIDE, len(model.calls) + dice.randint(1, 16)
+            if kill:
+                killed_and_resumed(shop, lambda least=moment: len(model.calls) >= least, dice.uniform(0, 0.3))
+            else:  # with a shell at work, and what that has put into a session of its own
+                model.aside = HELD
+                killed_and_resumed(shop, lambda: [line for line in shop.processes().values() if line[0] == "tail"][1:])
 
 
-def killed_and_resumed(shop, at_request, later):
+def killed_and_resumed(shop, due, later=0.0):
     child = shop.begun(*shop.strict("technical"))
-    wholerun.wait_for(lambda: len(shop.model.calls) >= at_request or child.poll() is not None, 240)
+    wholerun.wait_for(lambda: due() or child.poll() is not None, 240)
     time.sleep(later)
     child.kill()
+    shop.model.aside = ASIDE
     child.communicate()
     wholerun.wait_for(lambda: not shop.processes(), 10)
     home = Path(shop.env["PUNCHLIST_HOME"])
