@@ -40,6 +40,17 @@ def test_a_dry_run_shows_the_prompt_of_the_user(bench):
     assert bench.do(rehearsed)[0].text.startswith("Look hard.")
 
 
+def test_a_dry_run_goes_on_to_the_fixer_where_a_person_would_be_asked(bench):
+    bench.play(review("mean"))
+    (bench.folder / "review.json").write_text(json.dumps({"findings": [finding("mean")]}))
+    asked = Request(workflow="challenged", allow_checks=True, findings=(str(bench.folder / "review.json"),))
+
+    async def rehearsed(app):
+        return await app.rehearse(await app.prepare(asked), Watch())
+
+    assert [prompt.role for prompt in bench.do(rehearsed)] == ["technical", "clarifier", "planner", "fixer"]
+
+
 def test_one_agent_in_two_roles_has_two_homes_if_one_of_them_judges(bench, tmp_path):
     """The fixer must not find in its own home what it said as the reproducer."""
     asked = tmp_path / "asked"

@@ -24,6 +24,7 @@ from punchlist.ports import RunRow
 from punchlist.ports.agent import Ask, Hear, Reply
 from punchlist.roles.crew import crew
 from punchlist.settings import pinned
+from punchlist.steps import plan
 from punchlist.workflow import Do, Repeat, Workflow
 
 _AHEAD = frozenset({"review", "consolidate", "clarify", "plan", "fix"})
@@ -110,6 +111,11 @@ def _started(ready: Prepared, repository: str) -> Started:
     )
 
 
+def _unasked(step: Do) -> Do:
+    """Nobody is there to say yes to a plan."""
+    return replace(step, options=replace(step.options, ask=False)) if isinstance(step.options, plan.Options) else step
+
+
 def _ahead(workflow: Workflow) -> Workflow:
     """The steps up to the first that fixes; what asks agents about what comes after cannot be known."""
     steps: list[Do] = []
@@ -117,7 +123,7 @@ def _ahead(workflow: Workflow) -> Workflow:
         body = step.steps if isinstance(step, Repeat) else (step,)
         for each in body:
             if isinstance(each, Do) and each.verb in _AHEAD:
-                steps.append(each)
+                steps.append(_unasked(each))
             if isinstance(each, Do) and each.verb == "fix":
                 return replace(workflow, steps=tuple(steps))
     return replace(workflow, steps=tuple(steps))
