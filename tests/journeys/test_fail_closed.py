@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from shop import Watch
 from workbench import CHANGE, EDITS, FAULTS, fix, fixer, review, scores
 
 from punchlist.errors import RepositoryError
 from punchlist.model.change import ScopeKind
+from punchlist.model.events import Reviewed
 from punchlist.model.item import Fact, Status
 from punchlist.model.proof import ProofClass
 from punchlist.model.score import Score
@@ -157,3 +159,16 @@ def test_what_an_analyzer_never_reported_is_not_proven_by_its_silence(bench):
     assert by_source.keys() == {"ruff", "technical"}
     assert by_source["technical"].status is not Status.FIXED
     assert not any(proof.kind is ProofClass.RECHECKED for proof in by_source["technical"].proofs)
+
+
+@pytest.mark.parametrize(
+    ("opened", "ended"), [(["shop/prices.py"], "incomplete"), (["shop/prices.py", "shop/pages.py"], "clean")]
+)
+def test_a_file_that_an_agent_was_only_told_the_name_of_was_not_looked_at(bench, opened, ended):
+    """Without a change there is no diff to show: what counts is what was opened."""
+    bench.repo.commit({"shop/names.py": "", "shop/logo.png": b"\x89PNG\0"}, "a picture, and a file without a line")
+    bench.play(review(opened=opened))
+    watch = Watch()
+    run = bench.run(once(bench), watch=watch, kind=ScopeKind.ALL, paths=("shop",))
+    (reviewed,) = [entry.event for entry in watch.entries if isinstance(entry.event, Reviewed)]
+    assert (reviewed.looked_at, run.ended) == (len(opened), ended)

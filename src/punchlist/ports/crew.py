@@ -54,7 +54,7 @@ class Opinion(Answer, frozen=True, kw_only=True):
     groups: tuple[tuple[int, ...], ...] = ()
     opened: tuple[str, ...] = ()
     unshown: tuple[str, ...] = ()
-    """Files of the change whose diff did not fit into the prompt."""
+    """Files to be reviewed of which the prompt has no text, or not all: the diff did not fit, or there is none."""
     incomplete: str = ""
     """The answer breaks off: what was complete is kept."""
 

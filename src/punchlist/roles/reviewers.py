@@ -68,9 +68,15 @@ def _opinion(answer: Heard[Review], prompt: Rendered) -> Opinion:
         refused=review.refused,
         groups=review.groups,
         opened=answer.reply.opened,
-        unshown=tuple(dict.fromkeys((*prompt.left.get("diff", ()), *prompt.left.get("paths", ())))),
+        unshown=_unshown(prompt),
         incomplete=review.incomplete,
     )
+
+
+def _unshown(prompt: Rendered) -> tuple[str, ...]:
+    """Also files that are only named: who does not open them has seen nothing of them."""
+    left, shown = prompt.left, prompt.shown
+    return tuple(dict.fromkeys((*left.get("diff", ()), *shown.get("paths", ()), *left.get("paths", ()))))
 
 
 def _prompt(seat: Seat, lens: Lens, told: Background, paths: Sequence[str] | None) -> Rendered:

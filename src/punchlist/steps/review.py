@@ -96,11 +96,11 @@ async def consult(task: Consult, run: Run, world: World) -> Reviewed:
     pristine = Pristine(origin=world.change.base, alone=STEERS_AGENTS)
     async with world.trees.at(task.commit, pristine=pristine) as tree:
         view = in_view(world.change, run, tree)
+        shown = [path for path in view or () if _has_lines(path, world.change, tree)]
         before = await world.trees.changes(tree)
         opinion = await world.crew.reviewers[task.role].review(tree, view, told, f"{task.place} {task.role}")
         after = await world.trees.changes(tree)
     written = _written(before, after) if before != after else ""
-    shown = view if view is not None else ()
     found = tuple(replace(finding, id=f"{task.place}/{task.role}:{n}") for n, finding in enumerate(opinion.findings))
     return Reviewed(
         reviewer=task.role,
@@ -122,6 +122,14 @@ def _written(before: Patch, after: Patch) -> str:
     named = sorted(set(before.paths) ^ set(after.paths)) or sorted(after.paths)
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     return f"it changed files, though it was only to look: {', '.join(named[:_NAMED])}{more}"
+
+
+def _has_lines(path: str, change: Change, tree: Tree) -> bool:
+    """Whether there is anything of the change to be read in a file: it may only be renamed, or binary."""
+    if change.kind is not ScopeKind.ALL:
+        return bool(change.files.get(path))
+    text = tree.text(path)
+    return bool(text) and "\0" not in text and change.covers(path, None, None)
 
 
 def unopened(shown: Sequence[str], opinion: Opinion) -> tuple[str, ...]:
