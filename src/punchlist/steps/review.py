@@ -128,7 +128,7 @@ def _has_lines(path: str, change: Change, tree: Tree) -> bool:
     """Whether there is anything of the change to be read in a file: it may only be renamed, or binary."""
     if change.kind is not ScopeKind.ALL:
         return bool(change.files.get(path))
-    text = tree.text(path)
+    text = tree.text(path) or ""
     return bool(text) and "\0" not in text and change.covers(path, None, None)
 
 
