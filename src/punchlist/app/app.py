@@ -31,6 +31,7 @@ from punchlist.app.records import follow
 from punchlist.app.rehearsal import Prompt, rehearsed
 from punchlist.app.replaying import Replayed, replayed
 from punchlist.app.request import Prepared, Request
+from punchlist.app.stage import strike
 from punchlist.app.standing import DISCARDED, change_of, nothing_landed, published, standing, was_discarded
 from punchlist.app.template import template
 from punchlist.engine import Engine, Limits, Watcher
@@ -317,7 +318,7 @@ class App:
             Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width),
             watcher,
         )
-        return await engine.drive(run)
+        return strike(await engine.drive(run), wiring.run_folder(self.home, run.id))
 
 
 async def _around(start: Path, needed: bool | None) -> Checkout | None:  # noqa: FBT001 - three answers, not two

@@ -1,5 +1,6 @@
 """The agents of a run in their roles, made of the settings it is pinned to; each call is kept, so that none is paid for twice."""
 
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from punchlist.adapters.agents.place import Place
 from punchlist.adapters.agents.table import agent, settled
 from punchlist.adapters.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError
+from punchlist.model.run import Run
 from punchlist.ports import Artifacts, Crew
 from punchlist.roles.crew import crew
 from punchlist.settings import Settings
@@ -70,3 +72,10 @@ def _text(role: str, file: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         hint = "give the path of a prompt file, or leave the setting out"
         raise SettingsError(f"role.{role}.prompt: {file}: cannot be read: {error}", hint=hint) from error
+
+
+def strike(run: Run, folder: Path) -> Run:
+    """Nobody goes on with a conversation of a run that has ended: the agents' homes go, and with them the copies of logins."""
+    if run.ended:
+        shutil.rmtree(folder / "agents", ignore_errors=True)
+    return run
