@@ -33,6 +33,7 @@ soak: $(READY)
 
 reference: $(READY)
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/openapi.py
 
 bench: $(READY)
 	$(BIN)/python bench/run.py

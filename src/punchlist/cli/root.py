@@ -28,6 +28,9 @@ SECTIONS: dict[str, dict[str, str]] = {
         "audit": "Verify a run's ledger: the hash chain, and that no finding is lost.",
         "replay": "Fold a recorded run again, offline, and try other rules on it.",
     },
+    "Connect": {
+        "serve": "The HTTP API, with events as they happen.",
+    },
     "Set up": {
         "init": "Write a commented .punchlist.toml.",
         "allow": "Let the checks found here run.",

@@ -1,0 +1,193 @@
+"""Runs driven in the background of a process that does other things too: begun, followed, stopped, and never lost."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from msgspec import Struct
+
+from punchlist.app.app import App
+from punchlist.app.request import Prepared
+from punchlist.engine import Watcher
+from punchlist.errors import UsageError
+from punchlist.model.events import Entry
+from punchlist.model.run import Run
+from punchlist.steps import Action
+
+_log = logging.getLogger("punchlist")
+_KEPT = 256
+"""Pieces of agents' talk kept of a run, for whoever looks on; all of it is in the transcripts."""
+
+
+class Bell:
+    """Wakes everybody who follows a run. Who listens first and looks then misses nothing."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, asyncio.Event] = {}
+
+    def listen(self, run: str) -> asyncio.Event:
+        return self._waiting.setdefault(run, asyncio.Event())
+
+    def ring(self, run: str) -> None:
+        if event := self._waiting.pop(run, None):
+            event.set()
+
+    def ring_all(self) -> None:
+        for run in list(self._waiting):
+            self.ring(run)
+
+
+async def rung(event: asyncio.Event, seconds: float) -> bool:
+    """Whether it rang within so many seconds."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+class Said(Struct, frozen=True):
+    """What an agent said while it worked."""
+
+    number: int
+    label: str
+    text: str
+
+
+class Talk:
+    """The last that agents said in each run under way: for looking on, not for the record."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, deque[Said]] = {}
+        self._number = 0
+
+    def add(self, run: str, label: str, piece: str) -> None:
+        self._number += 1
+        self._said.setdefault(run, deque(maxlen=_KEPT)).append(Said(self._number, label, piece))
+
+    def after(self, run: str, number: int) -> tuple[Said, ...]:
+        said = self._said.get(run)
+        return tuple(each for each in said if each.number > number) if said and said[-1].number > number else ()
+
+    def forget(self, run: str) -> None:
+        self._said.pop(run, None)
+
+
+class _Post:
+    """A Watcher that rings the bell; the first entry says which run it is."""
+
+    def __init__(self, driving: "Driving") -> None:
+        self._driving = driving
+        self.began_as: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def began(self, place: str, action: Action) -> None:
+        """What has begun is told when it has come to something."""
+
+    def told(self, entry: Entry, run: Run) -> None:  # noqa: ARG002 - the shape of a Watcher
+        if not self.began_as.done():
+            self._driving.take(entry.run)
+            self.began_as.set_result(entry.run)
+        self._driving.bell.ring(entry.run)
+
+    def heard(self, label: str, piece: str) -> None:
+        if self.began_as.done():
+            run = self.began_as.result()
+            self._driving.talk.add(run, label, piece)
+            self._driving.bell.ring(run)
+
+
+class Driving:
+    """Who is driven by this process. Each run has an app of its own, which is closed when the driving is over."""
+
+    def __init__(self) -> None:
+        self.bell = Bell()
+        self.talk = Talk()
+        self._tasks: dict[str, asyncio.Task[object]] = {}
+        self._running: set[asyncio.Task[object]] = set()
+        self._broke: dict[str, str] = {}
+
+    async def begin(self, app: App, ready: Prepared) -> str:
+        """Starts a run and returns its id once it is in the ledger; what keeps it from beginning is raised."""
+        return await self._driven(app, lambda watcher: app.run(ready, watcher))
+
+    async def resume(self, app: App, run: str) -> str:
+        """Goes on with a run; returns once the ledger says so."""
+        return await self._driven(app, lambda watcher: app.resume(run, watcher))
+
+    def drives(self, run: str) -> bool:
+        task = self._tasks.get(run)
+        return task is not None and not task.done()
+
+    def broke(self, run: str) -> str:
+        """Why the driving came to an end without an event of its own, if it did."""
+        return self._broke.get(run, "")
+
+    async def cancel(self, run: str) -> bool:
+        """Stops a run at an event boundary, and waits for that; whether it was driven here."""
+        task = self._tasks.get(run)
+        if task is None or task.done():
+            return False
+        task.cancel()
+        await asyncio.wait({task})
+        return True
+
+    async def settled(self, run: str) -> None:
+        """Waits until this process drives the run no more: it has ended, waits for a person, or was stopped."""
+        task = self._tasks.get(run)
+        if task is not None:
+            await asyncio.wait({task})
+
+    def stop(self) -> None:
+        """Asks all of them to stop, and waits for none."""
+        for task in self._running:
+            task.cancel()
+        self.bell.ring_all()
+
+    async def close(self) -> None:
+        """Stops all of them. Each writes down that it was stopped, and can be resumed."""
+        self.stop()
+        if self._running:
+            await asyncio.wait(set(self._running))
+
+    def take(self, run: str) -> None:
+        """The task at work now is this run's."""
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks[run] = task
+            self._broke.pop(run, None)
+
+    async def _driven(self, app: App, drive: Callable[[Watcher], Awaitable[Run]]) -> str:
+        post = _Post(self)
+        task: asyncio.Task[object] = asyncio.ensure_future(_with(app, drive(post)))
+        self._running.add(task)
+        task.add_done_callback(lambda done: self._over(done, post))
+        either: set[asyncio.Future[Any]] = {task, post.began_as}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if not post.began_as.done():
+            task.result()
+            raise UsageError("the run has ended meanwhile", hint="look at it again")
+        return post.began_as.result()
+
+    def _over(self, task: "asyncio.Task[object]", post: _Post) -> None:
+        self._running.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if not post.began_as.done():
+            return
+        run = post.began_as.result()
+        if error is not None:
+            self._broke[run] = str(error)
+            _log.error("run %s broke off", run, exc_info=error)
+        if self._tasks.get(run) is task:
+            del self._tasks[run]
+        self.talk.forget(run)
+        self.bell.ring(run)
+
+
+async def _with(app: App, work: Awaitable[Run]) -> Run:
+    try:
+        return await work
+    finally:
+        app.close()

@@ -1,0 +1,69 @@
+"""punchlist serve: the HTTP API."""
+
+from typing import Any
+
+import click
+
+from punchlist.cli import options
+from punchlist.cli.exits import Exit
+from punchlist.cli.terminal import note, say
+from punchlist.errors import SettingsError
+from punchlist.settings import home_folder, load
+
+
+@click.command()
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere than on this machine only with a token."
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0 for any that is free.")
+@click.option("--allow-host", "names", metavar="NAME", multiple=True, help="Another name under which it may be called.")
+@click.option(
+    "--new-token", metavar="ROLE", type=click.Choice(["read", "run", "admin"]), help="Make a token, print it once, and end."
+)
+@click.option("--name", default="", help="With --new-token: whose it is; answers are recorded under that name.")
+@click.option("--tokens", is_flag=True, help="List the tokens' ids, roles and names, and end.")
+@click.option("--drop-token", metavar="ID", default="", help="Make a token worthless, and end.")
+@options.set_option
+def command(**chosen: Any) -> Exit:
+    """The HTTP API, with Server-Sent Events, on this machine's loopback.
+
+    Every request needs a token. Where none was made, one is made for this start and printed; it ends with the server.
+    Ctrl-C stops the runs under way between two events; they can be resumed.
+    """
+    flags = options.flags(chosen)
+    load(None, flags)
+    if chosen["new_token"] or chosen["tokens"] or chosen["drop_token"]:
+        return _tokens(chosen)
+    return _served(chosen, flags)
+
+
+def _tokens(chosen: dict[str, Any]) -> Exit:
+    from punchlist.web.tokens import Role, Tokens
+
+    tokens = Tokens(home_folder())
+    if chosen["new_token"]:
+        say(tokens.make(Role(chosen["new_token"]), chosen["name"]))
+        note("This is the only time it is shown.")
+    elif chosen["drop_token"]:
+        there = tokens.drop(chosen["drop_token"])
+        say("dropped" if there else f"no token has the id {chosen['drop_token']}")
+        return Exit.FINE if there else Exit.USAGE
+    else:
+        for visitor in tokens.all():
+            say(f"{visitor.id}  {visitor.role:5}  {visitor.name}".rstrip())
+    return Exit.FINE
+
+
+def _served(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
+    try:
+        from punchlist.web.desk import Options
+        from punchlist.web.server import Place, serve
+    except ModuleNotFoundError as error:
+        raise SettingsError(f"{error.name} is not installed", hint='pip install "punchlist[web]"') from error
+    place = Place(host=chosen["host"], port=chosen["port"], names=chosen["names"])
+
+    def ready(address: str, token: str) -> None:
+        note(f"listening on {address}", *([f"token for this start (admin): {token}"] if token else []), "Ctrl-C stops it")
+
+    serve(home_folder(), place, Options(flags=flags), ready)
+    return Exit.FINE

@@ -1,0 +1,149 @@
+"""What every route works with: the state folder, the registered repositories, the ledger, and the runs driven here."""
+
+import re
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.adapters.store.lease import holder
+from punchlist.adapters.whole_file import write_whole
+from punchlist.app import App, Request
+from punchlist.app.driving import Driving, Said
+from punchlist.app.repositories import Registered, Repositories
+from punchlist.model import wire
+from punchlist.model.events import Started
+from punchlist.model.run import Run
+from punchlist.ports import RunRow
+from punchlist.web.fixevents import Stories
+from punchlist.web.gate import Hiding
+from punchlist.web.keys import Keys
+from punchlist.web.ledgers import Folded, Frames, sse
+from punchlist.web.problem import Refused
+from punchlist.web.shapes import Document
+from punchlist.web.stream import Pace
+
+_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+class Options(Struct, frozen=True):
+    flags: dict[str, str] = {}
+    """Settings by name, as given to the server; they count for every run it starts."""
+    pace: Pace = Pace()
+
+
+class Desk:
+    def __init__(self, home: Path, options: Options, closing: Callable[[], bool]) -> None:
+        self.home = home
+        self.options = options
+        self.closing = closing
+        self.repositories = Repositories(home)
+        self.driving = Driving()
+        self.keys = Keys(home)
+        self.hide = Hiding(home)
+        self._app = App(home, None, {})
+        self.store = self._app.store
+        self.frames = Frames(self.store, self.hide)
+        self.stories = Stories(self.store, self.hide)
+        self._folded = Folded(self.store)
+        self._names: dict[str, str] = {}
+
+    async def close(self) -> None:
+        await self.driving.close()
+        self._app.close()
+
+    def repository(self, identifier: str) -> Registered:
+        found = self.repositories.find(identifier)
+        if found is None:
+            raise Refused(404, "no such repository is registered", next_="GET /api/repositories lists them")
+        return found
+
+    def run(self, identifier: str) -> Run:
+        """The run of that id, if it is about a registered repository; others are not there."""
+        if not _RUN.fullmatch(identifier) or next(iter(self.store.read(identifier)), None) is None:
+            raise _no_run()
+        run = self._folded.load(identifier)
+        self.home_of(run)
+        return run
+
+    def now(self, identifier: str) -> Run:
+        """How a run that was found before stands now."""
+        return self._folded.load(identifier)
+
+    def home_of(self, run: Run) -> Registered:
+        found = self.repositories.of(run.started.repository) if run.started else None
+        if found is None:
+            raise _no_run()
+        return found
+
+    def rows(self, repository: Registered | None) -> list[RunRow]:
+        known = [repository] if repository else self.repositories.all()
+        rows = [row for each in known for row in self.store.runs(each.git_dir)]
+        return sorted(rows, key=lambda row: (row.started_at, row.id), reverse=True)
+
+    def workflow_of(self, run: str) -> str:
+        if run not in self._names:
+            first = next(iter(self.store.read(run)), None)
+            self._names[run] = first.event.workflow_name if first and isinstance(first.event, Started) else ""
+        return self._names[run]
+
+    def driven(self, run: str) -> bool:
+        """Whether somebody is at it, here or in another process."""
+        return self.driving.drives(run) or holder(self.home, run) is not None
+
+    def state(self, run: Run) -> str:
+        if run.ended:
+            return "ended"
+        if self.driven(run.id):
+            return "running"
+        if run.waits:
+            return "waiting"
+        return "interrupted" if run.interrupted else "stopped"
+
+    async def opened(self, repository: Registered, flags: Mapping[str, str] | None = None) -> App:
+        """An app that stands in the repository; whoever opens it closes it."""
+        return await App.open(Path(repository.root), {**self.options.flags, **(flags or {})})
+
+    async def begin(self, repository: Registered, request: Request, flags: Mapping[str, str] | None = None) -> str:
+        app = await self.opened(repository, flags)
+        try:
+            ready = await app.prepare(request)
+        except BaseException:
+            app.close()
+            raise
+        return await self.driving.begin(app, ready)
+
+    async def resume(self, run: Run) -> None:
+        await self.driving.resume(await self.opened(self.home_of(run)), run.id)
+
+    async def answer(self, run: Run, said: str | dict[str, str], by: str) -> Run:
+        app = await self.opened(self.home_of(run))
+        try:
+            await app.answer(run.id, said, by)
+        finally:
+            app.close()
+        self.driving.bell.ring(run.id)
+        return self.run(run.id)
+
+    def received(self, documents: tuple[Document, ...]) -> tuple[str, ...]:
+        """Findings that came with a request, as files: the same ones are the same files, so that the same request is known."""
+        paths = []
+        for index, document in enumerate(documents):
+            content = document.content.encode(errors="replace")
+            digest = msgspec.json.encode((index, document.name)) + content
+            paths.append(self.home / "requests" / "findings" / _digest(digest) / document.name)
+            write_whole(paths[-1], content)
+        return tuple(map(str, paths))
+
+    def voice(self, name: str) -> Callable[[Said], bytes]:
+        return lambda said: sse(self.hide(wire.encode({"label": said.label, "text": said.text})), event=name)
+
+
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()[:24]
+
+
+def _no_run() -> Refused:
+    return Refused(404, "there is no such run", next_="GET /api/runs lists them")

@@ -1,0 +1,87 @@
+"""How routes are declared: each with the role it wants, and with what it may refuse; one without a role opens to nobody."""
+
+from collections.abc import Callable
+from typing import Any
+
+from litestar import Request, delete, get, post
+from litestar.connection import ASGIConnection
+from litestar.di import NamedDependency
+from litestar.handlers import HTTPRouteHandler
+from litestar.handlers.base import BaseRouteHandler
+from litestar.openapi.datastructures import ResponseSpec
+
+from punchlist.web.desk import Desk
+from punchlist.web.problem import Problem, Refused
+from punchlist.web.tokens import Role, Visitor
+
+_REFUSALS = {
+    400: "The request is not understood.",
+    401: "No token, or one that is not known.",
+    403: "The token's role may not do this, or the page is from elsewhere.",
+    404: "There is no such thing.",
+    405: "Not in this way.",
+    409: "Something stands in the way: the same is under way, or the repository is not in a state for it.",
+    413: "The body is too large.",
+    415: "The body is of another kind.",
+    421: "The server does not go by that name.",
+    422: "The idempotency key was used for another request.",
+    429: "Too many requests.",
+    500: "A fault in punchlist itself.",
+    502: "A tool could not do its work.",
+    503: "The ledger cannot be read or written.",
+}
+_OPEN = "open"
+AtDesk = NamedDependency[Desk]
+Door = Callable[[Callable[..., Any]], HTTPRouteHandler]
+
+
+def may_enter(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """The guard of every route."""
+    needed = handler.opt.get("role")
+    if needed == _OPEN:
+        return
+    visitor = connection.scope.get("auth")
+    if not isinstance(visitor, Visitor):
+        raise Refused(
+            401,
+            "this needs a token",
+            next_='send "Authorization: Bearer TOKEN"; punchlist serve --new-token run makes one',
+            headers={"www-authenticate": "Bearer"},
+        )
+    if not isinstance(needed, Role) or not visitor.role.may(needed):
+        raise Refused(403, f"the role {visitor.role} may not do this", next_=f"it takes a token with the role {needed}")
+
+
+def visitor_of(request: Request[Any, Any, Any]) -> Visitor:
+    found = request.scope["auth"]
+    if not isinstance(found, Visitor):
+        raise Refused(401, "this needs a token")
+    return found
+
+
+def _declared(role: Role | str, more: dict[str, Any]) -> dict[str, Any]:
+    refusals = {status: ResponseSpec(data_container=Problem, description=text) for status, text in _REFUSALS.items()}
+    security: dict[str, Any] = {} if role == _OPEN else {"security": [{"token": []}]}
+    return {
+        "opt": {"role": role},
+        "guards": [may_enter],
+        "responses": {**refusals, **more.pop("responses", {})},
+        **security,
+        **more,
+    }
+
+
+def looking(path: str, **more: Any) -> Door:
+    return get(path, **_declared(Role.READ, more))
+
+
+def open_to_all(path: str, **more: Any) -> Door:
+    return get(path, **_declared(_OPEN, more))
+
+
+def doing(path: str, role: Role = Role.RUN, **more: Any) -> Door:
+    return post(path, **_declared(role, {"status_code": 200, **more}))
+
+
+def removing(path: str, role: Role = Role.ADMIN, **more: Any) -> Door:
+    return delete(path, **_declared(role, more))

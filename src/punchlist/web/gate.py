@@ -1,0 +1,187 @@
+"""The gate every request goes through: whose name it calls, where it comes from, how often, and who it is."""
+
+import os
+import time
+from collections.abc import Callable, MutableMapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.web.problem import Problem, Refused
+from punchlist.web.tokens import Tokens, Visitor
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+_CLIENTS = 4096
+_PLAIN = ("application/json", "text/", "application/sarif+json", "application/xml")
+HIDDEN = b"PUNCHLIST_HOME"
+"""What stands for the state folder's path in everything that goes out."""
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; sandbox allow-scripts",
+    ),
+)
+
+
+class Rules(Struct, frozen=True):
+    """`hosts` are the names, without ports, under which the server may be called. `rate` requests a second, `burst` at once."""
+
+    hosts: frozenset[str]
+    rate: float = 100
+    burst: float = 1000
+
+
+class Buckets:
+    """How often each client may still come; who has not come for long is forgotten."""
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._clock = clock
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def wait(self, client: str) -> float:
+        """Zero, or the seconds after which another try is worth it."""
+        now = self._clock()
+        left, at = self._left.pop(client, (self._burst, now))
+        left = min(self._burst, left + (now - at) * self._rate)
+        short = 1 - left
+        self._left[client] = (left if short > 0 else left - 1, now)
+        if len(self._left) > _CLIENTS:
+            del self._left[next(iter(self._left))]
+        return short / self._rate if short > 0 else 0.0
+
+
+class Hiding:
+    """Takes the state folder's path out of what is sent."""
+
+    def __init__(self, home: Path) -> None:
+        paths = {os.fsencode(home), os.fsencode(home.resolve())}
+        spelled = {msgspec.json.encode(os.fsdecode(path).encode(errors="replace").decode())[1:-1] for path in paths}
+        self._paths = sorted(paths | spelled, key=len, reverse=True)
+
+    def __call__(self, content: bytes) -> bytes:
+        for path in self._paths:
+            content = content.replace(path, HIDDEN)
+        return content
+
+
+class Gate:
+    """An ASGI application around another. Who is known is in `scope["auth"]`; what they may is for the routes to say."""
+
+    def __init__(self, inside: Callable[..., Any], tokens: Tokens, rules: Rules, hide: Hiding) -> None:
+        self._inside = inside
+        self._tokens = tokens
+        self._rules = rules
+        self._hide = hide
+        self._buckets = Buckets(rules.rate, rules.burst)
+
+    async def __call__(self, scope: Scope, receive: Callable[..., Any], send: Callable[..., Any]) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._inside(scope, receive, send)
+            return
+        try:
+            scope["auth"] = self._admitted(scope)
+        except Refused as error:
+            await _told(error, scope, send)
+            return
+        await self._inside(scope, receive, Sending(send, self._hide))
+
+    def _admitted(self, scope: Scope) -> Visitor | None:
+        headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
+        self._right_host([value for name, value in headers if name == "host"])
+        for origin in (value for name, value in headers if name == "origin"):
+            self._right_origin(origin)
+        visitor = self._known([value for name, value in headers if name == "authorization"])
+        client = scope.get("client") or ("", 0)
+        wait = self._buckets.wait(visitor.id if visitor else str(client[0]))
+        if wait:
+            seconds = str(max(1, round(wait + 0.5)))
+            raise Refused(429, "too many requests", next_=f"try again in {seconds} s", headers={"retry-after": seconds})
+        return visitor
+
+    def _right_host(self, hosts: list[str]) -> None:
+        if len(hosts) != 1 or _name(hosts[0]) not in self._rules.hosts:
+            raise Refused(
+                421, "this server does not go by that name", next_="call it as it was started, or start it with --allow-host"
+            )
+
+    def _right_origin(self, origin: str) -> None:
+        parts = _split(origin)
+        if parts is None or parts.scheme not in ("http", "https") or _name(parts.netloc) not in self._rules.hosts:
+            raise Refused(
+                403, "pages from elsewhere may not use this server", next_="open the address that `punchlist serve` printed"
+            )
+
+    def _known(self, given: list[str]) -> Visitor | None:
+        if not given:
+            return None
+        scheme, _, token = given[0].partition(" ")
+        visitor = self._tokens.visitor(token.strip()) if scheme.lower() == "bearer" and len(given) == 1 else None
+        if visitor is None:
+            raise Refused(
+                401,
+                "this token is not known here",
+                next_="punchlist serve --new-token run",
+                headers={"www-authenticate": "Bearer"},
+            )
+        return visitor
+
+
+class Sending:
+    """Sends an answer on with our headers; whole answers in plain text lose the state folder's path on the way."""
+
+    def __init__(self, send: Callable[..., Any], hide: Hiding) -> None:
+        self._send = send
+        self._hide = hide
+        self._start: Message | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message
+        elif self._start is not None and message["type"] == "http.response.body":
+            start, self._start = self._start, None
+            await self._first(start, message)
+        else:
+            await self._send(message)
+
+    async def _first(self, start: Message, message: Message) -> None:
+        headers = [(name.lower(), value) for name, value in start["headers"]]
+        kind = next((value.decode("latin-1") for name, value in headers if name == b"content-type"), "")
+        headers += [each for each in _HEADERS if each[0] not in dict(headers)]
+        if kind.startswith(_PLAIN) and not message.get("more_body") and message.get("body"):
+            body = self._hide(message["body"])
+            headers = [(name, str(len(body)).encode() if name == b"content-length" else value) for name, value in headers]
+            message = {**message, "body": body}
+        await self._send({**start, "headers": headers})
+        await self._send(message)
+
+
+def _split(origin: str) -> Any:
+    try:
+        return urlsplit(origin)
+    except ValueError:
+        return None
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without its port."""
+    name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
+    return (name if name and port.isascii() and port.isdigit() else host).strip("[]").lower()
+
+
+async def _told(error: Refused, scope: Scope, send: Callable[..., Any]) -> None:
+    problem: Problem = error.problem(f"{scope['method']} {scope['path']}")
+    body = msgspec.json.encode(problem)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *_HEADERS]
+    headers += [(name.encode(), value.encode()) for name, value in error.headers.items()]
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,70 @@
+"""X-Idempotency-Key: the same request twice is done once, also when the server was killed in between."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.adapters.whole_file import write_whole
+from punchlist.web.problem import Refused
+
+_KEPT = 7 * 86400
+
+
+class Remembered(Struct, frozen=True):
+    request: str
+    run: str
+
+
+class Keys:
+    """What was asked under a key, and the run that came of it."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "requests" / "keys"
+        self._turns: dict[str, asyncio.Lock] = {}
+
+    @asynccontextmanager
+    async def turn(self, key: str) -> AsyncIterator[None]:
+        """One after the other under the same key."""
+        if not key:
+            yield
+            return
+        lock = self._turns.setdefault(key, asyncio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.locked():
+                self._turns.pop(key, None)
+
+    def known(self, key: str, request: bytes) -> str:
+        """The run that this key stands for, or nothing; a key that was used for another request is refused."""
+        if not key:
+            return ""
+        try:
+            kept = msgspec.json.decode(self._path(key).read_bytes(), type=Remembered)
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return ""
+        if kept.request != sha256(request).hexdigest():
+            raise Refused(422, "this idempotency key was used for another request", next_="use a new key", run=kept.run)
+        return kept.run
+
+    def remember(self, key: str, request: bytes, run: str) -> None:
+        if key:
+            self._forget_old()
+            write_whole(self._path(key), msgspec.json.encode(Remembered(sha256(request).hexdigest(), run)))
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{sha256(key.encode(errors='surrogatepass')).hexdigest()}.json"
+
+    def _forget_old(self) -> None:
+        before = time.time() - _KEPT
+        with suppress(FileNotFoundError):
+            for path in self._folder.iterdir():
+                if path.stat().st_mtime < before:
+                    path.unlink(missing_ok=True)

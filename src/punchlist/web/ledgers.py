@@ -1,0 +1,93 @@
+"""The ledger as readers see it: runs folded no more often than they grow, and lines made ready once for everybody."""
+
+from collections import OrderedDict
+from typing import Any, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.model import wire
+from punchlist.model.events import Entry, Started
+from punchlist.model.fold import fold
+from punchlist.model.run import Run
+from punchlist.web.gate import Hiding
+from punchlist.web.shapes import EventLine
+
+Position = tuple[int, int]
+"""A line of the ledger, and which of the things that it tells."""
+_BYTES = 16 * 1024 * 1024
+_RUNS = 8
+_AHEAD = 32
+
+
+class Tale(Protocol):
+    """Something that can be told piece by piece, in the same way each time."""
+
+    def next(self, run: str, after: Position) -> tuple[Position, bytes] | None:
+        """The first piece after a position; None where there is none yet."""
+        ...
+
+
+class Folded:
+    """Runs as they are now. Those looked at last are kept, and only what is new in their ledgers is folded."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._known: OrderedDict[str, Run] = OrderedDict()
+
+    def load(self, run: str) -> Run:
+        now = self._known.pop(run, None) or Run(id=run)
+        for entry in self._store.read(run, now.seq):
+            now = fold(now, entry)
+        self._known[run] = now
+        if len(self._known) > _RUNS:
+            self._known.popitem(last=False)
+        return now
+
+
+class Frames:
+    """Lines of ledgers as they are sent. A line never changes, so all readers share one copy, and none has a queue."""
+
+    def __init__(self, store: SqliteStore, hide: Hiding) -> None:
+        self._store = store
+        self._hide = hide
+        self._kept: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+        self._size = 0
+
+    def next(self, run: str, after: Position) -> tuple[Position, bytes] | None:
+        seq = after[0] + 1
+        frame = self._kept.get((run, seq)) or self._fetched(run, seq)
+        return ((seq, 0), frame) if frame is not None else None
+
+    def _fetched(self, run: str, seq: int) -> bytes | None:
+        first = None
+        for _, entry in zip(range(_AHEAD), self._store.read(run, seq - 1), strict=False):
+            frame = sse(self._hide(wire.encode(shown(entry))), event=kind_of(entry), id_=str(entry.seq))
+            first = first or frame
+            self._keep((run, entry.seq), frame)
+        return first
+
+    def _keep(self, key: tuple[str, int], frame: bytes) -> None:
+        self._size += len(frame) - len(self._kept.pop(key, b""))
+        self._kept[key] = frame
+        while self._size > _BYTES:
+            _, gone = self._kept.popitem(last=False)
+            self._size -= len(gone)
+
+
+def kind_of(entry: Entry) -> str:
+    return str(entry.event.__struct_config__.tag)
+
+
+def shown(entry: Entry) -> EventLine:
+    """Without the settings, which are the user's own business, and without what chains the lines."""
+    event = replace(entry.event, settings="") if isinstance(entry.event, Started) else entry.event
+    told: dict[str, Any] = msgspec.to_builtins(event, str_keys=True)
+    return EventLine(run=entry.run, seq=entry.seq, at=entry.at, place=entry.place, key=entry.key, kind=kind_of(entry), event=told)
+
+
+def sse(data: bytes, *, event: str, id_: str = "") -> bytes:
+    """One event of a stream; JSON is on one line."""
+    head = f"id: {id_}\nevent: {event}\n" if id_ else f"event: {event}\n"
+    return head.encode() + b"data: " + data + b"\n\n"

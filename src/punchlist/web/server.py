@@ -1,0 +1,113 @@
+"""Serves the site: on loopback unless told otherwise, and so that nothing under way is lost when it stops."""
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from ipaddress import ip_address
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+from msgspec import Struct
+
+from punchlist.errors import UsageError
+from punchlist.web.desk import Desk, Options
+from punchlist.web.gate import Rules
+from punchlist.web.site import site
+from punchlist.web.tokens import Role, Tokens
+
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+_GRACE = 5
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    host: str = "127.0.0.1"
+    port: int = 8470
+    names: tuple[str, ...] = ()
+    """Other names under which it may be called."""
+    rate: float = 100
+    burst: float = 1000
+
+
+class _Server(uvicorn.Server):
+    """Tells its streams that it is about to stop; else it would wait for them."""
+
+    closing = False
+    on_exit: Callable[[], None] = staticmethod(lambda: None)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.closing = True
+        self.on_exit()
+        super().handle_exit(sig, frame)
+
+
+def serve(home: Path, place: Place, options: Options, ready: Callable[[str, str], None]) -> None:
+    """Until a signal comes; `ready` is told the address, and the token of this start where no other was made.
+
+    Runs under way are stopped between two events, and can be resumed.
+    """
+    tokens = Tokens(home)
+    rules = Rules(hosts=_hosts(place, tokens), rate=place.rate, burst=place.burst)
+    listening = _bound(place)
+    server: _Server | None = None
+    desk = Desk(home, options, lambda: server is not None and server.closing)
+    config = uvicorn.Config(
+        site(desk, tokens, rules),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+        lifespan="on",
+        ws="none",
+    )
+    server = _Server(config)
+    server.on_exit = desk.driving.stop
+    passing = "" if tokens.all() else tokens.make_passing(Role.ADMIN)
+    with listening:
+        ready(_address(listening), passing)
+        with suppress(KeyboardInterrupt):  # it was stopped in good order, and says so once more
+            server.run(sockets=[listening])
+
+
+def _hosts(place: Place, tokens: Tokens) -> frozenset[str]:
+    if is_loopback(place.host):
+        return frozenset({*_LOOPBACK, place.host.lower(), *(name.lower() for name in place.names)})
+    if not tokens.all():
+        raise UsageError(
+            f"{place.host}: others could reach the server there, and there is no token yet",
+            hint="punchlist serve --new-token admin, then try again; or leave --host out",
+        )
+    own = () if ip_address_or_none(place.host) in ("0.0.0.0", "::") else (place.host.lower(),)  # noqa: S104 - compared, not bound
+    return frozenset({*own, *(name.lower() for name in place.names)})
+
+
+def is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    address = ip_address_or_none(host)
+    return address is not None and ip_address(address).is_loopback
+
+
+def ip_address_or_none(host: str) -> str | None:
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return None
+
+
+def _bound(place: Place) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError as error:
+        hint = "another process may be there already: give another --port"
+        raise UsageError(f"{place.host}:{place.port}: cannot be listened on: {error.strerror or error}", hint=hint) from error
+    listening.listen(2048)
+    return listening
+
+
+def _address(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

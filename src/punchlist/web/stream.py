@@ -1,0 +1,64 @@
+"""Server-Sent Events: each reader goes through the ledger at its own pace, and goes on where it was, whatever happened."""
+
+import re
+import time
+from collections.abc import AsyncIterator, Callable
+
+from msgspec import Struct
+
+from punchlist.app.driving import Driving, Said, rung
+from punchlist.web.ledgers import Position, Tale
+from punchlist.web.problem import Refused
+
+_ID = re.compile(r"(\d{1,12})(?:\.(\d{1,6}))?")
+HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+
+
+class Pace(Struct, frozen=True):
+    """Seconds: `poll` for runs that other processes drive, `beat` between signs of life."""
+
+    poll: float = 1.0
+    beat: float = 15.0
+
+
+class Following(Struct, frozen=True, kw_only=True):
+    """One reader's wish. `over` says, once all is told, whether more may come: None, or the last words."""
+
+    run: str
+    tale: Tale
+    after: Position
+    over: Callable[[], bytes | None]
+    voice: Callable[[Said], bytes]
+    """How what an agent says is sent: beside the ledger, without an id, and not again."""
+
+
+def position(last_event_id: str | None) -> Position:
+    """Where a reader was. Nothing, or an empty id: at the beginning."""
+    if not last_event_id:
+        return (0, 0)
+    match = _ID.fullmatch(last_event_id.strip())
+    if match is None:
+        raise Refused(400, "Last-Event-ID is no id of this stream", next_="send the last id that was received, or none")
+    return (int(match[1]), int(match[2] or 0))
+
+
+async def followed(reader: Following, driving: Driving, pace: Pace, closing: Callable[[], bool]) -> AsyncIterator[bytes]:
+    """All that is told after the reader's position, then what comes, until it is over or the server stops."""
+    after, heard, sent = reader.after, 0, time.monotonic()
+    yield b"retry: 1000\n\n"
+    while not closing():
+        bell = driving.bell.listen(reader.run)
+        while (piece := reader.tale.next(reader.run, after)) is not None:
+            after, frame = piece
+            yield frame
+            sent = time.monotonic()
+        for said in driving.talk.after(reader.run, heard):
+            heard = said.number
+            yield reader.voice(said)
+        if (last := reader.over()) is not None and reader.tale.next(reader.run, after) is None:
+            if last:
+                yield last
+            return
+        if not await rung(bell, pace.poll) and time.monotonic() - sent >= pace.beat:
+            yield b": still here\n\n"
+            sent = time.monotonic()

@@ -1,0 +1,127 @@
+"""The ledger as Server-Sent Events: every line once and in order, for many readers, over reconnects and a killed server."""
+
+import asyncio
+import random
+import time
+
+import pytest
+
+pytest.importorskip("litestar")
+from reading import asked, end, grow, heard, ids, ledger, resident
+
+from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.model import events as ev
+
+
+class Ledger:
+    """A run that the test writes, as another process does."""
+
+    def __init__(self, house, store: SqliteStore, run: str, lines: int) -> None:
+        self.site, self.store, self.run = house, store, run
+        self.path = f"/api/runs/{run}/stream"
+        ledger(store, run, str(house.folder / "repo" / ".git"), lines)
+
+    def grow(self, numbers) -> None:
+        grow(self.store, self.run, numbers)
+
+
+@pytest.fixture
+def record(house, request):
+    with SqliteStore.open(house.home) as store:
+        yield Ledger(house, store, f"261115-{abs(hash(request.node.name)) % 10**6:06}", 5)
+
+
+def test_all_lines_come_once_and_in_order_and_the_end_is_said(house, record):
+    end(record.store, record.run)
+    with house.client("read") as client:
+        with client.stream("GET", record.path) as answer:
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            events = list(heard(answer.iter_lines()))
+        assert [event.id for event in events] == ["1", "2", "3", "4", "5", "6", ""]
+        assert [event.name for event in events] == ["started", *["stepdone"] * 4, "ended", "end"]
+        assert "of the user" not in str(events)
+        with client.stream("GET", record.path, headers={"last-event-id": "4"}) as answer:
+            assert [event.id for event in heard(answer.iter_lines())] == ["5", "6", ""]
+        assert client.get(record.path, headers={"last-event-id": "6"}).status_code == 204
+        assert client.get(record.path, headers={"last-event-id": "six"}).status_code == 400
+
+
+def test_what_another_process_writes_comes_too(house, record):
+    with house.client("read") as client, client.stream("GET", record.path) as answer:
+        events = heard(answer.iter_lines())
+        assert [next(events).id for _ in range(5)] == ["1", "2", "3", "4", "5"]
+        before = time.monotonic()
+        record.grow([6])
+        assert next(events).id == "6"
+        assert time.monotonic() - before < 5
+
+
+async def one_reader(record: Ledger, want: int, rng: random.Random, *, restless: bool) -> list[str]:
+    """Reads until it has so many; a restless one hangs up now and then, and whoever loses the server comes back."""
+    got: list[str] = []
+    while len(got) < want:
+        stay = rng.randrange(1, 40) if restless else want
+        try:
+            async for seen in ids(record.site, record.path, got[-1] if got else ""):
+                got.append(seen)
+                stay -= 1
+                if len(got) >= want or not stay:
+                    break
+        except (OSError, EOFError):
+            await asyncio.sleep(rng.uniform(0.05, 0.3))
+    return got
+
+
+async def written(record: Ledger, lines: int, kills: int) -> None:
+    numbers = list(range(6, lines + 1))
+    step = max(1, len(numbers) // 20)
+    killed = {(n + 1) * 20 // (kills + 1) for n in range(kills)}
+    for turn, first in enumerate(range(0, len(numbers), step)):
+        await asyncio.to_thread(record.grow, numbers[first : first + step])
+        if turn in killed:
+            record.site.kill()
+            await asyncio.to_thread(record.site.start)
+        await asyncio.sleep(0.05)
+
+
+def read_by_many(record: Ledger, readers: int, lines: int, *, kills: int = 0) -> None:
+    rng = random.Random(7)
+
+    async def all_of_them() -> list[list[str]]:
+        reading = [one_reader(record, lines, rng, restless=n % 3 == 0) for n in range(readers)]
+        *got, _ = await asyncio.gather(*reading, written(record, lines, kills))
+        return got
+
+    got = asyncio.run(all_of_them())
+    wanted = [str(n) for n in range(1, lines + 1)]
+    assert [n for n, each in enumerate(got) if each != wanted] == []
+    assert len(got) == readers
+
+
+def test_fifty_readers_lose_and_repeat_nothing(record):
+    read_by_many(record, 50, 60)
+
+
+@pytest.mark.slow
+def test_five_hundred_readers_lose_and_repeat_nothing_while_the_server_is_killed(record):
+    read_by_many(record, 500, 105, kills=2)
+
+
+@pytest.mark.slow
+def test_readers_that_do_not_read_take_no_memory(house, record):
+    """Each event is a few hundred kilobytes; a hundred readers ask for all of them, and take none."""
+    big = "x" * 300_000
+    for number in range(6, 46):
+        record.store.append(record.run, f"{number}", "", ev.StepDone(verb=big), float(number))
+    before = resident(house.pid)
+
+    async def idle() -> int:
+        streams = [await asked(house, record.path, "") for _ in range(100)]
+        await asyncio.sleep(3)
+        now = resident(house.pid)
+        for _, writer in streams:
+            writer.close()
+        return now
+
+    grown = asyncio.run(idle()) - before
+    assert grown < 250, f"{grown} MB for 100 readers of {40 * 0.3:.0f} MB each"
