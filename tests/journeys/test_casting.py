@@ -69,8 +69,8 @@ def test_one_agent_in_two_roles_has_two_homes_if_one_of_them_judges(bench, tmp_p
 
 
 def test_the_homes_of_agents_and_the_logins_in_them_go_when_the_run_ends(bench):
-    """A command agent has a home; while the run waits for a person it stays, because the conversation goes on."""
-    echo = bench.folder / "echo.py"
+    echo = bench.folder / "programs" / "echo.py"
+    echo.parent.mkdir()
     echo.write_text('import sys; sys.stdin.read(); print(\'{"findings": [], "summary": "fine"}\')\n')
     bench.play(agents=())
     (bench.folder / "settings.toml").write_text(
@@ -78,4 +78,4 @@ def test_the_homes_of_agents_and_the_logins_in_them_go_when_the_run_ends(bench):
     )
     run = bench.run("review")
     assert run.reviews["technical"].failed == "", run.reviews
-    assert not (bench.artifacts() / "agents").exists()
+    assert not (bench.folder / "state" / "runs" / run.id / "agents").exists()

@@ -172,3 +172,21 @@ def test_a_file_that_an_agent_was_only_told_the_name_of_was_not_looked_at(bench,
     run = bench.run(once(bench), watch=watch, kind=ScopeKind.ALL, paths=("shop",))
     (reviewed,) = [entry.event for entry in watch.entries if isinstance(entry.event, Reviewed)]
     assert (reviewed.looked_at, run.ended) == (len(opened), ended)
+
+
+def test_two_patches_of_which_one_makes_a_file_where_the_other_makes_a_folder_do_not_spoil_the_round(bench):
+    """Each can be laid alone, and not both: the second waits, and what is left of the round is judged."""
+    file, folder = fix("page"), fix("initials")
+    file["edits"] = [*file["edits"], {"path": "shop/data", "content": "x\n"}]
+    folder["edits"] = [*folder["edits"], {"path": "shop/data/one.txt", "content": "x\n"}]
+    bench.play(review("page", "initials", "mean"), fixer(file, folder, fix("mean")), scores(F001=95, F002=95, F003=95))
+    run = bench.run("verified", flags={"limits.width": "1"})
+    assert not run.trouble
+    assert FAULTS["mean"][0] in {item.lead.title for item in run.having(Status.FIXED)}
+
+
+@pytest.mark.parametrize(("opened", "ended"), [([], "incomplete"), (["shop/prices.py"], "clean")])
+def test_of_a_whole_repository_who_opened_nothing_has_not_seen_that_it_is_clean(bench, opened, ended):
+    bench.play(review(opened=opened))
+    run = bench.run("review", kind=ScopeKind.ALL, flags={"analyzers.enabled": "bandit"})
+    assert (run.ended, len(run.items)) == (ended, 0)

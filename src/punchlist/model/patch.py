@@ -48,14 +48,23 @@ class Taken:
     def __init__(self) -> None:
         self._spans: dict[str, list[tuple[int, int]]] = {}
         self._whole: set[str] = set()
+        self._made: set[str] = set()
+        self._folders: set[str] = set()
 
     def admits(self, patch: Patch) -> bool:
         if any(f.path in self._whole or f.path in self._spans for f in patch.files):
             return False
+        if any(
+            f.path in self._folders or not self._made.isdisjoint(_above(f.path)) for f in patch.files if f.content is not None
+        ):
+            return False  # one makes a file where the other makes a folder
         return all(s.path not in self._whole and self._free(s) for s in patch.splices)
 
     def take(self, patch: Patch) -> None:
         self._whole.update(f.path for f in patch.files)
+        made = [f.path for f in patch.files if f.content is not None]
+        self._made.update(made)
+        self._folders.update(folder for path in made for folder in _above(path))
         for splice in patch.splices:
             insort(self._spans.setdefault(splice.path, []), (splice.start, splice.end))
 
@@ -66,6 +75,12 @@ class Taken:
         if at and spans[at - 1][1] >= splice.start:
             return False
         return at == len(spans) or spans[at][0] > splice.end
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders a path lies in."""
+    parts = path.split("/")
+    return ("/".join(parts[:depth]) for depth in range(1, len(parts)))
 
 
 def _differing(path: str, before: str, after: str) -> Iterator[Splice]:

@@ -17,6 +17,7 @@ from punchlist.steps.background import background
 from punchlist.steps.verb import Action, Verb, missing
 
 _NAMED = 3
+EVERYTHING = "the whole repository"
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -111,7 +112,7 @@ async def consult(task: Consult, run: Run, world: World) -> Reviewed:
         failed=opinion.failed or written or opinion.incomplete,
         unread=out_of_sight(task.role, opinion, run, world.change),
         agent=opinion.agent,
-        unopened=unopened(shown, opinion),
+        unopened=unopened(shown, opinion) if view is not None else _whole(opinion),
         groups=tuple(tuple(found[index].id for index in group if index < len(found)) for group in opinion.groups),
         transcript=opinion.transcript,
         usage=replace(opinion.usage, seconds=world.clock() - began),
@@ -130,6 +131,11 @@ def _has_lines(path: str, change: Change, tree: Tree) -> bool:
         return bool(change.files.get(path))
     text = tree.text(path) or ""
     return bool(text) and "\0" not in text and change.covers(path, None, None)
+
+
+def _whole(opinion: Opinion) -> tuple[str, ...]:
+    """Of a whole repository too many files stay closed to name them; but who was seen to open none has looked at nothing."""
+    return () if opinion.opened or opinion.findings else (EVERYTHING,)
 
 
 def unopened(shown: Sequence[str], opinion: Opinion) -> tuple[str, ...]:
