@@ -11,6 +11,7 @@ from reading import asked, end, grow, heard, ids, ledger, resident
 
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model import events as ev
+from punchlist.web.client import Client, NotDone
 
 
 class Ledger:
@@ -100,6 +101,24 @@ def read_by_many(record: Ledger, readers: int, lines: int, *, kills: int = 0) ->
 
 def test_fifty_readers_lose_and_repeat_nothing(record):
     read_by_many(record, 50, 60)
+
+
+def test_the_python_client_reads_the_same_over_a_killed_server(house, record):
+    with Client(house.address, house.tokens["read"], timeout=30) as client:
+        assert house.repository in {each.id for each in client.repositories()}
+        assert client.run(record.run).seq == 5
+        assert [event.seq for event in client.events(record.run, after=3).events] == [4, 5]
+        seen = []
+        for event in client.stream(record.run):
+            seen.append(event.id)
+            if len(seen) == 5:
+                house.kill()
+                record.grow([6, 7])
+                end(record.store, record.run)
+                house.start()
+        assert seen == [str(n) for n in range(1, 9)]
+        with pytest.raises(NotDone, match="no such run"):
+            client.run("261115-nobody")
 
 
 @pytest.mark.slow

@@ -1,0 +1,263 @@
+"""A client of the HTTP API in Python: one method for each operation of the OpenAPI document, by the same name."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Self, TypeVar
+
+import httpx
+import msgspec
+from msgspec import Struct
+
+from punchlist.adapters.reports.document import ItemPart
+from punchlist.errors import PunchlistError
+from punchlist.web.fixshapes import Clarified, Clarify, MakePlan, Plan, StartFix
+from punchlist.web.problem import Problem
+from punchlist.web.shapes import (
+    Answering,
+    Applying,
+    ArtifactLine,
+    Done,
+    EventPage,
+    Health,
+    ItemPage,
+    Registering,
+    RepositoryPart,
+    RunPage,
+    RunPart,
+    Starting,
+)
+
+T = TypeVar("T")
+_PAUSE = 0.5
+_END = "end"
+_NO_CONTENT = 204
+
+
+class NotDone(PunchlistError):  # noqa: N818 - names what is, as people say it
+    """The server refused; `problem` is what it said."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(f"{problem.where}: {problem.what}" if problem.where else problem.what, hint=problem.next)
+        self.problem = problem
+
+
+class Event(Struct, frozen=True):
+    """One event of a stream; without an `id` it is beside the ledger, and is not sent again."""
+
+    name: str
+    data: dict[str, Any]
+    id: str = ""
+
+
+class Client:
+    """`timeout` in seconds, for requests that wait for agents, too. `patience`: how long a stream that broke is tried again."""
+
+    def __init__(
+        self,
+        address: str,
+        token: str,
+        *,
+        timeout: float = 900,
+        patience: float = 60,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        headers = {"authorization": f"Bearer {token}"}
+        self._http = httpx.Client(base_url=address, headers=headers, timeout=timeout, trust_env=False, transport=transport)
+        self._patience = patience
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def health(self) -> Health:
+        return self._asked(Health, "GET", "/api/health")
+
+    def openapi(self) -> dict[str, Any]:
+        return self._asked(dict[str, Any], "GET", "/api/openapi.json")
+
+    def repositories(self) -> tuple[RepositoryPart, ...]:
+        return self._asked(tuple[RepositoryPart, ...], "GET", "/api/repositories")
+
+    def register(self, data: Registering) -> RepositoryPart:
+        return self._asked(RepositoryPart, "POST", "/api/repositories", data)
+
+    def forget(self, repository_id: str) -> None:
+        self._sent("DELETE", f"/api/repositories/{repository_id}")
+
+    def runs(self, *, repository_id: str | None = None, offset: int = 0, limit: int = 50) -> RunPage:
+        return self._asked(RunPage, "GET", "/api/runs", query={"repository_id": repository_id, "offset": offset, "limit": limit})
+
+    def start_run(self, data: Starting, *, key: str | None = None) -> RunPart:
+        return self._asked(RunPart, "POST", "/api/runs", data, headers=_keyed(key))
+
+    def run(self, run_id: str) -> RunPart:
+        return self._asked(RunPart, "GET", f"/api/runs/{run_id}")
+
+    def answer(self, run_id: str, data: Answering) -> RunPart:
+        return self._asked(RunPart, "POST", f"/api/runs/{run_id}/answers", data)
+
+    def cancel(self, run_id: str) -> RunPart:
+        return self._asked(RunPart, "POST", f"/api/runs/{run_id}/cancel")
+
+    def resume(self, run_id: str) -> RunPart:
+        return self._asked(RunPart, "POST", f"/api/runs/{run_id}/resume")
+
+    def apply(self, run_id: str, data: Applying) -> Done:
+        return self._asked(Done, "POST", f"/api/runs/{run_id}/apply", data)
+
+    def items(self, run_id: str, **wanted: Any) -> ItemPage:
+        """`wanted`: status, severity (lists), path, text, in_scope, offset, limit."""
+        return self._asked(ItemPage, "GET", f"/api/runs/{run_id}/items", query=wanted)
+
+    def item(self, run_id: str, number: int) -> ItemPart:
+        return self._asked(ItemPart, "GET", f"/api/runs/{run_id}/items/{number}")
+
+    def diff(self, run_id: str) -> bytes:
+        return self._sent("GET", f"/api/runs/{run_id}/diff").content
+
+    def events(self, run_id: str, *, after: int = 0, limit: int = 100) -> EventPage:
+        return self._asked(EventPage, "GET", f"/api/runs/{run_id}/events", query={"after": after, "limit": limit})
+
+    def stream(self, run_id: str, *, last_event_id: str = "") -> Iterator[Event]:
+        """The ledger until the run has ended: every line once, also if the connection or the server breaks in between."""
+        return self._followed(lambda last: self._stream("GET", f"/api/runs/{run_id}/stream", last), last_event_id, _ended)
+
+    def artifacts(self, run_id: str) -> tuple[ArtifactLine, ...]:
+        return self._asked(tuple[ArtifactLine, ...], "GET", f"/api/runs/{run_id}/artifacts")
+
+    def artifact(self, run_id: str, name: str) -> bytes:
+        return self._sent("GET", f"/api/runs/{run_id}/artifacts/{name}").content
+
+    def report(self, run_id: str, form: str) -> bytes:
+        return self._sent("GET", f"/api/runs/{run_id}/reports/{form}").content
+
+    def clarify(self, data: Clarify, *, key: str | None = None) -> Clarified:
+        return self._asked(Clarified, "POST", "/api/fix/clarify", data, headers=_keyed(key))
+
+    def make_plan(self, data: MakePlan, *, key: str | None = None) -> Plan:
+        return self._asked(Plan, "POST", "/api/fix/plan", data, headers=_keyed(key))
+
+    def start_fix(self, data: StartFix, *, key: str | None = None, last_event_id: str = "") -> Iterator[Event]:
+        """The session's events until it says no more. A stream that breaks is gone on with; before its first event only if there
+        is a key, since another session might begin."""
+        session: list[str] = []
+
+        def opened(last: str) -> AbstractContextManager[httpx.Response]:
+            if session:
+                return self._stream("GET", f"/api/fix/{session[0]}/stream", last)
+            return self._stream("POST", "/api/fix/start", last, data, _keyed(key))
+
+        for event in self._followed(opened, last_event_id, _final, again=lambda: bool(session or key)):
+            session[:] = [event.data["session_id"]] if "session_id" in event.data else session
+            yield event
+
+    def fix_stream(self, session_id: str, *, last_event_id: str = "") -> Iterator[Event]:
+        """The same, for a session that is there."""
+        return self._followed(lambda last: self._stream("GET", f"/api/fix/{session_id}/stream", last), last_event_id, _final)
+
+    def _asked(  # noqa: PLR0913 - what a request is made of
+        self,
+        answer: type[T],
+        method: str,
+        path: str,
+        data: Struct | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, Any] | None = None,
+    ) -> T:
+        return msgspec.json.decode(self._sent(method, path, data, headers=headers, query=query).content, type=answer)
+
+    def _sent(
+        self,
+        method: str,
+        path: str,
+        data: Struct | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, Any] | None = None,
+    ) -> httpx.Response:
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        body = None if data is None else msgspec.json.encode(data)
+        answer = self._http.request(method, path, content=body, headers={**_typed(body), **(headers or {})}, params=given)
+        if answer.is_error:
+            raise _not_done(answer)
+        return answer
+
+    def _stream(
+        self, method: str, path: str, last: str, data: Struct | None = None, headers: Mapping[str, str] | None = None
+    ) -> AbstractContextManager[httpx.Response]:
+        body = None if data is None else msgspec.json.encode(data)
+        since = {"last-event-id": last} if last else {}
+        return self._http.stream(method, path, content=body, headers={**_typed(body), **since, **(headers or {})})
+
+    def _followed(
+        self,
+        opened: Callable[[str], AbstractContextManager[httpx.Response]],
+        last: str,
+        final: Callable[[Event], bool],
+        again: Callable[[], bool] = lambda: True,
+    ) -> Iterator[Event]:
+        seen: Event | None = None
+        until = time.monotonic() + self._patience
+        while True:
+            try:
+                with opened(last) as answer:
+                    for event in _heard(answer):
+                        seen, last, until = event, event.id or last, time.monotonic() + self._patience
+                        if event.name != _END:
+                            yield event
+                    if answer.status_code == _NO_CONTENT or (seen is not None and final(seen)):
+                        return
+            except httpx.TransportError:
+                if time.monotonic() > until or not again():
+                    raise
+            if time.monotonic() > until:
+                raise NotDone(Problem(status=504, what="the stream ends before its end", next="follow it again later"))
+            time.sleep(_PAUSE)
+
+
+def _heard(answer: httpx.Response) -> Iterator[Event]:
+    if answer.is_error:
+        answer.read()
+        raise _not_done(answer)
+    fields: dict[str, str] = {}
+    for line in answer.iter_lines():
+        name, _, value = line.partition(": ")
+        if line:
+            fields[name] = value
+            continue
+        if "data" in fields:
+            yield Event(fields.get("event", ""), msgspec.json.decode(fields["data"], type=dict[str, Any]), fields.get("id", ""))
+        fields = {}
+
+
+def _ended(event: Event) -> bool:
+    return event.name == _END
+
+
+def _final(event: Event) -> bool:
+    """Whether a fix session whose stream closes after this event says no more."""
+    return event.name in ("fix_session_completed", "fix_session_error")
+
+
+def _not_done(answer: httpx.Response) -> NotDone:
+    try:
+        return NotDone(msgspec.json.decode(answer.content, type=Problem))
+    except msgspec.MsgspecError:
+        return NotDone(
+            Problem(status=answer.status_code, what=f"the server answered {answer.status_code}", next="is it punchlist?")
+        )
+
+
+def _keyed(key: str | None) -> dict[str, str]:
+    return {"x-idempotency-key": key} if key else {}
+
+
+def _typed(body: bytes | None) -> dict[str, str]:
+    return {"content-type": "application/json"} if body is not None else {}
