@@ -155,6 +155,8 @@ def _judged(root, report, bugs, played):
     there = bool(branch) and bool(git(root, "branch", "--list", branch).strip())
     landed = {bug.name: _text(root, branch, bug) if there else bug.code for bug in bugs}
     holds = dict(zip(landed, judged((landed[bug.name], bug.oracle) for bug in bugs), strict=True))
+    held = dict(zip(landed, judged((bug.code, bug.oracle) for bug in bugs), strict=True))
+    worse = {name for name in landed if any(then and not now for then, now in zip(held[name], holds[name], strict=True))}
     by_title = {item["title"]: item for item in report["items"]}
     by_path = {bug.path: bug for bug in bugs}
     found = {}
@@ -165,7 +167,7 @@ def _judged(root, report, bugs, played):
             "fixed": item["status"] == "fixed",
             "status": item["status"],
             "proofs": sorted({proof["kind"] for proof in item.get("proofs", [])}),
-            "right": all(right(holds[name]) for name in (bug.name, *touched)),
+            "right": right(holds[bug.name]) and not worse.intersection(touched),
             "why": [attempt.get("why", "")[:300] for attempt in item.get("attempts", [])],
         }
     return found
