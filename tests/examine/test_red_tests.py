@@ -62,3 +62,8 @@ def test_who_only_tidies_up_need_not_cure_anything(judged):
     tidy = finding("Long line", category="style")
     said, runs = judged(tidy, changed={"app.py": WRONG})
     assert (said.stays, runs) == ("", [])
+
+
+def test_a_finding_of_a_tool_is_left_to_the_tool(judged):
+    said, runs = judged(finding("Division by something", rule="X100"), changed={"app.py": WRONG})
+    assert (said.stays, runs) == ("", [])

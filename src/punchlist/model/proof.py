@@ -8,8 +8,8 @@ from msgspec import Struct
 class ProofClass(StrEnum):
     """CLAIM: an agent's word and a real diff. REVIEWED: a challenger, or a fresh reviewer who no longer sees it. CHECKED: the
     project's checks, against the baseline, with files the fixer could not touch. RECHECKED: the analyzer that found it is silent
-    and nothing else got louder. WITNESSED: a test of the fixer's that fails without the fix and passes with it. REPRODUCED: a
-    test that somebody else wrote before the fix, failed then, was never shown to the fixer, and passes now."""
+    and nothing else got louder. WITNESSED: a test, the fixer's or the project's, that fails without the fix and passes with it.
+    REPRODUCED: a test that somebody else wrote before the fix, failed then, was never shown to the fixer, and passes now."""
 
     CLAIM = "claim"
     REVIEWED = "reviewed"
