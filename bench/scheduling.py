@@ -29,6 +29,7 @@ steps:
   - consolidate: {rule: exact}
   - plan: {group: item, planner: %s}
   - fix: {mode: fan-out}
+  - verify: {}
   - commit: {needs: claim}
   - report: {file: none}
 """

@@ -10,6 +10,7 @@ from punchlist.errors import UsageError
 from punchlist.model.events import Attempted, Challenged, Planned
 from punchlist.model.item import Fact, Status
 from punchlist.model.proof import ProofClass
+from punchlist.model.summary import gaps
 
 READY = {
     "role": "clarifier",
@@ -173,6 +174,7 @@ def test_a_challenger_that_crashes_approves_nothing(bench):
     run = bench.do(lambda app: _answered(app, watch))
     assert run.items[1].status is Status.FILED
     assert all("boom" in event.failed for event in watch.of(Challenged))
+    assert any("boom" in gap.why for gap in gaps(run)), "and that is said"
 
 
 async def _answered(app, watch):

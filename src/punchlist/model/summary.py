@@ -137,6 +137,9 @@ def gaps(run: Run) -> Iterator[Gap]:
     yield from _silent_reviewers(run)
     yield from _idle_checks(run)
     yield from _overlooked(run)
+    judged = run.work.challenged
+    if judged is not None and judged.failed:
+        yield Gap("reviewer", f"{judged.agent} was to judge the last fixes and failed: none of them counts", judged.failed)
     if run.halted:
         yield Gap("limit", "The run stopped before it was through", run.halted)
     if run.interrupted:
