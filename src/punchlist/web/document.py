@@ -11,7 +11,7 @@ from punchlist.web.problem import Problem
 
 _ROOTS = (
     shapes.Answering, shapes.Applying, shapes.ArtifactLine, shapes.Done, shapes.EventPage, shapes.Health, shapes.ItemPage,
-    shapes.Registering, shapes.RepositoryPart, shapes.RunPage, shapes.RunPart, shapes.Starting, fixshapes.Clarified,
+    shapes.Registering, shapes.RepositoryPart, shapes.RunPage, shapes.RunPart, shapes.Sent, shapes.Starting, fixshapes.Clarified,
     fixshapes.Clarify, fixshapes.MakePlan, fixshapes.Plan, fixshapes.StartFix, ItemPart, Problem,
 )  # fmt: skip
 

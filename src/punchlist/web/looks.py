@@ -19,7 +19,7 @@ from punchlist.web.ledgers import shown, sse
 from punchlist.web.parts import Wanted, item_page
 from punchlist.web.problem import Refused
 from punchlist.web.runs import RunId
-from punchlist.web.shapes import ArtifactLine, EventPage, ItemPage
+from punchlist.web.shapes import ArtifactLine, EventPage, ItemPage, Sent
 from punchlist.web.stream import HEADERS, Following, followed, position
 
 _TYPES = {
@@ -37,9 +37,10 @@ LAST = Annotated[
 Number = Annotated[int, PathParameter(ge=1, le=10**9, description="The item's number.")]
 FileName = Annotated[str, PathParameter(max_length=1000, description="Its name, as the list has it.")]
 Form = Annotated[str, PathParameter(max_length=40, description="md, json, sarif, junit, html, or a name.")]
-BYTES = ResponseSpec(bytes, description="The file.", media_type="application/octet-stream", generate_examples=False)
+BYTES = ResponseSpec(bytes, description="The file, of whatever kind it is.", media_type="*/*", generate_examples=False)
+DIFF = ResponseSpec(bytes, description="A unified diff.", media_type="text/x-diff", generate_examples=False)
 _NOTHING = ResponseSpec(None, description="All was received.", generate_examples=False)
-SSE = ResponseSpec(str, description="Server-Sent Events.", media_type=_EVENTS, generate_examples=False)
+SSE = ResponseSpec(Sent, description="Server-Sent Events.", media_type=_EVENTS, generate_examples=False)
 
 
 @looking("/runs/{run_id:str}/items", operation_id="items", summary="The items of a run, worst first")
@@ -66,7 +67,7 @@ async def item(desk: AtDesk, run_id: RunId, number: Number) -> ItemPart:
     return report(replace(run, items={number: run.items[number]})).items[0]
 
 
-@looking("/runs/{run_id:str}/diff", operation_id="diff", summary="All that landed, as a unified diff", responses={200: BYTES})
+@looking("/runs/{run_id:str}/diff", operation_id="diff", summary="All that landed, as a unified diff", responses={200: DIFF})
 async def diff(desk: AtDesk, run_id: RunId) -> Response[bytes]:
     run = desk.run(run_id)
     app = await desk.opened(desk.home_of(run))
@@ -121,7 +122,9 @@ async def artifact(desk: AtDesk, run_id: RunId, name: FileName) -> Response[byte
     found = content(desk.home, run.id, name.removeprefix("/"))
     if found is None:
         raise Refused(404, f"run {run.id} has no such file", next_=f"GET /api/runs/{run.id}/artifacts lists them")
-    return Response(found, media_type=_TYPES.get(name.rpartition(".")[2], "text/plain; charset=utf-8"))
+    kind = name.rpartition(".")[2]
+    theirs = kind == "html" and name.removeprefix("/") not in WRITTEN  # a page that we did not make is shown as text
+    return Response(found, media_type=_TYPES.get("" if theirs else kind, "text/plain; charset=utf-8"))
 
 
 @looking("/runs/{run_id:str}/reports/{form:str}", operation_id="report", summary="A run on paper", responses={200: BYTES})

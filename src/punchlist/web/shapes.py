@@ -175,6 +175,14 @@ class EventPage(Struct, frozen=True, kw_only=True):
     events: tuple[EventLine, ...]
 
 
+class Sent(Struct, frozen=True, kw_only=True):
+    """One Server-Sent Event. `data` is JSON; without an `id` the event is beside the ledger, and is not sent again."""
+
+    event: str
+    data: str
+    id: str = ""
+
+
 class ArtifactLine(Struct, frozen=True):
     name: str
     size: int
