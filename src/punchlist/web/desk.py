@@ -1,7 +1,8 @@
 """What every route works with: the state folder, the registered repositories, the ledger, and the runs driven here."""
 
+import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -23,8 +24,9 @@ from punchlist.web.keys import Keys
 from punchlist.web.ledgers import Folded, Frames, sse
 from punchlist.web.problem import Refused
 from punchlist.web.shapes import Document
-from punchlist.web.stream import Pace
+from punchlist.web.stream import Following, Pace, followed
 
+_MOST_READERS = 900
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -32,6 +34,15 @@ class Options(Struct, frozen=True):
     flags: dict[str, str] = {}
     """Settings by name, as given to the server; they count for every run it starts."""
     pace: Pace = Pace()
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """A run that somebody wants. `whole` is the request as it came: under one `key` there is only one."""
+
+    whole: bytes
+    wish: Callable[[], Request]
+    flags: dict[str, str] = {}
+    key: str = ""
 
 
 class Desk:
@@ -49,6 +60,9 @@ class Desk:
         self.stories = Stories(self.store, self.hide)
         self._folded = Folded(self.store)
         self._names: dict[str, str] = {}
+        self._readers = 0
+        self.onward: dict[str, asyncio.Task[None]] = {}
+        """Sessions that do not stop at their plan, until they are past it."""
 
     async def close(self) -> None:
         await self.driving.close()
@@ -106,14 +120,30 @@ class Desk:
         """An app that stands in the repository; whoever opens it closes it."""
         return await App.open(Path(repository.root), {**self.options.flags, **(flags or {})})
 
-    async def begin(self, repository: Registered, request: Request, flags: Mapping[str, str] | None = None) -> str:
-        app = await self.opened(repository, flags)
-        try:
-            ready = await app.prepare(request)
-        except BaseException:
-            app.close()
-            raise
-        return await self.driving.begin(app, ready)
+    async def begin(self, repository: Registered, asked: Asked) -> str:
+        """Starts a run, once for each key."""
+        async with self.keys.turn(asked.key):
+            run = self.keys.known(asked.key, asked.whole, lambda mark, since: self.begun(repository, mark, since))
+            if not run:
+                app = await self.opened(repository, asked.flags)
+                try:
+                    ready = await app.prepare(asked.wish())
+                except BaseException:
+                    app.close()
+                    raise
+                self.keys.intend(asked.key, asked.whole, ready.fingerprint(repository.git_dir))
+                run = await self.driving.begin(app, ready)
+                self.keys.remember(asked.key, asked.whole, run)
+        return run
+
+    def begun(self, repository: Registered, fingerprint: str, since: float) -> str:
+        """The first run of such a fingerprint since then, or nothing."""
+        rows = [row for row in self.store.runs(repository.git_dir) if row.started_at >= since]
+        for row in reversed(rows):
+            first = next(iter(self.store.read(row.id)), None)
+            if first is not None and isinstance(first.event, Started) and first.event.request == fingerprint:
+                return row.id
+        return ""
 
     async def resume(self, run: Run) -> None:
         await self.driving.resume(await self.opened(self.home_of(run)), run.id)
@@ -136,6 +166,20 @@ class Desk:
             paths.append(self.home / "requests" / "findings" / _digest(digest) / document.name)
             write_whole(paths[-1], content)
         return tuple(map(str, paths))
+
+    def follow(self, reader: Following) -> AsyncIterator[bytes]:
+        """A stream, if there are not too many: each keeps a connection open."""
+        if self._readers >= _MOST_READERS:
+            raise Refused(429, "too many streams are open", next_="try again later", headers={"retry-after": "10"})
+        return self._counted(followed(reader, self.driving, self.options.pace, self.closing))
+
+    async def _counted(self, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        self._readers += 1
+        try:
+            async for piece in stream:
+                yield piece
+        finally:
+            self._readers -= 1
 
     def voice(self, name: str) -> Callable[[Said], bytes]:
         return lambda said: sse(self.hide(wire.encode({"label": said.label, "text": said.text})), event=name)

@@ -1,6 +1,7 @@
 """The fix sessions: clarify, plan, start. A session is a run of the challenged workflow, and its id is the run's."""
 
 import asyncio
+import logging
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from punchlist.model import wire
 from punchlist.model.plansheet import Master, Sheet, code
 from punchlist.model.run import Run
 from punchlist.steps.plan import GO
-from punchlist.web.desk import Desk
+from punchlist.web.desk import Asked, Desk
 from punchlist.web.doors import AtDesk, doing, looking, visitor_of
 from punchlist.web.fixevents import ERROR, STREAMING, error
 from punchlist.web.fixshapes import (
@@ -33,9 +34,9 @@ from punchlist.web.ledgers import Position, sse
 from punchlist.web.looks import LAST, SSE
 from punchlist.web.problem import Refused
 from punchlist.web.runs import KEY, RunId, of_repository
-from punchlist.web.stream import HEADERS, Following, followed, position
+from punchlist.web.stream import HEADERS, Following, position
 
-_onward: dict[str, "asyncio.Task[None]"] = {}
+_log = logging.getLogger("punchlist")
 
 
 @doing("/fix/clarify", operation_id="clarify", summary="Ask what is unclear about issues, and answer it")
@@ -98,14 +99,13 @@ async def fix_stream(desk: AtDesk, session_id: RunId, last_event_id: LAST = None
 async def _session(desk: Desk, data: Session, step: str, key: str | None) -> Run:
     """A new session, or the one that this key stands for."""
     repository = desk.repository(data.repository_id)
-    asked = msgspec.json.encode((step, data))
-    async with desk.keys.turn(key or ""):
-        run = desk.keys.known(key or "", asked)
-        if not run:
-            flags = {"agents.use": ",".join(data.agents)} if data.agents else {}
-            run = await desk.begin(repository, wish(desk, repository, data), flags)
-            desk.keys.remember(key or "", asked, run)
-    return desk.run(run)
+    asked = Asked(
+        whole=msgspec.json.encode((step, data)),
+        wish=lambda: wish(desk, repository, data),
+        flags={"agents.use": ",".join(data.agents)} if data.agents else {},
+        key=key or "",
+    )
+    return desk.run(await desk.begin(repository, asked))
 
 
 def _idle(desk: Desk, data: Session, session: str) -> Run:
@@ -142,10 +142,16 @@ def _go_on_by_itself(desk: Desk, session: str, by: str) -> None:
         if run.waiting_for is not None and not run.unanswered and not desk.closing():
             await desk.resume(await desk.answer(run, GO, by))
 
-    if session not in _onward:
+    if session not in desk.onward:
         task = asyncio.create_task(onward())
-        _onward[session] = task
-        task.add_done_callback(lambda _: _onward.pop(session, None))
+        desk.onward[session] = task
+        task.add_done_callback(lambda done: _past(desk, session, done))
+
+
+def _past(desk: Desk, session: str, task: "asyncio.Task[None]") -> None:
+    desk.onward.pop(session, None)
+    if not task.cancelled() and (broke := task.exception()) is not None:
+        _log.error("session %s does not go on", session, exc_info=broke)
 
 
 def _stream(desk: Desk, session: str, after: Position) -> Stream:
@@ -153,12 +159,10 @@ def _stream(desk: Desk, session: str, after: Position) -> Stream:
         run = desk.now(session)
         if run.ended:
             return b""
-        return None if session in _onward or desk.driven(session) else _last_words(desk, run)
+        return None if session in desk.onward or desk.driven(session) else _last_words(desk, run)
 
     reader = Following(run=session, tale=desk.stories, after=after, over=over, voice=desk.voice(STREAMING))
-    return Stream(
-        followed(reader, desk.driving, desk.options.pace, desk.closing), media_type="text/event-stream", headers=HEADERS
-    )
+    return Stream(desk.follow(reader), media_type="text/event-stream", headers=HEADERS)
 
 
 def _last_words(desk: Desk, run: Run) -> bytes:

@@ -100,12 +100,16 @@ class Gate:
         self._right_host([value for name, value in headers if name == "host"])
         for origin in (value for name, value in headers if name == "origin"):
             self._right_origin(origin)
-        visitor = self._known([value for name, value in headers if name == "authorization"])
+        given = [value for name, value in headers if name == "authorization"]
+        visitor = self._known(given)
         client = scope.get("client") or ("", 0)
         wait = self._buckets.wait(visitor.id if visitor else str(client[0]))
         if wait:
             seconds = str(max(1, round(wait + 0.5)))
             raise Refused(429, "too many requests", next_=f"try again in {seconds} s", headers={"retry-after": seconds})
+        if given and visitor is None:
+            unknown = {"www-authenticate": "Bearer"}
+            raise Refused(401, "this token is not known here", next_="punchlist serve --new-token run", headers=unknown)
         return visitor
 
     def _right_host(self, hosts: list[str]) -> None:
@@ -122,18 +126,8 @@ class Gate:
             )
 
     def _known(self, given: list[str]) -> Visitor | None:
-        if not given:
-            return None
-        scheme, _, token = given[0].partition(" ")
-        visitor = self._tokens.visitor(token.strip()) if scheme.lower() == "bearer" and len(given) == 1 else None
-        if visitor is None:
-            raise Refused(
-                401,
-                "this token is not known here",
-                next_="punchlist serve --new-token run",
-                headers={"www-authenticate": "Bearer"},
-            )
-        return visitor
+        scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        return self._tokens.visitor(token.strip()) if scheme.lower() == "bearer" else None
 
 
 class Sending:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -17,8 +17,16 @@ _KEPT = 7 * 86400
 
 
 class Remembered(Struct, frozen=True):
+    """`run` is empty while it is only meant to begin: then `fingerprint` and `at` tell whether it did."""
+
     request: str
-    run: str
+    run: str = ""
+    fingerprint: str = ""
+    at: float = 0
+
+
+Begun = Callable[[str, float], str]
+"""The run that was begun with such a fingerprint since then, or nothing."""
 
 
 class Keys:
@@ -42,22 +50,33 @@ class Keys:
             if not lock.locked():
                 self._turns.pop(key, None)
 
-    def known(self, key: str, request: bytes) -> str:
+    def known(self, key: str, request: bytes, begun: Begun) -> str:
         """The run that this key stands for, or nothing; a key that was used for another request is refused."""
-        if not key:
+        kept = self._kept(key)
+        if kept is None:
             return ""
-        try:
-            kept = msgspec.json.decode(self._path(key).read_bytes(), type=Remembered)
-        except (FileNotFoundError, msgspec.MsgspecError):
-            return ""
+        run = kept.run or begun(kept.fingerprint, kept.at)
         if kept.request != sha256(request).hexdigest():
-            raise Refused(422, "this idempotency key was used for another request", next_="use a new key", run=kept.run)
-        return kept.run
+            raise Refused(422, "this idempotency key was used for another request", next_="use a new key", run=run)
+        return run
+
+    def intend(self, key: str, request: bytes, fingerprint: str) -> None:
+        """Written before a run begins: a server that is killed then finds out later whether it did."""
+        self._forget_old()
+        self._write(key, Remembered(sha256(request).hexdigest(), "", fingerprint, time.time()))
 
     def remember(self, key: str, request: bytes, run: str) -> None:
+        self._write(key, Remembered(sha256(request).hexdigest(), run))
+
+    def _kept(self, key: str) -> Remembered | None:
+        try:
+            return msgspec.json.decode(self._path(key).read_bytes(), type=Remembered) if key else None
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return None
+
+    def _write(self, key: str, kept: Remembered) -> None:
         if key:
-            self._forget_old()
-            write_whole(self._path(key), msgspec.json.encode(Remembered(sha256(request).hexdigest(), run)))
+            write_whole(self._path(key), msgspec.json.encode(kept))
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{sha256(key.encode(errors='surrogatepass')).hexdigest()}.json"

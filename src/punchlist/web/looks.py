@@ -20,7 +20,7 @@ from punchlist.web.parts import Wanted, item_page
 from punchlist.web.problem import Refused
 from punchlist.web.runs import RunId
 from punchlist.web.shapes import ArtifactLine, EventPage, ItemPage, Sent
-from punchlist.web.stream import HEADERS, Following, followed, position
+from punchlist.web.stream import HEADERS, Following, position
 
 _TYPES = {
     "md": "text/markdown",
@@ -106,7 +106,7 @@ async def stream(desk: AtDesk, run_id: RunId, last_event_id: LAST = None) -> Str
         return sse(b"{}", event="end") if desk.now(run_id).ended and not desk.driving.drives(run_id) else None
 
     reader = Following(run=run.id, tale=desk.frames, after=after, over=over, voice=desk.voice("agent"))
-    return Stream(followed(reader, desk.driving, desk.options.pace, desk.closing), media_type=_EVENTS, headers=HEADERS)
+    return Stream(desk.follow(reader), media_type=_EVENTS, headers=HEADERS)
 
 
 @looking(

@@ -9,7 +9,7 @@ from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParam
 from punchlist.app import Request as Wish
 from punchlist.app.repositories import Registered
 from punchlist.model.run import Run
-from punchlist.web.desk import Desk
+from punchlist.web.desk import Asked, Desk
 from punchlist.web.doors import AtDesk, doing, looking, visitor_of
 from punchlist.web.parts import run_line, run_part
 from punchlist.web.problem import Refused
@@ -41,12 +41,11 @@ async def listed(
 @doing("/runs", status_code=201, operation_id="start_run", summary="Start a run; it goes on in the background")
 async def start(desk: AtDesk, request: Request[Any, Any, Any], data: JSONBody[Starting], key: KEY = None) -> RunPart:
     repository = desk.repository(data.repository_id)
-    asked = msgspec.json.encode(("runs", data))
-    async with desk.keys.turn(key or ""):
-        known = desk.keys.known(key or "", asked)
-        run = known or await desk.begin(repository, _wish(desk, data, visitor_of(request).role), _flags(data))
-        desk.keys.remember(key or "", asked, run)
-    return shown(desk, desk.run(run))
+    role = visitor_of(request).role
+    asked = Asked(
+        whole=msgspec.json.encode(("runs", data)), wish=lambda: _wish(desk, data, role), flags=_flags(data), key=key or ""
+    )
+    return shown(desk, desk.run(await desk.begin(repository, asked)))
 
 
 @looking("/runs/{run_id:str}", operation_id="run", summary="How a run stands")

@@ -47,7 +47,7 @@ def serve(home: Path, place: Place, options: Options, ready: Callable[[str, str]
     Runs under way are stopped between two events, and can be resumed.
     """
     tokens = Tokens(home)
-    rules = Rules(hosts=_hosts(place, tokens), rate=place.rate, burst=place.burst)
+    rules = Rules(hosts=hosts(place, tokens), rate=place.rate, burst=place.burst)
     listening = _bound(place)
     server: _Server | None = None
     desk = Desk(home, options, lambda: server is not None and server.closing)
@@ -69,7 +69,8 @@ def serve(home: Path, place: Place, options: Options, ready: Callable[[str, str]
             server.run(sockets=[listening])
 
 
-def _hosts(place: Place, tokens: Tokens) -> frozenset[str]:
+def hosts(place: Place, tokens: Tokens) -> frozenset[str]:
+    """The names it may be called by; refuses to listen where others could reach it and nobody has a token."""
     if is_loopback(place.host):
         return frozenset({*_LOOPBACK, place.host.lower(), *(name.lower() for name in place.names)})
     if not tokens.all():

@@ -1,0 +1,111 @@
+"""Single parts of the gate and of what is remembered: names, tokens, keys."""
+
+import asyncio
+import time
+
+import pytest
+from msgspec.structs import replace
+
+pytest.importorskip("litestar")
+from reading import started
+
+from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.app.repositories import Registered
+from punchlist.errors import UsageError
+from punchlist.web.desk import Desk, Options
+from punchlist.web.gate import Gate, Hiding, Rules
+from punchlist.web.keys import Keys
+from punchlist.web.problem import Refused
+from punchlist.web.server import Place, hosts
+from punchlist.web.tokens import Role, Tokens
+
+
+def status(gate: Gate, **headers: str) -> int:
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    pairs = [(name.encode(), value.encode()) for name, value in {"host": "localhost", **headers}.items()]
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": pairs, "client": ("127.0.0.1", 1)}
+    asyncio.run(gate(scope, None, send))
+    return sent[0]["status"]
+
+
+async def inside(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def test_guessing_tokens_is_limited_too(tmp_path):
+    gate = Gate(inside, Tokens(tmp_path), Rules(hosts=frozenset({"localhost"}), rate=0.001, burst=2), Hiding(tmp_path))
+    assert [status(gate, authorization=f"Bearer {n}") for n in range(3)] == [401, 401, 429]
+
+
+def test_each_token_has_a_bucket_of_its_own(tmp_path):
+    tokens = Tokens(tmp_path)
+    mine, yours = tokens.make(Role.READ), tokens.make(Role.RUN)
+    gate = Gate(inside, tokens, Rules(hosts=frozenset({"localhost"}), rate=0.001, burst=1), Hiding(tmp_path))
+    assert [status(gate, authorization=f"Bearer {token}") for token in (mine, mine, yours)] == [200, 429, 200]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.9"])
+def test_on_loopback_it_goes_by_the_names_of_loopback(tmp_path, host):
+    assert {"127.0.0.1", "localhost", "::1", host} <= hosts(Place(host=host), Tokens(tmp_path))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
+def test_elsewhere_it_wants_a_token_and_goes_by_what_it_was_told(tmp_path, host):
+    tokens = Tokens(tmp_path)
+    with pytest.raises(UsageError, match="no token"):
+        hosts(Place(host=host), tokens)
+    tokens.make(Role.READ)
+    found = hosts(Place(host=host, names=("Review.Example",)), tokens)
+    assert found == {"review.example"} | ({host} if host not in ("0.0.0.0", "::") else set())
+
+
+def test_roles_are_in_order():
+    assert [[role.may(needed) for needed in Role] for role in Role] == [
+        [True, False, False], [True, True, False], [True, True, True],
+    ]  # fmt: skip
+
+
+def test_a_key_stands_for_one_request(tmp_path):
+    keys = Keys(tmp_path)
+    nothing = lambda mark, since: ""  # noqa: E731
+    assert keys.known("k", b"a", nothing) == ""
+    keys.remember("k", b"a", "run-1")
+    assert keys.known("k", b"a", nothing) == "run-1"
+    assert keys.known("other", b"a", nothing) == ""
+    with pytest.raises(Refused, match="another request") as told:
+        keys.known("k", b"b", nothing)
+    assert told.value.status == 422
+
+
+def test_a_run_that_began_just_before_the_kill_is_found_by_its_key(tmp_path):
+    shop = Registered(id="r", name="shop", root="/srv/shop", git_dir="/srv/shop/.git")
+    desk = Desk(tmp_path, Options(), lambda: False)
+
+    def known() -> str:
+        return desk.keys.known("k", b"a", lambda mark, since: desk.begun(shop, mark, since))
+
+    with SqliteStore.open(tmp_path) as store:
+        run = replace(started(shop.git_dir), request="mark")
+        store.append("261115-000001", "start", "started", run, time.time() - 60)
+        desk.keys.intend("k", b"a", "mark")
+        assert known() == "", "an earlier run of the same is another"
+        store.append("261115-000002", "start", "started", replace(run, request="else"), time.time() + 1)
+        assert known() == ""
+        store.append("261115-000003", "start", "started", run, time.time() + 1)
+        assert known() == "261115-000003"
+    asyncio.run(desk.close())
+
+
+def test_a_server_without_tokens_makes_one_for_its_start(tmp_path, site):
+    (site.home / "tokens.json").unlink()
+    site.start()
+    token = site.log.read_text().split("(admin): ")[1].split()[0]
+    site.tokens["admin"] = token
+    with site.client() as client:
+        assert client.get("/api/repositories").json() == []
+    assert not (site.home / "tokens.json").exists()
