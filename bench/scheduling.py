@@ -22,7 +22,7 @@ from punchlist.app import App, Request
 from punchlist.model.events import Committed, Planned
 from punchlist.model.item import Status
 
-LINES = 400
+LINES = 200
 WORKFLOW = """about: only fixing and landing, so that nothing else is timed
 steps:
   - review: {analyzers: false}

@@ -9,6 +9,7 @@ from punchlist.adapters.artifacts import FolderArtifacts
 from punchlist.adapters.checkout import Checkout
 from punchlist.adapters.checks import Runner
 from punchlist.adapters.compare import Comparison
+from punchlist.adapters.repository import GitRepository
 from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
 from punchlist.model import events as ev
@@ -40,16 +41,6 @@ class Kept(dict):
         self[key] = value
 
 
-class Quiet:
-    """What a repository is asked for here: nothing that matters."""
-
-    async def text(self, commit, path):
-        return None
-
-    async def diff(self, old, new, paths=None):
-        return ""
-
-
 class Counting:
     """A runner that counts how often it was asked."""
 
@@ -79,7 +70,9 @@ class Bench:
 
     def __init__(self, repo, home: Path, files: dict[str, str], *, check: Check | None = PYTEST, compare: bool = True) -> None:
         self.tip = repo.commit(files)
-        self.trees = WorkTrees(asyncio.run(self._workshop(repo.root, home)))
+        workshop = asyncio.run(self._workshop(repo.root, home))
+        self.trees = WorkTrees(workshop)
+        self.repository = GitRepository(workshop, self.trees)
         self.checks = Counting(Runner(repo.root))
         self.cache = Kept()
         self.check = (check,) if check else ()
@@ -95,7 +88,7 @@ class Bench:
     @property
     def world(self) -> World:
         return World(
-            change=self.change, trees=self.trees, repository=Quiet(), analyzers={}, documents={}, fixers={}, checks=self.checks,
+            change=self.change, trees=self.trees, repository=self.repository, analyzers={}, documents={}, fixers={}, checks=self.checks,
             tracker=None, artifacts=FolderArtifacts(self.home / "artifacts"), cache=self.cache, reports={}, protected=Protected(),
             clock=lambda: float(self.ticks()), crew=self.crew, comparer=self.comparer,
         )  # fmt: skip

@@ -1,7 +1,5 @@
 """What the text of a patch says against it, before anything runs."""
 
-from types import SimpleNamespace
-
 import pytest
 from examination import finding
 
@@ -24,7 +22,7 @@ def looked():
     def look(changed, *findings):
         patch = Patch(files=tuple(FileChange(path, text) for path, text in changed.items()))
         items = [Item(number=n, fingerprint=str(n), findings=(each,)) for n, each in enumerate(findings or (EMPTY,), 1)]
-        return scanned(items, texts(patch, SimpleNamespace(text=files.get)), Protected())
+        return scanned(items, texts(patch, {path: files.get(path) for path in patch.paths}), Protected())
 
     return look
 

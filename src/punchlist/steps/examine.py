@@ -59,8 +59,7 @@ async def examine(task: Examine, run: Run, world: World) -> Examined:
 
 async def _case(task: Examine, run: Run, world: World) -> Case:
     batch, patch = run.work.batches[task.batch], run.work.patches[task.batch]
-    async with world.trees.at(run.tip) as tree:
-        seen = texts(patch, tree)
+    seen = texts(patch, {path: await world.repository.text(run.tip, path) for path in patch.paths})
     return Case(tuple(run.items[number] for number in run.claims(batch)), patch, seen, tuple(seen.tests(world.protected)))
 
 

@@ -12,7 +12,6 @@ from punchlist.model.patch import Patch, spliced
 from punchlist.model.protected import STEERS_AGENTS, Protected, matches
 from punchlist.model.ruses import new_ruses
 from punchlist.model.tamper import parses, same_program, silenced
-from punchlist.ports import Tree
 
 NO_OP = "only comments, formatting or names of locals changed"
 _NAMED = 3
@@ -43,9 +42,8 @@ class Scanned(Struct, frozen=True):
     noted: tuple[str, ...] = ()
 
 
-def texts(patch: Patch, tree: Tree) -> Texts:
-    """`tree` is the tip without the patch."""
-    before = {path: tree.text(path) for path in patch.paths}
+def texts(patch: Patch, before: dict[str, str | None]) -> Texts:
+    """`before` has the files of the patch as the tip has them."""
     after: dict[str, str | None] = {
         path: spliced(before[path] or "", [splice for splice in patch.splices if splice.path == path])
         for path in {splice.path for splice in patch.splices}
