@@ -143,4 +143,4 @@ def test_readers_that_do_not_read_take_no_memory(house, record):
         return now
 
     grown = asyncio.run(idle()) - before
-    assert grown < 250, f"{grown} MB for 100 readers of {40 * 0.3:.0f} MB each"
+    assert grown < 120, f"{grown} MB for 100 readers of {40 * 0.3:.0f} MB each"

@@ -1,5 +1,6 @@
 """The routes that show what is in a run: items, diffs, events, artifacts, reports."""
 
+import asyncio
 from typing import Annotated
 
 from litestar import Response
@@ -133,7 +134,8 @@ async def report_(desk: AtDesk, run_id: RunId, form: Form) -> Response[bytes]:
     name = next((name for name in WRITTEN if name == form or name.removeprefix("report.").split(".")[0] == form), None)
     if name is None:
         raise Refused(404, "there is no such report", next_=f"one of: {', '.join(WRITTEN)}")
-    return Response(WRITTEN[name](run), media_type=_TYPES[name.rpartition(".")[2]])
+    made = await asyncio.to_thread(WRITTEN[name], run)  # a large one takes seconds, and others want to go on reading
+    return Response(made, media_type=_TYPES[name.rpartition(".")[2]])
 
 
 ROUTES = (items, item, diff, events, stream, artifacts, artifact, report_)

@@ -77,8 +77,12 @@ def _is(item: Item, wanted: Wanted) -> bool:
         and (not wanted.severity or item.severity in wanted.severity)
         and item.lead.spot.path.startswith(wanted.path)
         and (wanted.in_scope is None or item.in_scope == wanted.in_scope)
-        and wanted.text.casefold() in f"{item.lead.title}\n{item.lead.spot.path}\n{code(item.number)}".casefold()
+        and (not wanted.text or wanted.text.casefold() in _words(item).casefold())
     )
+
+
+def _words(item: Item) -> str:
+    return f"{item.lead.title}\n{item.lead.spot.path}\n{code(item.number)}"
 
 
 def _lines(items: Iterable[Item], run: Run) -> Iterable[ItemLine]:

@@ -1,0 +1,116 @@
+"""How one stream goes: what is there first, then what comes; signs of life; agents' words beside it; and how it ends."""
+
+import asyncio
+
+from punchlist.app.driving import Driving
+from punchlist.web.stream import Following, Pace, followed
+
+
+class Lines:
+    """A tale of numbers, as far as it was told."""
+
+    def __init__(self, last: int) -> None:
+        self.last = last
+
+    def next(self, run, after):
+        return ((after[0] + 1, 0), f"{after[0] + 1}".encode()) if after[0] < self.last else None
+
+
+def reader(tale, over=lambda: None, after=0) -> Following:
+    return Following(run="r", tale=tale, after=(after, 0), over=over, voice=lambda said: f"{said.label}: {said.text}".encode())
+
+
+async def taken(stream, count: int) -> list[bytes]:
+    got = [await anext(stream) for _ in range(count)]
+    return [piece for piece in got if not piece.startswith(b"retry")]
+
+
+def test_what_is_there_comes_first_and_then_what_is_rung_for():
+    async def main() -> None:
+        tale, driving = Lines(2), Driving()
+        stream = followed(reader(tale, after=1), driving, Pace(poll=60, beat=60), lambda: False)
+        assert await taken(stream, 2) == [b"2"]
+        waiting = asyncio.ensure_future(anext(stream))
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+        tale.last = 3
+        driving.bell.ring("r")
+        assert await asyncio.wait_for(waiting, 5) == b"3"
+
+    asyncio.run(main())
+
+
+def test_without_a_bell_it_looks_by_itself():
+    async def main() -> None:
+        tale = Lines(0)
+        stream = followed(reader(tale), Driving(), Pace(poll=0.01, beat=60), lambda: False)
+        await anext(stream)
+        waiting = asyncio.ensure_future(anext(stream))
+        await asyncio.sleep(0.03)
+        tale.last = 1
+        assert await asyncio.wait_for(waiting, 5) == b"1"
+
+    asyncio.run(main())
+
+
+def test_where_nothing_happens_there_are_signs_of_life():
+    async def main() -> None:
+        stream = followed(reader(Lines(0)), Driving(), Pace(poll=0.01, beat=0.02), lambda: False)
+        assert await taken(stream, 3) == [b": still here\n\n"] * 2
+
+    asyncio.run(main())
+
+
+def test_agents_are_heard_once_and_beside_the_ledger():
+    async def main() -> None:
+        driving, tale = Driving(), Lines(1)
+        for n in range(1000):
+            driving.talk.add("r", "fixer", str(n))
+        stream = followed(reader(tale), driving, Pace(poll=60, beat=60), lambda: False)
+        got = await taken(stream, 2 + 256)
+        assert got[0] == b"1"
+        assert got[1:] == [f"fixer: {n}".encode() for n in range(744, 1000)], "only the last of it is kept"
+        tale.last = 2
+        driving.talk.add("r", "fixer", "more")
+        driving.bell.ring("r")
+        assert await taken(stream, 2) == [b"2", b"fixer: more"]
+
+    asyncio.run(main())
+
+
+def test_it_ends_when_it_is_over_and_all_was_told():
+    async def main() -> None:
+        stream = followed(reader(Lines(2), over=lambda: b"bye"), Driving(), Pace(), lambda: False)
+        assert [piece async for piece in stream][1:] == [b"1", b"2", b"bye"]
+        quiet = followed(reader(Lines(1), over=lambda: b""), Driving(), Pace(), lambda: False)
+        assert [piece async for piece in quiet][1:] == [b"1"]
+
+    asyncio.run(main())
+
+
+def test_what_is_told_while_it_ends_is_not_lost():
+    async def main() -> None:
+        tale = Lines(1)
+
+        def over() -> bytes:
+            tale.last = 2  # written between the last look and the question whether it is over
+            return b"bye"
+
+        stream = followed(reader(tale, over=over), Driving(), Pace(poll=0.01), lambda: False)
+        assert [piece async for piece in stream][1:] == [b"1", b"2", b"bye"]
+
+    asyncio.run(main())
+
+
+def test_a_server_that_stops_ends_its_streams():
+    async def main() -> None:
+        closing, driving = [False], Driving()
+        stream = followed(reader(Lines(1)), driving, Pace(poll=60, beat=60), lambda: closing[0])
+        assert await taken(stream, 2) == [b"1"]
+        waiting = asyncio.ensure_future(anext(stream, b"over"))
+        await asyncio.sleep(0.01)
+        closing[0] = True
+        driving.stop()
+        assert await asyncio.wait_for(waiting, 5) == b"over"
+
+    asyncio.run(main())
