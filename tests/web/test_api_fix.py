@@ -6,6 +6,10 @@ pytest.importorskip("litestar")
 from reading import heard
 from workbench import fix, fixer, review, scores
 
+from punchlist.web.desk import Desk, Options
+from punchlist.web.fixshapes import Clarify
+from punchlist.web.handing import wish
+
 pytestmark = pytest.mark.slow
 READY = {"role": "clarifier", "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True}}
 PLANS = {"role": "planner", "answer": {"issues": []}}
@@ -31,6 +35,10 @@ def streamed(client, body, **headers):
     ) as answer:
         assert answer.status_code == 200, answer.read()
         return list(heard(answer.iter_lines()))
+
+
+def orders(ids):
+    return tuple(ids), tuple(reversed(ids))
 
 
 def of_ledger(events):
@@ -62,6 +70,10 @@ def reviewed(bench, site):
 def test_a_session_is_clarified_planned_and_fixed(bench, site, reviewed):
     bench.play(review(), question("F001"), READY, PLANS, fixer(fix("mean"), fix("page")), scores(F001=95, F002=95))
     assert len(reviewed["issue_ids"]) == 2
+    desk = Desk(site.home, Options(), lambda: False)
+    there = desk.repository(reviewed["repository_id"])
+    there_and_back = [wish(desk, there, Clarify(repository_id=there.id, issue_ids=ids)) for ids in orders(reviewed["issue_ids"])]
+    assert there_and_back[0] == there_and_back[1], "the same issues in any order are the same request"
     with site.client("run") as client:
         first = client.post("/api/fix/clarify", json={**reviewed, "session_id": None, "answers": None})
         assert first.status_code == 200, first.text

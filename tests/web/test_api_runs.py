@@ -59,3 +59,26 @@ def test_a_run_is_started_answered_looked_at_and_applied(bench, site):
         applied = client.post(f"/api/runs/{run}/apply", json={})
         assert applied.status_code == 200, applied.text
     assert "(number - 1)" in (bench.repo.root / "shop/pages.py").read_text()
+
+
+def test_an_escalation_is_decided_over_http_in_the_name_of_the_token(bench, site):
+    bench.play({"role": "adversarial", "fail": {"text": "quota exceeded", "trouble": "other"}})
+    repository = site.start().register(bench.repo.root)
+    with site.client("run") as client:
+        run = client.post("/api/runs", json={"repository_id": repository, "workflow": "converge"}).json()["id"]
+        waiting = settled(client, run)
+        assert waiting["question"]["question"].startswith("After 3 rounds")
+        assert client.post(f"/api/runs/{run}/resume").status_code == 400, "it waits for a person"
+        noted = client.post(f"/api/runs/{run}/answers", json={"choice": "b", "resume": False}).json()
+        assert noted["state"] == "stopped"
+        assert client.post(f"/api/runs/{run}/resume").status_code == 200
+        ended = settled(client, run)
+        assert (ended["state"], ended["outcome"]) == ("ended", "incomplete"), "nobody's word makes a review of it"
+        events = client.get(f"/api/runs/{run}/events", params={"limit": 500}).json()["events"]
+        assert [event["event"]["by"] for event in events if event["kind"] == "answered"] == ["runer"]
+        assert client.post(f"/api/runs/{run}/resume").status_code == 409
+        assert client.delete(f"/api/repositories/{repository}").status_code == 403
+    with site.client() as client:
+        assert client.delete(f"/api/repositories/{repository}").status_code == 204
+        assert client.get(f"/api/runs/{run}").status_code == 404, "what is not registered is not there"
+        assert client.get("/api/runs").json() == {"total": 0, "runs": []}

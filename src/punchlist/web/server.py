@@ -56,6 +56,7 @@ def serve(home: Path, place: Place, options: Options, ready: Callable[[str, str]
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # whoever says where a request came from could be anybody
         timeout_graceful_shutdown=_GRACE,
         lifespan="on",
         ws="none",
