@@ -102,7 +102,13 @@ SLOW = (
 """Whole runs, real terminals and real test suites: `make test` runs them, `make fast` does not."""
 
 
-SOAK = ("agents/test_copilot_real.py", "agents/test_agent_real.py[qwen", "agents/test_acp.py[opencode")
+SOAK = (
+    "agents/test_copilot_real.py",
+    "agents/test_agent_real.py[qwen",
+    "agents/test_agent_real.py[no",  # without walls
+    "agents/test_acp.py[opencode",
+    "agents/test_acp.py[gemini",
+)
 """The same stories with agents that come at little cost on top of the four that `make test` always runs: minutes, for `make soak`."""
 
 
