@@ -108,6 +108,7 @@ SOAK = (
     "agents/test_agent_real.py[no",  # without walls
     "agents/test_acp.py[opencode",
     "agents/test_acp.py[gemini",
+    "bench/test_lies_behaviours.py",
 )
 """The same stories with agents that come at little cost on top of the four that `make test` always runs: minutes, for `make soak`."""
 
