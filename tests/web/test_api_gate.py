@@ -82,6 +82,25 @@ def test_a_key_stands_for_one_request(tmp_path):
     assert told.value.status == 422
 
 
+def test_under_one_key_there_is_one_at_a_time(tmp_path):
+    keys, inside, most = Keys(tmp_path), [0], [0]
+
+    async def one() -> None:
+        async with keys.turn("k"):
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+            await asyncio.sleep(0.001)
+            inside[0] -= 1
+
+    async def main() -> None:
+        for _ in range(3):
+            await asyncio.gather(*(one() for _ in range(5)))
+
+    asyncio.run(main())
+    assert most == [1]
+    assert keys._turns == {}, "nothing is kept of those who are through"
+
+
 def test_a_run_that_began_just_before_the_kill_is_found_by_its_key(tmp_path):
     shop = Registered(id="r", name="shop", root="/srv/shop", git_dir="/srv/shop/.git")
     desk = Desk(tmp_path, Options(), lambda: False)

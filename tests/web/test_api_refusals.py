@@ -207,7 +207,7 @@ def test_bodies_that_make_no_sense_are_refused(kept, body):
     before = state(kept)
     with kept.client("run") as client:
         answer = client.post("/api/runs", content=body.replace(b"ID", kept.repository.encode()))
-        refused(answer, kept, 400, 404, 409)
+        refused(answer, kept, 400, 403, 404, 409)
     assert state(kept) == before
 
 
@@ -222,6 +222,8 @@ def test_bodies_that_make_no_sense_are_refused(kept, body):
         ("/api/fix/clarify", {"answers": {"F001-q1": "yes"}}, (400,)),
         ("/api/fix/clarify", {"session_id": "261115-foreign"}, (404,)),
         ("/api/runs", {"allow_checks": True}, (403,)),
+        ("/api/runs", {"agents": ["claude"]}, (403,)),
+        ("/api/fix/plan", {"agents": ["claude"]}, (403,)),
     ],
 )
 def test_sessions_that_make_no_sense_are_refused(kept, path, body, statuses):

@@ -18,6 +18,7 @@ from punchlist.model import wire
 from punchlist.model.events import Started
 from punchlist.model.run import Run
 from punchlist.ports import RunRow
+from punchlist.settings import load
 from punchlist.web.fixevents import Stories
 from punchlist.web.gate import Hiding
 from punchlist.web.keys import Keys
@@ -25,6 +26,7 @@ from punchlist.web.ledgers import Folded, Frames, sse
 from punchlist.web.problem import Refused
 from punchlist.web.shapes import Document
 from punchlist.web.stream import Following, Pace, followed
+from punchlist.web.tokens import Role
 
 _MOST_READERS = 900
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -119,6 +121,14 @@ class Desk:
     async def opened(self, repository: Registered, flags: Mapping[str, str] | None = None) -> App:
         """An app that stands in the repository; whoever opens it closes it."""
         return await App.open(Path(repository.root), {**self.options.flags, **(flags or {})})
+
+    def agents(self, names: tuple[str, ...], role: Role) -> dict[str, str]:
+        """The setting that asks these agents. Which ones may cost something is for the user to say, or for an admin."""
+        known = load(None, self.options.flags).settings.agents.use
+        if not set(names) <= set(known) and not role.may(Role.ADMIN):
+            hint = f"those in the settings: {', '.join(known) or 'none'}; others take the role admin"
+            raise Refused(403, "these agents are not in use here", next_=hint)
+        return {"agents.use": ",".join(names)} if names else {}
 
     async def begin(self, repository: Registered, asked: Asked) -> str:
         """Starts a run, once for each key."""

@@ -35,6 +35,7 @@ from punchlist.web.looks import LAST, SSE
 from punchlist.web.problem import Refused
 from punchlist.web.runs import KEY, RunId, of_repository
 from punchlist.web.stream import HEADERS, Following, position
+from punchlist.web.tokens import Role
 
 _log = logging.getLogger("punchlist")
 
@@ -51,19 +52,19 @@ async def clarify(desk: AtDesk, request: Request[Any, Any, Any], data: JSONBody[
     else:
         if data.answers:
             raise Refused(400, "answers need the session that asked", next_="give session_id")
-        run = await _session(desk, data, "clarify", key)
+        run = await _session(desk, data, "clarify", key, visitor_of(request).role)
     await desk.driving.settled(run.id)
     return _clarified(desk, desk.run(run.id))
 
 
 @doing("/fix/plan", operation_id="make_plan", summary="Plan the fixing; nothing is fixed yet")
-async def make_plan(desk: AtDesk, data: JSONBody[MakePlan], key: KEY = None) -> Plan:
+async def make_plan(desk: AtDesk, request: Request[Any, Any, Any], data: JSONBody[MakePlan], key: KEY = None) -> Plan:
     if data.clarify_session_id:
         run = _idle(desk, data, data.clarify_session_id)
         if not run.waits and not run.ended:
             await desk.resume(run)
     else:
-        run = await _session(desk, data, "plan", key)
+        run = await _session(desk, data, "plan", key, visitor_of(request).role)
     await desk.driving.settled(run.id)
     run = desk.run(run.id)
     _nothing_asked(run)
@@ -84,7 +85,7 @@ async def start_fix(
         run = of_repository(desk, data.clarify_session_id, desk.repository(data.repository_id))
         await _let_go(desk, run, visitor_of(request).shown, joined=bool(last_event_id))
     else:
-        run = await _session(desk, data, "start", key)
+        run = await _session(desk, data, "start", key, visitor_of(request).role)
         if not desk.driving.drives(run.id):
             _nothing_asked(run)
         _go_on_by_itself(desk, run.id, visitor_of(request).shown)
@@ -96,13 +97,13 @@ async def fix_stream(desk: AtDesk, session_id: RunId, last_event_id: LAST = None
     return _stream(desk, desk.run(session_id).id, position(last_event_id))
 
 
-async def _session(desk: Desk, data: Session, step: str, key: str | None) -> Run:
+async def _session(desk: Desk, data: Session, step: str, key: str | None, role: Role) -> Run:
     """A new session, or the one that this key stands for."""
     repository = desk.repository(data.repository_id)
     asked = Asked(
         whole=msgspec.json.encode((step, data)),
         wish=lambda: wish(desk, repository, data),
-        flags={"agents.use": ",".join(data.agents)} if data.agents else {},
+        flags=desk.agents(data.agents, role),
         key=key or "",
     )
     return desk.run(await desk.begin(repository, asked))

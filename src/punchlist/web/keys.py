@@ -34,7 +34,7 @@ class Keys:
 
     def __init__(self, home: Path) -> None:
         self._folder = home / "requests" / "keys"
-        self._turns: dict[str, asyncio.Lock] = {}
+        self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
     @asynccontextmanager
     async def turn(self, key: str) -> AsyncIterator[None]:
@@ -42,13 +42,15 @@ class Keys:
         if not key:
             yield
             return
-        lock = self._turns.setdefault(key, asyncio.Lock())
+        lock, others = self._turns.get(key, (asyncio.Lock(), 0))
+        self._turns[key] = (lock, others + 1)
         try:
             async with lock:
                 yield
         finally:
-            if not lock.locked():
-                self._turns.pop(key, None)
+            _, users = self._turns.pop(key)
+            if users > 1:
+                self._turns[key] = (lock, users - 1)
 
     def known(self, key: str, request: bytes, begun: Begun) -> str:
         """The run that this key stands for, or nothing; a key that was used for another request is refused."""

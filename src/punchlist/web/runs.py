@@ -43,7 +43,10 @@ async def start(desk: AtDesk, request: Request[Any, Any, Any], data: JSONBody[St
     repository = desk.repository(data.repository_id)
     role = visitor_of(request).role
     asked = Asked(
-        whole=msgspec.json.encode(("runs", data)), wish=lambda: _wish(desk, data, role), flags=_flags(data), key=key or ""
+        whole=msgspec.json.encode(("runs", data)),
+        wish=lambda: _wish(desk, data, role),
+        flags=desk.agents(data.agents, role) | _limits(data),
+        key=key or "",
     )
     return shown(desk, desk.run(await desk.begin(repository, asked)))
 
@@ -122,12 +125,9 @@ def _wish(desk: Desk, data: Starting, role: Role) -> Wish:
     )
 
 
-def _flags(data: Starting) -> dict[str, str]:
+def _limits(data: Starting) -> dict[str, str]:
     limits = {"limits.time": data.max_seconds, "limits.dollars": data.max_dollars}
-    return {
-        **({"agents.use": ",".join(data.agents)} if data.agents else {}),
-        **{name: f"{value:g}" for name, value in limits.items() if value},
-    }
+    return {name: f"{value:g}" for name, value in limits.items() if value}
 
 
 def of_repository(desk: Desk, run_id: str, repository: Registered) -> Run:
