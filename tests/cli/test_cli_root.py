@@ -66,7 +66,7 @@ def test_a_misspelt_command_gets_a_guess():
 def test_completing_a_command_imports_none_of_them():
     before = set(sys.modules)
     found = root.shell_complete(click.Context(root), "re")
-    assert [item.value for item in found] == ["review", "resume", "report"]
+    assert {item.value for item in found} >= {"review", "resume", "report", "replay"}
     assert not {name for name in set(sys.modules) - before if "commands" in name}
 
 
