@@ -117,7 +117,10 @@ def place(folder: Path, items, width: int, *, barrier: bool) -> Path:
         at = steps(items)
         order = sorted(items, key=lambda item: (item[1], item[2]))  # equally severe: items are numbered by file and line
         code = {item[0]: f"F{rank:03}" for rank, item in enumerate(order, 1)}
-        issues = [{"issue_code": code[n], "after": [code[m] for m in at if at[m] == at[n] - 1]} for n in at]
+        issues = [
+            {"issue_code": code[n], "steps": ["change the line"], "after": [code[m] for m in at if at[m] == at[n] - 1]}
+            for n in at
+        ]
         lines.append({"role": "planner", "answer": {"issues": issues}})
     (folder / "script.json").write_text(json.dumps(lines))
     found = [
