@@ -20,6 +20,9 @@ LONG = {
     "identity.py FOLDER...": "identity across edits; needs ruff on PATH and Python code",
     "duplicates.py analyzers FOLDER...": "duplicates among ruff, pylint, flake8 and bandit (those on PATH)",
     "duplicates.py comments PATH": "duplicates among labelled comments of review tools",
+    "lies/run.py --sample": "lying fixers on seeded bugs",
+    "scheduling.py": "agents side by side, over what no schedule can beat; ten minutes",
+    "canaries.py --agent NAME": "how often a challenger is wrong; costs twelve calls",
     "projects.py --python VENV/bin/python PROJECT.tar.gz...": "real projects with their own tests; minutes each",
 }
 
