@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Twice as many as there are processors: many tests wait for agents, servers and watchdogs.
+WORKERS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 .PHONY: demo test fast soak lint format types reference bench clean
 
@@ -10,7 +12,7 @@ demo: $(READY)
 	$(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
 
 test: lint types $(READY)
-	$(BIN)/python -m pytest -m "not soak" -n auto
+	$(BIN)/python -m pytest -m "not soak" -n $(WORKERS)
 
 fast: $(READY)
 	$(BIN)/python -m pytest -n auto

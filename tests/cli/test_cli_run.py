@@ -257,7 +257,7 @@ def test_the_demo_explains_itself_and_every_finding_has_an_end(punchlist, tmp_pa
         (("run", "--nonsense"), "No such option"),
         (("status", "zzz"), "no run"),
         (("show", "last"), "no run is recorded"),
-        (("answer", "last"), "Missing argument"),
+        (("answer", "last"), "nothing was answered"),
         (("show", "1"), "punchlist show last 1"),
         (("dismiss", "11", "--why", "x"), "punchlist dismiss last 11"),
         (("status", "7"), '"7" is no run'),
