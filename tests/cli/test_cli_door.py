@@ -34,7 +34,7 @@ def test_every_exit_code_has_a_meaning():
 
 
 def test_every_error_of_the_tree_has_an_exit_code():
-    assert set(CODES) == set(errors.PunchlistError.__subclasses__())
+    assert set(CODES) == {kind for kind in errors.PunchlistError.__subclasses__() if kind.__module__ == errors.__name__}
 
 
 @pytest.mark.parametrize(("kind", "code"), CODES.items(), ids=lambda each: getattr(each, "__name__", str(each)))
