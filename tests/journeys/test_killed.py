@@ -19,9 +19,9 @@ from punchlist.model.run import Run
 pytestmark = pytest.mark.slow
 
 DRIVER = Path(__file__).with_name("driver.py")
-KILLS = int(os.environ.get("KILLS", "8"))
-EVERY = 1 if KILLS > 8 else 3
-"""`make soak` kills at every event, and 200 times at random; in between a third of them will do."""
+KILLS = int(os.environ.get("KILLS", "4"))
+EVERY = 1 if KILLS > 4 else 6
+"""`make soak` kills at every event, and 200 times at random; in between some of them will do."""
 EVENTS = 52
 """As many as a run of the shop has, or a little more: a boundary past the end kills nobody."""
 
