@@ -12,7 +12,7 @@ demo: $(READY)
 	$(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
 
 test: lint types $(READY)
-	$(BIN)/python -m pytest -m "not soak" -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -m "not soak" -n $(WORKERS)
 
 fast: $(READY)
 	$(BIN)/python -m pytest -n auto
