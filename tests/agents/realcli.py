@@ -1,6 +1,6 @@
 """The real agents, at the versions of package.json: installed once from the npm registry, and found without their install scripts.
 
-They go to the folder that PUNCHLIST_TEST_AGENTS names, else to `.agents` at the root of the checkout. In CI they must be there;
+They go to the folder that TEST_AGENTS names, else to `.agents` at the root of the checkout. In CI they must be there;
 elsewhere tests that need them are skipped, and say why.
 """
 
@@ -17,7 +17,7 @@ import pytest
 
 HERE = Path(__file__).parent
 # Read now: the tests themselves run with a clean environment.
-ROOT = Path(os.environ.get("PUNCHLIST_TEST_AGENTS") or HERE.parents[1] / ".agents")
+ROOT = Path(os.environ.get("TEST_AGENTS") or HERE.parents[1] / ".agents")
 IN_CI = bool(os.environ.get("CI"))
 _ENVIRONMENT = dict(os.environ)
 _SYSTEM = platform.system().lower()

@@ -15,8 +15,8 @@ from punchlist.adapters.agents.cli import CliAgent
 from punchlist.ports.agent import Trouble
 
 # Read now: the tests themselves run with a clean environment.
-PROGRAM = os.environ.get("PUNCHLIST_TEST_AIDER") or shutil.which("aider")
-real = pytest.mark.skipif(not PROGRAM, reason="THE REAL AIDER IS NOT TESTED: it is not on PATH; PUNCHLIST_TEST_AIDER may name it")
+PROGRAM = os.environ.get("TEST_AIDER") or shutil.which("aider")
+real = pytest.mark.skipif(not PROGRAM, reason="THE REAL AIDER IS NOT TESTED: it is not on PATH; TEST_AIDER may name it")
 HEAD = "a warning\nAider v0.86.2\nModel: openai/stub with whole edit format\nGit repo: none\nAdded calc.py to the chat.\n\n"
 TOKENS = "Tokens: 1.2k sent, 100 received. Cost: $0.01 message, $0.01 session.\n"
 LIMITED = (

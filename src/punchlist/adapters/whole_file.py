@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 
@@ -9,15 +10,14 @@ def write_whole(path: Path, content: bytes) -> None:
     """Puts the content at `path`: written beside it, flushed to the disk, then renamed into place."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-    try:
+    with ExitStack() as undo:
+        undo.callback(Path(name).unlink, missing_ok=True)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        undo.pop_all()
     _flush_folder(path.parent)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from punchlist.model.doubt import Doubt
 from punchlist.model.finding import Finding
 from punchlist.model.item import Attempt, Fact, Item, reading_order
+from punchlist.model.plansheet import code
 from punchlist.model.todo import Todo
 from punchlist.ports.crew import Background, Task
 from punchlist.roles.budget import Piece, Section
-from punchlist.roles.codes import code
 from punchlist.roles.diffs import Part, by_nearness, parts
 from punchlist.roles.fence import attribute, clean, fenced, shortened
 

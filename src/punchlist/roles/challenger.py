@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from punchlist.model.item import Fact, Item
+from punchlist.model.plansheet import code
 from punchlist.model.score import Score
 from punchlist.ports.agent import Ask
 from punchlist.ports.crew import Exhibit, Judgement, Task
@@ -11,7 +12,6 @@ from punchlist.ports.tree import Tree
 from punchlist.roles import brief, schemas
 from punchlist.roles.asking import Heard, Seat, fitting, heard
 from punchlist.roles.budget import Piece, Section
-from punchlist.roles.codes import code
 from punchlist.roles.diffs import parts
 from punchlist.roles.fence import fenced
 from punchlist.roles.prompt import Rendered, rendered

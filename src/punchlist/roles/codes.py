@@ -15,11 +15,6 @@ _CODE = re.compile(
 _LONGEST = 80
 
 
-def code(number: int) -> str:
-    """An item's name for agents and plan files."""
-    return f"F{number:03}"
-
-
 def item_of(name: str) -> tuple[int, str] | None:
     """The item a name means, and the part of it; None where it is no name of an item."""
     plain = name.strip().strip("[]()`*\"'")

@@ -2,12 +2,12 @@
 
 import asyncio
 
+from punchlist.model.plansheet import code
 from punchlist.ports.agent import Ask
 from punchlist.ports.crew import Claims, Task
 from punchlist.ports.tree import Tree
 from punchlist.roles import brief, schemas
 from punchlist.roles.asking import Heard, Seat, fitting, heard
-from punchlist.roles.codes import code
 from punchlist.roles.fence import attribute
 from punchlist.roles.prompt import Rendered, rendered
 from punchlist.roles.statements import Statements, statements_of

@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from punchlist.model.doubt import Doubt
 from punchlist.model.entries import Entry, text_of
+from punchlist.model.plansheet import code
 from punchlist.model.todo import Approach, Related, Todo
-from punchlist.roles.codes import code, item_of, told
+from punchlist.roles.codes import item_of, told
 from punchlist.roles.extract import found
 from punchlist.roles.grammar import Cut
 from punchlist.roles.statements import below

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from punchlist.roles.codes import code
+from punchlist.model.plansheet import code
 
 Schema = dict[str, Any]
 

@@ -4,6 +4,7 @@ import fcntl
 import os
 import re
 import time
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 from typing import Self
@@ -38,13 +39,12 @@ class Lease:
     def take(cls, home: Path, run: str, request: str = "") -> Self:
         """Raises AlreadyRunning, with the id of the run at work, if another process has the run or the same request."""
         handles: list[int] = []
-        try:
+        with ExitStack() as undo:
+            undo.callback(_close, handles)
             if request:
                 handles.append(_lock(_request_path(home, request), Holder(os.getpid(), run)))
             handles.append(_lock(_run_path(home, run), Holder(os.getpid(), run)))
-        except BaseException:
-            _close(handles)
-            raise
+            undo.pop_all()
         return cls(tuple(handles), run)
 
     def release(self) -> None:

@@ -1,6 +1,7 @@
 """The schema of the ledger, as numbered steps: step n brings a file of version n-1 to version n."""
 
 import sqlite3
+from contextlib import ExitStack
 
 STEPS: tuple[tuple[str, ...], ...] = (
     (
@@ -38,12 +39,11 @@ def migrate(database: sqlite3.Connection) -> None:
     if version_of(database) == VERSION:
         return
     database.execute("BEGIN IMMEDIATE")
-    try:
+    with ExitStack() as undo:
+        undo.callback(database.execute, "ROLLBACK")
         for statements in STEPS[version_of(database) :]:
             for statement in statements:
                 database.execute(statement)
         database.execute(f"PRAGMA user_version = {VERSION}")
-    except BaseException:
-        database.execute("ROLLBACK")
-        raise
+        undo.pop_all()
     database.execute("COMMIT")

@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import Any, Self
@@ -162,14 +162,14 @@ class SqliteStore:
         """One transaction: all of it is on the disk when this ends, or none of it is anywhere."""
         with self._turn:
             try:
-                self._database.execute("BEGIN IMMEDIATE")
-                yield self._database
-                self._database.execute("COMMIT")
-            except BaseException as error:
-                self._undo()
-                if isinstance(error, sqlite3.Error):
-                    raise told(error, self._path, done) from error
-                raise
+                with ExitStack() as undo:
+                    undo.callback(self._undo)
+                    self._database.execute("BEGIN IMMEDIATE")
+                    yield self._database
+                    self._database.execute("COMMIT")
+                    undo.pop_all()
+            except sqlite3.Error as error:
+                raise told(error, self._path, done) from error
 
     def _undo(self) -> None:
         # SQLite may have rolled back by itself, as it does on a full disk.
@@ -199,15 +199,14 @@ def _writer(path: Path) -> sqlite3.Connection:
     keep_private(path.parent)
     keep_file_private(path)
     database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
+    with ExitStack() as undo:
+        undo.callback(database.close)
         _check_version(database, path)
         _use_wal(database)
         database.execute("PRAGMA synchronous = FULL")
         database.execute("PRAGMA foreign_keys = ON")
         migrations.migrate(database)
-    except BaseException:
-        database.close()
-        raise
+        undo.pop_all()
     return database
 
 
@@ -248,11 +247,10 @@ def _empty() -> sqlite3.Connection:
 def _opened_for_reading(path: Path, how: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{how}"
     database = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
+    with ExitStack() as undo:
+        undo.callback(database.close)
         _check_version(database, path)
-    except BaseException:
-        database.close()
-        raise
+        undo.pop_all()
     return database
 
 
