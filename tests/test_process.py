@@ -237,7 +237,7 @@ def test_a_child_that_speaks_on_either_stream_is_not_silent():
 
 
 def test_a_child_that_was_asked_politely_has_its_grace():
-    script = "trap 'sleep 1; echo saved; exit' TERM; echo go; while :; do sleep 0.05; done"
+    script = "trap 'sleep 1 && echo saved; exit' TERM; echo go; while :; do sleep 0.05; done"
     assert started(["sh", "-c", script], timeout=2, watch=Watch(grace=20)).stdout == b"go\nsaved\n"
     assert started(["sh", "-c", script], timeout=2, watch=Watch(grace=0.1)).stdout == b"go\n"
 
