@@ -1,0 +1,1 @@
+"""Punchlist for other agents, over the Model Context Protocol."""

@@ -1,0 +1,1 @@
+"""The dashboard: what people look at, and where they answer and decide."""
