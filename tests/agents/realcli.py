@@ -1,29 +1,15 @@
-"""The real agents, at the versions of package.json: installed once from the npm registry, and found without their install scripts.
+"""The real agents, at the versions of package.json: installed from the npm registry, and found without their install scripts."""
 
-They go to the folder that TEST_AGENTS names, else to `.agents` at the root of the checkout. In CI they must be there;
-elsewhere tests that need them are skipped, and say why.
-"""
-
-import fcntl
-import json
-import os
 import platform
 import shutil
-import subprocess
-from functools import cache
 from pathlib import Path
 
-import pytest
+import npm
 
 HERE = Path(__file__).parent
-# Read now: the tests themselves run with a clean environment.
-ROOT = Path(os.environ.get("TEST_AGENTS") or HERE.parents[1] / ".agents")
-IN_CI = bool(os.environ.get("CI"))
-_ENVIRONMENT = dict(os.environ)
 _SYSTEM = platform.system().lower()
 _MACHINE = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 _NATIVE = f"{_SYSTEM}-{_MACHINE}"
-_SECONDS = 900
 
 PROGRAMS = {
     "claude": (f"@anthropic-ai/claude-code-{_NATIVE}/claude",),
@@ -45,8 +31,7 @@ def command(kind: str) -> tuple[str, ...]:
         if all(found):
             return found
         trouble = f"{kind} is not among the installed packages for {_NATIVE}"
-    message = f"THE REAL {kind.upper()} IS NOT TESTED: {trouble}"
-    return pytest.fail(message) if IN_CI else pytest.skip(message)
+    return (npm.missing(f"THE REAL {kind.upper()} IS NOT TESTED: {trouble}"),)
 
 
 def node() -> str:
@@ -54,50 +39,16 @@ def node() -> str:
     return _node(installed()[0])
 
 
-@cache
 def installed() -> tuple[Path, str]:
-    """The node_modules folder, and why it could not be filled. Test processes side by side install once."""
-    modules = ROOT / "node_modules"
-    if _complete(modules):
-        return modules, ""
-    ROOT.mkdir(parents=True, exist_ok=True)
-    with (ROOT / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        trouble = "" if _complete(modules) else _install()
-    return modules, trouble
-
-
-def _install() -> str:
-    npm = shutil.which("npm", path=_ENVIRONMENT.get("PATH"))
-    if npm is None:
-        return "npm is not there to install it with"
-    shutil.copyfile(HERE / "package.json", ROOT / "package.json")
-    line = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"]
-    try:
-        done = subprocess.run(line, cwd=ROOT, env=_ENVIRONMENT, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        return f"npm install took longer than {_SECONDS} s"
-    if done.returncode or not _complete(ROOT / "node_modules"):
-        return f"npm install failed: {done.stderr.strip()[-500:]}"
-    return ""
-
-
-def _complete(modules: Path) -> bool:
-    wanted = json.loads((HERE / "package.json").read_text())["dependencies"]
-    return all(_version(modules / name) == version for name, version in wanted.items()) and bool(_node(modules))
-
-
-def _version(package: Path) -> str:
-    try:
-        return str(json.loads((package / "package.json").read_text()).get("version", ""))
-    except (OSError, ValueError):
-        return ""
+    """The node_modules folder, and why it could not be filled."""
+    modules, trouble = npm.installed(HERE / "package.json", npm.ROOT)
+    return modules, trouble or ("" if _node(modules) else f"no Node is among the installed packages for {_NATIVE}")
 
 
 def _node(modules: Path) -> str:
     """The one that came with the agents; where there is no package of it, the machine's own."""
     packaged = _found(modules, _NODE)
-    return packaged if packaged or _SYSTEM == "linux" else shutil.which("node", path=_ENVIRONMENT.get("PATH")) or ""
+    return packaged if packaged or _SYSTEM == "linux" else shutil.which("node", path=npm.ENVIRONMENT.get("PATH")) or ""
 
 
 def _found(modules: Path, patterns: tuple[str, ...]) -> str:
