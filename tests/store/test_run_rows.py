@@ -3,7 +3,7 @@
 import pytest
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.cli.view import State, state_of_row
+from punchlist.app.reading import State, state_of_row
 from punchlist.model.change import Change, ScopeKind
 from punchlist.model.events import Answered, Asked, Dismissed, Ended, Interrupted, Resumed, Started, StepDone
 from punchlist.model.fold import folded

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from punchlist.app.reading import NO_FIX, why_of
 from punchlist.cli.shapes import grid, heading, indented
-from punchlist.cli.view import NO_FIX, why_of
 from punchlist.cli.words import headline, one_line, place
 from punchlist.model.item import Item, Status, reading_order
 from punchlist.model.run import Run

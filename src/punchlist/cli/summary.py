@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from punchlist.app.reading import proof_of, state_of
 from punchlist.cli.caveats import caveats
 from punchlist.cli.leftovers import leftovers
 from punchlist.cli.shapes import commands, heading, indented
-from punchlist.cli.view import proof_of, state_of
 from punchlist.cli.words import count, duration, homely
 from punchlist.model.item import Status
 from punchlist.model.outcome import Outcome

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from punchlist.app import Audit, Probe
+from punchlist.app.reading import proof_of, why_of
 from punchlist.cli.leftovers import SEVERITIES
 from punchlist.cli.live import COLOURS
-from punchlist.cli.view import proof_of, why_of
 from punchlist.cli.words import ago, duration, headline, one_line, place
 from punchlist.model.item import Item, Status
 

@@ -1,45 +1,14 @@
-"""How a run stands: its state, its exit code, why an item is where it is, and the document behind --json."""
-
-from enum import StrEnum
+"""A run as commands answer with it: its exit code, and the document behind --json."""
 
 from msgspec import Struct
 
 from punchlist.adapters.reports.document import Report, report
+from punchlist.app.reading import State, state_of
 from punchlist.cli.exits import Exit
-from punchlist.model.item import Fact, Item, Status
 from punchlist.model.outcome import Outcome, outcome
 from punchlist.model.run import Run
-from punchlist.ports import RunRow
 
-_SETBACKS = frozenset(
-    {
-        Fact.REJECTED,
-        Fact.SAID_DEFERRED,
-        Fact.SAID_BLOCKED,
-        Fact.EXCUSE_REFUSED,
-        Fact.SET_ASIDE,
-        Fact.CONTESTED,
-        Fact.CONTEST_AGREED,
-        Fact.DISMISSED,
-        Fact.SEEN_AGAIN,
-        Fact.RESTORED,
-    }
-)
-NO_FIX = "no fix is known"
 _EXITS = {Outcome.CLEAN: Exit.FINE, Outcome.FIXED: Exit.FINE, Outcome.LEFTOVERS: Exit.LEFT, Outcome.INCOMPLETE: Exit.INCOMPLETE}
-
-
-class State(StrEnum):
-    """Where a run stands. KILLED: it neither ended nor was stopped, and no process drives it."""
-
-    ENDED = "ended"
-    WAITING = "waiting for an answer"
-    STOPPED = "stopped"
-    UNDER_WAY = "under way"
-    KILLED = "killed"
-
-
-_LAST_WORDS = {"asked": State.WAITING, "clarified": State.WAITING, "interrupted": State.STOPPED}
 
 
 class RunDocument(Struct, frozen=True, kw_only=True):
@@ -64,36 +33,3 @@ def exit_of(run: Run) -> Exit:
     if run.waits:
         return Exit.WAITING
     return Exit.INTERRUPTED if run.interrupted else Exit.INCOMPLETE
-
-
-def state_of(run: Run, *, driven: bool = False) -> State:
-    if run.ended:
-        return State.ENDED
-    if driven:
-        return State.UNDER_WAY
-    if run.waits:
-        return State.WAITING
-    return State.STOPPED if run.interrupted else State.KILLED
-
-
-def state_of_row(row: RunRow, *, driven: bool) -> State:
-    """The same, told by its end, or by the kind of the last entry of its own."""
-    if row.outcome:
-        return State.ENDED
-    return State.UNDER_WAY if driven else _LAST_WORDS.get(row.last_kind, State.KILLED)
-
-
-def proof_of(item: Item) -> str:
-    """Every kind of proof it has, strongest first."""
-    kinds = sorted({proof.kind for proof in item.proofs}, key=lambda kind: -kind.strength)
-    return " + ".join(kinds) or "no proof"
-
-
-def why_of(item: Item) -> str:
-    """Why it is not fixed, in the words of whoever said so last; of a fixed or untouched item nothing."""
-    if item.status is Status.FIXED:
-        return ""
-    setback = next((attempt for attempt in reversed(item.attempts) if attempt.fact in _SETBACKS and attempt.why), None)
-    if setback is not None:
-        return setback.why
-    return "" if item.current.fix is not None else NO_FIX

@@ -14,10 +14,11 @@ from punchlist.adapters.reports.document import ItemPart, report
 from punchlist.app.showing import landed_diff
 from punchlist.model.item import Status
 from punchlist.model.severity import Severity
+from punchlist.model.wanted import Wanted
 from punchlist.web.artifacts import content, names
 from punchlist.web.doors import AtDesk, looking
 from punchlist.web.ledgers import shown, sse
-from punchlist.web.parts import Wanted, item_page
+from punchlist.web.parts import item_page
 from punchlist.web.problem import Refused
 from punchlist.web.runs import RunId
 from punchlist.web.shapes import ArtifactLine, EventPage, ItemPage, Sent

@@ -2,27 +2,15 @@
 
 from collections.abc import Iterable
 
-from msgspec import Struct
-
-from punchlist.model.item import Item, Status, reading_order
+from punchlist.model.item import Item, reading_order
 from punchlist.model.plansheet import code
 from punchlist.model.run import Run
-from punchlist.model.severity import Severity
 from punchlist.model.summary import summary
+from punchlist.model.wanted import Wanted, fits
 from punchlist.ports import RunRow
 from punchlist.web.shapes import ItemLine, ItemPage, RunLine, RunPart
 
 _WAITS = frozenset({"asked", "clarified"})
-
-
-class Wanted(Struct, frozen=True, kw_only=True):
-    """Which items: empty means all."""
-
-    status: tuple[Status, ...] = ()
-    severity: tuple[Severity, ...] = ()
-    path: str = ""
-    text: str = ""
-    in_scope: bool | None = None
 
 
 def run_line(row: RunRow, repository: str, workflow: str, *, driven: bool) -> RunLine:
@@ -67,22 +55,8 @@ def run_part(run: Run, repository: str, state: str) -> RunPart:
 
 
 def item_page(run: Run, wanted: Wanted, offset: int, limit: int) -> ItemPage:
-    found = [item for item in sorted(run.items.values(), key=reading_order) if _is(item, wanted)]
+    found = [item for item in sorted(run.items.values(), key=reading_order) if fits(item, wanted)]
     return ItemPage(total=len(found), items=tuple(_lines(found[offset : offset + limit], run)))
-
-
-def _is(item: Item, wanted: Wanted) -> bool:
-    return (
-        (not wanted.status or item.status in wanted.status)
-        and (not wanted.severity or item.severity in wanted.severity)
-        and item.lead.spot.path.startswith(wanted.path)
-        and (wanted.in_scope is None or item.in_scope == wanted.in_scope)
-        and (not wanted.text or wanted.text.casefold() in _words(item).casefold())
-    )
-
-
-def _words(item: Item) -> str:
-    return f"{item.lead.title}\n{item.lead.spot.path}\n{code(item.number)}"
 
 
 def _lines(items: Iterable[Item], run: Run) -> Iterable[ItemLine]:

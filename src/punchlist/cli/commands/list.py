@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from punchlist.adapters.store.lease import holder
 from punchlist.app import App
+from punchlist.app.reading import State, state_of_row
 from punchlist.cli import options
 from punchlist.cli.exits import Exit
 from punchlist.cli.session import session
 from punchlist.cli.tables import runs_table
 from punchlist.cli.terminal import answer, say
-from punchlist.cli.view import State, state_of_row
 from punchlist.ports import RunRow
 
 
