@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -57,6 +58,15 @@ class Said(Struct, frozen=True):
     text: str
 
 
+class Begun(Struct, frozen=True):
+    """An action that is under way. `at` is when it began."""
+
+    place: str
+    key: str
+    about: str
+    at: float
+
+
 class Talk:
     """The last that agents said in each run under way: for looking on, not for the record."""
 
@@ -82,14 +92,19 @@ class _Post:
     def __init__(self, driving: "Driving") -> None:
         self._driving = driving
         self.began_as: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.under_way: dict[tuple[str, str], Begun] = {}
 
     def began(self, place: str, action: Action) -> None:
-        """What has begun is told when it has come to something."""
+        """Actions begin after the first entry is told."""
+        run = self.began_as.result()
+        self.under_way[place, action.key] = Begun(place, action.key, action.about or action.key, time.time())
+        self._driving.bell.ring(run)
 
     def told(self, entry: Entry, run: Run) -> None:  # noqa: ARG002 - the shape of a Watcher
         if not self.began_as.done():
-            self._driving.take(entry.run)
+            self._driving.take(entry.run, self)
             self.began_as.set_result(entry.run)
+        self.under_way.pop((entry.place, entry.key), None)
         self._driving.bell.ring(entry.run)
 
     def heard(self, label: str, piece: str) -> None:
@@ -108,6 +123,7 @@ class Driving:
         self._tasks: dict[str, asyncio.Task[object]] = {}
         self._running: set[asyncio.Task[object]] = set()
         self._broke: dict[str, str] = {}
+        self._posts: dict[str, _Post] = {}
 
     async def begin(self, app: App, ready: Prepared) -> str:
         """Starts a run and returns its id once it is in the ledger; what keeps it from beginning is raised."""
@@ -120,6 +136,11 @@ class Driving:
     def drives(self, run: str) -> bool:
         task = self._tasks.get(run)
         return task is not None and not task.done()
+
+    def under_way(self, run: str) -> tuple[Begun, ...]:
+        """What has begun in a run that is driven here, and has not come to its end."""
+        post = self._posts.get(run)
+        return tuple(post.under_way.values()) if post else ()
 
     def broke(self, run: str) -> str:
         """Why the driving came to an end without an event of its own, if it did."""
@@ -152,11 +173,12 @@ class Driving:
         if self._running:
             await asyncio.wait(set(self._running))
 
-    def take(self, run: str) -> None:
+    def take(self, run: str, post: _Post) -> None:
         """The task at work now is this run's."""
         task = asyncio.current_task()
         if task is not None:
             self._tasks[run] = task
+            self._posts[run] = post
             self._broke.pop(run, None)
 
     async def _driven(self, app: App, drive: Callable[[Watcher], Awaitable[Run]]) -> str:
@@ -181,7 +203,7 @@ class Driving:
             self._broke[run] = str(error)
             _log.error("run %s broke off", run, exc_info=error)
         if self._tasks.get(run) is task:
-            del self._tasks[run]
+            del self._tasks[run], self._posts[run]
         self.talk.forget(run)
         self.bell.ring(run)
 
