@@ -12,7 +12,7 @@ import pytest
 from punchlist.web.client import Client, NotDone
 from punchlist.web.fixshapes import Clarify, MakePlan, StartFix
 from punchlist.web.problem import Problem
-from punchlist.web.shapes import Answering, Applying, Registering, Starting
+from punchlist.web.shapes import Answering, Applying, Dismissing, Registering, Starting
 
 DOCUMENT = json.loads((Path(__file__).parents[2] / "docs/reference/openapi.json").read_text())
 OPERATIONS = {
@@ -25,6 +25,7 @@ BODIES = {
     Starting: Starting(repository_id="r"),
     Answering: Answering(choice="a"),
     Applying: Applying(),
+    Dismissing: Dismissing(numbers=(7,), why="w"),
     Clarify: Clarify(repository_id="r"),
     MakePlan: MakePlan(repository_id="r"),
     StartFix: StartFix(repository_id="r"),

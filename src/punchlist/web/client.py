@@ -17,6 +17,8 @@ from punchlist.web.shapes import (
     Answering,
     Applying,
     ArtifactLine,
+    Dismissals,
+    Dismissing,
     Done,
     EventPage,
     Health,
@@ -110,6 +112,9 @@ class Client:
 
     def apply(self, run_id: str, data: Applying) -> Done:
         return self._asked(Done, "POST", f"/api/runs/{run_id}/apply", data)
+
+    def dismiss(self, run_id: str, data: Dismissing) -> Dismissals:
+        return self._asked(Dismissals, "POST", f"/api/runs/{run_id}/dismissals", data)
 
     def items(self, run_id: str, **wanted: Any) -> ItemPage:
         """`wanted`: status, severity (lists), path, text, in_scope, offset, limit."""

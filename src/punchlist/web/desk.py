@@ -12,10 +12,11 @@ from msgspec import Struct
 from punchlist.adapters.store.lease import holder
 from punchlist.adapters.whole_file import write_whole
 from punchlist.app import App, Request
+from punchlist.app.dismissals import Chosen
 from punchlist.app.driving import Driving, Said
 from punchlist.app.repositories import Registered, Repositories
 from punchlist.model import wire
-from punchlist.model.events import Started
+from punchlist.model.events import Dismissal, Started
 from punchlist.model.run import Run
 from punchlist.ports import RunRow
 from punchlist.settings import load
@@ -166,6 +167,16 @@ class Desk:
             app.close()
         self.driving.bell.ring(run.id)
         return self.run(run.id)
+
+    async def dismiss(self, run: Run, chosen: Chosen, saying: Dismissal, *, undo: bool = False) -> list[int]:
+        """The numbers of the items that it was said of."""
+        app = await self.opened(self.home_of(run))
+        try:
+            _, numbers = app.dismiss(run.id, chosen, saying, undo=undo)
+        finally:
+            app.close()
+        self.driving.bell.ring(run.id)
+        return numbers
 
     def received(self, documents: tuple[Document, ...]) -> tuple[str, ...]:
         """Findings that came with a request, as files: the same ones are the same files, so that the same request is known."""

@@ -10,7 +10,8 @@ from punchlist.web import fixshapes, shapes
 from punchlist.web.problem import Problem
 
 _ROOTS = (
-    shapes.Answering, shapes.Applying, shapes.ArtifactLine, shapes.Done, shapes.EventPage, shapes.Health, shapes.ItemPage,
+    shapes.Answering, shapes.Applying, shapes.ArtifactLine, shapes.Dismissals,
+    shapes.Dismissing, shapes.Done, shapes.EventPage, shapes.Health, shapes.ItemPage,
     shapes.Registering, shapes.RepositoryPart, shapes.RunPage, shapes.RunPart, shapes.Sent, shapes.Starting, fixshapes.Clarified,
     fixshapes.Clarify, fixshapes.MakePlan, fixshapes.Plan, fixshapes.StartFix, ItemPart, Problem,
 )  # fmt: skip

@@ -7,13 +7,15 @@ from litestar import Request
 from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParameter
 
 from punchlist.app import Request as Wish
+from punchlist.app.dismissals import Chosen
 from punchlist.app.repositories import Registered
+from punchlist.model.events import Dismissal
 from punchlist.model.run import Run
 from punchlist.web.desk import Asked, Desk
 from punchlist.web.doors import AtDesk, doing, looking, visitor_of
 from punchlist.web.parts import run_line, run_part
 from punchlist.web.problem import Refused
-from punchlist.web.shapes import IDENTIFIER, Answering, Applying, Done, RunPage, RunPart, Starting
+from punchlist.web.shapes import IDENTIFIER, Answering, Applying, Dismissals, Dismissing, Done, RunPage, RunPart, Starting
 from punchlist.web.tokens import Role
 from punchlist.workflow import builtin_names
 
@@ -98,6 +100,20 @@ async def apply(desk: AtDesk, run_id: RunId, data: JSONBody[Applying]) -> Done:
         app.close()
 
 
+@doing("/runs/{run_id:str}/dismissals", operation_id="dismiss", summary="Say that items need no work, or take it back")
+async def dismiss(desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId, data: JSONBody[Dismissing]) -> Dismissals:
+    """Recorded under the token's name; later runs remember it. Not while the run is under way."""
+    run = desk.run(run_id)
+    if not (data.numbers or data.rules or data.paths):
+        raise Refused(400, "which items?", next_=f"numbers, rules or paths; GET /api/runs/{run.id}/items lists them")
+    if not data.undo and not data.why.strip():
+        raise Refused(400, "a dismissal needs a reason", next_='{"numbers": [7], "why": "..."}')
+    chosen = Chosen(numbers=data.numbers, rules=data.rules, paths=data.paths)
+    by = visitor_of(request).shown
+    numbers = await desk.dismiss(run, chosen, Dismissal(by, data.why, ""), undo=data.undo)
+    return Dismissals(run=run.id, items=tuple(numbers), by=by, why=data.why, undone=data.undo)
+
+
 def shown(desk: Desk, run: Run) -> RunPart:
     return run_part(run, desk.home_of(run).id, desk.state(run))
 
@@ -138,4 +154,4 @@ def of_repository(desk: Desk, run_id: str, repository: Registered) -> Run:
     return run
 
 
-ROUTES = (listed, start, one, answer, cancel, resume, apply)
+ROUTES = (listed, start, one, answer, cancel, resume, apply, dismiss)

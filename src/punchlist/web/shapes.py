@@ -20,6 +20,9 @@ Below = Annotated[str, Meta(pattern=r"^[^/\\\x00-\x1f][^\\\x00-\x1f]*$", max_len
 Line = Annotated[str, Meta(max_length=4000)]
 Named = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 
+Number = Annotated[int, Meta(ge=1, le=10**9)]
+Rule = Annotated[str, Meta(min_length=1, max_length=200)]
+
 
 class Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What comes in: a field that is not known is a mistake, and said to be one."""
@@ -75,6 +78,17 @@ class Answering(Body, frozen=True, kw_only=True):
     resume: bool = True
 
 
+class Dismissing(Body, frozen=True, kw_only=True):
+    """Which items need no work, and why: by number; all of a rule or below a path; with both, those of the numbers that fit.
+    `undo` takes a dismissal back, and needs no reason."""
+
+    numbers: Annotated[tuple[Number, ...], Meta(max_length=10_000)] = ()
+    rules: Annotated[tuple[Rule, ...], Meta(max_length=100)] = ()
+    paths: Annotated[tuple[Below, ...], Meta(max_length=100)] = ()
+    why: Line = ""
+    undo: bool = False
+
+
 class Applying(Body, frozen=True, kw_only=True):
     squash: bool = False
 
@@ -83,6 +97,16 @@ class Done(Struct, frozen=True):
     """That something was done, in words."""
 
     message: str
+
+
+class Dismissals(Struct, frozen=True, kw_only=True):
+    """The items that were dismissed, or taken up again, and on whose word."""
+
+    run: str
+    items: tuple[int, ...]
+    by: str
+    why: str
+    undone: bool
 
 
 class RunLine(Struct, frozen=True, kw_only=True):
