@@ -41,7 +41,7 @@ def looked(*names, **own):
 
 
 def test_the_known_programs_are_those_that_have_a_kind_of_their_own():
-    assert set(KNOWN) | {"acp", "command", "scripted", "dry"} == set(AGENTS)
+    assert set(KNOWN) | {"acp", "command", "outside", "scripted", "dry"} == set(AGENTS)
 
 
 def test_a_program_on_the_path_is_found_with_its_version(path):

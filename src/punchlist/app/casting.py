@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from punchlist.adapters.agents.outside import KIND as OUTSIDE
 from punchlist.adapters.agents.table import AGENTS
 from punchlist.errors import SettingsError, UsageError
 from punchlist.settings import REPOSITORY_FILE, Loaded, Settings
@@ -87,6 +88,20 @@ def _roles(do: Do) -> Iterator[tuple[str, bool]]:
 
 
 def _players(role: str, settings: Settings) -> tuple[str, ...]:
+    """An agent outside is one conversation: what it fixed it does not judge, and a test that it wrote is not private to it."""
+    named = _named(role, settings)
+    if role not in _SECOND_LOOKS:
+        return named
+    fixers = {name for name in _named("fixer", settings) if _kind(name, settings) == OUTSIDE}
+    return tuple(name for name in named if name not in fixers)
+
+
+def _kind(name: str, settings: Settings) -> str:
+    own = settings.agent.get(name)
+    return own.kind or name if own else name
+
+
+def _named(role: str, settings: Settings) -> tuple[str, ...]:
     own = settings.role[role].agents if role in settings.role else ()
     if own:
         return own

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from punchlist.adapters.agents import AgentSettings, RoleSettings
 from punchlist.adapters.agents.cli import Seat
 from punchlist.adapters.agents.journal import Journal
+from punchlist.adapters.agents.mailbox import Mailbox
 from punchlist.adapters.agents.patient import Patience, Patient
 from punchlist.adapters.agents.place import Place
 from punchlist.adapters.agents.table import agent, settled
@@ -27,12 +28,24 @@ _TALKING = frozenset({"clarifier", "planner", "fixer"})
 reviewer, a challenger or a reproducer said lies there, and private tests are nothing for a fixer to find."""
 
 
+def mail_folder(run_folder: Path) -> Path:
+    """Where a run's tasks for outside agents are."""
+    return run_folder / "tasks"
+
+
 class Stage:
     """Everybody who plays something in one run."""
 
     def __init__(self, cast: Mapping[str, tuple[str, ...]], settings: Settings, folder: Path, artifacts: Artifacts) -> None:
         self._settings = settings
-        self._place = Place(folder=folder / "agents", state=folder.parents[1], user=Path.home(), sandbox=settings.agents.sandbox)
+        self._mail = mail_folder(folder)
+        self._place = Place(
+            folder=folder / "agents",
+            state=folder.parents[1],
+            user=Path.home(),
+            sandbox=settings.agents.sandbox,
+            mail=self._mail,
+        )
         self._artifacts = artifacts
         self._players = {role: self._player(role, names) for role, names in cast.items()}
 
@@ -40,8 +53,9 @@ class Stage:
         return crew(self._players, prompts(self._settings), self._settings.agents.prompt_limit, hear)
 
     def answered(self, label: str) -> bool:
-        """Whether an answer under this label is kept; all players share one journal."""
-        return any(player.answered(label) is not None for player in self._players.values())
+        """Whether an answer under this label is kept, or somebody outside may be at work on it; all players share one journal."""
+        kept = any(player.answered(label) is not None for player in self._players.values())
+        return kept or Mailbox(self._mail).known(label)
 
     def _player(self, role: str, names: tuple[str, ...]) -> Journal:
         chosen = self._settings.role.get(role, RoleSettings())

@@ -48,6 +48,8 @@ class Ask(Struct, frozen=True, kw_only=True):
     """JSON Schema of the answer, for agents that can be held to one."""
     session: str = ""
     """An earlier conversation to go on with, as a reply named it; an agent that cannot starts anew."""
+    items: tuple[int, ...] = ()
+    """The numbers of the items that it is about, where it must say of each what became of it."""
     fork: bool = False
     """Go on in a copy of the session: others do the same side by side."""
 

@@ -35,6 +35,7 @@ async def _mended(seat: Seat, task: Task, tree: Tree) -> tuple[Claims, Heard[Sta
         folder=tree.root,
         writes=True,
         schema=schemas.OUTCOMES,
+        items=asked,
         session=task.session,
         fork=task.fork,
     )

@@ -22,6 +22,8 @@ class Place(Struct, frozen=True, kw_only=True):
     user: Path
     """The user's home: login files are copied from it, secrets in it are hidden."""
     sandbox: bool = True
+    mail: Path | None = None
+    """Where tasks are laid for agents that come for them; without it nobody would find them."""
 
     def home(self, name: str) -> Path:
         return _private(self.folder / name / "home")

@@ -15,7 +15,8 @@ from punchlist.adapters.agents.table import AGENTS
 from punchlist.adapters.process import base_environment, run, which
 from punchlist.errors import SettingsError
 
-_WITHOUT_PROGRAM = ("scripted", "dry")
+_WITHOUT_PROGRAM = ("scripted", "dry", "outside")
+_NOTES = {"dry": "keeps the prompts, and asks nobody", "outside": "comes for its tasks by itself: punchlist mcp"}
 _OF_THE_USER = ("acp", "command")
 """What `--version` does to a program of the user's own is not known, so it is not tried."""
 KNOWN = tuple(kind for kind in AGENTS if kind not in (*_WITHOUT_PROGRAM, *_OF_THE_USER))
@@ -76,8 +77,8 @@ async def _version(line: tuple[str, ...], room: _Room) -> str:
 
 
 def _played(name: str, kind: str, settings: AgentSettings) -> Presence:
-    if kind == "dry":
-        return Presence(name=name, found=True, note="keeps the prompts, and asks nobody")
+    if kind in _NOTES:
+        return Presence(name=name, found=True, note=_NOTES[kind])
     if not settings.script:
         return Presence(name=name, found=False, note=f"agent.{name}.script names no script")
     try:

@@ -7,7 +7,8 @@ class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     """One agent, under a name of the user's choosing; the name alone is enough for those that punchlist knows."""
 
     kind: str = ""
-    """What drives it: claude, codex, gemini, opencode, qwen, copilot, aider, acp, command, scripted, dry. Default: its name."""
+    """What drives it: claude, codex, gemini, opencode, qwen, copilot, aider, acp, command, outside, scripted, dry.
+    Default: its name."""
     command: tuple[str, ...] = ()
     """The program and what comes first on its command line. Default: the program's usual name."""
     model: str = ""

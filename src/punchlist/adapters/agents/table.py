@@ -16,6 +16,8 @@ from punchlist.adapters.agents.copilot import Copilot
 from punchlist.adapters.agents.dry import Dry
 from punchlist.adapters.agents.gemini import Gemini
 from punchlist.adapters.agents.opencode import Opencode
+from punchlist.adapters.agents.outside import KIND as OUTSIDE
+from punchlist.adapters.agents.outside import Outside
 from punchlist.adapters.agents.place import Place
 from punchlist.adapters.agents.qwen import Qwen
 from punchlist.adapters.agents.scripted import Scripted
@@ -43,6 +45,7 @@ AGENTS: Mapping[str, Make] = MappingProxyType(
         "aider": command(Aider),
         "acp": AcpAgent,
         "command": Command,
+        OUTSIDE: Outside,
         "scripted": Scripted.seated,
         "dry": Dry,
     }

@@ -47,6 +47,11 @@ class Lease:
             undo.pop_all()
         return cls(tuple(handles), run)
 
+    @classmethod
+    def of(cls, path: Path, name: str) -> Self:
+        """The right to anything else that only one may have, by the path of its lock; raises AlreadyRunning as well."""
+        return cls((_lock(path, Holder(os.getpid(), name)),), name)
+
     def release(self) -> None:
         _close(self._handles)
         self._handles = ()
@@ -61,6 +66,11 @@ class Lease:
 def holder(home: Path, run: str) -> Holder | None:
     """Who drives the run right now; None if nobody does."""
     return _held_by(_run_path(home, run))
+
+
+def held(path: Path) -> Holder | None:
+    """Who has what `Lease.of` gives; None if nobody does."""
+    return _held_by(path)
 
 
 def _run_path(home: Path, run: str) -> Path:
