@@ -26,6 +26,7 @@ from punchlist.app.cleaning import drop_workshop, gone_repositories, old_reports
 from punchlist.app.debts import debts
 from punchlist.app.dismissals import Chosen, dismissals, dismissed, meant
 from punchlist.app.doctor import Probe, answers, probes
+from punchlist.app.obeying import obeyed
 from punchlist.app.prepare import found_checks, prepared, repository_settings
 from punchlist.app.records import follow
 from punchlist.app.rehearsal import Prompt, rehearsed
@@ -311,14 +312,15 @@ class App:
             raise UsageError(f"run {run.id} has no beginning")
         limits = unpinned(started.settings).settings.limits
         workflow = parse(started.workflow, started.workflow_name, f"{started.workflow_name} (as pinned by run {run.id})")
+        folder = wiring.run_folder(self.home, run.id)
         engine = Engine(
             workflow,
-            wiring.world(workshop, run, started, self.store, wiring.run_folder(self.home, run.id), watcher.heard),
+            wiring.world(workshop, run, started, self.store, folder, watcher.heard),
             self.store,
             Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width),
             watcher,
         )
-        return strike(await engine.drive(run), wiring.run_folder(self.home, run.id))
+        return strike(await obeyed(folder, engine.drive, run), folder)
 
 
 async def _around(start: Path, needed: bool | None) -> Checkout | None:  # noqa: FBT001 - three answers, not two

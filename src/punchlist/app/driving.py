@@ -18,6 +18,8 @@ from punchlist.model.run import Run
 from punchlist.steps import Action
 
 _log = logging.getLogger("punchlist")
+STOPPED = "the process that drove it was stopped"
+"""Why a run was interrupted that nobody wanted stopped."""
 _KEPT = 256
 """Pieces of agents' talk kept of a run, for whoever looks on; all of it is in the transcripts."""
 
@@ -146,12 +148,12 @@ class Driving:
         """Why the driving came to an end without an event of its own, if it did."""
         return self._broke.get(run, "")
 
-    async def cancel(self, run: str) -> bool:
+    async def cancel(self, run: str, by: str = "") -> bool:
         """Stops a run at an event boundary, and waits for that; whether it was driven here."""
         task = self._tasks.get(run)
         if task is None or task.done():
             return False
-        task.cancel()
+        _stop(task, f"stopped by {by}" if by else "")
         await asyncio.wait({task})
         return True
 
@@ -164,7 +166,7 @@ class Driving:
     def stop(self) -> None:
         """Asks all of them to stop, and waits for none."""
         for task in self._running:
-            task.cancel()
+            _stop(task, STOPPED)
         self.bell.ring_all()
 
     async def close(self) -> None:
@@ -206,6 +208,12 @@ class Driving:
             del self._tasks[run], self._posts[run]
         self.talk.forget(run)
         self.bell.ring(run)
+
+
+def _stop(task: "asyncio.Task[object]", why: str) -> None:
+    """Once: asked again, it would leave what it sees through."""
+    if not task.cancelling():
+        task.cancel(why or None)
 
 
 async def _with(app: App, work: Awaitable[Run]) -> Run:

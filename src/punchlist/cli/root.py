@@ -15,6 +15,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "review": "Review and list; fix nothing.",
         "fix": "The loop, over findings that are already there.",
         "resume": "Go on with a run that was stopped or killed.",
+        "stop": "Stop a run that is under way; it can be resumed.",
         "answer": "Answer the question a run waits with, and go on.",
         "dismiss": "Say that items need no work; later runs remember it.",
         "apply": "Bring a run's fixes onto your branch.",

@@ -68,8 +68,9 @@ class Engine:
                         await self._step(at)
                     case Decide() as decide:
                         self._decide(decide)
-        except asyncio.CancelledError:
-            self._tell("signal", f"interrupted {self._run.seq}", ev.Interrupted(reason="stopped by a person or a signal"))
+        except asyncio.CancelledError as stop:  # its message says on whose word, where somebody gave it
+            reason = str(stop) or "stopped by a person or a signal"
+            self._tell("signal", f"interrupted {self._run.seq}", ev.Interrupted(reason=reason))
         return self._run
 
     async def _step(self, at: At) -> None:

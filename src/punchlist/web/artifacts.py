@@ -6,7 +6,7 @@ from pathlib import Path
 from punchlist.app.wiring import run_folder
 from punchlist.web.shapes import ArtifactLine
 
-_PRIVATE = frozenset({"agents", "lock"})
+_PRIVATE = frozenset({"agents", "lock", "stop"})
 """Agents' own homes may hold their logins."""
 _LARGEST = 32 * 1024 * 1024
 

@@ -14,7 +14,9 @@ from punchlist.adapters.whole_file import write_whole
 from punchlist.app import App, Request
 from punchlist.app.dismissals import Chosen
 from punchlist.app.driving import Driving, Said
+from punchlist.app.folding import Folded
 from punchlist.app.repositories import Registered, Repositories
+from punchlist.app.stopping import stop
 from punchlist.model import wire
 from punchlist.model.events import Dismissal, Started
 from punchlist.model.run import Run
@@ -23,13 +25,15 @@ from punchlist.settings import load
 from punchlist.web.fixevents import Stories
 from punchlist.web.gate import Hiding
 from punchlist.web.keys import Keys
-from punchlist.web.ledgers import Folded, Frames, sse
+from punchlist.web.ledgers import Frames, sse
 from punchlist.web.problem import Refused
 from punchlist.web.shapes import Document
 from punchlist.web.stream import Following, Pace, followed
 from punchlist.web.tokens import Role
 
 _MOST_READERS = 900
+_STOPPING = 10.0
+"""Seconds that a request waits for another process to stop a run."""
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -158,6 +162,17 @@ class Desk:
 
     async def resume(self, run: Run) -> None:
         await self.driving.resume(await self.opened(self.home_of(run)), run.id)
+
+    async def stop(self, run: Run, by: str) -> Run:
+        """Stops a run between two events, whoever drives it. One that goes on a while was asked to."""
+        if not await self.driving.cancel(run.id, by):
+            app = await self.opened(self.home_of(run))
+            try:
+                await stop(app, run.id, by, _STOPPING)
+            finally:
+                app.close()
+        self.driving.bell.ring(run.id)
+        return self.run(run.id)
 
     async def answer(self, run: Run, said: str | dict[str, str], by: str) -> Run:
         app = await self.opened(self.home_of(run))

@@ -42,15 +42,7 @@ async def listed(
 
 @doing("/runs", status_code=201, operation_id="start_run", summary="Start a run; it goes on in the background")
 async def start(desk: AtDesk, request: Request[Any, Any, Any], data: JSONBody[Starting], key: KEY = None) -> RunPart:
-    repository = desk.repository(data.repository_id)
-    role = visitor_of(request).role
-    asked = Asked(
-        whole=msgspec.json.encode(("runs", data)),
-        wish=lambda: _wish(desk, data, role),
-        flags=desk.agents(data.agents, role) | _limits(data),
-        key=key or "",
-    )
-    return shown(desk, desk.run(await desk.begin(repository, asked)))
+    return shown(desk, desk.run(await begun(desk, data, visitor_of(request).role, key or "")))
 
 
 @looking("/runs/{run_id:str}", operation_id="run", summary="How a run stands")
@@ -72,13 +64,12 @@ async def answer(desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId, d
 
 
 @doing("/runs/{run_id:str}/cancel", operation_id="cancel", summary="Stop a run; it can be resumed")
-async def cancel(desk: AtDesk, run_id: RunId) -> RunPart:
+async def cancel(desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId) -> RunPart:
+    """Also one that another process drives. Where it is still `running` then, it was asked to stop, and will."""
     run = desk.run(run_id)
-    if not await desk.driving.cancel(run.id):
-        elsewhere = desk.driven(run.id)
-        what = "another process drives this run" if elsewhere else "nobody drives this run"
-        raise Refused(409, what, next_="stop it there" if elsewhere else f"GET /api/runs/{run.id} says how it stands", run=run.id)
-    return shown(desk, desk.run(run.id))
+    if not desk.driven(run.id):
+        raise Refused(409, "nobody drives this run", next_=f"GET /api/runs/{run.id} says how it stands", run=run.id)
+    return shown(desk, await desk.stop(run, visitor_of(request).shown))
 
 
 @doing("/runs/{run_id:str}/resume", operation_id="resume", summary="Go on with a run that was stopped")
@@ -116,6 +107,17 @@ async def dismiss(desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId, 
 
 def shown(desk: Desk, run: Run) -> RunPart:
     return run_part(run, desk.home_of(run).id, desk.state(run))
+
+
+async def begun(desk: Desk, data: Starting, role: Role, key: str) -> str:
+    """The id of the run that somebody of this role asked for; there is one under each key."""
+    asked = Asked(
+        whole=msgspec.json.encode(("runs", data)),
+        wish=lambda: _wish(desk, data, role),
+        flags=desk.agents(data.agents, role) | _limits(data),
+        key=key,
+    )
+    return await desk.begin(desk.repository(data.repository_id), asked)
 
 
 def _wish(desk: Desk, data: Starting, role: Role) -> Wish:
