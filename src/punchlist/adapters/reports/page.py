@@ -198,12 +198,12 @@ def _said(finding: Finding) -> Said:
 
 def _code(shown: Sequence[Hunk], item: Item) -> tuple[Code, ...]:
     if shown:
-        return tuple(Code(hunk.path, tuple(_diff_lines(hunk)), hunk.cut) for hunk in shown)
+        return tuple(Code(hunk.path, tuple(diff_lines(hunk)), hunk.cut) for hunk in shown)
     lead = next((finding for finding in item.findings if finding.code), None)
-    return (Code(lead.spot.path, tuple(_excerpt(lead))),) if lead else ()
+    return (Code(lead.spot.path, tuple(excerpt(lead))),) if lead else ()
 
 
-def _diff_lines(hunk: Hunk) -> Iterator[Line]:
+def diff_lines(hunk: Hunk) -> Iterator[Line]:
     number = hunk.line
     for line in hunk.lines:
         kind = {"+": "a", "-": "d", "\\": "n"}.get(line[:1], "")
@@ -212,7 +212,7 @@ def _diff_lines(hunk: Hunk) -> Iterator[Line]:
         number += kind in ("", "d")
 
 
-def _excerpt(finding: Finding) -> Iterator[Line]:
+def excerpt(finding: Finding) -> Iterator[Line]:
     line = finding.spot.line or 1
     last = finding.spot.last_line or line
     for number, text in enumerate(finding.code.split("\n"), max(1, line - 1)):
