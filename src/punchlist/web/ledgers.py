@@ -1,4 +1,4 @@
-"""The ledger as readers see it: runs folded no more often than they grow, and lines made ready once for everybody."""
+"""The ledger as readers see it: lines made ready once for everybody."""
 
 from collections import OrderedDict
 from typing import Any, Protocol
@@ -9,15 +9,12 @@ from msgspec.structs import replace
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model import wire
 from punchlist.model.events import Entry, Started
-from punchlist.model.fold import fold
-from punchlist.model.run import Run
 from punchlist.web.gate import Hiding
 from punchlist.web.shapes import EventLine
 
 Position = tuple[int, int]
 """A line of the ledger, and which of the things that it tells."""
 _BYTES = 16 * 1024 * 1024
-_RUNS = 8
 _AHEAD = 32
 
 
@@ -27,23 +24,6 @@ class Tale(Protocol):
     def next(self, run: str, after: Position) -> tuple[Position, bytes] | None:
         """The first piece after a position; None where there is none yet."""
         ...
-
-
-class Folded:
-    """Runs as they are now. Those looked at last are kept, and only what is new in their ledgers is folded."""
-
-    def __init__(self, store: SqliteStore) -> None:
-        self._store = store
-        self._known: OrderedDict[str, Run] = OrderedDict()
-
-    def load(self, run: str) -> Run:
-        now = self._known.pop(run, None) or Run(id=run)
-        for entry in self._store.read(run, now.seq):
-            now = fold(now, entry)
-        self._known[run] = now
-        if len(self._known) > _RUNS:
-            self._known.popitem(last=False)
-        return now
 
 
 class Frames:
