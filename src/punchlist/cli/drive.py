@@ -7,12 +7,14 @@ import click
 from msgspec.structs import replace
 
 from punchlist.app import App, Prepared, Request
+from punchlist.app.driving import Driving
 from punchlist.cli.asking import asked
 from punchlist.cli.exits import Exit
 from punchlist.cli.live import Silent, View, watching
 from punchlist.cli.login import login
 from punchlist.cli.options import Output
 from punchlist.cli.plan import files_in_scope, plan_document, plan_text
+from punchlist.cli.seat import can_watch, seated
 from punchlist.cli.session import stoppable
 from punchlist.cli.summary import stopped, summary
 from punchlist.cli.terminal import answer, interactive, note, say
@@ -28,6 +30,8 @@ Tell = Callable[[Run], "Iterator[RenderableType]"]
 
 
 async def started(app: App, request: Request, output: Output, *, dry: bool = False, tell: Tell = summary) -> Exit:
+    if output.watch and not dry:
+        can_watch()
     ready = await app.prepare(request)
     if dry:
         files = await files_in_scope(app, ready.change)
@@ -36,7 +40,29 @@ async def started(app: App, request: Request, output: Output, *, dry: bool = Fal
         return Exit.FINE
     if ready.checks and ready.checks_allowed is None:
         ready = await _asked(app, request, ready, output)
+    if output.watch:
+        return await watched(app, lambda driving: driving.begin(app, ready), output, tell)
     return await driven(app, lambda view: app.run(ready, view), output, tell)
+
+
+async def gone_on(app: App, run: Run, output: Output) -> Exit:
+    """Goes on with a run; in the terminal view one that waits can be answered as well."""
+    if not output.watch:
+        return await driven(app, lambda view: app.resume(run.id, view), output)
+    can_watch()
+    return await watched(app, lambda driving: driving.resume(app, run.id), output, run=run)
+
+
+async def watched(
+    app: App, begin: Callable[[Driving], Awaitable[str]], output: Output, tell: Tell = summary, *, run: Run | None = None
+) -> Exit:
+    """In the terminal view, until it is closed; then what came of it is told as it always is."""
+    from punchlist.tui.watch import watch
+
+    station = seated(app)
+    name = run.id if run is not None and run.waits else await station.began(begin(station.driving))
+    *_, last = (run, *await watch(station, name))
+    return told(last, output, tell) if last is not None else Exit.FINE
 
 
 async def driven(app: App, drive: Drive, output: Output, tell: Tell = summary) -> Exit:

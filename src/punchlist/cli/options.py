@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.app import Request
 from punchlist.errors import UsageError
@@ -24,6 +25,8 @@ class Output(Struct, frozen=True):
     events: bool = False
     quiet: bool = False
     verbose: bool = False
+    watch: bool = False
+    """In the terminal view, and what came of it afterwards."""
 
     @property
     def machine(self) -> bool:
@@ -68,6 +71,7 @@ output_options: Callable[[Any], Any] = together(
     click.option("--events", is_flag=True, help="JSON lines on stdout: each entry of the ledger as it happens."),
     click.option("-q", "--quiet", is_flag=True, help="No progress; only what came of it."),
 )
+watch_option = click.option("--watch", is_flag=True, help="Follow and steer it in the terminal view, as `punchlist watch` does.")
 scope_options: Callable[[Any], Any] = together(
     click.argument("paths", nargs=-1, type=click.Path()),
     click.option("--all", "everything", is_flag=True, help="Everything in the repository, not only what changed."),
@@ -85,6 +89,7 @@ run_options: Callable[[Any], Any] = together(
     click.option("--dry-run", is_flag=True, help="Say what would be done; start nothing, write nothing."),
     click.option("-v", "--verbose", is_flag=True, help="With --dry-run: the options of every step as well."),
     set_option,
+    watch_option,
     output_options,
 )
 findings_option = click.option(
@@ -106,7 +111,12 @@ workflow_option = click.option("--workflow", metavar="NAME|FILE", default="", he
 def output(chosen: Mapping[str, Any]) -> Output:
     if chosen.get("json_") and chosen.get("events"):
         raise UsageError("--json and --events exclude each other", hint="choose one of them")
-    return Output(bool(chosen.get("json_")), bool(chosen.get("events")), bool(chosen.get("quiet")), bool(chosen.get("verbose")))
+    spoken = Output(bool(chosen.get("json_")), bool(chosen.get("events")), bool(chosen.get("quiet")), bool(chosen.get("verbose")))
+    if not chosen.get("watch"):
+        return spoken
+    if spoken.machine or spoken.quiet:
+        raise UsageError("--watch is for somebody who looks", hint="leave out --json, --events and --quiet, or --watch")
+    return replace(spoken, watch=True)
 
 
 def request(chosen: Mapping[str, Any]) -> Request:

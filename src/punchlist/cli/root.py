@@ -22,6 +22,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "discard": "Drop a run's branch and work trees.",
     },
     "Look": {
+        "watch": "A run in the terminal, live; answer and steer it.",
         "status": "How a run stands.",
         "show": "The items of a run, or one with its history, proof and diff.",
         "list": "The runs of this repository.",

@@ -1,1 +1,1 @@
-"""The live view of a run on a terminal, for people who would rather look than read."""
+"""A run in the terminal: looked at, followed and steered with the keyboard."""

@@ -8,7 +8,7 @@ import click
 
 from punchlist.app import App
 from punchlist.cli import options
-from punchlist.cli.drive import driven, told
+from punchlist.cli.drive import gone_on, told
 from punchlist.cli.exits import Exit
 from punchlist.cli.login import login
 from punchlist.cli.session import session
@@ -21,6 +21,7 @@ from punchlist.errors import UsageError
 @click.option("--file", type=click.Path(exists=True, dir_okay=False), help="Answers from a JSON file: an object of ID and text.")
 @click.option("--by", default="", help="Who answers. Default: your login name.")
 @click.option("--no-resume", is_flag=True, help="Only record the answer.")
+@options.watch_option
 @options.output_options
 def command(run_id: str, said: tuple[str, ...], **chosen: Any) -> Exit:
     """Answer what a run waits for, and go on.
@@ -35,7 +36,7 @@ def command(run_id: str, said: tuple[str, ...], **chosen: Any) -> Exit:
         run = await app.answer(run_id, answer, chosen["by"] or login())
         if chosen["no_resume"] or run.waits:
             return told(run, output)
-        return await driven(app, lambda view: app.resume(run.id, view), output)
+        return await gone_on(app, run, output)
 
     return session(work)
 

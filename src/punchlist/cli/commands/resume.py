@@ -6,7 +6,7 @@ import click
 
 from punchlist.app import App
 from punchlist.cli import options
-from punchlist.cli.drive import driven
+from punchlist.cli.drive import gone_on
 from punchlist.cli.exits import Exit
 from punchlist.cli.session import session
 from punchlist.cli.terminal import say
@@ -15,6 +15,7 @@ from punchlist.cli.view import exit_of
 
 @click.command()
 @options.run_argument
+@options.watch_option
 @options.output_options
 def command(run_id: str, **chosen: Any) -> Exit:
     """Go on with a run that was stopped or killed: nothing that was recorded is done again.
@@ -29,6 +30,6 @@ def command(run_id: str, **chosen: Any) -> Exit:
         if run.ended and not output.machine:
             say(f"run {run.id} has ended; nothing to resume (punchlist status {run.id})")
             return exit_of(run)
-        return await driven(app, lambda view: app.resume(run.id, view), output)
+        return await gone_on(app, run, output)
 
     return session(work)

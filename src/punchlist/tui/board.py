@@ -1,0 +1,104 @@
+"""The board: a run's items on shelves by status, and those of a shelf that somebody wants to see."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+from textual.content import Content
+
+from punchlist.app.reading import NO_FIX, proof_of, why_of
+from punchlist.model.item import Item, Status, reading_order
+from punchlist.model.run import Run, counts
+from punchlist.model.severity import Severity
+from punchlist.model.wanted import Wanted, fits
+from punchlist.tui.text import MUTED, SEVERITIES, STATUSES, fitted, headline, line, where
+
+_NUMBER = 6
+_SEVERITY = 9
+_STATUS = 10
+_NARROW = 60
+"""Columns below which the place is left out: the title matters more."""
+
+
+class Shelf(Struct, frozen=True):
+    """Items in the change of one status, or all of these; or those outside the change."""
+
+    name: str
+    status: Status | None = None
+    outside: bool = False
+
+    def wanted(self, also: Wanted) -> Wanted:
+        return replace(also, status=(self.status,) if self.status else (), in_scope=not self.outside)
+
+
+ALL = Shelf("all")
+OUTSIDE = Shelf("outside", outside=True)
+SHELVES = (ALL, *(Shelf(status.value, status) for status in Status), OUTSIDE)
+SEVERITY_CHOICES: tuple[tuple[Severity, ...], ...] = ((), *((severity,) for severity in Severity))
+
+
+class Board:
+    """The items of a run in reading order; the order is worked out again only where findings came in."""
+
+    def __init__(self) -> None:
+        self._keys: dict[int, tuple[tuple[object, ...], tuple[int, str, int, int]]] = {}
+        self._ordered: list[int] = []
+
+    def ordered(self, run: Run) -> list[int]:
+        fresh = {n: item for n, item in run.items.items() if n not in self._keys or self._keys[n][0] is not item.findings}
+        if fresh:
+            self._keys |= {number: (item.findings, reading_order(item)) for number, item in fresh.items()}
+            self._ordered = sorted(self._keys, key=lambda number: self._keys[number][1])
+        return self._ordered
+
+    def shown(self, run: Run, shelf: Shelf, wanted: Wanted) -> list[int]:
+        asked = shelf.wanted(wanted)
+        items = run.items
+        return [number for number in self.ordered(run) if fits(items[number], asked)]
+
+
+def tally(run: Run) -> dict[str, int]:
+    """How many are on each shelf."""
+    by_status = counts(run.items)
+    inside = sum(by_status.values())
+    named = {status.value: count for status, count in by_status.items()}
+    return {ALL.name: inside, **named, OUTSIDE.name: len(run.items) - inside}
+
+
+def shelf_bar(known: dict[str, int], chosen: Shelf, width: int) -> Content:
+    """The heads of the columns, in one line; the chosen one stands in brackets. Empty ones are named where there is room."""
+    whole = line(*_heads(known, chosen, [each for each in SHELVES if each != OUTSIDE or known.get(each.name)]))
+    if whole.cell_length <= width:
+        return whole
+    return line(*_heads(known, chosen, [each for each in SHELVES if each in (ALL, chosen) or known.get(each.name)]))
+
+
+def _heads(known: dict[str, int], chosen: Shelf, shelves: Sequence[Shelf]) -> Iterator[tuple[str, str]]:
+    for shelf in shelves:
+        count = known.get(shelf.name, 0)
+        style = STATUSES[shelf.status] if shelf.status and count else "" if count else MUTED
+        yield (f"[{shelf.name} {count:,}]", "bold reverse") if shelf == chosen else (f" {shelf.name} {count:,} ", style)
+
+
+def item_row(item: Item, width: int, *, status: bool) -> Content:
+    """Number, severity, perhaps status, place and title, in as many columns as there are."""
+    place = min(34, width // 3) if width >= _NARROW else 0
+    parts: list[tuple[str, str]] = [
+        (f"{item.number:>{_NUMBER - 1}} ", "bold"),
+        (f"{item.severity:<{_SEVERITY}}", SEVERITIES[item.severity]),
+    ]
+    if status:
+        parts.append((f"{item.status:<{_STATUS}}", STATUSES[item.status]))
+    if place:
+        parts.append((f"{fitted(where(item.lead), place, tail=True)} ", MUTED))
+    parts.append((headline(item.lead), ""))
+    tail = proof_of(item) if item.status is Status.FIXED else why_of(item)
+    if tail and tail != NO_FIX:
+        parts.append((f"  ({tail})", MUTED))
+    return line(*parts)
+
+
+def next_shelf(shelf: Shelf, by: int, known: dict[str, int]) -> Shelf:
+    """The shelf beside this one that has something on it."""
+    full: Sequence[Shelf] = [each for each in SHELVES if each in (ALL, shelf) or known.get(each.name)]
+    return full[(full.index(shelf) + by) % len(full)]

@@ -1,0 +1,122 @@
+"""Small questions to the person at the keyboard: yes or no, one of several, a line of text; and the help."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.events import Key
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from punchlist.tui.rows import Rows
+from punchlist.tui.text import MUTED, block, line, page
+
+
+class Sure(ModalScreen[bool]):
+    """Yes or no; whoever presses Escape means no."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "dismiss(True)", "Yes"),
+        Binding("n,escape", "dismiss(False)", "No"),
+    ]
+
+    def __init__(self, question: str, why: str = "") -> None:
+        super().__init__()
+        self._question = question
+        self._why = why
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box"):
+            yield Static(page([line((self._question, "bold")), *block(self._why)]))
+            yield Static(line(("y", "bold"), " yes   ", ("n", "bold"), " no"), classes="keys")
+
+
+class Choice(ModalScreen[str | None]):
+    """One of several, by its letter or by the cursor; None leaves it open."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Later")]
+
+    def __init__(self, question: str, choices: Mapping[str, str]) -> None:
+        super().__init__()
+        self._question = question
+        self._choices = dict(choices)
+        self._letters = list(choices)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box"):
+            with VerticalScroll(classes="words", can_focus=False):
+                yield Static(page(block(self._question, style="bold")))
+            yield Rows(self._row, id="choices")
+            yield Static(line(("a letter, or Enter: decide   Escape: later", MUTED)), classes="keys")
+
+    def on_mount(self) -> None:
+        rows = self.query_one(Rows)
+        rows.styles.height = len(self._letters)
+        rows.put(range(len(self._letters)))
+        rows.focus()
+
+    def _row(self, key: int, width: int) -> Content:  # noqa: ARG002 - the shape of a row
+        letter = self._letters[key]
+        return line((f"{letter}) ", "bold"), self._choices[letter])
+
+    def on_rows_chosen(self, chosen: Rows.Chosen) -> None:
+        self.dismiss(self._letters[chosen.key])
+
+    def on_key(self, event: Key) -> None:
+        if event.character in self._choices:
+            event.stop()
+            self.dismiss(event.character)
+
+
+class Words(ModalScreen[str | None]):
+    """A line of text; None leaves it open. Nothing typed is nothing said."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Later")]
+
+    def __init__(self, title: str, about: Sequence[str] = (), keys: str = "Enter: send   Escape: later") -> None:
+        super().__init__()
+        self._title = title
+        self._about = about
+        self._keys = keys
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box"):
+            with VerticalScroll(classes="words", can_focus=False):
+                told = [each for text in self._about for each in block(text)]
+                yield Static(page([*block(self._title, style="bold"), *told]))
+            yield Input()
+            yield Static(line((self._keys, MUTED)), classes="keys")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        text = event.value.strip()
+        if text:
+            self.dismiss(text)
+
+
+HELP = (
+    ("Move", "↑ ↓ or j k, PgUp PgDn, Home End", "g G"),
+    ("Views", "1 items   2 now   3 story   4 checks", "Tab goes round"),
+    ("Shelves", "← → items by status", "counts stand in the bar"),
+    ("Filter", "/ text in title, path or code", "s severity, Escape clears"),
+    ("Open", "Enter one item: code, change, history, proof", "n p others"),
+    ("Answer", "a what the run asks", "then it goes on"),
+    ("Go on", "r resume a run that was stopped", ""),
+    ("Stop", "c stop a run, whoever drives it", "it can be resumed"),
+    ("Dismiss", "d needs no work, with a reason", "u takes it back"),
+    ("Runs", "Escape the list of runs", ""),
+    ("Light", "t light or dark", ""),
+    ("Leave", "q or Ctrl-C", "asks, if a run is driven here"),
+)
+
+
+class Help(ModalScreen[None]):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter", "dismiss(None)", "Close")]
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box"):
+            lines = [line((f"{name:<8} ", "bold"), what, (f"   {more}" if more else "", MUTED)) for name, what, more in HELP]
+            yield Static(page([line(("Keys", "bold underline")), *lines]))
+            yield Static(line(("Escape closes this", MUTED)), classes="keys")

@@ -1,0 +1,68 @@
+"""One item on the whole screen; its neighbours are a key away."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Footer
+
+from punchlist.tui import acts
+from punchlist.tui.item_text import item_lines
+from punchlist.tui.look import Look
+from punchlist.tui.pages import Page
+from punchlist.tui.station import Station
+
+
+class ItemScreen(Screen[int]):
+    """Ends with the number of the item it showed last."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,backspace,enter", "close", "Back"),
+        Binding("n,right", "step(1)", "Next"),
+        Binding("p,left", "step(-1)", "Previous"),
+        Binding("d", "dismiss_item", "Dismiss"),
+        Binding("u", "restore_item", "Undo dismissal", show=False),
+    ]
+
+    def __init__(self, station: Station, look: Look, numbers: Sequence[int], number: int) -> None:
+        super().__init__()
+        self._station = station
+        self._look = look
+        self._numbers = numbers
+        self.number = number
+
+    def compose(self) -> ComposeResult:
+        yield Page(id="item")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self.query_one(Page).focus()
+        self._show()
+
+    def put(self, look: Look) -> None:
+        """The run went on: the same item, as it is now."""
+        before = self._look.run
+        self._look = look
+        changed = before.items.get(self.number) is not look.run.items.get(self.number)
+        if changed or before.scores is not look.run.scores or before.doubts is not look.run.doubts:
+            self._show()
+
+    def action_close(self) -> None:
+        self.dismiss(self.number)
+
+    def action_step(self, by: int) -> None:
+        if self.number in self._numbers:
+            self.number = self._numbers[(self._numbers.index(self.number) + by) % len(self._numbers)]
+            self.query_one(Page).scroll_home(animate=False)
+            self._show()
+
+    def action_dismiss_item(self) -> None:
+        self.run_worker(acts.dismiss(self, self._station, self._look, self._look.run.items[self.number]))
+
+    def action_restore_item(self) -> None:
+        self.run_worker(acts.restore(self, self._station, self._look, self._look.run.items[self.number]))
+
+    def _show(self) -> None:
+        self.query_one(Page).put(item_lines(self._look.run, self._look.run.items[self.number]))

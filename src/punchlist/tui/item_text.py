@@ -1,0 +1,182 @@
+"""One item on a page: what was found, the code, the change, what was tried and why, what proves it, and where it went."""
+
+from collections.abc import Iterator
+
+from textual.content import Content
+
+from punchlist.adapters.reports.wording import FACTS
+from punchlist.model.finding import Finding
+from punchlist.model.hunk import Diff, Hunk
+from punchlist.model.item import Attempt, Item, Status
+from punchlist.model.run import Run
+from punchlist.model.score import Score
+from punchlist.tui.text import (
+    ACCENT,
+    BAD,
+    GOOD,
+    MUTED,
+    SEVERITIES,
+    STATUSES,
+    WARNING,
+    block,
+    headline,
+    line,
+    where,
+)
+
+_DIFF = {"+": GOOD, "-": BAD}
+_EVIDENCE_LINES = 40
+_IN = "  "
+
+
+def item_lines(run: Run, item: Item) -> list[Content]:
+    """In reading order; parts of which there is nothing to say are left out."""
+    parts = (
+        _head(run, item),
+        _findings(item),
+        _code(item),
+        _change(run.diffs.get(item.number), item),
+        _history(item),
+        _proofs(run, item),
+        _score(run.scores.get(item.number)),
+        _questions(run, item),
+        _ends(run, item),
+    )
+    return [each for part in parts for each in part]
+
+
+def _title(text: str) -> Iterator[Content]:
+    yield line("")
+    yield line((text, f"bold underline {ACCENT}"))
+
+
+def _head(run: Run, item: Item) -> Iterator[Content]:
+    outside = " (outside the change)" if not item.in_scope else ""
+    yield line(
+        (f"Item {item.number}", "bold"),
+        " · ",
+        (f"{item.status}{outside}", f"bold {STATUSES[item.status]}"),
+        " · ",
+        (item.severity.value, SEVERITIES[item.severity]),
+        " · ",
+        (where(item.lead), ACCENT),
+    )
+    yield line((headline(item.lead), "bold"))
+    yield line((f"fingerprint {item.fingerprint} · run {run.id}", MUTED))
+    for flag in item.flags:
+        yield line(("! flagged: ", f"bold {WARNING}"), flag)
+
+
+def _findings(item: Item) -> Iterator[Content]:
+    merged = f" ({len(item.findings)} findings, merged)" if len(item.findings) > 1 else ""
+    yield from _title(f"Reported by{merged}")
+    for finding in item.findings:
+        yield line(_IN, (finding.source, "bold"), f": {headline(finding)} ", (f"at {where(finding)}", MUTED))
+        yield from _prose(finding)
+    if item.sightings:
+        yield line((f"{_IN}seen again {item.sightings} times in later looks", MUTED))
+
+
+def _prose(finding: Finding) -> Iterator[Content]:
+    yield from block(finding.detail, _IN * 2)
+    if finding.suggestion:
+        yield line(_IN * 2, ("suggestion: ", "italic"), finding.suggestion)
+    if finding.fix is not None:
+        yield line(_IN * 2, (f"fix ({finding.fix.safety}): ", "italic"), finding.fix.title or "edits the file")
+    if finding.url:
+        yield line(_IN * 2, (finding.url, MUTED))
+    yield from (line(_IN * 2, ("mark: ", WARNING), mark) for mark in finding.marks)
+
+
+def _code(item: Item) -> Iterator[Content]:
+    """As it was when it was found; the lines it is about are marked."""
+    finding = item.current if item.current.code else item.lead
+    if not finding.code:
+        return
+    yield from _title(f"Code of {where(finding)}")
+    line_ = finding.spot.line
+    for number, text in enumerate(finding.code.splitlines(), max(1, (line_ or 1) - 1)):
+        about = line_ is not None and line_ <= number <= (finding.spot.end_line or line_)
+        shown = f"{number:>6} " if line_ else ""
+        yield line((f"{_IN}{'>' if about else ' '}{shown}", MUTED), (text, "bold" if about else ""))
+
+
+def _change(diff: Diff | None, item: Item) -> Iterator[Content]:
+    if diff is None:
+        return
+    yield from _title(f"Change, landed as {item.commit[:12]}" if item.status is Status.FIXED else "Change, tried and not landed")
+    for hunk in diff.hunks:
+        yield from _hunk(hunk)
+
+
+def _hunk(hunk: Hunk) -> Iterator[Content]:
+    yield line((f"{_IN}{hunk.path}:{hunk.line}", ACCENT))
+    yield from (line(_IN, (each or " ", _DIFF.get(each[:1], ""))) for each in hunk.lines)
+    if hunk.cut:
+        yield line((f"{_IN}({hunk.cut:,} lines more)", MUTED))
+
+
+def _history(item: Item) -> Iterator[Content]:
+    if not item.attempts:
+        return
+    yield from _title("History")
+    for attempt in item.attempts:
+        yield from _attempt(attempt)
+
+
+def _attempt(attempt: Attempt) -> Iterator[Content]:
+    who = f" by {attempt.by}" if attempt.by else ""
+    yield line(
+        (f"{_IN}round {attempt.round} ", MUTED), (FACTS[attempt.fact], "bold"), who, f": {attempt.why}" if attempt.why else ""
+    )
+    lines = block(attempt.evidence, _IN * 3, MUTED)
+    if len(lines) > _EVIDENCE_LINES:
+        yield line((f"{_IN * 3}({len(lines) - _EVIDENCE_LINES:,} lines before)", MUTED))
+    yield from lines[-_EVIDENCE_LINES:]
+
+
+def _proofs(run: Run, item: Item) -> Iterator[Content]:
+    if item.status is Status.FIXED or item.proofs:
+        yield from _title("Proof")
+        for proof in sorted(item.proofs, key=lambda each: -each.kind.strength):
+            kept = f" ({proof.artifact})" if proof.artifact else ""
+            yield line(_IN, (f"{proof.kind:<10} ", f"bold {GOOD}"), proof.said, (kept, MUTED))
+        if not item.proofs:
+            yield line(_IN, ("none", f"bold {BAD}"))
+    private = run.reproductions.get(item.number)
+    if private is not None:
+        seen = "was seen red before the fix" if private.red else f"does not count: {private.why}"
+        yield line(_IN, ("private test ", "bold"), f"{private.path} {seen}")
+
+
+def _score(score: Score | None) -> Iterator[Content]:
+    if score is None:
+        return
+    yield from _title("Challenger")
+    number = "no usable score" if score.score is None else f"{score.score} of 100"
+    parts = {"correctness": score.correctness, "safety": score.safety, "style": score.style}
+    told = ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
+    yield line(_IN, (number, f"bold {GOOD if score.approves() else WARNING}"), f" {score.status} ", (told, MUTED))
+    yield from block(score.feedback, _IN * 2)
+    yield from (line(_IN * 2, f"- {improvement}") for improvement in score.improvements)
+
+
+def _questions(run: Run, item: Item) -> Iterator[Content]:
+    asked = [doubt for doubt in run.doubts.values() if doubt.item == item.number]
+    if not asked:
+        return
+    yield from _title("Questions")
+    for doubt in asked:
+        yield line(_IN, (doubt.id, "bold"), f" {doubt.question}")
+        answer = f"{doubt.by}: {doubt.answer}" if doubt.answer else "not answered yet"
+        yield line((f"{_IN * 2}{answer}", "" if doubt.answer else WARNING))
+
+
+def _ends(run: Run, item: Item) -> Iterator[Content]:
+    unfiled = run.unfiled.get(item.number, "")
+    if item.issue or unfiled:
+        yield from _title("Issue")
+    if item.issue:
+        yield line(f"{_IN}{item.issue}")
+    if unfiled:
+        yield line(_IN, ("could not be filed: ", WARNING), unfiled)

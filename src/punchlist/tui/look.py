@@ -1,0 +1,26 @@
+"""One look at a run: everything the screen shows of it, worked out beside the screen."""
+
+from msgspec import Struct
+
+from punchlist.app.driving import Begun
+from punchlist.app.reading import State
+from punchlist.model.run import Run
+from punchlist.model.summary import Summary
+from punchlist.steps import Action
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    run: Run
+    told: Summary
+    state: State
+    tally: dict[str, int]
+    driver: str = ""
+    """Who drives it, in words; empty if nobody does."""
+    here: bool = False
+    """Whether this process drives it."""
+    begun: tuple[Begun, ...] = ()
+    due: tuple[Action, ...] = ()
+    """What the ledger says is next, where nobody tells what has begun."""
+    more_due: int = 0
+    trouble: str = ""
+    """Why this process does not drive it any more, or cannot read it."""

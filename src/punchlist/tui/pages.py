@@ -1,0 +1,32 @@
+"""A page of text that scrolls."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from punchlist.tui.text import page
+
+
+class Page(VerticalScroll, can_focus=True):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "scroll_up", "Up", show=False),
+        Binding("j", "scroll_down", "Down", show=False),
+        Binding("space", "page_down", "Page down", show=False),
+        Binding("g", "scroll_home", "First", show=False),
+        Binding("G", "scroll_end", "Last", show=False),
+    ]
+
+    def compose(self) -> ComposeResult:
+        yield Static()
+
+    def put(self, lines: Iterable[Content], *, follow: bool = False) -> None:
+        """`follow`: who is at the end stays at the end."""
+        at_end = self.scroll_offset.y >= self.max_scroll_y
+        self.query_one(Static).update(page(lines))
+        if follow and at_end:
+            self.scroll_end(animate=False)

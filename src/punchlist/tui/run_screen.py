@@ -1,0 +1,275 @@
+"""One run on the screen: the board, what is under way, the story, the checks; kept up to date from the ledger."""
+
+import asyncio
+import time
+from typing import ClassVar
+
+from msgspec.structs import replace
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import ContentSwitcher, Footer, Input, Static
+
+from punchlist.app.driving import Said, rung
+from punchlist.app.reading import State
+from punchlist.errors import PunchlistError
+from punchlist.model.wanted import Wanted
+from punchlist.tui import acts
+from punchlist.tui.board import ALL, SEVERITY_CHOICES, Board, item_row, next_shelf, shelf_bar
+from punchlist.tui.item_screen import ItemScreen
+from punchlist.tui.item_text import item_lines
+from punchlist.tui.look import Look
+from punchlist.tui.pages import Page
+from punchlist.tui.rows import Rows
+from punchlist.tui.run_text import banner, checks, head, moment_row, under_way
+from punchlist.tui.station import Station
+from punchlist.tui.text import MUTED, line, page
+
+VIEWS = ("items", "now", "story", "checks")
+_POLL = 0.5
+"""Seconds between looks at a ledger that another process writes."""
+_CALM = 0.1
+"""Between two looks at one that is written here: the screen need not be faster than the eye."""
+_KEPT = 400
+
+
+class RunScreen(Screen[None]):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("1", "view('items')", "Items", show=False),
+        Binding("2", "view('now')", "Now", show=False),
+        Binding("3", "view('story')", "Story", show=False),
+        Binding("4", "view('checks')", "Checks", show=False),
+        Binding("tab", "turn(1)", "Views", priority=True),
+        Binding("shift+tab", "turn(-1)", "Views", show=False, priority=True),
+        Binding("left,h", "shelf(-1)", "Shelf", show=False),
+        Binding("right,l", "shelf(1)", "Shelf", key_display="←→"),
+        Binding("slash", "filter", "Filter"),
+        Binding("s", "severity", "Severity"),
+        Binding("a", "answer", "Answer"),
+        Binding("r", "resume", "Resume", show=False),
+        Binding("c", "stop", "Stop", show=False),
+        Binding("d", "dismiss_item", "Dismiss", show=False),
+        Binding("u", "restore_item", "Undo dismissal", show=False),
+        Binding("escape", "back", "Runs", show=False),
+    ]
+
+    class Left(Message):
+        """The person wants to see the list of runs."""
+
+    def __init__(self, station: Station, run: str) -> None:
+        super().__init__()
+        self.run = run
+        self.look: Look | None = None
+        self._station = station
+        self._board = Board()
+        self._shelf = ALL
+        self._wanted = Wanted()
+        self._talk: list[Said] = []
+        self._asked = 0
+
+    def compose(self) -> ComposeResult:
+        yield Static(line(("reading the ledger ...", MUTED)), id="head")
+        yield Static(id="banner")
+        yield Static(id="views")
+        with ContentSwitcher(initial="items"):
+            with Vertical(id="items"):
+                yield Static(id="shelves")
+                yield Input(placeholder="text in title, path or code; Enter keeps it, Escape clears it", id="filter")
+                with Horizontal():
+                    yield Rows(self._item_row, empty="No items here.", id="list")
+                    yield Page(id="preview")
+            yield Page(id="now")
+            yield Rows(self._moment_row, empty="Nothing happened yet.", newest_first=True, id="story")
+            yield Page(id="checks")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self.query_one("#filter", Input).display = False
+        self.query_one("#banner").display = False
+        self.query_one("#list", Rows).focus()
+        self.run_worker(self._follow(), exclusive=True, group="follow")
+        self.set_interval(1, self._tick)
+
+    async def _follow(self) -> None:
+        """Each pass shows what is new. Who listens first and looks then misses nothing."""
+        heard = 0
+        while True:
+            bell = self._station.driving.bell.listen(self.run)
+            try:
+                self._put(await asyncio.to_thread(self._station.look, self.run))
+            except PunchlistError as error:
+                self._put_trouble(f"{error} ({error.hint})" if error.hint else str(error))
+            for said in self._station.driving.talk.after(self.run, heard):
+                heard = said.number
+                self._talk = [*self._talk[-_KEPT:], said]
+            self._tick()
+            await rung(bell, _POLL)
+            await asyncio.sleep(_CALM)
+
+    def _put(self, look: Look) -> None:
+        before, self.look = self.look, look
+        if before is None or before.run.seq != look.run.seq:
+            self._show_items()
+            self.query_one("#story", Rows).put(range(len(look.run.timeline) - 1, -1, -1))
+            self.query_one("#checks", Page).put(checks(look.run, look))
+            if isinstance(top := self.app.screen, ItemScreen):
+                top.put(look)
+        if look.run.waits and not look.run.ended and self._asked != look.run.seq:
+            self._asked = look.run.seq
+            self.app.bell()
+        self._show_bars()
+
+    def _put_trouble(self, text: str) -> None:
+        if self.look is not None:
+            self.look = replace(self.look, trouble=text)
+            self._show_bars()
+        else:
+            self.query_one("#head", Static).update(line(text))
+
+    def _tick(self) -> None:
+        """What changes with the clock alone."""
+        look = self.look
+        if look is None:
+            return
+        self.query_one("#head", Static).update(page(head(look, time.time())))
+        if self.query_one(ContentSwitcher).current == "now":
+            self.query_one("#now", Page).put(under_way(look, self._talk), follow=True)
+
+    def _show_bars(self) -> None:
+        look = self.look
+        if look is None:
+            return
+        told = banner(look)
+        box = self.query_one("#banner", Static)
+        box.display = told is not None
+        box.set_class(look.run.waits or bool(look.trouble), "-asks")
+        if told is not None:
+            box.update(told)
+        self.query_one("#views", Static).update(self._views(look))
+        self.query_one("#shelves", Static).update(self._shelves(look))
+
+    def _views(self, look: Look) -> Content:
+        busy = len(look.begun) or (len(look.due) + look.more_due if look.state is State.UNDER_WAY else 0)
+        gaps = f" !{len(look.told.gaps)}" if look.told.gaps else ""
+        beside = {"items": f" {look.tally[ALL.name]:,}", "now": f" {busy:,}" if busy else "", "checks": gaps}
+        current = self.query_one(ContentSwitcher).current
+        texts = {name: f"{number} {name}{beside.get(name, '')}" for number, name in enumerate(VIEWS, 1)}
+        return line(*((f"[{text}]", "bold reverse") if name == current else (f" {text} ", "") for name, text in texts.items()))
+
+    def _shelves(self, look: Look) -> Content:
+        wanted = self._wanted
+        asked = [f'"{wanted.text}"'] if wanted.text else []
+        asked += [f"only {severity}" for severity in wanted.severity]
+        shown = f" {' '.join(asked)}: {len(self.query_one('#list', Rows).keys):,} shown" if asked else ""
+        return shelf_bar(look.tally, self._shelf, self.size.width - 2 - len(shown)) + line((shown, "bold"))
+
+    def _show_items(self) -> None:
+        if self.look is None:
+            return
+        keys = self._board.shown(self.look.run, self._shelf, self._wanted)
+        empty = "No item is like that; Escape clears the filter." if self._wanted != Wanted() else "No items here."
+        self.query_one("#list", Rows).put(keys, empty)
+        self._show_preview()
+        self._show_bars()
+
+    def _show_preview(self) -> None:
+        look, number = self.look, self.query_one("#list", Rows).key
+        if look is not None and self.has_class("-wide"):
+            self.query_one("#preview", Page).put(item_lines(look.run, look.run.items[number]) if number else [])
+
+    def _item_row(self, key: int, width: int) -> Content:
+        items = self.look.run.items if self.look else {}
+        return item_row(items[key], width, status=self._shelf.status is None) if key in items else line("")
+
+    def _moment_row(self, key: int, width: int) -> Content:
+        return moment_row(self.look.run.timeline[key], width) if self.look else line("")
+
+    def on_rows_moved(self, moved: Rows.Moved) -> None:
+        if moved.rows.id == "list":
+            self.query_one("#preview", Page).scroll_home(animate=False)
+            self._show_preview()
+
+    def on_rows_chosen(self, chosen: Rows.Chosen) -> None:
+        if self.look is not None and chosen.rows.id == "list":
+            self.app.push_screen(ItemScreen(self._station, self.look, chosen.rows.keys, chosen.key), self._came_back)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show_preview)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._wanted = replace(self._wanted, text=event.value.strip())
+        self._show_items()
+
+    def on_input_submitted(self) -> None:
+        self.query_one("#list", Rows).focus()
+
+    def action_view(self, name: str) -> None:
+        self.query_one(ContentSwitcher).current = name
+        self.query_one("#list" if name == "items" else f"#{name}").focus()
+        self._show_bars()
+        self._tick()
+
+    def action_turn(self, by: int) -> None:
+        current = self.query_one(ContentSwitcher).current or VIEWS[0]
+        self.action_view(VIEWS[(VIEWS.index(current) + by) % len(VIEWS)])
+
+    def action_shelf(self, by: int) -> None:
+        if self.look is not None:
+            self._shelf = next_shelf(self._shelf, by, self.look.tally)
+            self.action_view("items")
+            self._show_items()
+
+    def action_filter(self) -> None:
+        self.action_view("items")
+        box = self.query_one("#filter", Input)
+        box.display = True
+        box.focus()
+
+    def action_severity(self) -> None:
+        at = SEVERITY_CHOICES.index(self._wanted.severity)
+        self._wanted = replace(self._wanted, severity=SEVERITY_CHOICES[(at + 1) % len(SEVERITY_CHOICES)])
+        self.action_view("items")
+        self._show_items()
+
+    def action_back(self) -> None:
+        """First the filter goes, then the run."""
+        box = self.query_one("#filter", Input)
+        if self._wanted != Wanted() or box.display:
+            self._wanted = Wanted()
+            box.value = ""
+            box.display = False
+            self.query_one("#list", Rows).focus()
+            self._show_items()
+        else:
+            self.post_message(self.Left())
+
+    def action_answer(self) -> None:
+        if self.look is not None:
+            self.run_worker(acts.answer(self, self._station, self.look), exclusive=True, group="act")
+
+    def action_resume(self) -> None:
+        if self.look is not None:
+            self.run_worker(acts.resume(self, self._station, self.look), exclusive=True, group="act")
+
+    def action_stop(self) -> None:
+        if self.look is not None:
+            self.run_worker(acts.stop(self, self._station, self.look), exclusive=True, group="act")
+
+    def action_dismiss_item(self) -> None:
+        self._with_item(acts.dismiss)
+
+    def action_restore_item(self) -> None:
+        self._with_item(acts.restore)
+
+    def _with_item(self, act: acts.OfItem) -> None:
+        number = self.query_one("#list", Rows).key
+        if self.look is not None and number is not None:
+            self.run_worker(act(self, self._station, self.look, self.look.run.items[number]), exclusive=True, group="act")
+
+    def _came_back(self, number: int | None) -> None:
+        rows = self.query_one("#list", Rows)
+        if number is not None and number in rows.keys:
+            rows.action_move(rows.keys.index(number) - rows.cursor)

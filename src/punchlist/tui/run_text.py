@@ -1,0 +1,189 @@
+"""A run in words: its head, its story, what is under way, and what was and was not checked."""
+
+import time
+from collections.abc import Iterable, Iterator
+
+from textual.content import Content
+
+from punchlist.app.driving import Said
+from punchlist.app.reading import State
+from punchlist.model.outcome import Outcome
+from punchlist.model.run import Run
+from punchlist.model.story import Moment, amount
+from punchlist.tui.look import Look
+from punchlist.tui.text import ACCENT, BAD, GOOD, MUTED, TONES, WARNING, Part, block, clock, line
+
+_VERDICTS = {
+    Outcome.CLEAN: ("clean: nothing was found", f"bold {GOOD}"),
+    Outcome.FIXED: ("everything found was fixed or dismissed", f"bold {GOOD}"),
+    Outcome.LEFTOVERS: ("findings are left", f"bold {WARNING}"),
+    Outcome.INCOMPLETE: ("incomplete: not everything could be looked at or done", f"bold {BAD}"),
+}
+_IN = "  "
+
+
+def head(look: Look, now: float) -> list[Content]:
+    """What stands above everything else: which run, how it stands, what it has come to, what it cost."""
+    run = look.run
+    name = run.started.workflow_name if run.started else ""
+    state, style = _VERDICTS[look.told.outcome] if run.ended else (look.state.value, f"bold {ACCENT}")
+    first: list[Part] = [
+        (f"Run {run.id}", "bold"),
+        f" · {name} · round {run.round} · {clock(_seconds(look, now))} · ",
+        (state, style),
+    ]
+    if look.driver:
+        first.append((f" ({look.driver})", MUTED))
+    return [line(*first), line(look.told.headline), line((_spent(run), MUTED))]
+
+
+def _seconds(look: Look, now: float) -> float:
+    """While somebody drives it, time goes on between two entries."""
+    return look.run.active + (max(0, now - look.run.last_at) if look.state is State.UNDER_WAY else 0)
+
+
+def _spent(run: Run) -> str:
+    usage = run.usage
+    parts = [amount(len(run.landed), "commit"), amount(usage.checks, "check run")]
+    if usage.input_tokens or usage.output_tokens or usage.dollars:
+        parts += [f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out", f"${usage.dollars:,.2f}"]
+    return " · ".join(parts)
+
+
+def banner(look: Look) -> Content | None:
+    """What somebody should do now, if anything, and with which key."""
+    run = look.run
+    if look.trouble:
+        return line(("! ", "bold"), look.trouble)
+    if run.waits and not run.ended:
+        question = run.waiting_for.question if run.waiting_for else f"{run.unanswered[0].id}: {run.unanswered[0].question}"
+        more = f" (and {len(run.unanswered) - 1} more)" if not run.waiting_for and len(run.unanswered) > 1 else ""
+        return line(("? The run asks: ", "bold"), question, more, ("  press a to answer", "bold"))
+    if look.state in (State.STOPPED, State.KILLED):
+        word = "was stopped" if look.state is State.STOPPED else "came to no end, and nobody is at it"
+        return line((f"! The run {word}.", "bold"), " ", ("press r to go on with it here", "bold"))
+    return line(("> ", "bold"), look.told.advice) if run.ended else None
+
+
+def moment_row(told: Moment, width: int) -> Content:
+    """A line of the story."""
+    why = f" ({told.why})" if told.why else ""
+    took = clock(told.seconds) if told.seconds >= 1 else ""
+    return line(
+        (f"{clock(told.ended):>8} ", MUTED),
+        (f"{told.round:>2} ", MUTED),
+        (f"{told.verb:<11} ", "bold"),
+        (f"{told.said}{why}"[: width * 2], TONES[told.tone]),
+        (f"  {took}", MUTED),
+    )
+
+
+def under_way(look: Look, talk: Iterable[Said], now: float | None = None) -> Iterator[Content]:
+    """What has begun and not ended, and what agents say meanwhile."""
+    yield line(("Under way" if look.state is State.UNDER_WAY else "Next", f"bold underline {ACCENT}"))
+    if not look.begun and not look.due:
+        yield line((f"{_IN}{_idle(look)}", MUTED))
+    clock_now = time.time() if now is None else now
+    for begun in look.begun:
+        yield line((f"{_IN}* ", "bold"), (f"{begun.place:<7} ", MUTED), begun.about, (f"  {clock(clock_now - begun.at)}", MUTED))
+    for action in look.due:
+        yield line((f"{_IN}- ", MUTED), action.about or action.key)
+    if look.more_due:
+        yield line((f"{_IN}  and {look.more_due:,} more", MUTED))
+    yield line("")
+    yield line(("Agents", f"bold underline {ACCENT}"))
+    said = list(talk)
+    if not said:
+        yield line((f"{_IN}{_silence(look)}", MUTED))
+    yield from _spoken(said)
+
+
+def _idle(look: Look) -> str:
+    return "the run has ended" if look.run.ended else "nothing at this moment"
+
+
+def _silence(look: Look) -> str:
+    if look.state is not State.UNDER_WAY:
+        return "nobody is at work"
+    return "nothing was said yet" if look.here else "another process drives this run; its agents are heard there"
+
+
+def _spoken(said: Iterable[Said]) -> Iterator[Content]:
+    """By speaker: who goes on speaking is named once."""
+    last = ""
+    for each in said:
+        if each.label != last:
+            yield line((f"{_IN}{each.label}", "bold"))
+            last = each.label
+        yield from block(each.text, _IN * 2)
+
+
+def checks(run: Run, look: Look) -> Iterator[Content]:
+    """Who looked, what judged, what was not checked, and how the rounds went."""
+    yield from _questions(run)
+    yield line(("Not checked", f"bold underline {ACCENT}"))
+    for gap in look.told.gaps:
+        yield line((f"{_IN}! ", f"bold {WARNING}"), gap.what, (f": {gap.why}" if gap.why else "", MUTED))
+    if not look.told.gaps:
+        yield line((f"{_IN}nothing that we know of" if run.ended else f"{_IN}nothing so far", MUTED))
+    yield from _judges(run)
+    yield from _reviewers(run)
+    yield from _rounds(run)
+
+
+def _questions(run: Run) -> Iterator[Content]:
+    answered = [question for question in run.questions if question.answer]
+    if answered:
+        yield line(("Decided", f"bold underline {ACCENT}"))
+        for each in answered:
+            yield line(_IN, each.question, (f"  {each.by}: {each.answer} ({each.choices.get(each.answer, '')})", "bold"))
+        yield line("")
+
+
+def _judges(run: Run) -> Iterator[Content]:
+    started = run.started
+    yield line("")
+    yield line(("Checks", f"bold underline {ACCENT}"))
+    if started is None or not started.checks:
+        yield line((f"{_IN}no checks: fixes are unverified", WARNING))
+        return
+    for check in started.checks:
+        known = run.baselines.get(check.name)
+        if not started.checks_allowed:
+            said, style = "may not run: `punchlist allow`", WARNING
+        elif known is None:
+            said, style = "not run yet", MUTED
+        elif known.unusable:
+            said, style = f"cannot judge: {known.unusable}", BAD
+        else:
+            said, style = f"on the base {known.passed:,} passed, {known.failed:,} failed, {known.skipped:,} skipped", ""
+        yield line(_IN, (check.name, "bold"), (f" {' '.join(check.command)}", MUTED), (f"  {said}", style))
+    if run.unverified:
+        yield line((f"{_IN}! unverified: {run.unverified}", WARNING))
+
+
+def _reviewers(run: Run) -> Iterator[Content]:
+    yield line("")
+    yield line(("Reviewers", f"bold underline {ACCENT}"))
+    for review in run.reviews.values():
+        if review.failed:
+            said, style = f"failed: {review.failed}", BAD
+        elif review.skipped:
+            said, style = f"did not look: {review.skipped}", MUTED
+        else:
+            said, style = f"{amount(review.findings, 'finding')} in {amount(review.looked_at, 'file')}", ""
+        yield line(_IN, (review.reviewer, "bold"), (f"  {said}", style))
+    crew = run.started.crew if run.started else {}
+    for role, agents in crew.items():
+        yield line(_IN, (role, "bold"), (f"  played by {', '.join(agents)}", MUTED))
+
+
+def _rounds(run: Run) -> Iterator[Content]:
+    if not run.rounds:
+        return
+    yield line("")
+    yield line(("Rounds", f"bold underline {ACCENT}"))
+    for past in run.rounds:
+        stop = f"  {past.stop}" if past.stop else ""
+        told = f"{past.open:,} open, {past.fixed:,} fixed, {amount(past.landed, 'commit')}"
+        yield line(_IN, (f"round {past.round}", "bold"), f"  {told}", (stop, MUTED))

@@ -1,0 +1,66 @@
+"""The runs one may look at, newest first, with how each stands."""
+
+import asyncio
+import time
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from punchlist.tui.rows import Rows
+from punchlist.tui.station import RunLine, Station
+from punchlist.tui.text import MUTED, ago, clock, line
+
+_POLL = 2.0
+
+
+class RunsScreen(Screen[None]):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "look", "Look at it")]
+
+    class Picked(Message):
+        def __init__(self, run: str) -> None:
+            super().__init__()
+            self.run = run
+
+    def __init__(self, station: Station, last: str = "") -> None:
+        super().__init__()
+        self._station = station
+        self._last = last
+        self._lines: list[RunLine] = []
+
+    def compose(self) -> ComposeResult:
+        yield Static(line(("Runs", "bold"), ("  Enter looks at one", MUTED)), id="head")
+        yield Rows(self._row, empty="No run is recorded here yet. `punchlist run` starts one.", id="runs")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self.query_one(Rows).focus()
+        self.run_worker(self._follow(), exclusive=True)
+
+    def on_rows_chosen(self, chosen: Rows.Chosen) -> None:
+        self.post_message(self.Picked(self._lines[chosen.key].row.id))
+
+    async def _follow(self) -> None:
+        while True:
+            self._lines = await asyncio.to_thread(self._station.runs)
+            rows = self.query_one(Rows)
+            rows.put(range(len(self._lines)))
+            if self._last:
+                known = [each.row.id for each in self._lines]
+                rows.action_move(known.index(self._last) if self._last in known else 0)
+                self._last = ""
+            await asyncio.sleep(_POLL)
+
+    def _row(self, key: int, width: int) -> Content:  # noqa: ARG002 - the shape of a row
+        each = self._lines[key]
+        row = each.row
+        return line(
+            (f"{row.id:<15} ", "bold"),
+            f"{row.outcome or each.state:<22} ",
+            (f"{ago(time.time() - row.started_at):<12} {clock(row.active):>8}  ", MUTED),
+            row.repository.removesuffix("/.git"),
+        )

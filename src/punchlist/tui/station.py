@@ -1,0 +1,134 @@
+"""Where a person sits: the ledger to look at, and the few things that can be done to a run, through the app."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from msgspec import Struct
+
+from punchlist.adapters.store.lease import Holder, holder
+from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.app import App
+from punchlist.app.dismissals import Chosen
+from punchlist.app.driving import Driving
+from punchlist.app.due import due
+from punchlist.app.folding import Folded
+from punchlist.app.reading import State, state_of, state_of_row
+from punchlist.app.stopping import stop
+from punchlist.model.events import Dismissal
+from punchlist.model.run import Run
+from punchlist.model.summary import summary
+from punchlist.ports import RunRow
+from punchlist.tui.board import tally
+from punchlist.tui.look import Look
+
+_DUE = 12
+"""Actions that are listed; a round may have thousands."""
+
+
+class RunLine(Struct, frozen=True):
+    row: RunRow
+    state: State
+
+
+class Station:
+    """`opened` gives an app that stands where the person does; whoever asks for one closes it."""
+
+    def __init__(self, home: Path, repository: str, opened: Callable[[], Awaitable[App]], who: str) -> None:
+        self.home = home
+        self._repository = repository
+        self._opened = opened
+        self._who = who
+        self.driving = Driving()
+        self.drove: dict[str, None] = {}
+        """Runs that this process has driven, the last one last: it goes on with them, too, once they are answered."""
+
+    @cached_property
+    def _store(self) -> SqliteStore:
+        """Opened at the first look: there may be no ledger before the first run has begun."""
+        return SqliteStore.open(self.home, readonly=True)
+
+    @cached_property
+    def _folded(self) -> Folded:
+        return Folded(self._store)
+
+    async def aclose(self) -> None:
+        """Stops what is driven here, each run between two events, and waits for that."""
+        await self.driving.close()
+        if "_store" in self.__dict__:
+            self._store.close()
+
+    def find(self, named: str) -> str:
+        return self._store.find(named, self._repository)
+
+    def runs(self) -> list[RunLine]:
+        """Those of the repository one stands in, or all; newest first."""
+        rows = self._store.runs(self._repository)
+        return [RunLine(row, state_of_row(row, driven=self.driver(row.id) is not None)) for row in rows]
+
+    def driver(self, run: str) -> Holder | None:
+        return holder(self.home, run)
+
+    def load(self, run: str) -> Run:
+        """As it is now; only what is new in its ledger is folded."""
+        return self._folded.load(run)
+
+    def look(self, name: str) -> Look:
+        """Reads and folds; for a thread beside the screen."""
+        run = self.load(name)
+        at_it = self.driver(name)
+        here = self.driving.drives(name)
+        state = state_of(run, driven=here or at_it is not None)
+        next_ = () if here else due(run)
+        return Look(
+            run=run,
+            told=summary(run),
+            state=state,
+            tally=tally(run),
+            driver="this window" if here else f"process {at_it.pid}" if at_it else "",
+            here=here,
+            begun=self.driving.under_way(name),
+            due=next_[:_DUE],
+            more_due=max(0, len(next_) - _DUE),
+            trouble=self.driving.broke(name),
+        )
+
+    def driven(self) -> tuple[str, ...]:
+        """What is driven here at this moment."""
+        return tuple(run for run in self.drove if self.driving.drives(run))
+
+    async def began(self, run: Awaitable[str]) -> str:
+        """A run that `driving` has begun, or goes on with."""
+        name = await run
+        self.drove = {**{each: None for each in self.drove if each != name}, name: None}
+        return name
+
+    async def answer(self, run: str, said: str | Mapping[str, str]) -> Run:
+        app = await self._opened()
+        try:
+            return await app.answer(run, said, self._who)
+        finally:
+            app.close()
+
+    async def resume(self, run: str) -> None:
+        app = await self._opened()
+        await self.began(self.driving.resume(app, run))
+
+    async def stop(self, run: str) -> bool:
+        """Whether it has stopped. What is driven elsewhere is asked to: somebody there sees it soon."""
+        if await self.driving.cancel(run, self._who):
+            return True
+        app = await self._opened()
+        try:
+            return (await stop(app, run, self._who)).over
+        finally:
+            app.close()
+
+    async def dismiss(self, run: str, number: int, why: str, *, undo: bool = False) -> None:
+        app = await self._opened()
+        try:
+            saying = Dismissal(await app.who() or self._who, why, "")
+            await asyncio.to_thread(app.dismiss, run, Chosen(numbers=(number,)), saying, undo=undo)
+        finally:
+            app.close()

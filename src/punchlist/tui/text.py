@@ -1,0 +1,85 @@
+"""Text on the screen: what others wrote shows itself, and neither styles anything nor steers the terminal."""
+
+from collections.abc import Iterable
+
+from textual.content import Content
+
+from punchlist.adapters.reports.visible import one_line, visible
+from punchlist.model.finding import Finding
+from punchlist.model.item import Status
+from punchlist.model.severity import Severity
+from punchlist.model.story import Tone
+
+Part = str | tuple[str, str]
+"""Text, or text and its style."""
+MUTED = "$text-muted"
+GOOD = "$text-success"
+BAD = "$text-error"
+WARNING = "$text-warning"
+ACCENT = "$text-accent"
+STATUSES = {
+    Status.OPEN: WARNING,
+    Status.CLAIMED: ACCENT,
+    Status.DEFERRED: WARNING,
+    Status.BLOCKED: BAD,
+    Status.FIXED: GOOD,
+    Status.FILED: ACCENT,
+    Status.DISMISSED: MUTED,
+}
+SEVERITIES = {Severity.CRITICAL: f"bold {BAD}", Severity.MAJOR: WARNING, Severity.MINOR: MUTED}
+TONES = {Tone.PLAIN: "", Tone.GOOD: GOOD, Tone.BAD: WARNING}
+_TAB = 4
+_MINUTE = 60
+_HOUR = 3600
+_DAY = 86400
+
+
+def line(*parts: Part) -> Content:
+    """One line. All text comes in here or in `block`, so that none can come in unseen."""
+    return Content.assemble(*(_safe(part) for part in parts))
+
+
+def block(text: str, indent: str = "", style: str = "") -> list[Content]:
+    """Several lines, each set in."""
+    return [line(indent, (each, style)) for each in visible(text).expandtabs(_TAB).splitlines()]
+
+
+def page(lines: Iterable[Content]) -> Content:
+    return Content("\n").join(lines)
+
+
+def _safe(part: Part) -> Part:
+    text, style = (part, "") if isinstance(part, str) else part
+    return " ".join(visible(text).expandtabs(_TAB).splitlines()), style
+
+
+def fitted(text: str, width: int, *, tail: bool = False) -> str:
+    """Exactly so wide, as far as letters are one column wide; of what is too long the beginning stays, or the end."""
+    if len(text) <= width:
+        return text.ljust(width)
+    return f"…{text[len(text) - width + 1 :]}" if tail else f"{text[: width - 1]}…"
+
+
+def clock(seconds: float) -> str:
+    """3s, 1:05, 2:03:09."""
+    whole = max(0, int(seconds))
+    if whole < _MINUTE:
+        return f"{whole}s"
+    minutes, rest = divmod(whole, _MINUTE)
+    return f"{minutes}:{rest:02}" if whole < _HOUR else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+def ago(seconds: float) -> str:
+    for size, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {name} ago"
+    return "just now"
+
+
+def where(finding: Finding) -> str:
+    path = one_line(finding.spot.path) or "(no file)"
+    return f"{path}:{finding.spot.line}" if finding.spot.line else path
+
+
+def headline(finding: Finding) -> str:
+    return one_line(f"{finding.rule} {finding.title}" if finding.rule and finding.rule not in finding.title else finding.title)
