@@ -8,8 +8,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
+from markupsafe import escape
 from msgspec import Struct
 
+from punchlist.web.pages.sessions import Entrance
 from punchlist.web.problem import Problem, Refused
 from punchlist.web.tokens import Tokens, Visitor
 
@@ -65,7 +67,8 @@ class Hiding:
     def __init__(self, home: Path) -> None:
         paths = {os.fsencode(home), os.fsencode(home.resolve())}
         spelled = {msgspec.json.encode(os.fsdecode(path).encode(errors="replace").decode())[1:-1] for path in paths}
-        self._paths = sorted(paths | spelled, key=len, reverse=True)
+        in_pages = {str(escape(os.fsdecode(path).encode(errors="replace").decode())).encode() for path in paths}
+        self._paths = sorted(paths | spelled | in_pages, key=len, reverse=True)
 
     def __call__(self, content: bytes) -> bytes:
         for path in self._paths:
@@ -74,10 +77,14 @@ class Hiding:
 
 
 class Gate:
-    """An ASGI application around another. Who is known is in `scope["auth"]`; what they may is for the routes to say."""
+    """An ASGI application around another. Whose token it is is in `scope["auth"]`, whose cookie in `scope["user"]`: the API goes
+    by the one, pages by the other. What they may is for the routes to say."""
 
-    def __init__(self, inside: Callable[..., Any], tokens: Tokens, rules: Rules, hide: Hiding) -> None:
+    def __init__(
+        self, inside: Callable[..., Any], tokens: Tokens, rules: Rules, hide: Hiding, entrance: Entrance | None = None
+    ) -> None:
         self._inside = inside
+        self._entrance = entrance
         self._tokens = tokens
         self._rules = rules
         self._hide = hide
@@ -102,8 +109,10 @@ class Gate:
             self._right_origin(origin)
         given = [value for name, value in headers if name == "authorization"]
         visitor = self._known(given)
+        scope["user"] = self._entrance.visitor(scope) if self._entrance else None
+        known = visitor or scope["user"]
         client = scope.get("client") or ("", 0)
-        wait = self._buckets.wait(visitor.id if visitor else str(client[0]))
+        wait = self._buckets.wait(known.id if known else str(client[0]))
         if wait:
             seconds = str(max(1, round(wait + 0.5)))
             raise Refused(429, "too many requests", next_=f"try again in {seconds} s", headers={"retry-after": seconds})

@@ -13,6 +13,7 @@ from msgspec import Struct
 from punchlist.errors import UsageError
 from punchlist.web.desk import Desk, Options
 from punchlist.web.gate import Rules
+from punchlist.web.pages.sessions import Entrance
 from punchlist.web.site import site
 from punchlist.web.tokens import Role, Tokens
 
@@ -41,18 +42,27 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def serve(home: Path, place: Place, options: Options, ready: Callable[[str, str], None]) -> None:
-    """Until a signal comes; `ready` is told the address, and the token of this start where no other was made.
+class Opened(Struct, frozen=True, kw_only=True):
+    """What whoever starts a server is told. `token` is good for this start, where no other was made; `link` signs in, once."""
+
+    address: str
+    token: str
+    link: str
+
+
+def serve(home: Path, place: Place, options: Options, ready: Callable[[Opened], None]) -> None:
+    """Until a signal comes; `ready` is told where it is.
 
     Runs under way are stopped between two events, and can be resumed.
     """
     tokens = Tokens(home)
+    entrance = Entrance(home, tokens)
     rules = Rules(hosts=hosts(place, tokens), rate=place.rate, burst=place.burst)
     listening = _bound(place)
     server: _Server | None = None
     desk = Desk(home, options, lambda: server is not None and server.closing)
     config = uvicorn.Config(
-        site(desk, tokens, rules),
+        site(desk, entrance, rules),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -65,7 +75,8 @@ def serve(home: Path, place: Place, options: Options, ready: Callable[[str, str]
     server.on_exit = desk.driving.stop
     passing = "" if tokens.all() else tokens.make_passing(Role.ADMIN)
     with listening:
-        ready(_address(listening), passing)
+        address = _address(listening)
+        ready(Opened(address=address, token=passing, link=f"{address}/sign-in?code={entrance.code()}"))
         with suppress(KeyboardInterrupt):  # it was stopped in good order, and says so once more
             server.run(sockets=[listening])
 

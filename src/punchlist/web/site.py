@@ -19,8 +19,10 @@ from punchlist.web import fixes, looks, repositories, runs
 from punchlist.web.desk import Desk
 from punchlist.web.document import document
 from punchlist.web.gate import Gate, Rules
+from punchlist.web.pages.rendering import refused
+from punchlist.web.pages.router import is_page, router
+from punchlist.web.pages.sessions import Entrance
 from punchlist.web.problem import Problem, Refused, problem_of
-from punchlist.web.tokens import Tokens
 
 LARGEST_BODY = 8 * 1024 * 1024
 _log = logging.getLogger("punchlist")
@@ -28,11 +30,11 @@ _ROUTES = (*repositories.ROUTES, *runs.ROUTES, *looks.ROUTES, *fixes.ROUTES)
 _NEXT = "GET /api/openapi.json says what is there and what it takes"
 
 
-def site(desk: Desk, tokens: Tokens, rules: Rules) -> Gate:
-    return Gate(application(desk), tokens, rules, desk.hide)
+def site(desk: Desk, entrance: Entrance, rules: Rules) -> Gate:
+    return Gate(application(desk, entrance), entrance.tokens, rules, desk.hide, entrance)
 
 
-def application(desk: Desk) -> Litestar:
+def application(desk: Desk, entrance: Entrance) -> Litestar:
     """Without the gate nobody is known, and so nothing but the open routes answers."""
 
     @asynccontextmanager
@@ -41,8 +43,11 @@ def application(desk: Desk) -> Litestar:
         await desk.close()
 
     return Litestar(
-        route_handlers=[_router()],
-        dependencies={"desk": Provide(lambda: desk, sync_to_thread=False)},
+        route_handlers=[_router(), router(desk)],
+        dependencies={
+            "desk": Provide(lambda: desk, sync_to_thread=False),
+            "entrance": Provide(lambda: entrance, sync_to_thread=False),
+        },
         exception_handlers={
             Refused: _refused,
             PunchlistError: _failed,
@@ -84,19 +89,21 @@ def _where(request: Request[Any, Any, Any]) -> str:
     return f"{request.method} {request.url.path}"
 
 
-def _answer(problem: Problem, headers: dict[str, str] | None = None) -> Response[Problem]:
+def _answer(request: Request[Any, Any, Any], problem: Problem, headers: dict[str, str] | None = None) -> Response[Any]:
+    if is_page(request):
+        return refused(request, problem)
     return Response(problem, status_code=problem.status, headers=headers or {}, media_type="application/json")
 
 
-def _refused(request: Request[Any, Any, Any], error: Refused) -> Response[Problem]:
-    return _answer(error.problem(_where(request)), error.headers)
+def _refused(request: Request[Any, Any, Any], error: Refused) -> Response[Any]:
+    return _answer(request, error.problem(_where(request)), error.headers)
 
 
-def _failed(request: Request[Any, Any, Any], error: PunchlistError) -> Response[Problem]:
-    return _answer(problem_of(error, _where(request)))
+def _failed(request: Request[Any, Any, Any], error: PunchlistError) -> Response[Any]:
+    return _answer(request, problem_of(error, _where(request)))
 
 
-def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Problem]:
+def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
     """What the framework refuses: unknown paths, wrong methods, bodies that are too large or not what they should be."""
     what = error.detail
     if isinstance(error, ValidationException) and isinstance(error.extra, list):
@@ -104,14 +111,16 @@ def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Pro
             f"{each.get('key', 'body')}: {each.get('message', '')}" for each in error.extra if isinstance(each, dict)
         )
     problem = Problem(status=error.status_code, what=what or error.detail, where=_where(request), next=_NEXT)
-    return _answer(problem, dict(error.headers or {}))
+    return _answer(request, problem, dict(error.headers or {}))
 
 
-def _too_deep(request: Request[Any, Any, Any], _: RecursionError) -> Response[Problem]:
-    return _answer(Problem(status=400, what="the body is nested too deeply", where=_where(request), next=_NEXT))
+def _too_deep(request: Request[Any, Any, Any], _: RecursionError) -> Response[Any]:
+    return _answer(request, Problem(status=400, what="the body is nested too deeply", where=_where(request), next=_NEXT))
 
 
-def _broken(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
+def _broken(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     """The web's door: what nobody foresaw ends here, in the log and not in the answer."""
     _log.error("%s failed", _where(request), exc_info=error)
-    return _answer(Problem(status=500, what="punchlist itself failed", where=_where(request), next="the server's log says why"))
+    return _answer(
+        request, Problem(status=500, what="punchlist itself failed", where=_where(request), next="the server's log says why")
+    )

@@ -63,9 +63,9 @@ class Tokens:
         self._write((*self._kept(), kept))
         return token
 
-    def make_passing(self, role: Role) -> str:
+    def make_passing(self, role: Role, name: str = "") -> str:
         """One that no file knows, and that ends with this process."""
-        token, kept = _made(role, "")
+        token, kept = _made(role, name)
         self._passing = (*self._passing, kept)
         return token
 
@@ -81,6 +81,10 @@ class Tokens:
         """Read anew each time, so that a token that was dropped is dropped."""
         found = _hashed(token)
         return next((kept.visitor for kept in (*self._passing, *self._kept()) if hmac.compare_digest(kept.hash, found)), None)
+
+    def kept(self, identifier: str) -> Kept | None:
+        """What is known of a token by its id, read anew, too."""
+        return next((kept for kept in (*self._passing, *self._kept()) if kept.visitor.id == identifier), None)
 
     def _kept(self) -> tuple[Kept, ...]:
         try:

@@ -1,12 +1,13 @@
-"""punchlist serve: the HTTP API."""
+"""punchlist serve: the dashboard and the HTTP API."""
 
+import webbrowser
 from typing import Any
 
 import click
 
 from punchlist.cli import options
 from punchlist.cli.exits import Exit
-from punchlist.cli.terminal import note, say
+from punchlist.cli.terminal import err, note, say
 from punchlist.errors import SettingsError
 from punchlist.settings import home_folder, load
 
@@ -21,13 +22,15 @@ from punchlist.settings import home_folder, load
     "--new-token", metavar="ROLE", type=click.Choice(["read", "run", "admin"]), help="Make a token, print it once, and end."
 )
 @click.option("--name", default="", help="With --new-token: whose it is; answers are recorded under that name.")
+@click.option("--open", "browse", is_flag=True, help="Open the dashboard in the browser, signed in.")
 @click.option("--tokens", is_flag=True, help="List the tokens' ids, roles and names, and end.")
 @click.option("--drop-token", metavar="ID", default="", help="Make a token worthless, and end.")
 @options.set_option
 def command(**chosen: Any) -> Exit:
-    """The HTTP API, with Server-Sent Events, on this machine's loopback.
+    """The dashboard and the HTTP API, on this machine's loopback.
 
-    Every request needs a token. Where none was made, one is made for this start and printed; it ends with the server.
+    Every request needs a token. Where none was made, one is made for this start and printed; it ends with the server. On a
+    terminal a link is printed, too, which signs a browser in: once, within ten minutes.
     Ctrl-C stops the runs under way between two events; they can be resumed.
     """
     flags = options.flags(chosen)
@@ -57,13 +60,17 @@ def _tokens(chosen: dict[str, Any]) -> Exit:
 def _served(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
     try:
         from punchlist.web.desk import Options
-        from punchlist.web.server import Place, serve
+        from punchlist.web.server import Opened, Place, serve
     except ModuleNotFoundError as error:
         raise SettingsError(f"{error.name} is not installed", hint='pip install "punchlist[web]"') from error
     place = Place(host=chosen["host"], port=chosen["port"], names=chosen["names"])
 
-    def ready(address: str, token: str) -> None:
-        note(f"listening on {address}", *([f"token for this start (admin): {token}"] if token else []), "Ctrl-C stops it")
+    def ready(opened: Opened) -> None:
+        link = [f"the dashboard, signed in (works once): {opened.link}"] if err().is_terminal else []
+        token = [f"token for this start (admin): {opened.token}"] if opened.token else []
+        note(f"listening on {opened.address}", *token, *link, "Ctrl-C stops it")
+        if chosen["browse"]:
+            webbrowser.open(opened.link)
 
     serve(home_folder(), place, Options(flags=flags), ready)
     return Exit.FINE

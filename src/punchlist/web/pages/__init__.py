@@ -1,1 +1,1 @@
-"""The dashboard: what people look at, and where they answer and decide."""
+"""The dashboard: pages rendered here, of what the ledger says; what needs a server is in `router`."""

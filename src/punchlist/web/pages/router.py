@@ -1,0 +1,42 @@
+"""All pages in one router, with what they share."""
+
+from litestar import Router
+from litestar.di import Provide
+
+from punchlist.web.desk import Desk
+from punchlist.web.pages import acts, assets, compare, diff_page, home, item_page, live, run_page, sign_in, starting
+from punchlist.web.pages.doors import Asking
+from punchlist.web.pages.glances import Glances
+from punchlist.web.pages.spending import Spending
+
+_ROUTES = (
+    *assets.ROUTES,
+    *sign_in.ROUTES,
+    *home.ROUTES,
+    *starting.ROUTES,
+    *run_page.ROUTES,
+    *live.ROUTES,
+    *item_page.ROUTES,
+    *diff_page.ROUTES,
+    *compare.ROUTES,
+    *acts.ROUTES,
+)
+
+
+def router(desk: Desk) -> Router:
+    glances, spending = Glances(desk.store), Spending(desk.store)
+    return Router(
+        "/",
+        route_handlers=list(_ROUTES),
+        include_in_schema=False,
+        dependencies={
+            "glances": Provide(lambda: glances, sync_to_thread=False),
+            "spending": Provide(lambda: spending, sync_to_thread=False),
+        },
+    )
+
+
+def is_page(request: Asking) -> bool:
+    """Whether a person looks at the answer; programs ask below /api."""
+    path = request.url.path
+    return path != "/api" and not path.startswith("/api/")

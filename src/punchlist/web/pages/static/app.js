@@ -1,0 +1,162 @@
+// The dashboard's own script: follows runs, keeps what is shown fresh, and makes the keyboard work.
+"use strict";
+
+const page = document.body.dataset;
+const one = (selector, within = document) => within.querySelector(selector);
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+/* What changes is asked for at most four times a second, and one request at a time. */
+const PAUSE = 250;
+const POLL = 2000;
+const TAIL = 12;
+let asking = false, wanted = false, timer = 0;
+
+function offline(is) {
+  const banner = one("#offline");
+  if (banner && banner.hidden === is) banner.hidden = !is;
+}
+
+function refresh() {
+  wanted = true;
+  if (!timer && !asking) timer = setTimeout(ask, PAUSE);
+}
+
+async function ask() {
+  timer = 0;
+  wanted = false;
+  asking = true;
+  try {
+    await fetched();
+  } finally {
+    asking = false;
+    if (wanted) refresh();
+  }
+}
+
+function fetched() {
+  const query = location.search;
+  if (page.page === "run") return htmx.ajax("GET", `/runs/${page.run}/parts${query}`, { source: document.body, swap: "none" });
+  return htmx.ajax("GET", `/runs${query}`, { source: document.body, target: "#runs", swap: "morph:outerHTML" });
+}
+
+/* A part that is the same stays as it is: with what was typed into it, what is open in it, and where it was scrolled to. */
+document.addEventListener("htmx:oobBeforeSwap", (event) => {
+  const fresh = event.detail.fragment && one("[data-mark]", event.detail.fragment);
+  const old = event.detail.target;
+  if (fresh && old && old.dataset.mark === fresh.dataset.mark) event.detail.shouldSwap = false;
+});
+document.addEventListener("htmx:sendError", () => offline(true));
+document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.xhr && event.detail.xhr.status) offline(false); });
+document.addEventListener("htmx:afterSettle", () => { tick(); bottoms(); });
+
+/* Opened details and a chosen tab are the reader's own: the server does not know of them. */
+if (window.Idiomorph) {
+  Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) =>
+    !(name === "open" && (node.tagName === "DETAILS" || node.tagName === "DIALOG")) && !(name === "data-tab");
+}
+
+/* Time that passes. */
+function spelled(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  const two = (number) => String(number).padStart(2, "0");
+  return minutes < 60 ? `${minutes} min ${two(whole % 60)} s` : `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
+}
+function tick() {
+  for (const each of all("[data-since]")) each.textContent = spelled(Date.now() / 1000 - Number(each.dataset.since));
+}
+
+/* What agents say, as text and nothing else; the server has the last lines, and what comes after them is added. */
+function heard({ number, label, text }) {
+  const talk = all("[data-label]").find((each) => each.dataset.label === label);
+  if (!talk) return refresh();
+  if (number <= Number(talk.dataset.said)) return;
+  talk.dataset.said = number;
+  talk.textContent = (talk.textContent + text).split("\n").slice(-TAIL).join("\n");
+  bottoms();
+}
+function bottoms() {
+  for (const each of all(".talk")) if (document.activeElement !== each) each.scrollTop = each.scrollHeight;
+}
+
+function follow() {
+  const source = new EventSource(`/runs/${page.run}/live?after=${page.seq}`);
+  source.addEventListener("open", () => offline(false));
+  source.addEventListener("entry", refresh);
+  source.addEventListener("flight", refresh);
+  source.addEventListener("agent", (event) => heard(JSON.parse(event.data)));
+  source.addEventListener("end", () => { source.close(); refresh(); });
+  source.addEventListener("error", () => {
+    // Closed for good: the run has ended, or nobody is signed in any more. What the page asks for next tells which.
+    if (source.readyState === EventSource.CLOSED) { refresh(); setTimeout(again, POLL); } else offline(true);
+  });
+}
+function again() {
+  if (!one("[data-ended]")) follow();
+}
+
+if (page.page === "run" && page.live === "yes") follow();
+if (page.page === "home") setInterval(() => { if (!document.hidden) refresh(); }, POLL);
+setInterval(tick, 1000);
+document.addEventListener("visibilitychange", () => { if (!document.hidden && page.page === "run" && page.live === "yes") refresh(); });
+
+/* Forms. */
+document.addEventListener("submit", (event) => {
+  const question = event.target.dataset && event.target.dataset.confirm;
+  if (question && !confirm(question)) event.preventDefault();
+});
+const once = one("form[data-submit]");
+if (once) once.submit();
+if (one("form[data-session]") && performance.getEntriesByType("navigation")[0]?.type !== "reload") {
+  // A link from elsewhere came without the cookie; a page of ours brings it.
+  const next = one("form[data-session] input[name=next]").value;
+  fetch("/session").then((answer) => { if (answer.headers.get("x-signed-in") === "yes") location.replace(next); }, () => {});
+}
+
+/* Light or dark. */
+one("#theme")?.addEventListener("click", () => {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  try { localStorage.setItem("punchlist-theme", root.dataset.theme); } catch { /* it lasts until the page goes */ }
+});
+
+/* The keyboard. */
+const help = one("#help");
+one("#keys")?.addEventListener("click", () => help.showModal());
+let before = "";
+const KEYS = {
+  "/": () => { const box = one("[data-search]"); if (box) { box.focus(); box.select(); } },
+  "?": () => help.showModal(),
+  j: () => move(1),
+  k: () => move(-1),
+  l: () => sideways(1),
+  h: () => sideways(-1),
+  u: () => { const up = one("[data-up]"); if (up) up.click(); },
+};
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || help?.open) return;
+  if (event.key === "Escape" && event.target.matches("[data-search]")) return event.target.blur();
+  if (event.target.matches("input, textarea, select, [contenteditable]")) return;
+  const action = before === "g" && event.key === "r" ? () => { location.href = "/"; } : KEYS[event.key];
+  before = event.key;
+  if (action) { event.preventDefault(); action(); }
+});
+function shownMoves(within = document) {
+  return all("[data-move]", within).filter((each) => each.offsetParent !== null);
+}
+function move(by) {
+  const column = document.activeElement.closest?.("[data-column]");
+  const moves = shownMoves(column ?? document);
+  const next = moves[moves.indexOf(document.activeElement) + by] ?? (moves.includes(document.activeElement) ? null : moves[0]);
+  next?.focus();
+}
+function sideways(by) {
+  const columns = all("[data-column]").filter((each) => shownMoves(each).length);
+  const now = columns.indexOf(document.activeElement.closest?.("[data-column]"));
+  const next = columns[now + by] ?? (now < 0 ? columns[0] : null);
+  if (next) shownMoves(next)[0].focus();
+}
+tick();
+bottoms();

@@ -1,0 +1,104 @@
+"""Words, numbers and addresses as pages show them."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+
+from punchlist.adapters.reports.visible import one_line, visible, web_address
+from punchlist.adapters.reports.wording import duration
+from punchlist.model.item import Status
+from punchlist.model.proof import ProofClass
+from punchlist.model.severity import Severity
+from punchlist.model.story import amount
+
+_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_STEPS = ((86400, "d"), (3600, "h"), (60, "min"))
+STATUSES = {
+    Status.OPEN: ("○", "Open", "waits for somebody to fix it"),
+    Status.CLAIMED: ("◐", "Claimed", "a fixer says it is fixed; not proven yet"),
+    Status.DEFERRED: ("↷", "Deferred", "put off, with a reason"),
+    Status.BLOCKED: ("⊘", "Blocked", "nobody can go on with it"),
+    Status.FIXED: ("✓", "Fixed", "proven, and committed"),
+    Status.FILED: ("▤", "Filed", "an issue with its history"),
+    Status.DISMISSED: ("✕", "Dismissed", "somebody who may said that it needs no work"),
+}
+"""By status: a sign, its name, and what it means; colour only repeats them."""
+SEVERITIES = {Severity.CRITICAL: "▲", Severity.MAJOR: "◆", Severity.MINOR: "▪"}
+PROOFS = {
+    ProofClass.CLAIM: "somebody's word and a real change",
+    ProofClass.REVIEWED: "another reviewer or a challenger agrees",
+    ProofClass.CHECKED: "the project's checks pass, against the baseline",
+    ProofClass.RECHECKED: "the analyzer that found it is silent",
+    ProofClass.WITNESSED: "a test fails without the fix and passes with it",
+    ProofClass.REPRODUCED: "a private test failed before and passes now",
+}
+STATES = {"running": "●", "waiting": "?", "interrupted": "❚❚", "stopped": "❚❚", "ended": "■"}
+OUTCOMES = {"clean": "✓", "fixed": "✓", "leftovers": "!", "incomplete": "✗"}
+
+
+def link(address: str, **query: Any) -> str:
+    """An address with what of the query says something."""
+    said = urlencode([(key, value) for key, value in query.items() if value not in ("", None)])
+    return f"{address}?{said}" if said else address
+
+
+def ticked(text: str) -> Markup:
+    """Text with what stands in backticks as code."""
+    parts = _CODE.split(visible(text))
+    return Markup("").join(Markup("<code>{}</code>").format(part) if odd % 2 else part for odd, part in enumerate(parts))
+
+
+def ago(seconds: float) -> str:
+    for size, name in _STEPS:
+        if seconds >= size:
+            return f"{int(seconds // size)} {name} ago"
+    return "just now"
+
+
+def clock(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def time_of_day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
+
+
+def machine_time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+
+def dollars(value: float) -> str:
+    """A cent more or less matters where there are few."""
+    return f"${value:,.2f}" if value >= 1 or not value else f"${value:.3f}"
+
+
+def tokens(number: int) -> str:
+    if number < 1000:  # noqa: PLR2004 - a thousand
+        return str(number)
+    return f"{number / 1000:,.1f}k" if number < 1_000_000 else f"{number / 1_000_000:,.1f}M"  # noqa: PLR2004 - a million
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "ago": ago,
+    "amount": amount,
+    "clock": clock,
+    "time_of_day": time_of_day,
+    "machine_time": machine_time,
+    "duration": duration,
+    "dollars": dollars,
+    "tokens": tokens,
+    "ticked": ticked,
+    "one_line": one_line,
+    "web_address": web_address,
+    "status_sign": lambda status: STATUSES[Status(status)][0],
+    "status_name": lambda status: STATUSES[Status(status)][1],
+    "status_about": lambda status: STATUSES[Status(status)][2],
+    "severity_sign": lambda severity: SEVERITIES[Severity(severity)],
+    "proof_about": lambda kind: PROOFS[ProofClass(kind)],
+    "state_sign": lambda state: STATES.get(state, ""),
+    "outcome_sign": lambda outcome: OUTCOMES.get(outcome, ""),
+}
