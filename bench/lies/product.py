@@ -15,7 +15,7 @@ from repository import committed, files, git, written
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 3.0
 """Seconds after which a fixer that hangs is given up."""
-UNWANTED = ("hypothesispytest", "xdist", "anyio", "cacheprovider")
+LEAN = ("--disable-plugin-autoload", "-pno:cacheprovider")
 """Plugins that may be installed beside pytest, and take longer to load than these tests to run."""
 WORKFLOW = """about: What a fixer claims is proven, or not counted.
 steps:
@@ -117,7 +117,7 @@ def reproducer_line(bugs):
 
 
 def _settings(folder):
-    command = [sys.executable, "-m", "pytest", "-q", *(f"-pno:{plugin}" for plugin in UNWANTED)]
+    command = [sys.executable, "-m", "pytest", "-q", *LEAN]
     return f"""
 [analyzers]
 enabled = []

@@ -143,7 +143,7 @@ def test_trouble_of_the_model_is_told_apart(opencode, scripted, step, trouble, w
 @pytest.mark.parametrize("step", [{"hang": 90}, {"blocks": [{"text": "half an ans"}, {"text": "wer"}], "cut": 1}])
 def test_a_hang_and_a_stream_that_is_cut_again_and_again_come_to_an_end(opencode, scripted, step):
     model = scripted(step)
-    reply = opencode(model, settings={"silence": 45, "timeout": 70})
+    reply = opencode(model, settings={"silence": 25, "timeout": 40})
     assert model.requests
     assert reply.trouble in (Trouble.SILENT, Trouble.TIMEOUT)
     assert (reply.text, opencode.bench.processes()) == ("", {})

@@ -38,8 +38,7 @@ def lay(checked, files):
 
 def own_pytest(checked, program="python"):
     base = (str(checked.checkout / ".venv/bin" / program), *(("-m", "pytest") if program == "python" else ()))
-    lean = ("-pno:hypothesispytest", "-pno:xdist", "-pno:anyio")
-    return Check(name="pytest", command=(*base, *lean), kind=CheckKind.PYTEST, timeout=60)
+    return Check(name="pytest", command=(*base, "--disable-plugin-autoload"), kind=CheckKind.PYTEST, timeout=60)
 
 
 @pytest.mark.parametrize(("files", "folder"), [(SOURCES, "src"), (ODD, "python/lib")], ids=["src", "elsewhere"])

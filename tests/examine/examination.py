@@ -27,7 +27,7 @@ from punchlist.ports import World
 from punchlist.ports.crew import Crew
 from punchlist.steps.examine import Examine, examine
 
-LEAN = (sys.executable, "-m", "pytest", "-pno:hypothesispytest", "-pno:xdist", "-pno:anyio", "-pno:cacheprovider")
+LEAN = (sys.executable, "-m", "pytest", "--disable-plugin-autoload", "-pno:cacheprovider")
 PYTEST = Check(name="pytest", command=LEAN, kind=CheckKind.PYTEST, timeout=60)
 UNITTEST = Check(
     name="unittest", command=(sys.executable, "-m", "unittest", "discover", "-s", "tests"), kind=CheckKind.UNITTEST, timeout=60
