@@ -9,6 +9,7 @@ import httpx
 import msgspec
 import pytest
 
+from punchlist.model.plansheet import Master, Sheet
 from punchlist.web.client import Client, NotDone
 from punchlist.web.fixshapes import Clarify, MakePlan, StartFix
 from punchlist.web.problem import Problem
@@ -29,6 +30,8 @@ BODIES = {
     Clarify: Clarify(repository_id="r"),
     MakePlan: MakePlan(repository_id="r"),
     StartFix: StartFix(repository_id="r"),
+    Master: Master(),
+    Sheet: Sheet("F001"),
 }
 VALUES = {
     "run_id": "261115-aaaaaa",
@@ -37,6 +40,7 @@ VALUES = {
     "number": 7,
     "name": "plan/a.json",
     "form": "md",
+    "code": "F001",
 }
 FILTERS = {"status": ["open"], "severity": ["major"], "path": "p", "text": "t", "in_scope": True, "offset": 1, "limit": 2}
 

@@ -37,6 +37,9 @@ EVERY_ROUTE = [
     ("POST", "/api/fix/clarify", "run"),
     ("POST", "/api/fix/plan", "run"),
     ("POST", "/api/fix/start", "run"),
+    ("GET", f"/api/fix/{RUN}/plan", "read"),
+    ("PUT", f"/api/fix/{RUN}/plan/master_todo", "run"),
+    ("PUT", f"/api/fix/{RUN}/plan/fix_todo/F001", "run"),
     ("GET", f"/api/fix/{RUN}/stream", "read"),
 ]
 BELOW = {"read": ("", "wrong"), "run": ("", "wrong", "read"), "admin": ("", "wrong", "read", "run")}
@@ -85,7 +88,7 @@ def test_the_table_names_every_route_that_there_is(kept):
     listed = {(method, path.replace(RUN, "*").replace("0123456789abcdef", "*")) for method, path, _ in EVERY_ROUTE}
     as_listed = {
         (method, path.replace("{run_id}", "*").replace("{repository_id}", "*").replace("{session_id}", "*")
-         .replace("{number}", "1").replace("{name}", "report.json").replace("{form}", "md"))
+         .replace("{number}", "1").replace("{name}", "report.json").replace("{form}", "md").replace("{code}", "F001"))
         for method, path in there
     }  # fmt: skip
     assert as_listed - listed == {("GET", "/api/health"), ("GET", "/api/openapi.json")}
@@ -244,9 +247,7 @@ def test_bodies_that_are_too_large_are_refused(kept):
     assert state(kept) == before
 
 
-@pytest.mark.parametrize(
-    ("method", "path"), [("GET", "/"), ("GET", "/api"), ("PUT", "/api/runs"), ("GET", "/schema"), ("GET", "/api/x")]
-)
+@pytest.mark.parametrize(("method", "path"), [("GET", "/api"), ("PUT", "/api/runs"), ("GET", "/api/x"), ("GET", "/api/schema")])
 def test_what_is_not_there_says_so(kept, method, path):
     with kept.client("admin") as client:
         refused(client.request(method, path), kept, 404, 405)

@@ -40,8 +40,8 @@ def plan_files(
     """The files by name, in the order in which a person opens them; `folder` is where they will be. `after`: by batch, those
     whose work must be done before it begins."""
     plan = blueprint(run, batches, folder, after)
-    sheets = {sheet_name(number): _written(sheet_of(plan, number)) for number in plan.numbers}
-    return {MASTER: _written(master_of(plan)), **sheets}
+    sheets = {sheet_name(number): written(sheet_of(plan, number)) for number in plan.numbers}
+    return {MASTER: written(master_of(plan)), **sheets}
 
 
 def read_plan(
@@ -74,7 +74,7 @@ def _master(files: Mapping[str, bytes], plan: Blueprint) -> tuple[Master | None,
     if MASTER not in files:
         hint = f"put it back, or take single issues out of it: {', '.join(map(code, plan.numbers[:5])) or 'there are none'}"
         return None, [f"{MASTER}: it is gone, so every issue stays planned as it was; {hint}"]
-    master, wrong = _decoded(MASTER, files[MASTER], Master)
+    master, wrong = decoded(MASTER, files[MASTER], Master)
     remedy = "every issue stays planned as it was until that is put right"
     return master, [f"{each}; {remedy}" for each in wrong]
 
@@ -104,13 +104,13 @@ def _sheet(files: Mapping[str, bytes], number: int) -> tuple[Sheet | None, list[
     remedy = f"its plan stays as it was until that is put right, or {code(number)} is taken out of {MASTER}"
     if name not in files:
         return None, [f"{name}: it is gone; {remedy}"]
-    sheet, wrong = _decoded(name, files[name], Sheet)
+    sheet, wrong = decoded(name, files[name], Sheet)
     if sheet is not None and sheet.issue_code.strip().casefold() != code(number).casefold():
         return None, [f'{name}: issue_code: is "{sheet.issue_code}" and must be {code(number)}; {remedy}']
     return sheet, [f"{each}; {remedy}" for each in wrong]
 
 
-def _decoded(name: str, raw: bytes, shape: type[T]) -> tuple[T | None, list[str]]:
+def decoded(name: str, raw: bytes, shape: type[T]) -> tuple[T | None, list[str]]:
     try:
         return msgspec.json.decode(raw.removeprefix(codecs.BOM_UTF8), type=shape), []
     except msgspec.ValidationError as error:
@@ -183,7 +183,7 @@ def _dense(step: Mapping[int, int]) -> dict[int, int]:
     return {number: rank[place] for number, place in step.items()}
 
 
-def _written(value: Master | Sheet) -> bytes:
+def written(value: Master | Sheet) -> bytes:
     """For people, so that odd bytes of names are shown as replacements; the items are known by their codes."""
     plain = msgspec.to_builtins(value)
     try:

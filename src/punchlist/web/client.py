@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from punchlist.adapters.reports.document import ItemPart
 from punchlist.errors import PunchlistError
+from punchlist.model.plansheet import Master, Sheet
 from punchlist.web.fixshapes import Clarified, Clarify, MakePlan, Plan, StartFix
 from punchlist.web.problem import Problem
 from punchlist.web.shapes import (
@@ -147,6 +148,15 @@ class Client:
 
     def make_plan(self, data: MakePlan, *, key: str | None = None) -> Plan:
         return self._asked(Plan, "POST", "/api/fix/plan", data, headers=_keyed(key))
+
+    def plan(self, session_id: str) -> Plan:
+        return self._asked(Plan, "GET", f"/api/fix/{session_id}/plan")
+
+    def replace_master_todo(self, session_id: str, data: Master) -> Plan:
+        return self._asked(Plan, "PUT", f"/api/fix/{session_id}/plan/master_todo", data)
+
+    def replace_fix_todo(self, session_id: str, code: str, data: Sheet) -> Plan:
+        return self._asked(Plan, "PUT", f"/api/fix/{session_id}/plan/fix_todo/{code}", data)
 
     def start_fix(self, data: StartFix, *, key: str | None = None, last_event_id: str = "") -> Iterator[Event]:
         """The session's events until it says no more. A stream that breaks is gone on with; before its first event only if there

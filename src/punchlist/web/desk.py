@@ -123,6 +123,12 @@ class Desk:
             return "waiting"
         return "interrupted" if run.interrupted else "stopped"
 
+    def why(self, run: Run) -> str:
+        """What a run that does not go on waits for, or came to."""
+        if run.waiting_for:
+            return run.waiting_for.question
+        return f"the session has ended: {run.ended}" if run.ended else self.driving.broke(run.id)
+
     async def opened(self, repository: Registered, flags: Mapping[str, str] | None = None) -> App:
         """An app that stands in the repository; whoever opens it closes it."""
         return await App.open(Path(repository.root), {**self.options.flags, **(flags or {})})

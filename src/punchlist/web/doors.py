@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from litestar import Request, delete, get, post
+from litestar import Request, delete, get, post, put
 from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
@@ -81,6 +81,10 @@ def open_to_all(path: str, **more: Any) -> Door:
 
 def doing(path: str, role: Role = Role.RUN, **more: Any) -> Door:
     return post(path, **_declared(role, {"status_code": 200, **more}))
+
+
+def replacing(path: str, role: Role = Role.RUN, **more: Any) -> Door:
+    return put(path, **_declared(role, more))
 
 
 def removing(path: str, role: Role = Role.ADMIN, **more: Any) -> Door:

@@ -9,12 +9,12 @@ from litestar import Request
 from litestar.params import JSONBody
 from litestar.response import Stream
 
-from punchlist.adapters.artifacts import FolderArtifacts
-from punchlist.app.wiring import run_folder
+from punchlist.app.planning import shown_plan
 from punchlist.model import wire
-from punchlist.model.plansheet import Master, Sheet, code
+from punchlist.model.plansheet import code
 from punchlist.model.run import Run
 from punchlist.steps.plan import GO
+from punchlist.web import planning
 from punchlist.web.desk import Asked, Desk
 from punchlist.web.doors import AtDesk, doing, looking, visitor_of
 from punchlist.web.fixevents import ERROR, STREAMING, error
@@ -32,6 +32,7 @@ from punchlist.web.fixshapes import (
 from punchlist.web.handing import wish
 from punchlist.web.ledgers import Position, sse
 from punchlist.web.looks import LAST, SSE
+from punchlist.web.planning import plan_part
 from punchlist.web.problem import Refused
 from punchlist.web.runs import KEY, RunId, of_repository
 from punchlist.web.stream import HEADERS, Following, position
@@ -68,7 +69,7 @@ async def make_plan(desk: AtDesk, request: Request[Any, Any, Any], data: JSONBod
     await desk.driving.settled(run.id)
     run = desk.run(run.id)
     _nothing_asked(run)
-    return _plan(desk, run)
+    return plan_part(desk, run)
 
 
 @doing("/fix/start", operation_id="start_fix", summary="Fix, challenge, commit; as Server-Sent Events", responses={200: SSE})
@@ -129,9 +130,16 @@ async def _let_go(desk: Desk, run: Run, by: str, *, joined: bool) -> None:
         raise Refused(409, f"session {run.id} is under way", next_=f"GET /api/fix/{run.id}/stream follows it", run=run.id)
     _nothing_asked(run)
     if run.waiting_for:
+        _only_the_plan(desk, run)
         run = await desk.answer(run, GO, by)
     if not run.waits:
         await desk.resume(run)
+
+
+def _only_the_plan(desk: Desk, run: Run) -> None:
+    """Any other question is for a person who has read it."""
+    if not shown_plan(desk.home, run).changeable:
+        raise Refused(409, desk.why(run), next_=f"POST /api/runs/{run.id}/answers", run=run.id)
 
 
 def _go_on_by_itself(desk: Desk, session: str, by: str) -> None:
@@ -140,7 +148,7 @@ def _go_on_by_itself(desk: Desk, session: str, by: str) -> None:
     async def onward() -> None:
         await desk.driving.settled(session)
         run = desk.run(session)
-        if run.waiting_for is not None and not run.unanswered and not desk.closing():
+        if shown_plan(desk.home, run).changeable and not run.unanswered and not desk.closing():
             await desk.resume(await desk.answer(run, GO, by))
 
     if session not in desk.onward:
@@ -190,34 +198,8 @@ def _clarified(desk: Desk, run: Run) -> Clarified:
         questions_by_issue=tuple(IssueQuestions(name, tuple(asked)) for name, asked in by_issue.items()),
         ready_to_plan=ready,
         state=desk.state(run),
-        message=_why(desk, run),
+        message=desk.why(run),
     )
 
 
-def _plan(desk: Desk, run: Run) -> Plan:
-    """As the files have it: a person may have changed them."""
-    artifacts = FolderArtifacts(run_folder(desk.home, run.id))
-    raw = artifacts.read(MASTER_PATH)
-    master = msgspec.json.decode(raw, type=Master) if raw and run.waiting_for else Master()
-    files = [f"plan/fix_todo_{issue.code}.json" for step in master.execution_steps for issue in step.issues]
-    sheets = (artifacts.read(name) for name in files)
-    return Plan(
-        session_id=run.id,
-        ready=run.waiting_for is not None,
-        state=desk.state(run),
-        message=_why(desk, run),
-        master_todo_path=MASTER_PATH,
-        master_todo=master,
-        todos=tuple(msgspec.json.decode(sheet, type=Sheet) for sheet in sheets if sheet),
-    )
-
-
-def _why(desk: Desk, run: Run) -> str:
-    if run.waiting_for:
-        return run.waiting_for.question
-    if run.ended:
-        return f"the session has ended: {run.ended}"
-    return desk.driving.broke(run.id)
-
-
-ROUTES = (clarify, make_plan, start_fix, fix_stream)
+ROUTES = (clarify, make_plan, start_fix, fix_stream, *planning.ROUTES)

@@ -64,7 +64,8 @@ class Clarified(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """`ready`: it waits for POST /api/fix/start. Where there is nothing to plan, `state` is that of the run."""
+    """`ready`: it waits for POST /api/fix/start, and can be changed until then. `problems` must be put right before. Where there
+    is nothing to plan, `state` is that of the run."""
 
     session_id: str
     ready: bool
@@ -73,3 +74,4 @@ class Plan(Struct, frozen=True, kw_only=True):
     master_todo_path: str
     master_todo: Master
     todos: tuple[Sheet, ...]
+    problems: tuple[str, ...] = ()
