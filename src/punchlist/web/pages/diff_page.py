@@ -1,0 +1,35 @@
+"""The page with all that landed in a run, file by file."""
+
+from typing import Annotated
+
+from litestar import Response
+from litestar.params import QueryParameter
+
+from punchlist.app.showing import landed_diff
+from punchlist.web.doors import AtDesk
+from punchlist.web.pages.doors import Asking, page
+from punchlist.web.pages.patches import file_patches, window
+from punchlist.web.pages.rendering import shown
+from punchlist.web.problem import Refused
+from punchlist.web.runs import RunId
+
+_ROOM = 3000
+"""Lines of one page; those of one file are never torn apart."""
+
+
+@page("/runs/{run_id:str}/diff")
+async def diff(
+    request: Asking, desk: AtDesk, run_id: RunId, start: Annotated[int, QueryParameter(ge=0, le=10**6)] = 0
+) -> Response[str]:
+    run = desk.run(run_id)
+    app = await desk.opened(desk.home_of(run))
+    try:
+        files = file_patches(await landed_diff(app, run))
+    finally:
+        app.close()
+    if start and start >= len(files):
+        raise Refused(404, f"the diff of run {run.id} has no file {start}", next_="go back to its beginning")
+    return shown(request, "diff.html", run=run, repository=desk.home_of(run), files=files, window=window(files, start, _ROOM))
+
+
+ROUTES = (diff,)
