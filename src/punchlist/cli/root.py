@@ -32,6 +32,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Connect": {
         "serve": "The HTTP API, with events as they happen.",
+        "mcp": "Punchlist for other agents, over the Model Context Protocol.",
     },
     "Set up": {
         "init": "Write a commented .punchlist.toml.",

@@ -1,6 +1,6 @@
 """The verbs: one file each, a pure step and the performers of its actions."""
 
-from punchlist.steps import challenge, clarify, commit, consolidate, fix, plan, report, reproduce, review, verify
+from punchlist.steps import challenge, clarify, commit, consolidate, fix, measure, plan, report, reproduce, review, verify
 from punchlist.steps.verb import Action, Verb
 
 VERBS: dict[str, Verb] = {
@@ -11,6 +11,7 @@ VERBS: dict[str, Verb] = {
     "plan": plan.VERB,
     "fix": fix.VERB,
     "verify": verify.VERB,
+    "measure": measure.VERB,
     "challenge": challenge.VERB,
     "commit": commit.VERB,
     "report": report.VERB,

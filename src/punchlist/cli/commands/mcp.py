@@ -1,0 +1,86 @@
+"""punchlist mcp: punchlist for other agents, over the Model Context Protocol."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import click
+
+from punchlist.app.role import Role
+from punchlist.cli import options
+from punchlist.cli.exits import Exit
+from punchlist.cli.session import here
+from punchlist.cli.terminal import note, raw
+from punchlist.errors import SettingsError
+from punchlist.settings import home_folder, load, user_file
+
+_CLIENTS = ("claude", "codex", "gemini", "opencode", "vscode", "other")
+
+
+@click.command()
+@click.option(
+    "--repository",
+    "folders",
+    metavar="PATH",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, resolve_path=True),
+    help="A repository to work on; may be given several times. Default: the one you are in.",
+)
+@click.option(
+    "--role",
+    type=click.Choice([role.value for role in Role]),
+    default=Role.RUN.value,
+    show_default=True,
+    help="read: only look. run: also start, work and answer. admin: also apply fixes and let found checks run.",
+)
+@click.option("--as", "name", metavar="NAME", default="outside", show_default=True, help="Which outside agent the client is.")
+@click.option(
+    "--print-config",
+    "client",
+    metavar="CLIENT",
+    type=click.Choice(_CLIENTS),
+    help="Print what a client needs, and end.",
+)
+@options.set_option
+def command(**chosen: Any) -> Exit:
+    """Punchlist for other agents: the Model Context Protocol, on standard input and output.
+
+    A client starts this by itself. It can start runs, follow them, read items, submit findings, be the fixer of a run, and ask
+    for proof; it names no path, and lets no check run that you did not allow. The server ends with its client; runs under way are
+    stopped between two events, and can be resumed.
+    """
+    flags = options.flags(chosen)
+    load(None, flags)
+    folders = [Path(folder) for folder in chosen["folders"]] or [here()]
+    return _printed(chosen, folders) if chosen["client"] else _served(chosen, folders, flags)
+
+
+def _served(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) -> Exit:
+    try:
+        from punchlist.mcp.desk import Options, standing_in
+        from punchlist.mcp.server import serve
+    except ModuleNotFoundError as error:
+        raise SettingsError(f"{error.name} is not installed", hint='pip install "punchlist[mcp]"') from error
+
+    async def served() -> None:
+        own = Options(role=Role(chosen["role"]), name=chosen["name"], flags=flags)
+        await serve(home_folder(), await standing_in(folders), own)
+
+    asyncio.run(served())
+    return Exit.FINE
+
+
+def _printed(chosen: dict[str, Any], folders: list[Path]) -> Exit:
+    from punchlist.mcp.setup import CLIENTS, Command
+
+    named = [part for folder in folders for part in ("--repository", str(folder))]
+    role = [] if chosen["role"] == Role.RUN.value else ["--role", chosen["role"]]
+    name = [] if chosen["name"] == "outside" else ["--as", chosen["name"]]
+    own = [part for setting in chosen["settings"] for part in ("--set", setting)]
+    # A client gives its servers little of its environment, so what is not where it usually is has to be told.
+    env = {"PUNCHLIST_HOME": str(home_folder())} if home_folder() != home_folder({}) else {}
+    env |= {"PUNCHLIST_CONFIG": str(user_file())} if user_file() != user_file({}) else {}
+    snippet = CLIENTS[chosen["client"]](Command((*named, *role, *name, *own), env, home_folder() / "repos"))
+    note(snippet.note)
+    raw([snippet.text.encode() + b"\n"])
+    return Exit.FINE

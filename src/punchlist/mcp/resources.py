@@ -1,0 +1,73 @@
+"""What can be read by its address: reports, the ledger as JSON lines, an item."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mcp_types import Resource, ResourceTemplate
+from msgspec.structs import replace
+
+from punchlist.adapters.reports import REPORTS
+from punchlist.errors import UsageError
+from punchlist.mcp.desk import Desk
+from punchlist.mcp.looking import item_of
+from punchlist.mcp.views import item_whole
+from punchlist.model import wire
+from punchlist.model.events import Started
+from punchlist.model.run import Run
+
+_LISTED = 10
+_ADDRESS = re.compile(r"punchlist://runs/(?P<run>last|[A-Za-z0-9][A-Za-z0-9_-]{0,63})/(?P<what>[a-z.]+)(?:/(?P<item>\d{1,9}))?")
+_TYPES = {"report.md": "text/markdown", "report.json": "application/json", "report.sarif": "application/sarif+json"}
+_LINES = "application/x-ndjson"
+
+TEMPLATES = (
+    ("punchlist://runs/{run}/report.md", "report", "A run as a report for people.", "text/markdown"),
+    ("punchlist://runs/{run}/report.json", "report-json", "A run as one JSON document.", "application/json"),
+    ("punchlist://runs/{run}/report.sarif", "report-sarif", "A run as SARIF.", "application/sarif+json"),
+    ("punchlist://runs/{run}/ledger.jsonl", "ledger", "Everything that happened in a run, line by line.", _LINES),
+    ("punchlist://runs/{run}/items/{number}", "item", "One item with code, history and proofs.", "application/json"),
+)
+
+
+def templates() -> list[ResourceTemplate]:
+    return [
+        ResourceTemplate(uri_template=uri, name=name, description=about, mime_type=kind) for uri, name, about, kind in TEMPLATES
+    ]
+
+
+def listed(desk: Desk) -> list[Resource]:
+    """Reports and ledgers of the newest runs."""
+    rows = sorted((row for each in desk.repositories for row in desk.store.runs(each.git_dir)), key=lambda row: -row.started_at)
+    return [
+        Resource(uri=f"punchlist://runs/{row.id}/{what}", name=f"{what} of run {row.id}", mime_type=kind)
+        for row in rows[:_LISTED]
+        for what, kind in (("report.md", "text/markdown"), ("ledger.jsonl", _LINES))
+    ]
+
+
+def read(desk: Desk, address: str) -> tuple[str, str]:
+    """The text at an address, and its media type."""
+    found = _ADDRESS.fullmatch(address)
+    if found is None or (found["what"] == "items") != (found["item"] is not None):
+        raise UsageError(f"nothing is at {address[:200]}", hint="resources/templates/list has the addresses there are")
+    run = desk.run(found["run"])
+    if found["item"]:
+        return _text(wire.encode(item_whole(item_of(run, int(found["item"])), run))), "application/json"
+    if found["what"] == "ledger.jsonl":
+        return "".join(_lines(desk, run)), _LINES
+    make: Callable[[Run], bytes] | None = REPORTS.get(found["what"]) if found["what"] in _TYPES else None
+    if make is None:
+        raise UsageError(f"run {run.id} has no {found['what']}", hint=f"there are {', '.join(_TYPES)}, ledger.jsonl and items/N")
+    return _text(make(run)), _TYPES[found["what"]]
+
+
+def _lines(desk: Desk, run: Run) -> Iterator[str]:
+    """Without the settings, which are the user's own business."""
+    for entry in desk.store.read(run.id):
+        event: Any = replace(entry.event, settings="") if isinstance(entry.event, Started) else entry.event
+        yield _text(wire.encode(replace(entry, event=event))) + "\n"
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "replace")

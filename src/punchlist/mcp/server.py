@@ -1,0 +1,182 @@
+"""Speaks the Model Context Protocol over standard input and output, for as long as the client is there."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import msgspec
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+from punchlist import __version__
+from punchlist.app.repositories import Registered
+from punchlist.errors import AlreadyRunning, PunchlistError
+from punchlist.mcp import looking, prompts, proving, resources, schemas, starting, steering, working
+from punchlist.mcp.desk import Asker, Desk, Options
+from punchlist.mcp.tool import Tool
+from punchlist.model import wire
+from punchlist.model.run import Run
+
+TOOLS: tuple[Tool, ...] = (*looking.TOOLS, *starting.TOOLS, *working.TOOLS, *proving.TOOLS, *steering.TOOLS)
+_BY_NAME = {tool.name: tool for tool in TOOLS}
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_LONGEST_NAME = 60
+_INSTRUCTIONS = """\
+Punchlist sees findings of reviews through to an end: fixed with a proof, filed, or dismissed. start_run reviews the repository \
+(and fixes, on a branch of its own); submit_findings adds findings of yours; list_items and show_item read them. To be the \
+fixer, start a run with play: ["fixer"], then loop: next_task, edit files in its folder, report_outcomes. What you report is a \
+claim; what punchlist saw decides, and ask_for_proof tells it. The user's checkout is never touched, but by apply_run.\
+"""
+
+Context = ServerRequestContext[Any, Any]
+
+
+class Speaker:
+    """Answers the requests of the protocol from a desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def list_tools(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_shown(tool) for tool in TOOLS if self._desk.options.role.may(tool.role)])
+
+    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return await called(self._desk, params.name, params.arguments or {}, asker(context))
+
+    async def list_resources(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=resources.listed(self._desk))
+
+    async def list_templates(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=resources.templates())
+
+    async def read_resource(self, _: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        with _told_as_error():
+            text, kind = resources.read(self._desk, str(params.uri))
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=params.uri, mime_type=kind, text=text)])
+
+    async def list_prompts(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[_prompt(offered) for offered in prompts.PROMPTS])
+
+    async def get_prompt(self, _: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        with _told_as_error():
+            text = prompts.text(params.name, params.arguments or {})
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=types.TextContent(text=text))])
+
+
+@contextmanager
+def _told_as_error() -> Iterator[None]:
+    """What is wrong with a request that has no place for it in its answer."""
+    try:
+        yield
+    except PunchlistError as error:
+        raise MCPError(types.INVALID_PARAMS, _words(error)) from error
+
+
+def server(desk: Desk) -> Server[Any]:
+    """The tools, resources and prompts of a desk."""
+    speaker = Speaker(desk)
+    return Server(
+        "punchlist",
+        version=__version__,
+        title="Punchlist",
+        instructions=_INSTRUCTIONS,
+        on_list_tools=speaker.list_tools,
+        on_call_tool=speaker.call_tool,
+        on_list_resources=speaker.list_resources,
+        on_list_resource_templates=speaker.list_templates,
+        on_read_resource=speaker.read_resource,
+        on_list_prompts=speaker.list_prompts,
+        on_get_prompt=speaker.get_prompt,
+    )
+
+
+async def called(desk: Desk, name: str, arguments: dict[str, Any], asker: Asker) -> types.CallToolResult:
+    """What came of calling a tool. What is wrong is an answer, too: the agent reads it and can do better."""
+    tool = _BY_NAME.get(name)
+    if tool is None:
+        return _refused(f'no tool is called "{name[:80]}"', "tools/list has them")
+    if not desk.options.role.may(tool.role):
+        return _refused(f"{name} takes the role {tool.role}", f"a person starts the server with --role {tool.role}, if they want")
+    try:
+        wish = msgspec.convert(arguments, type=tool.takes)
+        answer = await tool.do(desk, wish, asker)
+    except msgspec.ValidationError as error:
+        return _refused(f"{name}: {error}", "the tool's input schema says what it takes")
+    except PunchlistError as error:
+        return types.CallToolResult(content=[types.TextContent(text=_words(error))], is_error=True)
+    raw = wire.encode(answer)
+    return types.CallToolResult(content=[types.TextContent(text=raw.decode())], structured_content=msgspec.json.decode(raw))
+
+
+def asker(context: Context) -> Asker:
+    """Whoever calls, by the name that its program gave."""
+    client = context.session.client_params
+    told = client.client_info.name if client else ""
+    name = "".join(sign for sign in told if sign.isprintable())[:_LONGEST_NAME].strip() or "a client"
+
+    async def tell(run: Run) -> None:
+        last = run.timeline[-1].said if run.timeline else ""
+        await context.session.report_progress(run.seq, None, f"run {run.id}: {last}")
+
+    return Asker(name, tell)
+
+
+def _shown(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.about,
+        input_schema=schemas.taken(tool.takes),
+        output_schema=schemas.given(tool.gives),
+        annotations=types.ToolAnnotations(
+            title=tool.title,
+            read_only_hint=tool.reads,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.reads or tool.idempotent,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _prompt(offered: prompts.Offered) -> types.Prompt:
+    arguments = [types.PromptArgument(name=name, description=about, required=False) for name, about in offered.takes.items()]
+    return types.Prompt(name=offered.name, description=offered.about, arguments=arguments)
+
+
+def _words(error: PunchlistError) -> str:
+    run = f"\nrun: {error.run}" if isinstance(error, AlreadyRunning) and error.run else ""
+    return f"{error}{run}\nnext: {error.hint}" if error.hint else f"{error}{run}"
+
+
+def _refused(what: str, hint: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=f"{what}\nnext: {hint}")], is_error=True)
+
+
+async def serve(home: Path, repositories: tuple[Registered, ...], options: Options) -> None:
+    """Until the client closes its end. Runs under way are stopped between two events, and can be resumed."""
+    desk = Desk(home, repositories, options)
+    ending: list[asyncio.Task[None]] = []
+
+    async def end(number: int) -> None:
+        # Standard input is read in a thread that nothing can wake, so after the runs are safe the process ends itself.
+        await desk.close()
+        os._exit(128 + number)
+
+    def signalled(number: int) -> None:
+        if not ending:
+            ending.append(asyncio.ensure_future(end(number)))
+
+    for number in _SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(number, signalled, number)
+    made = server(desk)
+    try:
+        async with stdio_server() as (incoming, outgoing):
+            await made.run(incoming, outgoing, made.create_initialization_options())
+    finally:
+        await desk.close()

@@ -1,0 +1,140 @@
+"""Runs, items and tasks as answers: pure functions of the fold."""
+
+from collections.abc import Iterable
+
+from punchlist.adapters.agents.mailbox import Task
+from punchlist.app.reading import State, proof_of, why_of
+from punchlist.mcp.answers import Evidence, ItemLine, ItemWhole, RunNow, TaskWhole
+from punchlist.model.item import Item, Status
+from punchlist.model.plansheet import code
+from punchlist.model.run import Run
+from punchlist.model.story import Moment
+from punchlist.model.summary import summary
+
+FIXER = "fixer"
+_TOLD = 15
+"""Moments of the story that are told where nobody says since when."""
+
+
+def run_now(run: Run, repository: str, state: State, tasks: int, story: Iterable[Moment] | None = None) -> RunNow:
+    told = summary(run)
+    return RunNow(
+        id=run.id,
+        repository=repository,
+        workflow=run.started.workflow_name if run.started else "",
+        state=state,
+        seq=run.seq,
+        outcome=told.outcome.value if run.ended else "",
+        headline=told.headline,
+        next=next_of(run, state, tasks),
+        round=run.round,
+        branch=run.branch if run.landed else "",
+        counts=told.numbers,
+        by_status=told.by_status,
+        tasks=tasks,
+        question=run.waiting_for,
+        doubts=tuple(run.unanswered),
+        not_checked=told.gaps,
+        trouble=run.trouble,
+        story=tuple(run.timeline[-_TOLD:] if story is None else story),
+    )
+
+
+def next_of(run: Run, state: State, tasks: int) -> str:
+    """What whoever called should do now."""
+    match state:
+        case State.ENDED if run.landed:
+            return f"it has ended; ask_for_proof shows what stands behind each fix, and branch {run.branch} has the commits"
+        case State.ENDED:
+            return "it has ended; list_items has the items, and ask_for_proof what was seen of each"
+        case State.WAITING:
+            return "a person is asked: put the question to your user, and answer_question with what they say"
+        case State.STOPPED | State.KILLED:
+            return "nobody drives it: resume_run goes on, and nothing that was recorded is done again"
+        case State.UNDER_WAY if tasks:
+            return "a task lies there for you: next_task"
+        case State.UNDER_WAY:
+            return "it goes on by itself; call again with wait_seconds, or next_task if you play a role"
+
+
+def item_line(item: Item) -> ItemLine:
+    return ItemLine(
+        number=item.number,
+        code=code(item.number),
+        title=item.lead.title,
+        severity=item.severity,
+        status=item.status,
+        in_scope=item.in_scope,
+        path=item.lead.spot.path,
+        line=item.lead.spot.line,
+        proof=proof_of(item) if item.proofs else "",
+        why=why_of(item),
+    )
+
+
+def item_whole(item: Item, run: Run) -> ItemWhole:
+    return ItemWhole(
+        run=run.id,
+        number=item.number,
+        code=code(item.number),
+        fingerprint=item.fingerprint,
+        title=item.lead.title,
+        severity=item.severity,
+        status=item.status,
+        in_scope=item.in_scope,
+        path=item.lead.spot.path,
+        line=item.lead.spot.line,
+        commit=item.commit,
+        issue=item.issue,
+        flags=item.flags,
+        findings=item.findings,
+        attempts=item.attempts,
+        proofs=item.proofs,
+        score=run.scores.get(item.number),
+        change=run.diffs.get(item.number),
+    )
+
+
+def task_whole(task: Task, run: Run) -> TaskWhole:
+    return TaskWhole(
+        task=f"{run.id}/{task.id}",
+        run=run.id,
+        role=task.role,
+        folder=task.folder,
+        writes=task.writes,
+        items=tuple(item_line(run.items[number]) for number in task.items if number in run.items),
+        prompt=task.prompt,
+        schema=task.schema or {},
+        answer_with="report_outcomes" if task.role == FIXER else "answer_task",
+    )
+
+
+def evidence(item: Item, run: Run) -> Evidence:
+    return Evidence(
+        number=item.number,
+        code=code(item.number),
+        title=item.lead.title,
+        status=item.status,
+        proven=is_proven(item),
+        said=_said(item, run),
+        proofs=item.proofs,
+        commit=item.commit,
+        branch=run.branch if item.commit else "",
+        attempts=item.attempts,
+    )
+
+
+def is_proven(item: Item) -> bool:
+    return item.status is Status.FIXED and bool(item.proofs) and bool(item.commit)
+
+
+def _said(item: Item, run: Run) -> str:
+    if is_proven(item):
+        return f"fixed by {item.commit[:12]} on {run.branch}: {proof_of(item)}"
+    match item.status:
+        case Status.CLAIMED:
+            return "claimed: somebody says that it is fixed, and it is not judged yet"
+        case Status.DISMISSED:
+            return f"dismissed, not fixed: {why_of(item)}"
+        case _:
+            return f"{item.status}, no proof: {why_of(item) or 'nobody has worked on it'}"

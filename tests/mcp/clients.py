@@ -1,0 +1,121 @@
+"""Real MCP clients over real pipes: the protocol's own client against the `punchlist mcp` command in a repository."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp_types import Implementation
+
+SOURCE = str(Path(__file__).parents[2] / "src")
+QUICK = ("--set", "analyzers.enabled=ruff", "--set", "analyzers.select=E,F,B,UP")
+LONG = 120
+
+
+class Wrong(Exception):  # noqa: N818 - what a tool said, not a fault of the test
+    """A tool refused."""
+
+
+class Agent:
+    """Another agent, as far as punchlist sees it: it calls tools."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.progress: list[str] = []
+
+    async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        async def told(progress: float, total: float | None, message: str | None) -> None:
+            self.progress.append(message or "")
+
+        answer = await self.client.call_tool(tool, arguments, read_timeout_seconds=LONG, progress_callback=told)
+        text = "".join(part.text for part in answer.content)
+        if answer.is_error:
+            raise Wrong(text)
+        assert isinstance(answer.structured_content, dict), text
+        return answer.structured_content
+
+    async def refused(self, tool: str, **arguments: Any) -> str:
+        try:
+            told = await self.call(tool, **arguments)
+        except Wrong as error:
+            return str(error)
+        raise AssertionError(f"{tool} was not refused: {told}")
+
+    async def task(self, run: str, **more: Any) -> dict[str, Any]:
+        """The next task; there must be one."""
+        async with asyncio.timeout(LONG):
+            while (told := await self.call("next_task", run=run, wait_seconds=30, **more))["task"] is None:
+                assert told["state"] == "under way", told
+        return told["task"]
+
+    async def ended(self, run: str) -> dict[str, Any]:
+        return await self.until(run, "ended")
+
+    async def until(self, run: str, *states: str) -> dict[str, Any]:
+        seq = 1
+        async with asyncio.timeout(LONG):
+            while True:
+                told = await self.call("run_status", run=run, after=seq, wait_seconds=30)
+                if told["state"] in states:
+                    return told
+                seq = told["seq"]
+
+
+class Place:
+    """Where clients start their servers: a repository, a state folder and settings of their own."""
+
+    def __init__(self, repo: Any, folder: Path) -> None:
+        self.repo = repo
+        self.folder = folder
+        self.home = folder / "state"
+        self.settings("")
+
+    def settings(self, text: str, *, checks: bool = True) -> None:
+        """With the project's tests as a check of the user's own, which may run."""
+        check = f'[[checks]]\nname = "tests"\ncommand = ["{sys.executable}", "-m", "unittest"]\nkind = "unittest"\n'
+        (self.folder / "settings.toml").write_text(f"{text}\n{check if checks else ''}")
+
+    @property
+    def env(self) -> dict[str, str]:
+        own = {"PUNCHLIST_HOME": str(self.home), "PUNCHLIST_CONFIG": str(self.folder / "settings.toml"), "HOME": str(self.folder)}
+        return {**os.environ, **own, "PYTHONPATH": f"{SOURCE}:{os.environ.get('PYTHONPATH', '')}"}
+
+    def command(self, *arguments: str, repositories: tuple[Path, ...] = ()) -> list[str]:
+        named = [part for path in repositories for part in ("--repository", str(path))]
+        return [sys.executable, "-m", "punchlist", "mcp", *QUICK, *named, *arguments]
+
+    @contextlib.asynccontextmanager
+    async def agent(self, *arguments: str, name: str = "tester", **more: Any) -> AsyncIterator[Agent]:
+        program, *rest = self.command(*arguments, **more)
+        server = StdioServerParameters(command=program, args=rest, env=self.env, cwd=self.repo.root)
+        with (self.folder / "mcp.log").open("a") as log:
+            transport = stdio_client(server, errlog=log)
+            async with Client(transport, client_info=Implementation(name=name, version="1"), mode="legacy") as client:
+                yield Agent(client)
+
+    def do(self, story: Callable[[Agent], Coroutine[Any, Any, Any]], *arguments: str, **more: Any) -> Any:
+        async def told() -> Any:
+            async with self.agent(*arguments, **more) as agent:
+                return await story(agent)
+
+        return asyncio.run(told())
+
+    def log(self) -> str:
+        return (self.folder / "mcp.log").read_text()
+
+
+def edit(folder: str, path: str, old: str, new: str) -> None:
+    """What an agent does with its own tools."""
+    file = Path(folder) / path
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+def write(folder: str, path: str, text: str) -> None:
+    (Path(folder) / path).write_text(text)
