@@ -83,7 +83,7 @@ class Column(Struct, frozen=True, kw_only=True):
 
 class Board(Struct, frozen=True, kw_only=True):
     columns: tuple[Column, ...]
-    empty: tuple[Status, ...]
+    """One for each status; those with nothing in them, too, so that none moves when an item does."""
     found: int
     total: int
     filters: Filters
@@ -112,8 +112,7 @@ def board(run: Run, filters: Filters, pages: dict[Status, int]) -> Board:
     asked = frozenset(doubt.item for doubt in run.unanswered)
     here = _Here(run, filters, pages, benched, asked)
     return Board(
-        columns=tuple(_column(status, items, here) for status, items in found.items() if items),
-        empty=tuple(status for status, items in found.items() if not items),
+        columns=tuple(_column(status, items, here) for status, items in found.items()),
         found=sum(map(len, found.values())),
         total=len(run.items),
         filters=filters,

@@ -19,7 +19,7 @@ from punchlist.model.summary import Gap, Numbers, summary
 from punchlist.model.usage import Usage
 from punchlist.web.pages.board import ORDER
 
-MOMENTS = 40
+MOMENTS = 30
 """Moments of the story at a time."""
 _TAIL_LINES = 12
 _TAIL = 4000

@@ -47,13 +47,32 @@ document.addEventListener("htmx:oobBeforeSwap", (event) => {
 });
 document.addEventListener("htmx:sendError", () => offline(true));
 document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.xhr && event.detail.xhr.status) offline(false); });
-document.addEventListener("htmx:afterSettle", () => { tick(); bottoms(); });
+document.addEventListener("htmx:afterSettle", () => { tick(); bottoms(); tabs(); });
 
 /* Opened details and a chosen tab are the reader's own: the server does not know of them. */
 if (window.Idiomorph) {
   Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) =>
-    !(name === "open" && (node.tagName === "DETAILS" || node.tagName === "DIALOG")) && !(name === "data-tab");
+    !(name === "open" && (node.tagName === "DETAILS" || node.tagName === "DIALOG")) && name !== "data-tab" && name !== "aria-current";
 }
+
+/* On a narrow screen one column at a time. */
+const narrow = matchMedia("(max-width: 720px)");
+function tabs() {
+  const board = one("[data-board]"), links = all("[data-tab-of]");
+  if (!board || !links.length) return;
+  const known = links.some((each) => each.dataset.tabOf === board.dataset.tab);
+  if (!narrow.matches) delete board.dataset.tab;
+  else if (!known) board.dataset.tab = links[0].dataset.tabOf;
+  for (const each of links) each.setAttribute("aria-current", String(each.dataset.tabOf === board.dataset.tab));
+}
+narrow.addEventListener("change", tabs);
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("[data-tab-of]");
+  if (!link || !narrow.matches) return;
+  event.preventDefault();
+  one("[data-board]").dataset.tab = link.dataset.tabOf;
+  tabs();
+});
 
 /* Time that passes. */
 function spelled(seconds) {
@@ -160,3 +179,4 @@ function sideways(by) {
 }
 tick();
 bottoms();
+tabs();
