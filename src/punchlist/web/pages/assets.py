@@ -26,7 +26,7 @@ def static(mark: str, name: str) -> Response[bytes]:
     if name not in _files() or address(name) != f"/static/{mark}/{name}":
         raise Refused(404, "there is no such file", next_="open the page again")
     kind = _TYPES[Path(name).suffix]
-    return Response(_files()[name], media_type=f"{kind}; charset=utf-8", headers=_FOR_GOOD)
+    return Response(_files()[name], media_type=kind, headers=_FOR_GOOD)
 
 
 @open_page("/favicon.ico", sync_to_thread=False)

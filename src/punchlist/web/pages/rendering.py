@@ -37,7 +37,7 @@ def shown(
 ) -> Response[str]:
     """A page for whoever asks; `values` are what its view is made of."""
     html = rendered(template, visitor=_visitor(request), path=request.url.path, **values)
-    return Response(html, status_code=status, media_type="text/html; charset=utf-8", headers={**HEADERS, **(headers or {})})
+    return Response(html, status_code=status, media_type="text/html", headers={**HEADERS, **(headers or {})})
 
 
 def rendered(template: str, *, visitor: Visitor | None = None, path: str = "/", **values: Any) -> str:

@@ -38,5 +38,4 @@ def router(desk: Desk) -> Router:
 
 def is_page(request: Asking) -> bool:
     """Whether a person looks at the answer; programs ask below /api."""
-    path = request.url.path
-    return path != "/api" and not path.startswith("/api/")
+    return request.url.path.strip("/").partition("/")[0] != "api"

@@ -79,7 +79,7 @@ async def report(desk: AtDesk, run_id: str, form: str) -> Response[bytes]:
     if name is None:
         raise Refused(404, "there is no such report", next_=f"one of: {', '.join(WRITTEN)}")
     made = await asyncio.to_thread(WRITTEN[name], run)  # a large one takes seconds
-    return Response(made, media_type=_TYPES.get(name.rpartition(".")[2], "text/plain; charset=utf-8"))
+    return Response(made, media_type=_TYPES.get(name.rpartition(".")[2], "text/plain"))
 
 
 @page("/runs/{run_id:str}/files/{name:path}")
@@ -89,7 +89,7 @@ async def file(desk: AtDesk, run_id: str, name: str) -> Response[bytes]:
     found = content(desk.home, run.id, name.removeprefix("/"))
     if found is None:
         raise Refused(404, f"run {run.id} has no such file", next_="its page names those that there are")
-    return Response(found, media_type="text/plain; charset=utf-8")
+    return Response(found, media_type="text/plain")
 
 
 def papers_of(desk: Desk, spending: Spending, run_id: str, query: dict[str, str]) -> Papers:
