@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.adapters import family
+from punchlist.adapters import family, process
 from punchlist.adapters.output import LINES, Output
 from punchlist.adapters.process import Watch, base_environment, run, which
 
@@ -294,3 +294,21 @@ def test_starting_a_child_costs_little():
 def test_programs_are_found_by_name():
     assert which("sh")
     assert which("no-such-command-here") is None
+
+
+def test_a_cancel_that_comes_together_with_the_end_of_a_child_is_not_forgotten(monkeypatch):
+    """Else whoever is stopped just then goes on to the next thing, and nobody stops that."""
+    tasks = []
+    as_it_is = process._Child.process_exited
+
+    def and_a_cancel(self):
+        as_it_is(self)
+        tasks[0].cancel()
+
+    async def main():
+        tasks.append(asyncio.create_task(run(["sleep", "0.2"], cwd=Path.cwd())))
+        with pytest.raises(asyncio.CancelledError):
+            await tasks[0]
+
+    monkeypatch.setattr(process._Child, "process_exited", and_a_cancel)
+    asyncio.run(main())

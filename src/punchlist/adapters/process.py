@@ -14,7 +14,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -199,15 +198,13 @@ class _Child(asyncio.SubprocessProtocol):
     async def drained(self) -> None:
         """All that was written has been read; a pipe that some stranger holds open is not waited for long."""
         if self._transport:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._drained.wait(), _PIPE_GRACE)
+            await _within(_PIPE_GRACE, self._drained)
 
     async def closed(self) -> None:
         """The end was noticed before the transport closes, which would read the exit status behind the event loop's back."""
         if self._transport:
             try:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self.exited.wait(), _PIPE_GRACE)
+                await _within(_PIPE_GRACE, self.exited)
             finally:
                 self._transport.close()
 
@@ -275,14 +272,21 @@ async def _waited(child: _Child, family: Family, seconds: float, watch: Watch) -
     """Waits for the child's end, and brings it about when time is up or nothing was heard for too long."""
     deadline = time.monotonic() + seconds
     while (left := min(deadline, child.quiet_until(watch.silence)) - time.monotonic()) > 0:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(child.exited.wait(), left)
+        if await _within(left, child.exited):
             return ""
     family.term()
     trouble = f"{LATE} after {seconds:g} s" if time.monotonic() >= deadline else f"{SILENT} for {watch.silence:g} s"
-    with suppress(TimeoutError):
-        await asyncio.wait_for(child.exited.wait(), watch.grace)
+    await _within(watch.grace, child.exited)
     return trouble
+
+
+async def _within(seconds: float, event: asyncio.Event) -> bool:
+    """Whether it comes in time. Not with `wait_for`: up to Python 3.11 that forgets a cancel which comes with the event."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await event.wait()
+    except TimeoutError:
+        return False
 
 
 def _why_not_started(error: OSError | ValueError, name: str, cwd: Path) -> str:
