@@ -82,7 +82,7 @@ def _heads(known: dict[str, int], chosen: Shelf, shelves: Sequence[Shelf]) -> It
 
 def item_row(item: Item, width: int, *, status: bool) -> Content:
     """Number, severity, perhaps status, place and title, in as many columns as there are."""
-    place = min(34, width // 3) if width >= _NARROW else 0
+    place = min(34, width // 4) if width >= _NARROW else 0
     parts: list[tuple[str, str]] = [
         (f"{item.number:>{_NUMBER - 1}} ", "bold"),
         (f"{item.severity:<{_SEVERITY}}", SEVERITIES[item.severity]),

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.store.lease import Holder, holder
-from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.adapters.store.sqlite import FILE, SqliteStore
 from punchlist.app import App
 from punchlist.app.dismissals import Chosen
 from punchlist.app.driving import Driving
@@ -63,7 +63,9 @@ class Station:
         return self._store.find(named, self._repository)
 
     def runs(self) -> list[RunLine]:
-        """Those of the repository one stands in, or all; newest first."""
+        """Those of the repository one stands in, or all; newest first. There may be no ledger yet, and one a moment later."""
+        if not (self.home / FILE).exists():
+            return []
         rows = self._store.runs(self._repository)
         return [RunLine(row, state_of_row(row, driven=self.driver(row.id) is not None)) for row in rows]
 

@@ -1,0 +1,221 @@
+"""Steering a run: its questions are answered and its escalations decided in place, it is stopped, resumed, and followed."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from window import FLAGS
+from workbench import FAULTS, fix, fixer, review, scores
+
+from punchlist.app import Request
+from punchlist.model.item import Status
+
+pytestmark = pytest.mark.slow
+SOURCE = Path(__file__).parents[2] / "src"
+READY = {"role": "clarifier", "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True}}
+PLANS = {"role": "planner", "answer": {"issues": []}}
+
+
+def question(code, text, n=1):
+    asked = {"id": f"{code}-q{n}", "question": text, "context": "the contract is unclear"}
+    by_issue = [{"issue_code": code, "questions": [asked]}]
+    return {
+        "role": "clarifier",
+        "times": 1,
+        "answer": {"has_questions": True, "questions_by_issue": by_issue, "ready_to_plan": False},
+    }
+
+
+def clarifying(bench):
+    return bench.play(
+        review("mean"),
+        question("F001", "What is the mean of no prices?"),
+        READY,
+        PLANS,
+        fixer(fix("mean"), prompt="Return None, please", say=["I return None."]),
+        scores(F001=95),
+    )
+
+
+def escalating(bench):
+    """Three rounds in each of which one fault is fixed; then a person is asked."""
+    rounds = [review("mean", "cheapest", "page", "initials", role="adversarial", round=1)]
+    order = {1: "page", 2: "cheapest", 3: "initials"}
+    left = list(FAULTS)
+    for number, name in order.items():
+        left.remove(name)
+        rounds.append(review(*left, role="adversarial", round=number + 1))
+    fixes = [fixer(fix(name), round=number) for number, name in order.items()]
+    return bench.play(*rounds, *fixes, fixer())
+
+
+def asked(workflow, **more) -> Request:
+    return Request(workflow=workflow, allow_checks=True, **more)
+
+
+def test_a_question_is_answered_in_place_and_the_run_goes_on_by_itself(bench, watching):
+    async def journey(window):
+        text = await window.until("press a to answer")
+        assert "What is the mean of no prices?" in text
+        assert "waiting for an answer" in text
+        await window.press("a")
+        await window.until("the contract is unclear")
+        await window.type("Return None, please")
+        await window.press("enter")
+        await window.until("plan", 60)
+        await window.until("press a to answer")
+        await window.press("a")
+        await window.until("a)")
+        await window.press("a")
+        await window.until("everything found was fixed")
+        run = window.run()
+        assert run.doubts["F001-q1"].answer == "Return None, please"
+        assert run.doubts["F001-q1"].by == "pat"
+        assert run.items[1].status is Status.FIXED
+
+    clarifying(bench)
+    watching(journey, request=asked("challenged"))
+
+
+def test_where_nobody_drives_the_run_going_on_is_offered(bench, watching):
+    clarifying(bench).run("challenged")
+
+    async def journey(window):
+        await window.until("press a to answer")
+        await window.press("a")
+        await window.until("the contract is unclear")
+        await window.type("Return None, please")
+        await window.press("enter")
+        await window.until("Go on with the run in this window?")
+        await window.press("n")
+        await window.until("press r to go on")
+        assert not window.run().waits
+        await window.press("r")
+        await window.until("press a to answer")
+        assert window.run().waiting_for is not None, "it went on to the question about the plan"
+
+    watching(journey)
+
+
+def test_a_question_put_off_is_asked_again_later(bench, watching):
+    clarifying(bench).run("challenged")
+
+    async def journey(window):
+        await window.until("press a to answer")
+        await window.press("a")
+        await window.until("the contract is unclear")
+        await window.press("enter")
+        assert "the contract is unclear" in window.text, "nothing typed is no answer"
+        await window.press("escape")
+        await window.until("press a to answer")
+        assert window.run().waits
+
+    watching(journey)
+
+
+def test_an_escalation_is_decided_in_place(bench, watching):
+    escalating(bench).run("converge")
+
+    async def journey(window):
+        text = await window.until("After 3 rounds")
+        assert "press a to answer" in text
+        await window.press("a")
+        choices = window.run().waiting_for.choices
+        await window.until(lambda: all(f"{letter}) " in window.text for letter in choices))
+        await window.press("down", "enter")
+        await window.until("Go on with the run in this window?")
+        await window.press("y")
+        await window.until(lambda: window.run().ended)
+        assert window.run().questions[0].answer == list(choices)[1]
+        await window.press("4")
+        await window.until("Decided")
+
+    watching(journey)
+
+
+def test_what_agents_say_and_what_is_under_way_is_seen_live(bench, watching):
+    slow = {**review("page", role="adversarial", say=["I read the pages first."]), "seconds": 30}
+    bench.play(slow)
+
+    async def journey(window):
+        await window.press("2")
+        text = await window.until("I read the pages first.")
+        assert "robot reviews as adversarial" in text
+        assert "under way (this window)" in text
+        await window.press("c")
+        await window.until("Stop the run?")
+        await window.press("n")
+        assert window.station.driven()
+        await window.press("c")
+        await window.until("Stop the run?")
+        await window.press("y")
+        await window.until("press r to go on")
+        assert window.run().interrupted
+        bench.play(review(role="adversarial"))
+        await window.press("r")
+        await window.until(lambda: window.run().ended)
+
+    watching(journey, request=asked("converge"))
+
+
+def test_leaving_asks_while_a_run_is_driven_and_stops_it_between_two_events(bench, watching):
+    bench.play({**review("page", role="adversarial"), "seconds": 30})
+
+    async def journey(window):
+        await window.until("under way (this window)")
+        await window.press("ctrl+c")
+        text = await window.until("Stop the run, and leave?")
+        assert f"punchlist resume {window.app.run_name} goes on" in text
+        await window.press("n")
+        await window.until("under way (this window)")
+        await window.press("q")
+        await window.until("Stop the run, and leave?")
+        await window.press("y")
+        await window.until(lambda: not window.app.is_running)
+
+    station = watching(journey, request=asked("converge"))
+    (name,) = station.drove
+    assert bench.do(lambda app: _loaded(app, name)).interrupted
+
+
+def test_a_run_of_another_process_is_followed_live_and_stopped_from_here(bench, watching):
+    first = {**review("page", "mean", role="adversarial"), "times": 1}
+    bench.play(first, {**fixer(fix("page"), fix("mean")), "seconds": 60}, review(role="adversarial"))
+    settings = [part for name, value in FLAGS.items() for part in ("--set", f"{name}={value}")]
+    command = [sys.executable, "-m", "punchlist", "run", "--workflow", "converge", "--yes", "--quiet", *settings]
+    env = {**os.environ, "PYTHONPATH": f"{SOURCE}:{os.environ.get('PYTHONPATH', '')}"}
+    child = subprocess.Popen(command, cwd=bench.repo.root, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    async def journey(window):
+        await window.until(window.station.runs)
+        await window.until("under way")
+        await window.press("enter")
+        text = await window.until("page() skips the first page")
+        assert f"process {child.pid}" in text
+        await window.press("2")
+        await window.until("its agents are heard there")
+        await window.until("an agent works on 2 batches at once")
+        await window.press("a")
+        await window.until("asks nothing")
+        await window.press("r")
+        await window.until("is at it already")
+        await window.press("c")
+        await window.until(f"Process {child.pid} drives it, and is asked to.")
+        await window.press("y")
+        await window.until("press r to go on")
+        assert window.run().interrupted
+
+    try:
+        watching(journey, run="")
+        assert child.wait(30) == 130
+    finally:
+        if child.poll() is None:
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+
+
+async def _loaded(app, name):
+    return app.load(name)
