@@ -18,7 +18,7 @@ class Browser(httpx.Client):
             assert self.submit("/sign-in", token=self._site.tokens[self._role]).status_code == 303
         return self
 
-    def submit(self, path: str, files=None, **fields) -> httpx.Response:
+    def submit(self, path: str, /, files=None, **fields) -> httpx.Response:
         """As a form of a page of ours is sent."""
         return self.post(path, data=fields, files=files, headers={"origin": self._site.address})
 
