@@ -31,7 +31,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "replay": "Fold a recorded run again, offline, and try other rules on it.",
     },
     "Connect": {
-        "serve": "The HTTP API, with events as they happen.",
+        "serve": "The dashboard in the browser, and the HTTP API.",
         "mcp": "Punchlist for other agents, over the Model Context Protocol.",
     },
     "Set up": {
