@@ -148,13 +148,13 @@ class Driving:
         """Why the driving came to an end without an event of its own, if it did."""
         return self._broke.get(run, "")
 
-    async def cancel(self, run: str, by: str = "") -> bool:
-        """Stops a run at an event boundary, and waits for that; whether it was driven here."""
+    async def cancel(self, run: str, by: str = "", seconds: float | None = None) -> bool:
+        """Stops a run at an event boundary, and waits for that, or only for so long; whether it was driven here."""
         task = self._tasks.get(run)
         if task is None or task.done():
             return False
         _stop(task, f"stopped by {by}" if by else "")
-        await asyncio.wait({task})
+        await asyncio.wait({task}, timeout=seconds)
         return True
 
     async def settled(self, run: str) -> None:
@@ -169,11 +169,13 @@ class Driving:
             _stop(task, STOPPED)
         self.bell.ring_all()
 
-    async def close(self) -> None:
-        """Stops all of them. Each writes down that it was stopped, and can be resumed."""
+    async def close(self, seconds: float | None = None) -> None:
+        """Stops all of them. Each writes down that it was stopped, and can be resumed; for one that takes longer nobody waits."""
         self.stop()
         if self._running:
-            await asyncio.wait(set(self._running))
+            await asyncio.wait(set(self._running), timeout=seconds)
+        for run in self._tasks:
+            _log.warning("run %s did not stop in time; it can be resumed", run)
 
     def take(self, run: str, post: _Post) -> None:
         """The task at work now is this run's."""

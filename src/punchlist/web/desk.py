@@ -1,8 +1,9 @@
 """What every route works with: the state folder, the registered repositories, the ledger, and the runs driven here."""
 
 import asyncio
+import logging
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from punchlist.app.driving import Driving, Said
 from punchlist.app.folding import Folded
 from punchlist.app.repositories import Registered, Repositories
 from punchlist.app.stopping import stop
+from punchlist.app.unfinished import Unfinished
 from punchlist.model import wire
 from punchlist.model.events import Dismissal, Started
 from punchlist.model.run import Run
@@ -31,9 +33,13 @@ from punchlist.web.shapes import Document
 from punchlist.web.stream import Following, Pace, followed
 from punchlist.web.tokens import Role
 
+_log = logging.getLogger("punchlist")
 _MOST_READERS = 900
+_CLOSING = 20.0
+"""Seconds that a server which stops gives its runs."""
+_AT_ONCE = 4
 _STOPPING = 10.0
-"""Seconds that a request waits for another process to stop a run."""
+"""Seconds that a request waits for a run to stop."""
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -41,6 +47,8 @@ class Options(Struct, frozen=True):
     flags: dict[str, str] = {}
     """Settings by name, as given to the server; they count for every run it starts."""
     pace: Pace = Pace()
+    resume: bool = False
+    """Whether it goes on with what was left in the middle."""
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -70,10 +78,26 @@ class Desk:
         self._readers = 0
         self.onward: dict[str, asyncio.Task[None]] = {}
         """Sessions that do not stop at their plan, until they are past it."""
+        self.left: tuple[Unfinished, ...] = ()
+        """Runs to go on with as soon as it is opened."""
 
     async def close(self) -> None:
-        await self.driving.close()
+        await self.driving.close(_CLOSING)
         self._app.close()
+
+    async def go_on(self, runs: Sequence[Unfinished]) -> None:
+        """Goes on with runs that were left in the middle, a few at a time; what keeps one from it keeps no other."""
+        turns = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(run: str) -> None:
+            async with turns:
+                await self.resume(self.run(run))
+                await self.driving.settled(run)
+
+        came = await asyncio.gather(*(one(each.run) for each in runs), return_exceptions=True)
+        for each, error in zip(runs, came, strict=True):
+            if error is not None:
+                _log.error("run %s does not go on: %s", each.run, error)
 
     def repository(self, identifier: str) -> Registered:
         found = self.repositories.find(identifier)
@@ -171,7 +195,7 @@ class Desk:
 
     async def stop(self, run: Run, by: str) -> Run:
         """Stops a run between two events, whoever drives it. One that goes on a while was asked to."""
-        if not await self.driving.cancel(run.id, by):
+        if not await self.driving.cancel(run.id, by, _STOPPING):
             app = await self.opened(self.home_of(run))
             try:
                 await stop(app, run.id, by, _STOPPING)

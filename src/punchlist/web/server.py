@@ -1,8 +1,11 @@
 """Serves the site: on loopback unless told otherwise, and so that nothing under way is lost when it stops."""
 
+import asyncio
+import os
+import signal
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
 from types import FrameType
@@ -10,6 +13,7 @@ from types import FrameType
 import uvicorn
 from msgspec import Struct
 
+from punchlist.app.unfinished import Unfinished, unfinished
 from punchlist.errors import UsageError
 from punchlist.web.desk import Desk, Options
 from punchlist.web.gate import Rules
@@ -19,6 +23,7 @@ from punchlist.web.tokens import Role, Tokens
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _GRACE = 5
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -36,10 +41,34 @@ class _Server(uvicorn.Server):
     closing = False
     on_exit: Callable[[], None] = staticmethod(lambda: None)
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.closing = True
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """A signal is how a server ends: it is not raised once more, as uvicorn would, and the exit code is that of success."""
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, theirs in before.items():
+                signal.signal(number, theirs)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the shape of a signal handler
+        """The second one ends it at once. That is safe: ledgers are always whole, and children end with their parent."""
+        if self.closing:
+            os._exit(128 + sig)
+        self.closing = self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.on_exit()
-        super().handle_exit(sig, frame)
+        hanging_up = asyncio.create_task(self._hang_up())
+        await super().shutdown(sockets)
+        hanging_up.cancel()
+
+    async def _hang_up(self) -> None:
+        """Whoever does not read holds their connection open for ever: it is cut, before uvicorn does so with a noise."""
+        await asyncio.sleep(_GRACE - 1)
+        for connection in self.server_state.connections.copy():
+            if connection.transport is not None:
+                connection.transport.abort()
 
 
 class Opened(Struct, frozen=True, kw_only=True):
@@ -48,6 +77,8 @@ class Opened(Struct, frozen=True, kw_only=True):
     address: str
     token: str
     link: str
+    left: tuple[Unfinished, ...] = ()
+    """Runs that were left in the middle."""
 
 
 def serve(home: Path, place: Place, options: Options, ready: Callable[[Opened], None]) -> None:
@@ -73,12 +104,13 @@ def serve(home: Path, place: Place, options: Options, ready: Callable[[Opened], 
     )
     server = _Server(config)
     server.on_exit = desk.driving.stop
+    left = unfinished(home, desk.store, desk.repositories.all())
+    desk.left = left if options.resume else ()
     passing = "" if tokens.all() else tokens.make_passing(Role.ADMIN)
     with listening:
         address = _address(listening)
-        ready(Opened(address=address, token=passing, link=f"{address}/sign-in?code={entrance.code()}"))
-        with suppress(KeyboardInterrupt):  # it was stopped in good order, and says so once more
-            server.run(sockets=[listening])
+        ready(Opened(address=address, token=passing, link=f"{address}/sign-in?code={entrance.code()}", left=left))
+        server.run(sockets=[listening])
 
 
 def hosts(place: Place, tokens: Tokens) -> frozenset[str]:

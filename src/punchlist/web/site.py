@@ -1,5 +1,6 @@
 """The application: all routes behind the gate, every error in one shape."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -39,7 +40,9 @@ def application(desk: Desk, entrance: Entrance) -> Litestar:
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
+        going = asyncio.create_task(desk.go_on(desk.left))
         yield
+        going.cancel()
         await desk.close()
 
     return Litestar(

@@ -43,10 +43,11 @@ def position(last_event_id: str | None) -> Position:
 
 
 async def followed(reader: Following, driving: Driving, pace: Pace, closing: Callable[[], bool]) -> AsyncIterator[bytes]:
-    """All that is told after the reader's position, then what comes, until it is over or the server stops."""
+    """All that is told after the reader's position, then what comes, until it is over, or the server stops and the run too."""
     after, heard, sent = reader.after, 0, time.monotonic()
     yield b"retry: 1000\n\n"
-    while not closing():
+    while True:
+        stopping = closing() and not driving.drives(reader.run)
         bell = driving.bell.listen(reader.run)
         while (piece := reader.tale.next(reader.run, after)) is not None:
             after, frame = piece
@@ -58,6 +59,8 @@ async def followed(reader: Following, driving: Driving, pace: Pace, closing: Cal
         if (last := reader.over()) is not None and reader.tale.next(reader.run, after) is None:
             if last:
                 yield last
+            return
+        if stopping:
             return
         if not await rung(bell, pace.poll) and time.monotonic() - sent >= pace.beat:
             yield b": still here\n\n"

@@ -1,15 +1,22 @@
 """punchlist serve: the dashboard and the HTTP API."""
 
 import webbrowser
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from punchlist.cli import options
 from punchlist.cli.exits import Exit
 from punchlist.cli.terminal import err, note, say
+from punchlist.cli.words import count, one_line
 from punchlist.errors import SettingsError
 from punchlist.settings import home_folder, load
+
+if TYPE_CHECKING:
+    from punchlist.app.unfinished import Unfinished
+
+_FEW = 10
 
 
 @click.command()
@@ -25,13 +32,14 @@ from punchlist.settings import home_folder, load
 @click.option("--open", "browse", is_flag=True, help="Open the dashboard in the browser, signed in.")
 @click.option("--tokens", is_flag=True, help="List the tokens' ids, roles and names, and end.")
 @click.option("--drop-token", metavar="ID", default="", help="Make a token worthless, and end.")
+@click.option("--resume", is_flag=True, help="Go on with the runs that were left in the middle, when a server was killed, say.")
 @options.set_option
 def command(**chosen: Any) -> Exit:
     """The dashboard and the HTTP API, on this machine's loopback.
 
     Every request needs a token. Where none was made, one is made for this start and printed; it ends with the server. On a
     terminal a link is printed, too, which signs a browser in: once, within ten minutes.
-    Ctrl-C stops the runs under way between two events; they can be resumed.
+    Ctrl-C stops the runs under way between two events, a second one at once. They can be resumed: a start says which they are.
     """
     flags = options.flags(chosen)
     load(None, flags)
@@ -68,9 +76,25 @@ def _served(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
     def ready(opened: Opened) -> None:
         link = [f"the dashboard, signed in (works once): {opened.link}"] if err().is_terminal else []
         token = [f"token for this start (admin): {opened.token}"] if opened.token else []
-        note(f"listening on {opened.address}", *token, *link, "Ctrl-C stops it")
+        left = _left(opened.left, resume=chosen["resume"])
+        note(f"listening on {opened.address}", *token, *link, *left, "Ctrl-C stops it")
         if chosen["browse"]:
             webbrowser.open(opened.link)
 
-    serve(home_folder(), place, Options(flags=flags), ready)
+    serve(home_folder(), place, Options(flags=flags, resume=chosen["resume"]), ready)
     return Exit.FINE
+
+
+def _left(runs: "Sequence[Unfinished]", *, resume: bool) -> list[str]:
+    if not runs:
+        return []
+    listed = [f"  {each.run}  {each.workflow:<12} {one_line(each.repository)}" for each in runs[:_FEW]]
+    more = [f"  and {len(runs) - _FEW} more: punchlist list"] if len(runs) > _FEW else []
+    if resume:
+        return [f"going on with {count(len(runs), 'run')}:", *listed, *more]
+    return [
+        f"{count(len(runs), 'run')} left in the middle:",
+        *listed,
+        *more,
+        "  --resume goes on with all of them; the dashboard, or POST /api/runs/RUN/resume, with one",
+    ]
