@@ -1,0 +1,163 @@
+"""Every page is accessible, fits a phone, and shows what strangers wrote as text: light and dark, wide and narrow."""
+
+from collections.abc import Iterator
+
+import pytest
+from chromium import DESKTOP, PATIENCE, PHONE
+from museum import HOSTILE, Museum
+from playwright.sync_api import Page, expect
+from workbench import fixer, review
+
+pytestmark = pytest.mark.slow
+expect.set_options(timeout=PATIENCE)
+LOOKS = {
+    "light": {"color_scheme": "light", "viewport": DESKTOP},
+    "dark": {"color_scheme": "dark", "viewport": DESKTOP},
+    "phone": {"color_scheme": "light", "viewport": PHONE},
+    "dark phone": {"color_scheme": "dark", "viewport": PHONE},
+}
+SEEN = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>{{ 7*7 }} \u2039U+202E\u203agnp.exe"
+"""The hostile text as a person reads it: as it is, but for what would turn the line around."""
+
+
+@pytest.fixture(scope="module")
+def museum(tmp_path_factory) -> Iterator[Museum]:
+    made = Museum(tmp_path_factory.mktemp("museum"))
+    yield made
+    made.site.end()
+
+
+def faults(page: Page, axe: str) -> list[str]:
+    """What axe has against a page, a line each."""
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(told => told.violations)")
+    return [f"{each['id']}: {each['help']}: {each['nodes'][0]['html'][:200]}" for each in found]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(museum, opened, axe, look):
+    told = {}
+    page = opened(museum.site, "/sign-in", role="", **LOOKS[look])
+    told["sign in"] = [*faults(page, axe), *too_wide(page)]
+    page = opened(museum.site, **LOOKS[look])
+    for name, path in museum.pages().items():
+        page.goto(path)
+        told[name] = [*faults(page, axe), *too_wide(page)]
+    wrong = [f"{name}: {each}" for name, said in told.items() for each in said]
+    assert not wrong, "\n".join(wrong)
+
+
+def too_wide(page: Page) -> list[str]:
+    wide, there = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    return [f"{wide} px wide in a window of {there}"] if wide > there else []
+
+
+def test_a_page_that_is_not_there_says_so_in_an_accessible_way(museum, opened, axe):
+    page = opened(museum.site, "/runs/nowhere", expect=("404",))
+    expect(page.get_by_role("alert")).to_contain_text("there is no such run")
+    assert faults(page, axe) == []
+
+
+def test_the_theme_can_be_chosen_and_is_remembered(museum, opened):
+    page = opened(museum.site, color_scheme="light")
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Switch between light and dark").click()
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert light != dark
+    page.goto(f"/runs/{museum.ended}")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+
+
+def test_what_strangers_wrote_is_shown_as_text_and_does_nothing(museum, opened):
+    page = opened(museum.site)
+    shouted = []
+    page.on("dialog", lambda dialog: (shouted.append(dialog.message), dialog.dismiss()))
+    for name, path in museum.pages().items():
+        page.goto(path)
+        assert page.locator("img").count() == 1, f"{name}: only the brand's picture"
+        assert page.locator("main script, main [onerror], main b:text-is('odd&.py')").count() == 0, name
+        assert "49" not in page.title(), name
+    assert shouted == []
+    pages = museum.pages()
+    page.goto(pages["ended run"])
+    expect(page.get_by_role("link", name=SEEN)).to_be_visible()
+    page.goto(pages["hostile item"])
+    expect(page.get_by_role("heading", level=1)).to_contain_text(SEEN)
+    expect(page.get_by_text("shop/<b>odd&.py").first).to_be_visible()
+    page.goto(pages["fixed item"])
+    expect(page.get_by_text(f"Pages from 1? {SEEN}")).to_be_visible()
+    expect(page.get_by_text(f"As {SEEN} says")).to_be_visible()
+    page.goto(f"/runs/{museum.ended}/files/plan/fix_todo_F001.json")
+    expect(page.locator("body")).to_contain_text("<script>alert(2)</script>")
+    assert shouted == []
+
+
+def test_what_an_agent_says_while_it_works_is_text(museum, opened):
+    museum.bench.play(review("page", role="adversarial"), fixer(say=[f"first {HOSTILE}\n", f"then {HOSTILE}\n"], seconds=600))
+    with museum.site.client() as client:
+        run = museum.begin(client, "converge")
+        page = opened(museum.site, f"/runs/{run}")
+        talk = page.locator(".talk")
+        expect(talk).to_contain_text("<script>alert(2)</script>")
+        expect(talk).to_contain_text("then <img")
+        assert talk.locator("*").count() == 0, "no element came of it"
+        assert client.post(f"/api/runs/{run}/cancel").status_code == 200
+        expect(page.get_by_role("button", name="Resume")).to_be_visible()
+
+
+def test_who_may_only_read_is_offered_nothing_and_refused(museum, opened):
+    page = opened(museum.site, role="read")
+    expect(page.get_by_role("link", name="Start a run")).to_have_count(0)
+    expect(page.get_by_role("button", name="Register")).to_have_count(0)
+    for path in museum.pages().values():
+        if not path.endswith("/start"):
+            page.goto(path)
+            names = page.get_by_role("main").get_by_role("button").all_inner_texts()
+            assert set(names) <= {"Compare rounds", "Compare runs", "Reports"}, path
+    request, origin = page.context.request, {"origin": museum.site.address}
+    acts = ("cancel", "resume", "apply", "answers", "items/1/dismiss", "items/1/restore")
+    before = page.context.request.get(f"/runs/{museum.asking}").text()
+    for act in acts:
+        answer = request.post(f"/runs/{museum.asking}/{act}", headers=origin, form={"choice": "a", "why": "because"})
+        assert answer.status == 403, act
+        assert "may not do this" in answer.text()
+    assert request.get(f"/repositories/{museum.repository}/start").status == 403
+    assert request.post("/repositories", headers=origin, form={"path": "/tmp"}).status == 403
+    assert "This run waits for" in before
+    assert "This run waits for" in request.get(f"/runs/{museum.asking}").text(), "nothing was done"
+
+
+def test_who_may_run_may_not_apply(museum, opened):
+    page = opened(museum.site, f"/runs/{museum.ended}", role="run")
+    expect(page.get_by_role("button", name="Apply")).to_have_count(0)
+    answer = page.context.request.post(
+        f"/runs/{museum.ended}/apply", headers={"origin": museum.site.address}, form={"squash": "yes"}
+    )
+    assert answer.status == 403
+
+
+@pytest.mark.parametrize("origin", [None, "http://127.0.0.1:1", "http://elsewhere.example", "null"])
+def test_what_another_page_sends_is_refused_though_the_cookie_comes_along(museum, opened, origin):
+    request = opened(museum.site).context.request
+    headers = {"origin": origin} if origin else {}
+    for act in ("cancel", "resume", "answers", "items/1/dismiss"):
+        assert request.post(f"/runs/{museum.asking}/{act}", headers=headers, form={"answer-F001-q1": "x"}).status == 403
+    assert request.post("/sign-in", headers=headers, form={"token": museum.site.tokens["admin"]}).status == 403
+
+
+def test_a_cookie_opens_no_door_of_the_api(museum, opened):
+    request = opened(museum.site).context.request
+    assert request.get("/api/runs").status == 401
+    assert request.post(f"/api/runs/{museum.asking}/cancel", headers={"origin": museum.site.address}).status == 401
+
+
+def test_an_item_is_dismissed_with_a_reason_and_taken_up_again(museum, opened):
+    page = opened(museum.site, f"/runs/{museum.asking}/items/2")
+    page.get_by_label("Why it needs no work").fill(HOSTILE)
+    page.get_by_role("button", name="Dismiss item 2").click()
+    history = page.get_by_role("region", name="History")
+    expect(history.get_by_text("dismissed")).to_be_visible()
+    expect(history.get_by_text(SEEN)).to_be_visible()
+    expect(history.get_by_text("by adminer")).to_be_visible()
+    page.get_by_role("button", name="Take it up again").click()
+    expect(page.get_by_role("button", name="Dismiss item 2")).to_be_visible()
