@@ -3,18 +3,46 @@
 import asyncio
 import contextlib
 import os
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
+
+from mcp import Client, StdioServerParameters
 
 SOURCE = str(Path(__file__).parents[2] / "src")
 QUICK = ("--set", "analyzers.enabled=ruff", "--set", "analyzers.select=E,F,B,UP")
 LONG = 120
+
+
+PLAIN_GIT = {
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    **{f"GIT_{who}_{what}": "ada@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+}
+
+
+class Repo:
+    """As the fixture of that name, for a whole module."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir(parents=True)
+        self.git("init", "--quiet", "--initial-branch=main")
+
+    def git(self, *arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=self.root, capture_output=True, text=True, check=True).stdout.strip()
+
+    def commit(self, files: dict[str, str], message: str) -> None:
+        for path, content in files.items():
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_text(content)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", message)
 
 
 class Wrong(Exception):  # noqa: N818 - what a tool said, not a fault of the test
@@ -90,20 +118,28 @@ class Place:
         return [sys.executable, "-m", "punchlist", "mcp", *QUICK, *named, *arguments]
 
     @contextlib.asynccontextmanager
-    async def agent(self, *arguments: str, name: str = "tester", **more: Any) -> AsyncIterator[Agent]:
+    async def agent(self, *arguments: str, name: str = "tester", mode: str = "legacy", **more: Any) -> AsyncIterator[Agent]:
         program, *rest = self.command(*arguments, **more)
         server = StdioServerParameters(command=program, args=rest, env=self.env, cwd=self.repo.root)
         with (self.folder / "mcp.log").open("a") as log:
             transport = stdio_client(server, errlog=log)
-            async with Client(transport, client_info=Implementation(name=name, version="1"), mode="legacy") as client:
+            async with Client(transport, client_info=Implementation(name=name, version="1"), mode=mode) as client:
                 yield Agent(client)
 
     def do(self, story: Callable[[Agent], Coroutine[Any, Any, Any]], *arguments: str, **more: Any) -> Any:
-        async def told() -> Any:
-            async with self.agent(*arguments, **more) as agent:
-                return await story(agent)
+        """What came of a story; what went wrong in it is raised bare, not in the groups of the client's tasks."""
 
-        return asyncio.run(told())
+        async def told() -> tuple[Any, Exception | None]:
+            async with self.agent(*arguments, **more) as agent:
+                try:
+                    return await story(agent), None
+                except Exception as error:  # noqa: BLE001 - it is raised below
+                    return None, error
+
+        result, error = asyncio.run(told())
+        if error is not None:
+            raise error
+        return result
 
     def log(self) -> str:
         return (self.folder / "mcp.log").read_text()

@@ -54,7 +54,7 @@ def verdicts(earlier: Run, numbers: Sequence[int], later: Run) -> tuple[Verdict,
     old = [(item.number, finding) for item in earlier.items.values() for finding in item.sighted]
     new = [(item.number, finding) for item in later.items.values() for finding in item.findings]
     pairs = matched([finding for _, finding in old], [finding for _, finding in new])
-    again = {old[mine][0]: new[other][0] for mine, other in pairs.items()}
+    again = {old[mine][0]: new[other][0] for other, mine in pairs.items()}
     others = [item for item in later.items.values() if item.number not in again.values()]
     return tuple(_verdict(earlier.items[number], again.get(number), others, later) for number in numbers)
 
@@ -91,9 +91,12 @@ def _name(finding: Finding) -> tuple[str, str, str]:
 def _witnesses(item: Item, later: Run) -> tuple[list[str], list[str]]:
     """Who reported it and saw the file without it; and why others cannot say."""
     silent, blind = [], []
+    there = later.started.change.paths if later.started else ()
     for source, path in sorted({(finding.source, finding.spot.path) for finding in item.sighted}):
         review = later.reviews.get(source)
-        if review is None:
+        if path not in there:
+            blind.append(f"{path or 'its file'} is not in that commit, so nobody could look at it")
+        elif review is None:
             blind.append(f"{source} does not look again by itself")
         elif not review.saw(path):
             blind.append(f"{source} did not look to the end{': ' + review.failed if review.failed else ''}")
