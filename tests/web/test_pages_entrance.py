@@ -138,10 +138,12 @@ def test_who_is_not_signed_in_is_sent_to_where_one_can(house):
         for path in PAGES:
             answer = browser.get(path)
             assert (answer.status_code, answer.headers["location"].startswith("/sign-in?next=%2F")) == (303, True), path
-            part = browser.get(path, headers={"hx-request": "true"})
-            assert (part.status_code, part.headers["hx-redirect"]) == (401, "/sign-in"), path
+            part = browser.get(path, headers={"hx-request": "true", "hx-current-url": f"{house.address}/runs/x?q=1"})
+            assert (part.status_code, part.headers["hx-redirect"]) == (401, "/sign-in?next=%2Fruns%2Fx%3Fq%3D1"), path
         for path, _ in FORMS:
             assert browser.submit(path, files={"x": b""}).status_code == 401, path
+        odd = browser.get("/", headers={"hx-request": "true", "hx-current-url": "http://["})
+        assert (odd.status_code, odd.headers["hx-redirect"]) == (401, "/sign-in")
         page = browser.get("/sign-in?next=/runs/x").text
         assert 'value="/runs/x"' in page
 

@@ -3,6 +3,7 @@
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar import Response
@@ -58,7 +59,7 @@ def refused(request: Asking, problem: Problem) -> Response[Any]:
     """What a page says that cannot be shown. Who is not signed in is sent to where one can."""
     if problem.status == _UNKNOWN and request.method == "GET" and not by_htmx(request):
         return onward(request, words.link("/sign-in", next=_here(request)))
-    headers = {"hx-redirect": "/sign-in"} if problem.status == _UNKNOWN else {}
+    headers = {"hx-redirect": words.link("/sign-in", next=_looked_at(request))} if problem.status == _UNKNOWN else {}
     if by_htmx(request):
         return shown(request, "problem_part.html", problem.status, headers, problem=problem)
     return shown(request, "problem.html", problem.status, headers, problem=problem)
@@ -71,6 +72,15 @@ def by_htmx(request: Asking) -> bool:
 def _here(request: Asking) -> str:
     query = request.url.query
     return f"{request.url.path}?{query}" if query else request.url.path
+
+
+def _looked_at(request: Asking) -> str:
+    """The page whose part was asked for, as the browser says."""
+    try:
+        parts = urlsplit(request.headers.get("hx-current-url", ""))
+    except ValueError:
+        return ""
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
 
 
 def _visitor(request: Asking) -> Visitor | None:

@@ -47,7 +47,7 @@ document.addEventListener("htmx:oobBeforeSwap", (event) => {
 });
 document.addEventListener("htmx:sendError", () => offline(true));
 document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.xhr && event.detail.xhr.status) offline(false); });
-document.addEventListener("htmx:afterSettle", () => { tick(); bottoms(); tabs(); });
+for (const name of ["htmx:oobAfterSwap", "htmx:afterSwap"]) document.addEventListener(name, () => { local(); tick(); bottoms(); tabs(); });
 
 /* Opened details and a chosen tab are the reader's own: the server does not know of them. */
 if (window.Idiomorph) {
@@ -82,6 +82,14 @@ function spelled(seconds) {
   const two = (number) => String(number).padStart(2, "0");
   return minutes < 60 ? `${minutes} min ${two(whole % 60)} s` : `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
 }
+/* Times as the reader's clock has them; the server's are in the title. */
+const LOCAL = { time: { timeStyle: "medium", hour12: false }, date: { dateStyle: "medium", timeStyle: "short", hour12: false } };
+function local() {
+  for (const each of all("time[data-local]")) {
+    const said = new Intl.DateTimeFormat(undefined, LOCAL[each.dataset.local]).format(new Date(each.dateTime));
+    if (each.textContent !== said) each.textContent = said;
+  }
+}
 function tick() {
   for (const each of all("[data-since]")) each.textContent = spelled(Date.now() / 1000 - Number(each.dataset.since));
 }
@@ -99,26 +107,39 @@ function bottoms() {
   for (const each of all(".talk")) if (document.activeElement !== each) each.scrollTop = each.scrollHeight;
 }
 
+/* A browser keeps few connections to one server: a page that nobody looks at lets go of its own. */
+let source = null;
 function follow() {
-  const source = new EventSource(`/runs/${page.run}/live?after=${page.seq}`);
-  source.addEventListener("open", () => offline(false));
-  source.addEventListener("entry", refresh);
-  source.addEventListener("flight", refresh);
-  source.addEventListener("agent", (event) => heard(JSON.parse(event.data)));
-  source.addEventListener("end", () => { source.close(); refresh(); });
-  source.addEventListener("error", () => {
-    // Closed for good: the run has ended, or nobody is signed in any more. What the page asks for next tells which.
-    if (source.readyState === EventSource.CLOSED) { refresh(); setTimeout(again, POLL); } else offline(true);
+  if (source || document.hidden) return;
+  const mine = source = new EventSource(`/runs/${page.run}/live?after=${page.seq}`);
+  mine.addEventListener("open", () => offline(false));
+  mine.addEventListener("entry", (event) => { page.seq = event.lastEventId; refresh(); });
+  mine.addEventListener("flight", refresh);
+  mine.addEventListener("agent", (event) => heard(JSON.parse(event.data)));
+  mine.addEventListener("end", () => { leave(); refresh(); });
+  mine.addEventListener("error", () => {
+    if (mine.readyState !== EventSource.CLOSED) return offline(true);
+    // For good: the run has ended, or nobody is signed in any more. What the page asks for next tells which.
+    leave();
+    refresh();
+    setTimeout(() => { if (!one("[data-ended]")) follow(); }, POLL);
   });
 }
-function again() {
-  if (!one("[data-ended]")) follow();
+function leave() {
+  source?.close();
+  source = null;
 }
 
-if (page.page === "run" && page.live === "yes") follow();
+if (page.page === "run" && page.live === "yes") {
+  follow();
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return leave();
+    refresh();
+    if (!one("[data-ended]")) follow();
+  });
+}
 if (page.page === "home") setInterval(() => { if (!document.hidden) refresh(); }, POLL);
 setInterval(tick, 1000);
-document.addEventListener("visibilitychange", () => { if (!document.hidden && page.page === "run" && page.live === "yes") refresh(); });
 
 /* Forms. */
 document.addEventListener("submit", (event) => {
@@ -177,6 +198,7 @@ function sideways(by) {
   const next = columns[now + by] ?? (now < 0 ? columns[0] : null);
   if (next) shownMoves(next)[0].focus();
 }
+local();
 tick();
 bottoms();
 tabs();
