@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from punchlist.model.dossier import place
+from punchlist.model.finding import Spot
 from punchlist.model.item import Item, Status, reading_order
 from punchlist.model.plansheet import code
 from punchlist.model.proof import ProofClass, strongest
@@ -18,6 +19,7 @@ PAGE = 50
 """Cards of a column at a time: however many items there are, a page has few."""
 ORDER = (Status.OPEN, Status.CLAIMED, Status.DEFERRED, Status.BLOCKED, Status.FIXED, Status.FILED, Status.DISMISSED)
 _UNPROVEN = "none"
+_ENDS = 2
 SCOPES = {"inside": True, "outside": False}
 Choice = Annotated[str, Meta(max_length=40)]
 Text = Annotated[str, Meta(max_length=200)]
@@ -56,6 +58,8 @@ class Card(Struct, frozen=True, kw_only=True):
     severity: Severity
     status: Status
     where: str
+    near: str
+    """The end of it, which tells most."""
     in_scope: bool
     proof: str
     """The strongest it has."""
@@ -172,6 +176,7 @@ def _card(item: Item, here: _Here) -> Card:
         severity=item.severity,
         status=item.status,
         where=place(item.lead),
+        near=_near(item.lead.spot),
         in_scope=item.in_scope,
         proof=best.kind.value if best else "",
         score=score.score if score else None,
@@ -180,6 +185,13 @@ def _card(item: Item, here: _Here) -> Card:
         flagged=bool(item.flags),
         asked=item.number in here.asked,
     )
+
+
+def _near(spot: Spot) -> str:
+    """Its file and folder, and its line."""
+    parts = spot.path.split("/")
+    ends = "/".join(parts[-2:])
+    return f"{'…/' if len(parts) > _ENDS else ''}{ends}{f':{spot.line}' if spot.line else ''}"
 
 
 PROOFS = (*ProofClass, _UNPROVEN)
