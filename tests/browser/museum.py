@@ -69,6 +69,11 @@ class Museum:
             self.asking = self._asking(client)
             self.deciding = self._deciding(client)
 
+    def play(self, *lines: dict) -> None:
+        """What agents do from now on; how often lines of the last script were played is forgotten."""
+        (self.site.folder / "calls.jsonl").unlink(missing_ok=True)
+        self.bench.play(*lines)
+
     def begin(self, client: httpx.Client, workflow: str) -> str:
         wish = {"repository_id": self.repository, "workflow": workflow, "allow_checks": True, "force": True}
         answer = client.post("/api/runs", json=wish)
@@ -80,7 +85,7 @@ class Museum:
         odd = {**finding("mean"), "title": HOSTILE, "file_path": "shop/<b>odd&.py", "description": HOSTILE, "severity": "major"}
         said = review("mean", "page")
         said["answer"]["findings"].append(odd)
-        self.bench.play(
+        self.play(
             said,
             asks("F001", f"Pages from 1? {HOSTILE}"),
             READY,
@@ -101,13 +106,13 @@ class Museum:
         return run
 
     def _asking(self, client: httpx.Client) -> str:
-        self.bench.play(review("mean", "page"), asks("F001", "Is the first page 0 or 1?"))
+        self.play(review("mean", "page"), asks("F001", "Is the first page 0 or 1?"))
         run = self.begin(client, "challenged")
         self.until(client, run, "waiting")
         return run
 
     def _deciding(self, client: httpx.Client) -> str:
-        self.bench.play({"role": "adversarial", "fail": {"text": "quota exceeded", "trouble": "other"}})
+        self.play({"role": "adversarial", "fail": {"text": "quota exceeded", "trouble": "other"}})
         run = self.begin(client, "converge")
         self.until(client, run, "waiting")
         return run
@@ -116,7 +121,8 @@ class Museum:
         answer = client.post(f"/api/runs/{run}/answers", json=said)
         assert answer.status_code == 200, answer.text
 
-    def until(self, client: httpx.Client, run: str, state: str, seconds: float = 60) -> None:
+    @staticmethod
+    def until(client: httpx.Client, run: str, state: str, seconds: float = 60) -> None:
         limit = time.monotonic() + seconds
         while (now := client.get(f"/api/runs/{run}").json())["state"] != state:
             assert time.monotonic() < limit, now

@@ -93,7 +93,7 @@ def test_what_strangers_wrote_is_shown_as_text_and_does_nothing(museum, opened):
 
 
 def test_what_an_agent_says_while_it_works_is_text(museum, opened):
-    museum.bench.play(review("page", role="adversarial"), fixer(say=[f"first {HOSTILE}\n", f"then {HOSTILE}\n"], seconds=600))
+    museum.play(review("page", role="adversarial"), fixer(say=[f"first {HOSTILE}\n", f"then {HOSTILE}\n"], seconds=600))
     with museum.site.client() as client:
         run = museum.begin(client, "converge")
         page = opened(museum.site, f"/runs/{run}")

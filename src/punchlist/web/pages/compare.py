@@ -94,12 +94,12 @@ async def rounds(  # noqa: PLR0913, PLR0917 - one for each part of the query
     others = [row.id for row in desk.rows(repository) if row.id != run.id]
     known = await asyncio.to_thread(by_round, run.id, list(desk.store.read(run.id)))  # others want to go on reading
     if with_:
-        earlier = of_repository(desk, with_, repository)
-        found = changes(by_fingerprint(earlier.items.values()), by_fingerprint(run.items.values()))
-        first = earlier.id
+        earlier, later = sorted((of_repository(desk, with_, repository), run), key=lambda each: (each.started_at, each.id))
+        found = changes(by_fingerprint(earlier.items.values()), by_fingerprint(later.items.values()))
+        first, second = earlier.id, later.id
     else:
         last = max(known)
-        a, b, first = a or max(1, last - 1), b or last, run.id
+        a, b, first, second = a or max(1, last - 1), b or last, run.id, run.id
         if a not in known or b not in known:
             raise Refused(404, f"run {run.id} has no such round", next_=f"it has rounds {min(known)} to {last}")
         found = changes(known[a], known[b])
@@ -114,7 +114,9 @@ async def rounds(  # noqa: PLR0913, PLR0917 - one for each part of the query
         b=b,
         other=with_ or "",
         limit=limit,
-        groups=compared(found, limit, first=first, second=run.id),
+        first=first,
+        second=second,
+        groups=compared(found, limit, first=first, second=second),
     )
 
 

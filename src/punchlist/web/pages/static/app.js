@@ -27,6 +27,8 @@ async function ask() {
   asking = true;
   try {
     await fetched();
+  } catch {
+    // The banner says that the server is not there; whoever follows or polls asks again.
   } finally {
     asking = false;
     if (wanted) refresh();
@@ -112,12 +114,15 @@ let source = null;
 function follow() {
   if (source || document.hidden) return;
   const mine = source = new EventSource(`/runs/${page.run}/live?after=${page.seq}`);
-  mine.addEventListener("open", () => offline(false));
+  let lost = false;
+  // Who comes back asks anew: a server that was killed has left runs of which no event tells.
+  mine.addEventListener("open", () => { offline(false); if (lost) refresh(); lost = false; });
   mine.addEventListener("entry", (event) => { page.seq = event.lastEventId; refresh(); });
   mine.addEventListener("flight", refresh);
   mine.addEventListener("agent", (event) => heard(JSON.parse(event.data)));
   mine.addEventListener("end", () => { leave(); refresh(); });
   mine.addEventListener("error", () => {
+    lost = true;
     if (mine.readyState !== EventSource.CLOSED) return offline(true);
     // For good: the run has ended, or nobody is signed in any more. What the page asks for next tells which.
     leave();
