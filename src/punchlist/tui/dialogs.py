@@ -99,7 +99,7 @@ class Words(ModalScreen[str | None]):
 HELP = (
     ("Move", "↑ ↓ or j k, PgUp PgDn, Home End", "g G"),
     ("Views", "1 items   2 now   3 story   4 checks", "Tab goes round"),
-    ("Shelves", "← → items by status", "counts stand in the bar"),
+    ("Status", "← → items of one status", "counts stand in the bar"),
     ("Filter", "/ text in title, path or code", "s severity, Escape clears"),
     ("Open", "Enter one item: code, change, history, proof", "n p others"),
     ("Answer", "a what the run asks", "then it goes on"),

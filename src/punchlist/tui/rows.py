@@ -13,7 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 
-from punchlist.tui.text import line
+from punchlist.tui.text import MUTED, line
 
 Draw = Callable[[int, int], Content]
 """A row by its key, in so many columns."""
@@ -79,10 +79,11 @@ class Rows(ScrollView, can_focus=True):
         here = index == self.cursor and self.has_focus
         style = self.get_visual_style("rows--cursor") if here else self.visual_style
         if index >= len(self.keys):
-            content = line((f"{_PLAIN}{self._empty}", "$text-muted")) if index == 0 else line("")
+            content = line((f"{_PLAIN}{self._empty}", MUTED)) if index == 0 else line("")
         else:
             mark = _MARK if index == self.cursor else _PLAIN
-            content = line(mark) + self._draw(self.keys[index], width - len(mark))
+            row = self._draw(self.keys[index], width - len(mark))
+            content = line(mark, row.plain) if here else line(mark) + row  # colours are not readable on the cursor's own
         shown = content.truncate(width, ellipsis=True, pad=True)
         return Visual.to_strips(self, shown, width, 1, style, apply_selection=False)[0]
 

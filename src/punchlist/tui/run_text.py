@@ -34,7 +34,7 @@ def head(look: Look, now: float) -> list[Content]:
     ]
     if look.driver:
         first.append((f" ({look.driver})", MUTED))
-    return [line(*first), line(look.told.headline), line((_spent(run), MUTED))]
+    return [line(*first), line(look.told.headline, (f"  {_spent(run)}", MUTED))]
 
 
 def _seconds(look: Look, now: float) -> float:

@@ -12,11 +12,11 @@ from punchlist.model.story import Tone
 
 Part = str | tuple[str, str]
 """Text, or text and its style."""
-MUTED = "$text-muted"
+MUTED = "dim"
 GOOD = "$text-success"
 BAD = "$text-error"
 WARNING = "$text-warning"
-ACCENT = "$text-accent"
+ACCENT = "$text-primary"
 STATUSES = {
     Status.OPEN: WARNING,
     Status.CLAIMED: ACCENT,
