@@ -65,6 +65,7 @@ def test_the_list_has_all_runs_of_registered_repositories(reader):
         ("?q=nothing", []),
         ("?page=99", ["261115-bbbbbb", RUN]),
         ("?page=x&state=" + "y" * 500, ["261115-bbbbbb", RUN]),
+        ("?address=/x&self=1&t=2", ["261115-bbbbbb", RUN]),
     ],
 )
 def test_the_list_is_searched_by_its_address(reader, query, runs):
@@ -105,6 +106,7 @@ def test_a_run_shows_how_it_stands_and_where_its_items_are(reader):
     assert f'href="/runs/{RUN}/items/2"' in page
     assert 'data-live="no"' in page
     assert 'data-live="yes"' in reader.get("/runs/261115-bbbbbb").text
+    assert reader.get(f"/runs/{RUN}?address=/x&self=1&t=99&open=7&claimed=x").status_code == 200
     only = text_of(reader.get(f"/runs/{RUN}?status=fixed").text)
     assert "1 item of 2" in only
 
@@ -213,6 +215,17 @@ def test_a_form_starts_one_run_however_often_it_is_sent(bench, site):
             assert time.monotonic() < until, text_of(page)
             time.sleep(0.1)
         assert "my-scan.json" in page
+
+
+def test_a_run_that_waits_for_a_person_is_named_on_top(told, reader):
+    assert "for an answer" not in reader.get("/").text
+    with SqliteStore.open(told.home) as store:
+        waiting = Told(str(told.folder / "repo" / ".git"), store, "261115-dddddd")
+        waiting.tell(ev.Asked(question="?", choices={"a": "yes"}))
+        page = reader.get("/").text
+        assert "1 run waits for an answer" in page
+        assert re.findall(r'href="/runs/([^"/]+)"', reader.get("/?state=waiting").text) == ["261115-dddddd"]
+        waiting.tell(ev.Answered(choice="a", by="ada")).tell(ev.Ended(outcome="incomplete"))
 
 
 def test_a_list_waits_for_no_fold_and_folds_no_run_twice(tmp_path):

@@ -13,7 +13,7 @@ from punchlist.model.proof import ProofClass, strongest
 from punchlist.model.run import Run
 from punchlist.model.severity import Severity
 from punchlist.model.wanted import Wanted, fits
-from punchlist.web.pages.words import link
+from punchlist.web.pages.words import link, number
 
 PAGE = 50
 """Cards of a column at a time: however many items there are, a page has few."""
@@ -103,7 +103,7 @@ def filters_of(query: dict[str, str]) -> Filters:
 
 def pages_of(query: dict[str, str]) -> dict[Status, int]:
     """Which page of each column: `open=2`."""
-    return {status: int(query[status]) for status in Status if query.get(status, "").isdecimal() and len(query[status]) < 7}  # noqa: PLR2004 - a page of a million
+    return {status: page for status in Status if (page := number(query.get(status, ""))) > 1}
 
 
 def board(run: Run, filters: Filters, pages: dict[Status, int]) -> Board:

@@ -19,7 +19,7 @@ from punchlist.web.doors import AtDesk
 from punchlist.web.pages.doors import Asking, acting, page
 from punchlist.web.pages.glances import Glance, Glances
 from punchlist.web.pages.rendering import onward, shown
-from punchlist.web.pages.words import link
+from punchlist.web.pages.words import link, number
 from punchlist.web.parts import run_line
 from punchlist.web.problem import problem_of
 from punchlist.web.tokens import Role
@@ -59,6 +59,8 @@ class Runs(Struct, frozen=True, kw_only=True):
     pages: int
     newer: str
     older: str
+    waiting: int
+    """Runs that wait for a person, whatever was searched for."""
 
 
 class Registering(Struct, frozen=True, kw_only=True):
@@ -108,9 +110,8 @@ async def forget(request: Asking, desk: AtDesk, repository_id: str) -> Response[
 
 def _values(desk: Desk, glances: Glances, query: dict[str, str]) -> dict[str, Any]:
     search = search_of(query)
-    page_ = query.get("page", "")
     return {
-        "runs": runs(desk, glances, search, int(page_) if page_.isdecimal() and len(page_) < 7 else 1),  # noqa: PLR2004 - a page of a million
+        "runs": runs(desk, glances, search, number(query.get("page", ""))),
         "repositories": desk.repositories.all(),
         "search": search,
         "states": STATES,
@@ -128,24 +129,25 @@ def search_of(query: dict[str, str]) -> Search:
         return Search()
 
 
-def runs(desk: Desk, glances: Glances, search: Search, number: int) -> Runs:
+def runs(desk: Desk, glances: Glances, search: Search, turn: int) -> Runs:
     """Only those of the page are looked at closely."""
     homes = {each.git_dir: each for each in desk.repositories.all()}
     rows = desk.rows(None)
     found = [row for row in rows if _is(row, search, desk, homes[row.repository])]
     pages = max(1, -(-len(found) // RUNS))
-    number = min(max(1, number), pages)
-    shown_ = found[(number - 1) * RUNS : number * RUNS]
+    turn = min(max(1, turn), pages)
+    shown_ = found[(turn - 1) * RUNS : turn * RUNS]
     known = glances.of(shown_)
     asked = msgspec.structs.asdict(search)
     return Runs(
         lines=tuple(_line(row, desk, homes[row.repository], known.get(row.id)) for row in shown_),
         found=len(found),
         total=len(rows),
-        page=number,
+        page=turn,
         pages=pages,
-        newer=link("/", **asked, page=number - 1) if number > 1 else "",
-        older=link("/", **asked, page=number + 1) if number < pages else "",
+        newer=link("/", **asked, page=turn - 1) if turn > 1 else "",
+        older=link("/", **asked, page=turn + 1) if turn < pages else "",
+        waiting=sum(_state(row, desk) == "waiting" for row in rows if not row.outcome),
     )
 
 

@@ -7,7 +7,7 @@ from punchlist.web.desk import Desk
 from punchlist.web.pages import acts, assets, compare, diff_page, home, item_page, live, run_page, sign_in, starting
 from punchlist.web.pages.doors import Asking
 from punchlist.web.pages.glances import Glances
-from punchlist.web.pages.spending import Spending
+from punchlist.web.pages.run_parts import Shelf
 
 _ROUTES = (
     *assets.ROUTES,
@@ -24,14 +24,14 @@ _ROUTES = (
 
 
 def router(desk: Desk) -> Router:
-    glances, spending = Glances(desk.store), Spending(desk.store)
+    glances, shelf = Glances(desk.store), Shelf(desk.store)
     return Router(
         "/",
         route_handlers=list(_ROUTES),
         include_in_schema=False,
         dependencies={
             "glances": Provide(lambda: glances, sync_to_thread=False),
-            "spending": Provide(lambda: spending, sync_to_thread=False),
+            "shelf": Provide(lambda: shelf, sync_to_thread=False),
         },
     )
 

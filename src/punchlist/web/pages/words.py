@@ -16,6 +16,7 @@ from punchlist.model.severity import Severity
 from punchlist.model.story import amount
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_DIGITS = 6
 _STEPS = ((86400, "d"), (3600, "h"), (60, "min"))
 STATUSES = {
     Status.OPEN: ("○", "Open", "waits for somebody to fix it"),
@@ -40,7 +41,12 @@ STATES = {"running": "●", "waiting": "?", "interrupted": "❚❚", "stopped": 
 OUTCOMES = {"clean": "✓", "fixed": "✓", "leftovers": "!", "incomplete": "✗"}
 
 
-def link(address: str, **query: Any) -> str:
+def number(text: str) -> int:
+    """A page's number out of an address; what is none is the first."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else 1
+
+
+def link(address: str, /, **query: Any) -> str:
     """An address with what of the query says something."""
     said = urlencode([(key, value) for key, value in query.items() if value not in ("", None)])
     return f"{address}?{said}" if said else address
