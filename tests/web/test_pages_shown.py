@@ -119,6 +119,9 @@ def test_a_part_has_the_same_mark_until_something_changes(told, reader):
 
     before = marks()
     assert marks() == before
+    here = {"hx-request": "true", "x-parts": " ".join(f"part-{name}:{mark}" for name, mark in before.items() if name != "head")}
+    again = reader.get("/runs/261115-bbbbbb/parts", headers=here).text
+    assert re.findall(r'id="part-(\w+)"', again) == ["head"], "what the browser has is not sent again"
     assert {name for name, mark in marks("?q=nothing").items() if mark != before[name]} == {"board"}
     with SqliteStore.open(told.home) as store:
         store.append("261115-bbbbbb", "1", "more", ev.Failed(reason="new"), time.time())

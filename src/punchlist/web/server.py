@@ -22,6 +22,7 @@ from punchlist.web.site import site
 from punchlist.web.tokens import Role, Tokens
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 _GRACE = 5
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -109,7 +110,8 @@ def serve(home: Path, place: Place, options: Options, ready: Callable[[Opened], 
     passing = "" if tokens.all() else tokens.make_passing(Role.ADMIN)
     with listening:
         address = _address(listening)
-        ready(Opened(address=address, token=passing, link=f"{address}/sign-in?code={entrance.code()}", left=left))
+        link = f"{_called(address, place)}/sign-in?code={entrance.code()}"
+        ready(Opened(address=address, token=passing, link=link, left=left))
         server.run(sockets=[listening])
 
 
@@ -122,7 +124,7 @@ def hosts(place: Place, tokens: Tokens) -> frozenset[str]:
             f"{place.host}: others could reach the server there, and there is no token yet",
             hint="punchlist serve --new-token admin, then try again; or leave --host out",
         )
-    own = () if ip_address_or_none(place.host) in ("0.0.0.0", "::") else (place.host.lower(),)  # noqa: S104 - compared, not bound
+    own = () if ip_address_or_none(place.host) in _EVERYWHERE else (place.host.lower(),)
     return frozenset({*own, *(name.lower() for name in place.names)})
 
 
@@ -151,6 +153,12 @@ def _bound(place: Place) -> socket.socket:
         raise UsageError(f"{place.host}:{place.port}: cannot be listened on: {error.strerror or error}", hint=hint) from error
     listening.listen(2048)
     return listening
+
+
+def _called(address: str, place: Place) -> str:
+    """Who listens everywhere is called by a name of theirs."""
+    everywhere = ip_address_or_none(place.host) in _EVERYWHERE and place.names
+    return f"http://{place.names[0]}:{address.rpartition(':')[2]}" if everywhere else address
 
 
 def _address(listening: socket.socket) -> str:

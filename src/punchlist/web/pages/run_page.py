@@ -29,11 +29,14 @@ async def run_page(request: Asking, desk: AtDesk, shelf: AtShelf, run_id: str) -
 
 @page("/runs/{run_id:str}/parts")
 async def run_parts(request: Asking, desk: AtDesk, shelf: AtShelf, run_id: str) -> Response[str]:
-    """All parts as they are now; the browser puts those in place that are not the same."""
+    """The parts as they are now, but for those that the browser says it has."""
     here = look(desk, run_id, dict(request.query_params))
     typed = request.headers.get("hx-trigger") == _FORM
     headers = {"hx-replace-url": link(f"/runs/{here.run.id}", **asked_for(here.filters))} if typed else {}
-    return shown(request, "run_parts.html", headers=headers, parts=parts(here, visitor_of(request), shelf))
+    there = request.headers.get("x-parts", "").split()
+    made = parts(here, visitor_of(request), shelf)
+    fresh = {name: part for name, part in made.items() if f"part-{name}:{part.mark}" not in there}
+    return shown(request, "run_parts.html", headers=headers, parts=fresh)
 
 
 @page("/runs/{run_id:str}/reports/{form:str}")

@@ -41,11 +41,10 @@ function fetched() {
   return htmx.ajax("GET", `/runs${query}`, { source: document.body, target: "#runs", swap: "morph:outerHTML" });
 }
 
-/* A part that is the same stays as it is: with what was typed into it, what is open in it, and where it was scrolled to. */
-document.addEventListener("htmx:oobBeforeSwap", (event) => {
-  const fresh = event.detail.fragment && one("[data-mark]", event.detail.fragment);
-  const old = event.detail.target;
-  if (fresh && old && old.dataset.mark === fresh.dataset.mark) event.detail.shouldSwap = false;
+/* A part that is the same is not sent again: it stays, with what was typed into it, what is open in it, and where it was scrolled to. */
+document.addEventListener("htmx:configRequest", (event) => {
+  const parts = all("[data-mark]").map((each) => `${each.id}:${each.dataset.mark}`);
+  if (parts.length) event.detail.headers["X-Parts"] = parts.join(" ");
 });
 document.addEventListener("htmx:sendError", () => offline(true));
 document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.xhr && event.detail.xhr.status) offline(false); });
