@@ -50,10 +50,14 @@ document.addEventListener("htmx:sendError", () => offline(true));
 document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.xhr && event.detail.xhr.status) offline(false); });
 for (const name of ["htmx:oobAfterSwap", "htmx:afterSwap"]) document.addEventListener(name, () => { local(); tick(); bottoms(); tabs(); });
 
-/* Opened details and a chosen tab are the reader's own: the server does not know of them. */
+/* Opened details, a chosen tab and what somebody is typing are the reader's own: the server does not know of them. */
+const typed = (node) => node.matches?.("input, textarea") && (node.value !== node.defaultValue || node.checked !== node.defaultChecked);
+const opened = (name, node) => name === "open" && node.matches("details, dialog");
 if (window.Idiomorph) {
-  Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) =>
-    !(name === "open" && (node.tagName === "DETAILS" || node.tagName === "DIALOG")) && name !== "data-tab" && name !== "aria-current";
+  Object.assign(Idiomorph.defaults.callbacks, {
+    beforeNodeMorphed: (old) => !typed(old),
+    beforeAttributeUpdated: (name, node) => !opened(name, node) && name !== "data-tab" && name !== "aria-current",
+  });
 }
 
 /* On a narrow screen one column at a time. */
