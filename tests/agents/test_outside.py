@@ -3,14 +3,17 @@
 import asyncio
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace as with_
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from seating import seat, tree
 
-from punchlist.adapters.agents.mailbox import Handed, Mailbox
+from punchlist.adapters.agents.mailbox import Handed, Mailbox, Task
 from punchlist.adapters.agents.outside import NO_MAILBOX, Outside
 from punchlist.app.casting import cast
 from punchlist.errors import UsageError
@@ -21,9 +24,9 @@ from punchlist.workflow import load as load_workflow
 LONG = 60
 
 
-def agent(folder: Path, **settings) -> tuple[Outside, Mailbox]:
+def agent(folder: Path, **own) -> tuple[Outside, Mailbox]:
     mail = folder / "state" / "run" / "tasks"
-    sitting = seat(folder, "outside", **{"silence": LONG, "timeout": LONG, **settings})
+    sitting = seat(folder, "outside", **{"silence": LONG, "timeout": LONG, **own})
     return Outside(with_(sitting, place=replace(sitting.place, mail=mail))), Mailbox(mail)
 
 
@@ -190,6 +193,40 @@ def test_the_same_question_is_the_same_task_and_another_one_takes_its_place(tmp_
         return await again
 
     assert asyncio.run(story()).text == "done"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(["hand in one", "hand in two", "withdraw", "take", "give back", "ask again"]), max_size=12))
+def test_whatever_happens_a_task_is_answered_once_or_withdrawn_and_never_both(moves):
+    with tempfile.TemporaryDirectory() as folder:
+        box = Mailbox(Path(folder) / "tasks")
+        task = Task(id="0123456789ab", agent="outside", role="fixer", label="fix", prompt="Fix", folder=folder)
+        with box.asking(task):
+            pass
+        leases, first = [], ""
+        for move in moves:
+            match move.split():
+                case ["hand", "in", text]:
+                    wrong = box.hand_in(task.id, Handed(text=text))
+                    first = first or ("" if wrong else text)
+                case ["withdraw"]:
+                    came = box.withdraw(task.id, "late")
+                    assert (came.text if came else "") == first
+                case ["take"]:
+                    lease = box.take(task.id, "ann")
+                    assert (lease is None) == bool(leases)
+                    leases += [lease] if lease else []
+                case ["give", "back"]:
+                    while leases:
+                        leases.pop().release()
+                case ["ask", "again"]:
+                    with box.asking(task):
+                        pass
+            answer = box.answer(task.id)
+            assert (answer.text if answer else "") == first
+            assert not (answer and box.withdrawn(task.id))
+        while leases:
+            leases.pop().release()
 
 
 def test_a_half_written_or_foreign_file_is_no_task(tmp_path):

@@ -193,6 +193,16 @@ def test_a_client_that_is_ended_by_a_signal_leaves_a_run_that_can_be_resumed(pla
     place.do(lambda agent: _stopped(agent, runs[0]))
 
 
+def test_a_client_that_goes_away_in_the_middle_leaves_a_run_that_can_be_resumed(place):
+    async def story(agent):
+        run = await begun(agent, "cheapest")
+        await agent.task(run)
+        return run
+
+    run = place.do(story)
+    place.do(lambda agent: _stopped(agent, run))
+
+
 async def _stopped(agent, run):
     assert (await agent.call("run_status", run=run))["state"] == "stopped"
     await agent.call("resume_run", run=run)

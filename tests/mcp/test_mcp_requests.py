@@ -231,6 +231,14 @@ def test_of_several_repositories_one_has_to_be_named(listed, make_repo):
     assert (repository, total) == ("elsewhere", 2)
 
 
+@pytest.mark.parametrize("name", ["claude", "../x", "a.b", ""])
+def test_a_client_cannot_go_by_the_name_of_an_agent_that_punchlist_starts(listed, name):
+    line = listed.command("--as", name)
+    done = subprocess.run(line, cwd=listed.repo.root, env=listed.env, capture_output=True, text=True, check=False, input="")
+    assert done.returncode == 2
+    assert f"--as {name}:" in done.stderr
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_configuration_of_a_client_starts_this_server(listed, client):
     line = listed.command("--print-config", client, "--role", "read")

@@ -131,6 +131,9 @@ class TaskWhole(Struct, frozen=True, kw_only=True):
     writes: bool
     items: tuple[ItemLine, ...]
     prompt: str
+    """What to do. One that is very long breaks off, and says so."""
+    prompt_file: str
+    """The whole prompt, as a file."""
     schema: dict[str, Any]
     """JSON Schema of the answer."""
     answer_with: str

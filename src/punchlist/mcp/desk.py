@@ -1,5 +1,6 @@
 """What every tool works with: the repositories named at the start, the ledger, the runs driven here, the tasks taken."""
 
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
@@ -9,6 +10,7 @@ from msgspec import Struct
 
 from punchlist.adapters.agents.mailbox import Handed, Mailbox, Task
 from punchlist.adapters.agents.outside import KIND
+from punchlist.adapters.agents.table import AGENTS
 from punchlist.adapters.checkout import Checkout
 from punchlist.adapters.store.lease import Lease, holder
 from punchlist.adapters.workshop import repository_id
@@ -24,8 +26,10 @@ from punchlist.app.wiring import run_folder
 from punchlist.errors import UsageError
 from punchlist.model.events import Started
 from punchlist.model.run import Run
+from punchlist.settings import load
 
 _LOOK = 0.3
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _STOPPING = 10.0
 """Seconds that a request waits for another process to stop a run."""
 
@@ -46,6 +50,17 @@ class Asker(Struct, frozen=True):
 
     name: str
     tell: Tell
+
+
+def fit_name(name: str, flags: Mapping[str, str]) -> None:
+    """Refuses to call the client by the name of an agent that punchlist starts itself."""
+    own = load(None, flags).settings.agent.get(name)
+    kind = own.kind if own and own.kind else name
+    if not _NAME.fullmatch(name) or (kind in AGENTS and kind != KIND):
+        raise UsageError(
+            f"--as {name}: {'is no name' if not _NAME.fullmatch(name) else f'punchlist starts {kind} itself'}",
+            hint=f'a name of letters and digits, or that of an agent with kind = "{KIND}"',
+        )
 
 
 async def standing_in(folders: list[Path]) -> tuple[Registered, ...]:

@@ -40,7 +40,9 @@ async def list_runs(desk: Desk, wish: wishes.Listing, asker: Asker) -> RunPage: 
 
 
 async def run_status(desk: Desk, wish: wishes.Following, asker: Asker) -> RunNow:
-    run = await desk.waited(desk.run(wish.run), wish.wait_seconds, asker, lambda run: run.seq > wish.after > 0)
+    run = desk.run(wish.run)
+    known = wish.after or run.seq
+    run = await desk.waited(run, wish.wait_seconds, asker, lambda run: run.seq > known)
     return shown(desk, run, since=wish.after)
 
 

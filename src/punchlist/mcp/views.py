@@ -1,6 +1,7 @@
 """Runs, items and tasks as answers: pure functions of the fold."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from punchlist.adapters.agents.mailbox import Task
 from punchlist.app.reading import State, proof_of, why_of
@@ -12,6 +13,8 @@ from punchlist.model.story import Moment
 from punchlist.model.summary import summary
 
 FIXER = "fixer"
+_LONGEST_PROMPT = 40_000
+"""Characters; clients cut, or refuse, answers that are much longer."""
 _TOLD = 15
 """Moments of the story that are told where nobody says since when."""
 
@@ -95,7 +98,8 @@ def item_whole(item: Item, run: Run) -> ItemWhole:
     )
 
 
-def task_whole(task: Task, run: Run) -> TaskWhole:
+def task_whole(task: Task, run: Run, file: Path) -> TaskWhole:
+    rest = f"\n\n[It goes on in {file}: read it there before you begin.]" if len(task.prompt) > _LONGEST_PROMPT else ""
     return TaskWhole(
         task=f"{run.id}/{task.id}",
         run=run.id,
@@ -103,7 +107,8 @@ def task_whole(task: Task, run: Run) -> TaskWhole:
         folder=task.folder,
         writes=task.writes,
         items=tuple(item_line(run.items[number]) for number in task.items if number in run.items),
-        prompt=task.prompt,
+        prompt=task.prompt[:_LONGEST_PROMPT] + rest,
+        prompt_file=str(file),
         schema=task.schema or {},
         answer_with="report_outcomes" if task.role == FIXER else "answer_task",
     )

@@ -32,7 +32,7 @@ async def next_task(desk: Desk, wish: wishes.NextTask, asker: Asker) -> NextTask
     state = desk.state(run)
     if not taken:
         return NextTask(run=run.id, state=state, task=None, next=next_of(run, state, 0))
-    task = task_whole(taken[0], run)
+    task = task_whole(taken[0], run, desk.mailbox(run.id).prompt(taken[0].id))
     how = f"work in {task.folder}, then {task.answer_with}"
     return NextTask(run=run.id, state=state, task=task, next=how)
 

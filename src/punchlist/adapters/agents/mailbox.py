@@ -17,7 +17,7 @@ from punchlist.errors import AlreadyRunning
 from punchlist.model import wire
 
 NAME = re.compile(r"[0-9a-f]{12}")
-_TASK, _ANSWER, _GONE = "task.json", "answer.json", "withdrawn.json"
+_TASK, _PROMPT, _ANSWER, _GONE = "task.json", "prompt.md", "answer.json", "withdrawn.json"
 _TAKEN, _ASKING, _GATE = "taken.lock", "asking.lock", "gate.lock"
 T = TypeVar("T")
 
@@ -59,6 +59,7 @@ class Mailbox:
                     self.withdraw(other.id, "it was asked in other words")
             (self._folder / task.id / _GONE).unlink(missing_ok=True)
             if self._read(task.id, _TASK, Task) != task:
+                write_whole(self.prompt(task.id), task.prompt.encode("utf-8", "replace"))
                 self._write(task.id, _TASK, task)
             yield
 
@@ -110,6 +111,10 @@ class Mailbox:
             if answer is None:
                 self._write(name, _GONE, why)
         return answer
+
+    def prompt(self, name: str) -> Path:
+        """The prompt as a file, for agents to whom it is too long to be handed over in an answer."""
+        return self._folder / name / _PROMPT
 
     def place(self, name: str) -> str:
         """Where in the run's folder the answer is kept."""

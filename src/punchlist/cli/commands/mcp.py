@@ -57,10 +57,11 @@ def command(**chosen: Any) -> Exit:
 
 def _served(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) -> Exit:
     try:
-        from punchlist.mcp.desk import Options, standing_in
+        from punchlist.mcp.desk import Options, fit_name, standing_in
         from punchlist.mcp.server import serve
     except ModuleNotFoundError as error:
         raise SettingsError(f"{error.name} is not installed", hint='pip install "punchlist[mcp]"') from error
+    fit_name(chosen["name"], flags)
 
     async def served() -> None:
         own = Options(role=Role(chosen["role"]), name=chosen["name"], flags=flags)
