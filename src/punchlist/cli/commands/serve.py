@@ -1,7 +1,10 @@
 """punchlist serve: the dashboard and the HTTP API."""
 
+import asyncio
 import webbrowser
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +13,7 @@ from punchlist.cli import options
 from punchlist.cli.exits import Exit
 from punchlist.cli.terminal import err, note, say
 from punchlist.cli.words import count, one_line
-from punchlist.errors import SettingsError
+from punchlist.errors import RepositoryError, SettingsError, UsageError
 from punchlist.settings import home_folder, load
 
 if TYPE_CHECKING:
@@ -30,6 +33,9 @@ _FEW = 10
 )
 @click.option("--name", default="", help="With --new-token: whose it is; answers are recorded under that name.")
 @click.option("--open", "browse", is_flag=True, help="Open the dashboard in the browser, signed in.")
+@click.option(
+    "--here/--not-here", default=True, show_default=True, help="Register the repository that it is started in, if there is one."
+)
 @click.option("--tokens", is_flag=True, help="List the tokens' ids, roles and names, and end.")
 @click.option("--drop-token", metavar="ID", default="", help="Make a token worthless, and end.")
 @click.option("--resume", is_flag=True, help="Go on with the runs that were left in the middle, when a server was killed, say.")
@@ -37,6 +43,7 @@ _FEW = 10
 def command(**chosen: Any) -> Exit:
     """The dashboard and the HTTP API, on this machine's loopback.
 
+    It shows the repositories that were registered: the one it is started in, and those added on its pages or over HTTP.
     Every request needs a token. Where none was made, one is made for this start and printed; it ends with the server. On a
     terminal a link is printed, too, which signs a browser in: once, within ten minutes.
     Ctrl-C stops the runs under way between two events, a second one at once. They can be resumed: a start says which they are.
@@ -72,17 +79,27 @@ def _served(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
     except ModuleNotFoundError as error:
         raise SettingsError(f"{error.name} is not installed", hint='pip install "punchlist[web]"') from error
     place = Place(host=chosen["host"], port=chosen["port"], names=chosen["names"])
+    here = [f"with {one_line(added)}, where it was started"] if chosen["here"] and (added := _registered_here()) else []
 
     def ready(opened: Opened) -> None:
         link = [f"the dashboard, signed in (works once): {opened.link}"] if err().is_terminal else []
         token = [f"token for this start (admin): {opened.token}"] if opened.token else []
         left = _left(opened.left, resume=chosen["resume"])
-        note(f"listening on {opened.address}", *token, *link, *left, "Ctrl-C stops it")
+        note(f"listening on {opened.address}", *here, *token, *link, *left, "Ctrl-C stops it")
         if chosen["browse"]:
             webbrowser.open(opened.link)
 
     serve(home_folder(), place, Options(flags=flags, resume=chosen["resume"]), ready)
     return Exit.FINE
+
+
+def _registered_here() -> str:
+    """The name of the repository around the present folder; empty where there is none."""
+    from punchlist.app.repositories import Repositories
+
+    with suppress(UsageError, RepositoryError):
+        return asyncio.run(Repositories(home_folder()).register(Path.cwd())).name
+    return ""
 
 
 def _left(runs: "Sequence[Unfinished]", *, resume: bool) -> list[str]:
