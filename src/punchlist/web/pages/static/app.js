@@ -145,6 +145,8 @@ if (page.page === "run" && page.live === "yes") {
     refresh();
     if (!one("[data-ended]")) follow();
   });
+  // A process that was killed tells nobody.
+  setInterval(() => { if (!document.hidden && !one("[data-ended]")) refresh(); }, 5 * POLL);
 }
 if (page.page === "home") setInterval(() => { if (!document.hidden) refresh(); }, POLL);
 setInterval(tick, 1000);
