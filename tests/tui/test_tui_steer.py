@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from crowd import crowd
 from window import FLAGS
 from workbench import FAULTS, fix, fixer, review, scores
 
 from punchlist.app import Request
+from punchlist.model.events import Asked
 from punchlist.model.item import Status
 
 pytestmark = pytest.mark.slow
@@ -219,3 +221,27 @@ def test_a_run_of_another_process_is_followed_live_and_stopped_from_here(bench, 
 
 async def _loaded(app, name):
     return app.load(name)
+
+
+def test_a_long_question_and_long_choices_can_be_read_to_their_ends(bench, watching):
+    home = bench.folder / "state"
+    bench.play()
+    ledger = crowd(home, bench.repo.root, 12)
+    words = " ".join(f"word{number}" for number in range(400))
+    ledger.tell(Asked(question=f"{words} last_of_all", choices={"a": f"{words[:200]} last_of_a", "b": "block"}), "1.2.2")
+
+    async def journey(window):
+        await window.until("press a to answer")
+        await window.press("a")
+        text = await window.until("b) block")
+        assert "last_of_a" in text
+        for _ in range(40):
+            await window.press("pagedown")
+            if "last_of_all" in window.text:
+                break
+        else:
+            raise AssertionError(window.text)
+        await window.press("escape")
+        assert window.run().waits
+
+    watching(journey, size=(80, 24))

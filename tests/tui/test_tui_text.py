@@ -85,7 +85,7 @@ def test_a_hostile_title_is_text_on_the_board_and_on_its_page(a_commit, tmp_path
         await window.type("not red")
         text = await window.until("1 shown")
         assert "[red]not red[/red]" in text
-        assert "The run asks: [red]not red[/red]" in text
+        assert "The run asks (press a to answer): [red]not red[/red]" in text
         await window.press("enter")
         await window.press("enter")
         text = await window.until("Reported by")
@@ -182,4 +182,4 @@ def test_rows_and_bars_fit_their_width(width):
     row = item_row(hostile_item(), width, status=True)
     assert row.plain.lstrip().startswith("1 critical open")
     empty = shelf_bar({ALL.name: 0}, ALL, 40)
-    assert empty.plain == "[all 0]"
+    assert empty.plain.strip() == "[all 0]"

@@ -67,17 +67,18 @@ def tally(run: Run) -> dict[str, int]:
 
 def shelf_bar(known: dict[str, int], chosen: Shelf, width: int) -> Content:
     """The heads of the columns, in one line; the chosen one stands in brackets. Empty ones are named where there is room."""
-    whole = line(*_heads(known, chosen, [each for each in SHELVES if each != OUTSIDE or known.get(each.name)]))
-    if whole.cell_length <= width:
-        return whole
-    return line(*_heads(known, chosen, [each for each in SHELVES if each in (ALL, chosen) or known.get(each.name)]))
+    there = [each for each in SHELVES if each in (ALL, chosen) or known.get(each.name)]
+    most = [each for each in SHELVES if each != OUTSIDE or each in there]
+    bars = (line(*_heads(known, chosen, most)), line(*_heads(known, chosen, there)), line(*_heads(known, chosen, there, "")))
+    return next((bar for bar in bars if bar.cell_length <= width), bars[-1])
 
 
-def _heads(known: dict[str, int], chosen: Shelf, shelves: Sequence[Shelf]) -> Iterator[tuple[str, str]]:
+def _heads(known: dict[str, int], chosen: Shelf, shelves: Sequence[Shelf], pad: str = " ") -> Iterator[tuple[str, str]]:
     for shelf in shelves:
         count = known.get(shelf.name, 0)
         style = STATUSES[shelf.status] if shelf.status and count else "" if count else MUTED
-        yield (f"[{shelf.name} {count:,}]", "bold reverse") if shelf == chosen else (f" {shelf.name} {count:,} ", style)
+        yield (f"[{shelf.name} {count:,}]", "bold reverse") if shelf == chosen else (f"{pad}{shelf.name} {count:,}{pad}", style)
+        yield "" if pad else " ", ""
 
 
 def item_row(item: Item, width: int, *, status: bool) -> Content:

@@ -6,12 +6,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.content import Content
 from textual.events import Key
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList, Static
 
-from punchlist.tui.rows import Rows
 from punchlist.tui.text import MUTED, block, line, page
 
 
@@ -34,10 +32,22 @@ class Sure(ModalScreen[bool]):
             yield Static(line(("y", "bold"), " yes   ", ("n", "bold"), " no"), classes="keys")
 
 
-class Choice(ModalScreen[str | None]):
-    """One of several, by its letter or by the cursor; None leaves it open."""
+class Asking(ModalScreen[str | None]):
+    """Something a person is asked. None leaves it open. A long question scrolls, whatever has the focus."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Later")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "Later"),
+        Binding("pageup", "turn(-1)", "Page up", priority=True),
+        Binding("pagedown", "turn(1)", "Page down", priority=True),
+    ]
+
+    def action_turn(self, by: int) -> None:
+        words = self.query_one(".words", VerticalScroll)
+        words.scroll_relative(y=by * max(1, words.size.height - 1), animate=False)
+
+
+class Choice(Asking):
+    """One of several, by its letter or by the cursor."""
 
     def __init__(self, question: str, choices: Mapping[str, str]) -> None:
         super().__init__()
@@ -49,21 +59,14 @@ class Choice(ModalScreen[str | None]):
         with Vertical(classes="box"):
             with VerticalScroll(classes="words", can_focus=False):
                 yield Static(page(block(self._question, style="bold")))
-            yield Rows(self._row, id="choices")
-            yield Static(line(("a letter, or Enter: decide   Escape: later", MUTED)), classes="keys")
+            yield OptionList(*(line((f"{letter}) ", "bold"), text) for letter, text in self._choices.items()))
+            yield Static(line(("a letter, or ↑ ↓ and Enter: decide   Escape: later", MUTED)), classes="keys")
 
     def on_mount(self) -> None:
-        rows = self.query_one(Rows)
-        rows.styles.height = len(self._letters)
-        rows.put(range(len(self._letters)))
-        rows.focus()
+        self.query_one(OptionList).focus()
 
-    def _row(self, key: int, width: int) -> Content:  # noqa: ARG002 - the shape of a row
-        letter = self._letters[key]
-        return line((f"{letter}) ", "bold"), self._choices[letter])
-
-    def on_rows_chosen(self, chosen: Rows.Chosen) -> None:
-        self.dismiss(self._letters[chosen.key])
+    def on_option_list_option_selected(self, chosen: OptionList.OptionSelected) -> None:
+        self.dismiss(self._letters[chosen.option_index])
 
     def on_key(self, event: Key) -> None:
         if event.character in self._choices:
@@ -71,10 +74,8 @@ class Choice(ModalScreen[str | None]):
             self.dismiss(event.character)
 
 
-class Words(ModalScreen[str | None]):
-    """A line of text; None leaves it open. Nothing typed is nothing said."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Later")]
+class Words(Asking):
+    """A line of text. Nothing typed is nothing said."""
 
     def __init__(self, title: str, about: Sequence[str] = (), keys: str = "Enter: send   Escape: later") -> None:
         super().__init__()

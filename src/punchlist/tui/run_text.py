@@ -58,7 +58,7 @@ def banner(look: Look) -> Content | None:
     if run.waits and not run.ended:
         question = run.waiting_for.question if run.waiting_for else f"{run.unanswered[0].id}: {run.unanswered[0].question}"
         more = f" (and {len(run.unanswered) - 1} more)" if not run.waiting_for and len(run.unanswered) > 1 else ""
-        return line(("? The run asks: ", "bold"), question, more, ("  press a to answer", "bold"))
+        return line(("? The run asks (press a to answer): ", "bold"), question, more)
     if look.state in (State.STOPPED, State.KILLED):
         word = "was stopped" if look.state is State.STOPPED else "came to no end, and nobody is at it"
         return line((f"! The run {word}.", "bold"), " ", ("press r to go on with it here", "bold"))
