@@ -1,7 +1,6 @@
 """Steering a run: its questions are answered and its escalations decided in place, it is stopped, resumed, and followed."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -183,14 +182,22 @@ def test_leaving_asks_while_a_run_is_driven_and_stops_it_between_two_events(benc
     assert bench.do(lambda app: _loaded(app, name)).interrupted
 
 
-def test_a_run_of_another_process_is_followed_live_and_stopped_from_here(bench, watching):
+@pytest.fixture
+def child(bench):
+    """A run that another process drives, and that takes a minute over its first fixes."""
     first = {**review("page", "mean", role="adversarial"), "times": 1}
     bench.play(first, {**fixer(fix("page"), fix("mean")), "seconds": 60}, review(role="adversarial"))
     settings = [part for name, value in FLAGS.items() for part in ("--set", f"{name}={value}")]
     command = [sys.executable, "-m", "punchlist", "run", "--workflow", "converge", "--yes", "--quiet", *settings]
     env = {**os.environ, "PYTHONPATH": f"{SOURCE}:{os.environ.get('PYTHONPATH', '')}"}
     child = subprocess.Popen(command, cwd=bench.repo.root, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    yield child
+    if child.poll() is None:
+        child.kill()
+        child.wait()
 
+
+def test_a_run_of_another_process_is_followed_live_and_stopped_from_here(child, watching):
     async def journey(window):
         await window.until(window.station.runs)
         await window.until("under way")
@@ -210,13 +217,26 @@ def test_a_run_of_another_process_is_followed_live_and_stopped_from_here(bench, 
         await window.until("press r to go on")
         assert window.run().interrupted
 
-    try:
-        watching(journey, run="")
-        assert child.wait(30) == 130
-    finally:
-        if child.poll() is None:
-            child.send_signal(signal.SIGKILL)
-            child.wait()
+    watching(journey, run="")
+    assert child.wait(30) == 130
+
+
+def test_a_run_whose_process_was_killed_is_taken_over(bench, child, watching):
+    async def journey(window):
+        await window.until("under way")
+        await window.press("enter")
+        await window.until("page() skips the first page")
+        await window.press("2")
+        await window.until("an agent works on 2 batches at once")
+        child.kill()
+        child.wait()
+        await window.until("came to no end, and nobody is at it")
+        bench.play(fixer(fix("page"), fix("mean")), review(role="adversarial"))
+        await window.press("r")
+        await window.until("everything found was fixed")
+        assert len(window.run().having(Status.FIXED)) == 2
+
+    watching(journey, run="")
 
 
 async def _loaded(app, name):

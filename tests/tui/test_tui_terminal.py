@@ -35,13 +35,13 @@ def environment(**more: str) -> dict[str, str]:
 class Terminal:
     """A command on a pseudo-terminal of 100 by 30, what it paints there, and what it writes to its standard output."""
 
-    def __init__(self, folder: Path, *arguments: str, out: Path) -> None:
+    def __init__(self, folder: Path, *arguments: str, out: Path, program: tuple[str, ...] = ("-m", "punchlist")) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
         self.out = out
         with out.open("wb") as stdout:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "punchlist", *arguments],
+                [sys.executable, *program, *arguments],
                 cwd=folder,
                 env=environment(),
                 stdin=theirs,
@@ -93,8 +93,8 @@ class Terminal:
 def terminal(bench, tmp_path):
     opened = []
 
-    def start(*arguments: str) -> Terminal:
-        opened.append(Terminal(bench.repo.root, *arguments, out=tmp_path / "stdout"))
+    def start(*arguments: str, **more) -> Terminal:
+        opened.append(Terminal(bench.repo.root, *arguments, out=tmp_path / "stdout", **more))
         return opened[-1]
 
     yield start
@@ -155,6 +155,29 @@ def test_no_byte_of_a_hostile_title_reaches_the_terminal(bench, terminal):
     assert screen.end() == 0
     assert "\x1b]0;owned" not in painted
     assert "\x1b[2Jwiped" not in painted
+
+
+BROKEN = """
+import sys
+from punchlist.tui import run_screen
+def broken(*_):
+    raise RuntimeError("nobody foresaw this")
+run_screen.banner = broken
+from punchlist.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.slow
+def test_a_fault_in_the_view_gives_the_terminal_back_and_leaves_by_the_door(bench, terminal):
+    bench.play(review("page"))
+    bench.run("review")
+    screen = terminal("watch", program=("-c", BROKEN))
+    assert screen.end() == 70
+    painted, _, after = screen.raw.partition("\x1b[?1049l")
+    assert "RuntimeError: nobody foresaw this" in SEQUENCE.sub("", after)
+    assert "Traceback" not in painted + after, "that is in the crash log"
+    assert list((bench.folder / "state" / "crashes").iterdir())
 
 
 @pytest.mark.parametrize("command", [("watch",), ("run", "--watch")])

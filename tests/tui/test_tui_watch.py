@@ -123,6 +123,16 @@ def test_it_works_in_a_small_terminal_and_no_word_depends_on_colour(ended, watch
     watching(journey, size=(80, 24))
 
 
+def test_in_a_wide_terminal_the_item_under_the_cursor_stands_beside_the_list(ended, watching):
+    async def journey(window):
+        await window.until("Code of shop/pages.py:5")
+        assert "initials() fails for two spaces" in window.text
+        await window.press("down")
+        await window.until("Code of shop/prices.py:13")
+
+    watching(journey, size=(160, 40))
+
+
 def test_a_dismissal_ends_an_item_with_its_reason_and_can_be_taken_back(ended, watching):
     async def journey(window):
         await window.until("initials() fails")

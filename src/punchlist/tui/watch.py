@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.worker import WorkerFailed
 
 from punchlist.model.run import Run
 from punchlist.tui.dialogs import Help, Sure
@@ -39,7 +40,7 @@ class Watch(App[None]):
         self.run_name = run
         """The run that was looked at last."""
         self._leaving = False
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
 
     def on_mount(self) -> None:
         self.theme = _DARK
@@ -72,7 +73,7 @@ class Watch(App[None]):
 
     def _handle_exception(self, error: Exception) -> None:
         """Kept, and raised where the window was opened: what nobody foresaw leaves by the one door for errors."""
-        self.failure = self.failure or error
+        self.failure = self.failure or (error.error if isinstance(error, WorkerFailed) else error)
         self._return_code = 1
         if self._exception is None:
             self._exception = error
