@@ -10,6 +10,7 @@ from typing import Any
 import click
 import msgspec
 import settings_reference
+import surfaces_reference
 
 from punchlist.cli.exits import MEANINGS, Exit
 from punchlist.cli.root import SECTIONS, root
@@ -54,6 +55,8 @@ def pages() -> dict[str, str]:
     made = {
         "cli.md": _commands(),
         "exit-codes.md": _exits(),
+        "http-api.md": surfaces_reference.endpoints(),
+        "mcp.md": surfaces_reference.tools(),
         "settings.md": settings_reference.lines(),
         "workflow-language.md": _language(),
     }

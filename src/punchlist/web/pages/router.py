@@ -9,7 +9,7 @@ from punchlist.web.pages.doors import Asking
 from punchlist.web.pages.glances import Glances
 from punchlist.web.pages.run_parts import Shelf
 
-_ROUTES = (
+ROUTES = (
     *assets.ROUTES,
     *sign_in.ROUTES,
     *home.ROUTES,
@@ -27,7 +27,7 @@ def router(desk: Desk) -> Router:
     glances, shelf = Glances(desk.store), Shelf(desk.store)
     return Router(
         "/",
-        route_handlers=list(_ROUTES),
+        route_handlers=list(ROUTES),
         include_in_schema=False,
         dependencies={
             "glances": Provide(lambda: glances, sync_to_thread=False),
