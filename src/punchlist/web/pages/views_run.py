@@ -14,7 +14,7 @@ from punchlist.model.item import ENDED, Status
 from punchlist.model.proof import ProofClass, strongest
 from punchlist.model.run import Review, Round, Run
 from punchlist.model.score import Score
-from punchlist.model.story import Moment
+from punchlist.model.story import Moment, amount
 from punchlist.model.summary import Gap, Numbers, summary
 from punchlist.model.usage import Usage
 from punchlist.web.pages.board import ORDER
@@ -159,7 +159,7 @@ def head(run: Run, repository: Registered, state: str, *, elsewhere: bool = Fals
 
 def _so_far(run: Run) -> str:
     if run.fresh:
-        return f"{len(run.fresh):,} findings reported so far."
+        return f"{amount(len(run.fresh), 'finding')} reported so far."
     return "Nothing is reported yet."
 
 

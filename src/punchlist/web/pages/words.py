@@ -69,6 +69,10 @@ def clock(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
+def day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+
+
 def time_of_day(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
 
@@ -92,6 +96,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "ago": ago,
     "amount": amount,
     "clock": clock,
+    "day": day,
     "time_of_day": time_of_day,
     "machine_time": machine_time,
     "duration": duration,
