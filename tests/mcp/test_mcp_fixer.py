@@ -239,17 +239,26 @@ def test_another_agent_reviews_and_a_third_one_judges(place):
             await me.call("report_outcomes", task=task["task"], outcomes=[FIXED])
             ended = await me.ended(run)
             await side
-        return ended, await me.call("show_item", run=run, item=1)
+        shown = [task["prompt"]]
+        for what in ("ledger.jsonl", "report.md", "report.json", "items/1"):
+            shown += [part.text for part in (await me.client.read_resource(f"punchlist://runs/{run}/{what}")).contents]
+        return ended, await me.call("show_item", run=run, item=1), shown
 
-    ended, item = place.do(story, "--as", "me")
+    ended, item, shown = place.do(story, "--as", "me")
     assert ended["by_status"]["fixed"] == 1
-    assert "reviewed" in [each["kind"] for each in item["proofs"]]
+    assert {"reproduced", "reviewed"} <= {each["kind"] for each in item["proofs"]}
+    assert '"kind":"reproduced"' in shown[1]
+    assert not any("Whispered" in text for text in shown), "no fixer is ever shown a private test"
     assert item["score"]["score"] == 97
 
 
+PRIVATE = (
+    "import unittest\n\nfrom shop.prices import cheapest\n\n\n"
+    "class Whispered(unittest.TestCase):\n    def test_it(self):\n        self.assertEqual(cheapest([3, 1, 2]), 1)\n"
+)
 JUDGED = {
     "challenger": {"issues": {"F001": {"score": 97, "status": "SOLVED", "feedback": "good"}}},
-    "reproducer": {"tests": []},
+    "reproducer": {"tests": [{"id": "F001", "path": "tests/test_whisper.py", "content": PRIVATE}]},
 }
 
 

@@ -259,3 +259,42 @@ def test_without_the_extra_it_says_what_to_install(listed, tmp_path):
     done = subprocess.run(listed.command(), cwd=listed.repo.root, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 6
     assert 'pip install "punchlist[mcp]"' in done.stderr
+
+
+def test_lines_that_are_no_messages_do_not_end_the_server(listed):
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}},
+    }
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "list_runs", "arguments": {"limit": "\ud800"}}}
+    odd = [b"garbage", b'{"jsonrpc": "2.0"', b"[]", b"\xff\xfe", b'{"jsonrpc": "2.0", "id": 9, "method": "no/such"}']
+    lines = [
+        *odd,
+        json.dumps(hello).encode(),
+        b'{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        json.dumps(call).encode(),
+    ]
+    program = subprocess.Popen(
+        listed.command(),
+        cwd=listed.repo.root,
+        env=listed.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with program:
+        for line in [*lines, b'{"jsonrpc": "2.0", "id": 3, "method": "tools/list"}']:
+            program.stdin.write(line + b"\n")
+        program.stdin.flush()
+        answers = {}
+        for line in program.stdout:
+            told = json.loads(line)
+            answers[told.get("id")] = told
+            if 3 in answers:
+                break
+        program.stdin.close()
+        assert program.wait(timeout=60) == 0
+    assert answers[1]["result"]["serverInfo"]["name"] == "punchlist"
+    assert answers[3]["result"]["tools"]

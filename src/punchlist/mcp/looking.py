@@ -1,5 +1,7 @@
 """The tools that only look: runs, items, and what stands behind them."""
 
+from msgspec.structs import replace
+
 from punchlist.app.again import checks
 from punchlist.app.reading import state_of_row
 from punchlist.app.role import Role
@@ -48,7 +50,9 @@ async def run_status(desk: Desk, wish: wishes.Following, asker: Asker) -> RunNow
 
 def shown(desk: Desk, run: Run, since: int = 0) -> RunNow:
     story = [moment for moment in run.timeline if moment.at > _at(desk, run, since)] if since else None
-    return run_now(run, desk.home_of(run).name, desk.state(run), len(desk.open_tasks(run)), story)
+    told = run_now(run, desk.home_of(run).name, desk.state(run), len(desk.open_tasks(run)), story)
+    broke = desk.driving.broke(run.id)
+    return replace(told, trouble=(*told.trouble, f"the driving broke off: {broke}")) if broke else told
 
 
 def _at(desk: Desk, run: Run, seq: int) -> float:

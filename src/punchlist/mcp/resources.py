@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from mcp_types import Resource, ResourceTemplate
 from msgspec.structs import replace
@@ -13,7 +12,7 @@ from punchlist.mcp.desk import Desk
 from punchlist.mcp.looking import item_of
 from punchlist.mcp.views import item_whole
 from punchlist.model import wire
-from punchlist.model.events import Started
+from punchlist.model.events import AnyEvent, Reproduced, Started
 from punchlist.model.run import Run
 
 _LISTED = 10
@@ -63,10 +62,19 @@ def read(desk: Desk, address: str) -> tuple[str, str]:
 
 
 def _lines(desk: Desk, run: Run) -> Iterator[str]:
-    """Without the settings, which are the user's own business."""
     for entry in desk.store.read(run.id):
-        event: Any = replace(entry.event, settings="") if isinstance(entry.event, Started) else entry.event
-        yield _text(wire.encode(replace(entry, event=event))) + "\n"
+        yield _text(wire.encode(replace(entry, event=_outward(entry.event)))) + "\n"
+
+
+def _outward(event: AnyEvent) -> AnyEvent:
+    """Settings are the user's own business, and whoever reads this may be the fixer, who must not see private tests."""
+    match event:
+        case Started():
+            return replace(event, settings="")
+        case Reproduced():
+            return replace(event, path="", content="")
+        case _:
+            return event
 
 
 def _text(content: bytes) -> str:

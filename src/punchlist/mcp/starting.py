@@ -28,6 +28,8 @@ from punchlist.workflow import builtin_names
 
 _JUDGES = ("challenger", "reproducer")
 _LARGEST = 4 << 20
+_PATIENCE = {"timeout": 7200, "silence": 1800}
+"""Seconds that a client may be at a task, and that a task may lie there with nobody at it."""
 
 
 async def start_run(desk: Desk, wish: wishes.Starting, asker: Asker) -> RunNow:  # noqa: ARG001 - the shape of a tool
@@ -136,7 +138,17 @@ def _played(desk: Desk, roles: tuple[str, ...]) -> dict[str, str]:
         raise UsageError(f"whoever fixes does not judge: fixer and {judging} cannot both be yours", hint=f"leave {judging} out")
     name = desk.options.name
     kind = {f"agent.{name}.kind": KIND} if roles and name != KIND else {}
-    return kind | {f"role.{role}.agents": name for role in roles}
+    return kind | {f"role.{role}.agents": name for role in roles} | (_patience(desk, name) if roles else {})
+
+
+def _patience(desk: Desk, name: str) -> dict[str, str]:
+    """Whoever is asked by its own user meanwhile needs more time than a program, unless the settings say how much."""
+    origins = load(None, desk.options.flags).origins
+    return {
+        f"agent.{name}.{what}": f"{seconds}"
+        for what, seconds in _PATIENCE.items()
+        if f"agent.{name}.{what}" not in origins and f"agents.{what}" not in origins
+    }
 
 
 TOOLS = (
