@@ -31,6 +31,7 @@ _REFUSALS = {
     503: "The ledger cannot be read or written.",
 }
 _OPEN = "open"
+_JSON = "application/json"
 AtDesk = NamedDependency[Desk]
 Door = Callable[[Callable[..., Any]], HTTPRouteHandler]
 
@@ -52,6 +53,13 @@ def may_enter(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRoute
         raise Refused(403, f"the role {visitor.role} may not do this", next_=f"it takes a token with the role {needed}")
 
 
+def is_json(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """The guard of every route that takes a body. Who does not say what it is means JSON."""
+    said = connection.headers.get("content-type", _JSON).partition(";")[0].strip().lower()
+    if isinstance(handler, HTTPRouteHandler) and handler.parsed_data_field is not None and said != _JSON:
+        raise Refused(415, "the body must be JSON", next_=f"send it as {_JSON}")
+
+
 def visitor_of(request: Request[Any, Any, Any]) -> Visitor:
     found = request.scope["auth"]
     if not isinstance(found, Visitor):
@@ -64,7 +72,7 @@ def _declared(role: Role | str, more: dict[str, Any]) -> dict[str, Any]:
     security: dict[str, Any] = {} if role == _OPEN else {"security": [{"token": []}]}
     return {
         "opt": {"role": role},
-        "guards": [may_enter],
+        "guards": [may_enter, is_json],
         "responses": {**refusals, **more.pop("responses", {})},
         **security,
         **more,

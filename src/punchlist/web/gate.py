@@ -19,6 +19,8 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 _CLIENTS = 4096
 _PLAIN = ("application/json", "text/", "application/sarif+json", "application/xml")
+LARGEST_BODY = 8 * 1024 * 1024
+_CLOSE = {"connection": "close"}
 HIDDEN = b"PUNCHLIST_HOME"
 """What stands for the state folder's path in everything that goes out."""
 _HEADERS = (
@@ -107,6 +109,7 @@ class Gate:
         self._right_host([value for name, value in headers if name == "host"])
         for origin in (value for name, value in headers if name == "origin"):
             self._right_origin(origin)
+        _right_size(headers)
         given = [value for name, value in headers if name == "authorization"]
         visitor = self._known(given)
         scope["user"] = self._entrance.visitor(scope) if self._entrance else None
@@ -166,6 +169,17 @@ class Sending:
             message = {**message, "body": body}
         await self._send({**start, "headers": headers})
         await self._send(message)
+
+
+def _right_size(headers: list[tuple[str, str]]) -> None:
+    """What says in two ways where it ends could be read as two requests; what says that it is too large is not waited for."""
+    lengths = [value for name, value in headers if name == "content-length"]
+    if lengths and any(name == "transfer-encoding" for name, _ in headers):
+        raise Refused(
+            400, "the body says in two ways where it ends", next_="send its length, or send it in chunks", headers=_CLOSE
+        )
+    if any(not value.isdecimal() or int(value) > LARGEST_BODY for value in lengths):
+        raise Refused(413, "the body is too large", next_=f"send {LARGEST_BODY:,} bytes at most", headers=_CLOSE)
 
 
 def _split(origin: str) -> Any:

@@ -101,6 +101,7 @@ def serve(home: Path, place: Place, options: Options, ready: Callable[[Opened], 
         proxy_headers=False,  # whoever says where a request came from could be anybody
         timeout_graceful_shutdown=_GRACE,
         lifespan="on",
+        http="h11",  # the strict reader, also where a faster one is installed
         ws="none",
     )
     server = _Server(config)

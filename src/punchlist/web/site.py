@@ -19,13 +19,12 @@ from punchlist.errors import PunchlistError
 from punchlist.web import fixes, looks, repositories, runs
 from punchlist.web.desk import Desk
 from punchlist.web.document import document
-from punchlist.web.gate import Gate, Rules
-from punchlist.web.pages.rendering import refused
+from punchlist.web.gate import LARGEST_BODY, Gate, Rules
+from punchlist.web.pages.rendering import prepare, refused
 from punchlist.web.pages.router import is_page, router
 from punchlist.web.pages.sessions import Entrance
 from punchlist.web.problem import Problem, Refused, problem_of
 
-LARGEST_BODY = 8 * 1024 * 1024
 _log = logging.getLogger("punchlist")
 _ROUTES = (*repositories.ROUTES, *runs.ROUTES, *looks.ROUTES, *fixes.ROUTES)
 _NEXT = "GET /api/openapi.json says what is there and what it takes"
@@ -41,8 +40,10 @@ def application(desk: Desk, entrance: Entrance) -> Litestar:
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         going = asyncio.create_task(desk.go_on(desk.left))
+        preparing = asyncio.create_task(asyncio.to_thread(prepare))
         yield
         going.cancel()
+        await preparing
         await desk.close()
 
     return Litestar(
