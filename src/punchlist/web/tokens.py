@@ -2,7 +2,6 @@
 
 import hmac
 import secrets
-from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,22 +10,13 @@ from msgspec import Struct
 
 from punchlist.adapters.store.private import keep_file_private, keep_private
 from punchlist.adapters.whole_file import write_whole
+from punchlist.app.role import Role
 from punchlist.errors import StoreError
+
+__all__ = ["Kept", "Role", "Tokens", "Visitor"]
 
 FILE = "tokens.json"
 _PREFIX = "pl_"
-
-
-class Role(StrEnum):
-    """Each may all that those before it may: look; start, answer, stop; register, apply, allow checks."""
-
-    READ = "read"
-    RUN = "run"
-    ADMIN = "admin"
-
-    def may(self, needed: "Role") -> bool:
-        order = list(Role)
-        return order.index(self) >= order.index(needed)
 
 
 class Visitor(Struct, frozen=True):
