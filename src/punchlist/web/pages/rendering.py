@@ -101,3 +101,9 @@ def environment() -> Environment:
     made.filters.update(words.FILTERS)
     made.globals.update(asset=address, link=words.link)
     return made
+
+
+def prepare() -> None:
+    """Reads all templates, so that whoever comes first does not wait for that."""
+    for name in environment().list_templates():
+        environment().get_template(name)
