@@ -22,6 +22,7 @@ LONG = {
     "duplicates.py comments PATH": "duplicates among labelled comments of review tools",
     "lies/run.py --sample": "lying fixers on seeded bugs",
     "scheduling.py": "agents side by side, over what no schedule can beat; ten minutes",
+    "dashboard.py": "first paint and board of 10,000 items in Chromium, over an empty page; two minutes",
     "canaries.py --agent NAME": "how often a challenger is wrong; costs twelve calls",
     "projects.py --python VENV/bin/python PROJECT.tar.gz...": "real projects with their own tests; minutes each",
 }
