@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("litestar")
-from browsing import Browser
+from browsing import Browser, text_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -239,6 +239,18 @@ def test_what_is_not_there_says_so_as_a_page(house):
             assert "That was not done" in answer.text
             assert str(house.home) not in answer.text
             assert "Traceback" not in answer.text
+
+
+def test_what_the_gate_refuses_a_person_can_read(house):
+    cases = ({"host": "elsewhere.example"}, {"origin": "https://elsewhere.example"}, {"authorization": "Bearer wrong"})
+    with Browser(house) as browser:
+        for headers in cases:
+            page = browser.get("/", headers={**headers, "accept": "text/html"})
+            assert page.status_code in (401, 403, 421)
+            assert "That was not done" in page.text
+            assert "unsafe" not in page.headers["content-security-policy"]
+            assert browser.get("/", headers=headers).json()["what"] in text_of(page.text)
+            assert browser.get("/api/runs", headers={**headers, "accept": "text/html"}).json()["what"]
 
 
 def test_a_page_never_trusts_text():

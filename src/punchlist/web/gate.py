@@ -11,6 +11,7 @@ import msgspec
 from markupsafe import escape
 from msgspec import Struct
 
+from punchlist.web.pages.rendering import HEADERS, is_page, rendered
 from punchlist.web.pages.sessions import Entrance
 from punchlist.web.problem import Problem, Refused
 from punchlist.web.tokens import Tokens, Visitor
@@ -196,9 +197,13 @@ def _name(host: str) -> str:
 
 
 async def _told(error: Refused, scope: Scope, send: Callable[..., Any]) -> None:
+    """In the shape that whoever asks can read: a page for people, JSON for programs."""
     problem: Problem = error.problem(f"{scope['method']} {scope['path']}")
-    body = msgspec.json.encode(problem)
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *_HEADERS]
-    headers += [(name.encode(), value.encode()) for name, value in error.headers.items()]
+    page = is_page(scope["path"]) and any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
+    body = rendered("problem.html", problem=problem).encode() if page else msgspec.json.encode(problem)
+    kind = b"text/html; charset=utf-8" if page else b"application/json"
+    said = {**dict(_HEADERS), **({name.encode(): value.encode() for name, value in HEADERS.items()} if page else {})}
+    said |= {name.encode(): value.encode() for name, value in error.headers.items()}
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *said.items()]
     await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

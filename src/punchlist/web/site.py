@@ -20,8 +20,8 @@ from punchlist.web import fixes, looks, repositories, runs
 from punchlist.web.desk import Desk
 from punchlist.web.document import document
 from punchlist.web.gate import LARGEST_BODY, Gate, Rules
-from punchlist.web.pages.rendering import prepare, refused
-from punchlist.web.pages.router import is_page, router
+from punchlist.web.pages.rendering import is_page, prepare, refused
+from punchlist.web.pages.router import router
 from punchlist.web.pages.sessions import Entrance
 from punchlist.web.problem import Problem, Refused, problem_of
 
@@ -94,7 +94,7 @@ def _where(request: Request[Any, Any, Any]) -> str:
 
 
 def _answer(request: Request[Any, Any, Any], problem: Problem, headers: dict[str, str] | None = None) -> Response[Any]:
-    if is_page(request):
+    if is_page(request.url.path):
         return refused(request, problem)
     return Response(problem, status_code=problem.status, headers=headers or {}, media_type="application/json")
 

@@ -65,6 +65,11 @@ def refused(request: Asking, problem: Problem) -> Response[Any]:
     return shown(request, "problem.html", problem.status, headers, problem=problem)
 
 
+def is_page(path: str) -> bool:
+    """Whether a person looks at the answer; programs ask below /api."""
+    return path.strip("/").partition("/")[0] != "api"
+
+
 def by_htmx(request: Asking) -> bool:
     return request.headers.get("hx-request") == "true"
 

@@ -5,7 +5,6 @@ from litestar.di import Provide
 
 from punchlist.web.desk import Desk
 from punchlist.web.pages import acts, assets, compare, diff_page, home, item_page, live, run_page, sign_in, starting
-from punchlist.web.pages.doors import Asking
 from punchlist.web.pages.glances import Glances
 from punchlist.web.pages.run_parts import Shelf
 
@@ -34,8 +33,3 @@ def router(desk: Desk) -> Router:
             "shelf": Provide(lambda: shelf, sync_to_thread=False),
         },
     )
-
-
-def is_page(request: Asking) -> bool:
-    """Whether a person looks at the answer; programs ask below /api."""
-    return request.url.path.strip("/").partition("/")[0] != "api"

@@ -156,6 +156,11 @@ document.addEventListener("submit", (event) => {
   const question = event.target.dataset && event.target.dataset.confirm;
   if (question && !confirm(question)) event.preventDefault();
 });
+one("[data-largest]")?.addEventListener("change", ({ target }) => {
+  const size = [...target.files].reduce((sum, file) => sum + file.size, 0);
+  target.setCustomValidity(size > Number(target.dataset.largest) ? "Together these files are too large: 7.5 MB at most." : "");
+  target.reportValidity();
+});
 const once = one("form[data-submit]");
 if (once) once.submit();
 if (one("form[data-session]") && performance.getEntriesByType("navigation")[0]?.type !== "reload") {
