@@ -169,6 +169,14 @@ if (one("form[data-session]") && performance.getEntriesByType("navigation")[0]?.
   fetch("/session").then((answer) => { if (answer.headers.get("x-signed-in") === "yes") location.replace(next); }, () => {});
 }
 
+/* A menu closes when one goes elsewhere. */
+for (const name of ["click", "focusin", "keydown"]) {
+  document.addEventListener(name, (event) => {
+    if (name === "keydown" && event.key !== "Escape") return;
+    for (const menu of all("details.menu[open]")) if (name === "keydown" || !menu.contains(event.target)) menu.open = false;
+  });
+}
+
 /* Light or dark. */
 one("#theme")?.addEventListener("click", () => {
   const root = document.documentElement;
