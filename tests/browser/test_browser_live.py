@@ -71,6 +71,20 @@ def test_what_is_typed_focused_and_scrolled_to_stays_while_the_page_changes(site
     assert page.evaluate("document.activeElement.selectionStart") == len("From 1, because people count so")
 
 
+def test_the_page_of_an_item_keeps_up_with_what_becomes_of_it(site, asking, opened):
+    page = opened(site, f"/runs/{asking}/items/2")
+    page.evaluate("window.stays = true")
+    box = page.get_by_label("Why it needs no work")
+    box.press_sequentially("I think")
+    with site.client() as client:
+        client.post(f"/api/runs/{asking}/dismissals", json={"numbers": [1], "why": "something else"}).raise_for_status()
+        expect(box).to_have_value("I think")
+        client.post(f"/api/runs/{asking}/dismissals", json={"numbers": [2], "why": "generated"}).raise_for_status()
+    expect(page.get_by_role("region", name="History").get_by_text("generated")).to_be_visible()
+    expect(page.get_by_role("button", name="Take it up again")).to_be_visible()
+    assert page.evaluate("window.stays") is True
+
+
 def test_a_server_that_was_killed_is_missed_comes_back_and_nothing_is_lost(bench, site, asking, opened):
     page = opened(site, f"/runs/{asking}", expect=GONE)
     banner = page.locator("#offline")

@@ -38,6 +38,7 @@ async function ask() {
 function fetched() {
   const query = location.search;
   if (page.page === "run") return htmx.ajax("GET", `/runs/${page.run}/parts${query}`, { source: document.body, swap: "none" });
+  if (page.page === "item") return htmx.ajax("GET", location.pathname, { source: document.body, target: "#main", select: "#main", swap: "morph:outerHTML" });
   return htmx.ajax("GET", `/runs${query}`, { source: document.body, target: "#runs", swap: "morph:outerHTML" });
 }
 
@@ -138,7 +139,7 @@ function leave() {
   source = null;
 }
 
-if (page.page === "run" && page.live === "yes") {
+if (page.live === "yes") {
   follow();
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) return leave();
