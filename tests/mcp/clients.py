@@ -5,9 +5,11 @@ import contextlib
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
@@ -94,6 +96,9 @@ class Agent:
                 seq = told["seq"]
 
 
+Story = Callable[[Agent], Coroutine[Any, Any, Any]]
+
+
 class Place:
     """Where clients start their servers: a repository, a state folder and settings of their own."""
 
@@ -101,6 +106,7 @@ class Place:
         self.repo = repo
         self.folder = folder
         self.home = folder / "state"
+        self.kept: Kept | None = None
         self.settings("")
 
     def settings(self, text: str, *, checks: bool = True) -> None:
@@ -126,13 +132,15 @@ class Place:
             async with Client(transport, client_info=Implementation(name=name, version="1"), mode=mode) as client:
                 yield Agent(client)
 
-    def do(self, story: Callable[[Agent], Coroutine[Any, Any, Any]], *arguments: str, **more: Any) -> Any:
+    def do(self, story: Story, *arguments: str, **more: Any) -> Any:
         """What came of a story; what went wrong in it is raised bare, not in the groups of the client's tasks."""
+        if self.kept is not None and not arguments and not more:
+            return self.kept.do(story)
 
         async def told() -> tuple[Any, Exception | None]:
             async with self.agent(*arguments, **more) as agent:
                 try:
-                    return await story(agent), None
+                    return await _in_time(story(agent)), None
                 except Exception as error:  # noqa: BLE001 - it is raised below
                     return None, error
 
@@ -141,8 +149,39 @@ class Place:
             raise error
         return result
 
-    def log(self) -> str:
-        return (self.folder / "mcp.log").read_text()
+
+class Kept:
+    """An agent for many stories: its server is started once, in a thread of its own."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._loop = asyncio.new_event_loop()
+        self._agent: Future[Agent] = Future()
+        self._over = asyncio.Event()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._served(),))
+
+    async def _served(self) -> None:
+        async with self._place.agent() as agent:
+            self._agent.set_result(agent)
+            await self._over.wait()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._agent.result(LONG)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._over.set)
+        self._thread.join(LONG)
+        self._loop.close()
+
+    def do(self, story: Story) -> Any:
+        return asyncio.run_coroutine_threadsafe(_in_time(story(self._agent.result())), self._loop).result()
+
+
+async def _in_time(story: Coroutine[Any, Any, Any]) -> Any:
+    async with asyncio.timeout(LONG):
+        return await story
 
 
 def edit(folder: str, path: str, old: str, new: str) -> None:

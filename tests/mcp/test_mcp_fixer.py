@@ -190,7 +190,7 @@ def test_a_client_that_is_ended_by_a_signal_leaves_a_run_that_can_be_resumed(pla
 
     runs: list[str] = []
     asyncio.run(story())
-    place.do(lambda agent: _stopped(agent, runs[0]))
+    place.do(lambda agent: _resumed(agent, runs[0], ("stopped",)))
 
 
 def test_a_client_that_goes_away_in_the_middle_leaves_a_run_that_can_be_resumed(place):
@@ -200,11 +200,11 @@ def test_a_client_that_goes_away_in_the_middle_leaves_a_run_that_can_be_resumed(
         return run
 
     run = place.do(story)
-    place.do(lambda agent: _stopped(agent, run))
+    place.do(lambda agent: _resumed(agent, run, ("stopped", "killed")))  # killed where it was too slow for its client
 
 
-async def _stopped(agent, run):
-    assert (await agent.call("run_status", run=run))["state"] == "stopped"
+async def _resumed(agent, run, states):
+    assert (await agent.call("run_status", run=run))["state"] in states
     await agent.call("resume_run", run=run)
     task = await agent.task(run)
     edit(task["folder"], *EDITS["cheapest"])

@@ -67,8 +67,9 @@ def listed(tmp_path_factory):
         repo = clients.Repo(folder / "repo")
         workbench.Workbench(repo, folder)
         place = clients.Place(repo, folder)
-        place.do(submitted)
-        yield place
+        with clients.Kept(place) as place.kept:
+            place.do(submitted)
+            yield place
 
 
 async def submitted(agent, key="first"):
