@@ -61,7 +61,7 @@ async def shot(pilot: "Pilot[None]", name: str) -> None:
 
 
 async def looking(pilot: "Pilot[None]", station: Station) -> None:
-    await until(pilot, lambda: station.load(_name(pilot)).items)
+    await until(pilot, lambda: station.load(_name(pilot)).ended)
     await pilot.press("down", "down")
     await shot(pilot, "board")
     await pilot.press("t", "slash", *"round_half_up", "enter", "enter")
@@ -70,13 +70,13 @@ async def looking(pilot: "Pilot[None]", station: Station) -> None:
 
 async def steering(pilot: "Pilot[None]", station: Station) -> None:
     await until(pilot, lambda: station.load(_name(pilot)).unanswered)
-    await until(pilot, lambda: not station.driven())
+    await until(pilot, lambda: not station.driving.driven())
     await pilot.press("a")
     await pilot.press(*({" ": "space", ",": "comma"}.get(letter, letter) for letter in "up, as on invoices"))
     await shot(pilot, "question")
     await pilot.press("enter")
     await until(pilot, lambda: station.load(_name(pilot)).waiting_for)
-    await until(pilot, lambda: not station.driven())
+    await until(pilot, lambda: not station.driving.driven())
     await pilot.press("a")
     await pilot.press("a")
     await until(pilot, lambda: station.driving.talk.after(_name(pilot), 0))
@@ -92,9 +92,8 @@ async def played(root: Path, request: Request, scene: Scene, size: tuple[int, in
     app = await App.open(root)
     station = Station(app.home, str(root / ".git"), lambda: App.open(root), "ada")
     try:
-        name = await station.began(station.driving.begin(app, await app.prepare(request)))
-        if scene is looking:
-            await station.driving.settled(name)
+        ready = await app.prepare(request)
+        name = await station.drive(lambda driving: driving.begin(app, ready))
         async with Watch(station, name).run_test(size=size) as pilot:
             await scene(pilot, station)
     finally:

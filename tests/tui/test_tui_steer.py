@@ -149,7 +149,7 @@ def test_what_agents_say_and_what_is_under_way_is_seen_live(bench, watching):
         await window.press("c")
         await window.until("Stop the run?")
         await window.press("n")
-        assert window.station.driven()
+        assert window.station.driving.driven()
         await window.press("c")
         await window.until("Stop the run?")
         await window.press("y")

@@ -75,4 +75,5 @@ def seat(root: Path, home: Path) -> Station:
 
 async def _begun(station: Station, root: Path, request: Request) -> str:
     app = await App.open(root, FLAGS)
-    return await station.began(station.driving.begin(app, await app.prepare(request)))
+    ready = await app.prepare(request)
+    return await station.drive(lambda driving: driving.begin(app, ready))

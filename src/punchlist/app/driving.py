@@ -81,7 +81,7 @@ class Talk:
         self._said.setdefault(run, deque(maxlen=_KEPT)).append(Said(self._number, label, piece))
 
     def after(self, run: str, number: int) -> tuple[Said, ...]:
-        said = self._said.get(run)
+        said = tuple(self._said.get(run, ()))  # a copy: it may be asked for from another thread
         return tuple(each for each in said if each.number > number) if said and said[-1].number > number else ()
 
     def forget(self, run: str) -> None:
@@ -138,6 +138,10 @@ class Driving:
     def drives(self, run: str) -> bool:
         task = self._tasks.get(run)
         return task is not None and not task.done()
+
+    def driven(self) -> tuple[str, ...]:
+        """The runs that are driven here at this moment."""
+        return tuple(run for run in tuple(self._tasks) if self.drives(run))
 
     def under_way(self, run: str) -> tuple[Begun, ...]:
         """What has begun in a run that is driven here, and has not come to its end."""

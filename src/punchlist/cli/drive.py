@@ -60,7 +60,7 @@ async def watched(
     from punchlist.tui.watch import watch
 
     station = seated(app)
-    name = run.id if run is not None and run.waits else await station.began(begin(station.driving))
+    name = run.id if run is not None and run.waits else await station.drive(begin)
     *_, last = (run, *await watch(station, name))
     return told(last, output, tell) if last is not None else Exit.FINE
 

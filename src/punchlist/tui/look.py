@@ -24,3 +24,8 @@ class Look(Struct, frozen=True, kw_only=True):
     more_due: int = 0
     trouble: str = ""
     """Why this process does not drive it any more, or cannot read it."""
+
+    @property
+    def face(self) -> tuple[object, ...]:
+        """Whether two looks show the same can be told by this."""
+        return (self.run.seq, self.state, self.driver, self.begun, self.trouble)

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer, Input, Static
 
-from punchlist.app.driving import Said, rung
+from punchlist.app.driving import Said
 from punchlist.app.reading import State
 from punchlist.errors import PunchlistError
 from punchlist.model.wanted import Wanted
@@ -29,10 +29,8 @@ from punchlist.tui.station import Station
 from punchlist.tui.text import MUTED, line, page
 
 VIEWS = ("items", "now", "story", "checks")
-_POLL = 0.5
-"""Seconds between looks at a ledger that another process writes."""
-_CALM = 0.1
-"""Between two looks at one that is written here: the screen need not be faster than the eye."""
+_POLL = 0.2
+"""Seconds between two looks: the screen need not be faster than the eye."""
 _KEPT = 400
 
 
@@ -94,23 +92,23 @@ class RunScreen(Screen[None]):
         self.set_interval(1, self._tick)
 
     async def _follow(self) -> None:
-        """Each pass shows what is new. Who listens first and looks then misses nothing."""
+        """Each pass shows what is new in the ledger, whoever writes it."""
         heard = 0
         while True:
-            bell = self._station.driving.bell.listen(self.run)
             try:
-                self._put(await asyncio.to_thread(self._station.look, self.run))
+                self._put(await asyncio.to_thread(self._station.look, self.run, self.look))
             except PunchlistError as error:
                 self._put_trouble(f"{error} ({error.hint})" if error.hint else str(error))
-            for said in self._station.driving.talk.after(self.run, heard):
-                heard = said.number
-                self._talk = [*self._talk[-_KEPT:], said]
-            self._tick()
-            await rung(bell, _POLL)
-            await asyncio.sleep(_CALM)
+            if said := self._station.driving.talk.after(self.run, heard):
+                heard = said[-1].number
+                self._talk = [*self._talk, *said][-_KEPT:]
+                self._tick()
+            await asyncio.sleep(_POLL)
 
     def _put(self, look: Look) -> None:
         before, self.look = self.look, look
+        if before is not None and before.face == look.face:
+            return
         if before is None or before.run.seq != look.run.seq:
             self._show_items()
             self.query_one("#story", Rows).put(range(len(look.run.timeline) - 1, -1, -1))
@@ -121,6 +119,7 @@ class RunScreen(Screen[None]):
             self._asked = look.run.seq
             self.app.bell()
         self._show_bars()
+        self._tick()
 
     def _put_trouble(self, text: str) -> None:
         if self.look is not None:

@@ -6,10 +6,12 @@ from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.store.lease import Holder, holder
-from punchlist.adapters.store.sqlite import FILE, SqliteStore
+from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app import App
+from punchlist.app.aside import Aside
 from punchlist.app.dismissals import Chosen
 from punchlist.app.driving import Driving
 from punchlist.app.due import due
@@ -25,6 +27,19 @@ from punchlist.tui.look import Look
 
 _DUE = 12
 """Actions that are listed; a round may have thousands."""
+
+
+def _looked(run: Run, *, here: bool) -> Look:
+    next_ = () if here else due(run)
+    return Look(
+        run=run,
+        told=summary(run),
+        state=state_of(run),
+        tally=tally(run),
+        here=here,
+        due=next_[:_DUE],
+        more_due=max(0, len(next_) - _DUE),
+    )
 
 
 class RunLine(Struct, frozen=True):
@@ -46,27 +61,37 @@ class Station:
 
     @cached_property
     def _store(self) -> SqliteStore:
-        """Opened at the first look: there may be no ledger before the first run has begun."""
+        """Opened at the first look at a run: there may be no ledger before the first one has begun."""
         return SqliteStore.open(self.home, readonly=True)
 
     @cached_property
     def _folded(self) -> Folded:
         return Folded(self._store)
 
-    async def aclose(self) -> None:
+    @cached_property
+    def _aside(self) -> Aside:
+        """Runs are driven there: reports of ten thousand items take seconds to write, and the screen must go on."""
+        return Aside()
+
+    async def rest(self) -> None:
         """Stops what is driven here, each run between two events, and waits for that."""
-        await self.driving.close()
+        await self._aside.do(self.driving.close)
+
+    async def aclose(self) -> None:
+        await self.rest()
         if "_store" in self.__dict__:
             self._store.close()
+        if "_aside" in self.__dict__:
+            self._aside.close()
 
     def find(self, named: str) -> str:
         return self._store.find(named, self._repository)
 
     def runs(self) -> list[RunLine]:
-        """Those of the repository one stands in, or all; newest first. There may be no ledger yet, and one a moment later."""
-        if not (self.home / FILE).exists():
-            return []
-        rows = self._store.runs(self._repository)
+        """Those of the repository one stands in, or all; newest first. There may be no ledger yet, and one a moment later: it is
+        opened anew each time."""
+        with SqliteStore.open(self.home, readonly=True) as store:
+            rows = store.runs(self._repository)
         return [RunLine(row, state_of_row(row, driven=self.driver(row.id) is not None)) for row in rows]
 
     def driver(self, run: str) -> Holder | None:
@@ -76,33 +101,24 @@ class Station:
         """As it is now; only what is new in its ledger is folded."""
         return self._folded.load(run)
 
-    def look(self, name: str) -> Look:
-        """Reads and folds; for a thread beside the screen."""
+    def look(self, name: str, last: Look | None = None) -> Look:
+        """Reads and folds; for a thread beside the screen. While the run is the same, what it decides is not worked out again."""
         run = self.load(name)
         at_it = self.driver(name)
         here = self.driving.drives(name)
-        state = state_of(run, driven=here or at_it is not None)
-        next_ = () if here else due(run)
-        return Look(
-            run=run,
-            told=summary(run),
-            state=state,
-            tally=tally(run),
+        same = last is not None and last.run is run and last.here == here
+        seen = last if last is not None and same else _looked(run, here=here)
+        return replace(
+            seen,
+            state=state_of(run, driven=here or at_it is not None),
             driver="this window" if here else f"process {at_it.pid}" if at_it else "",
-            here=here,
             begun=self.driving.under_way(name),
-            due=next_[:_DUE],
-            more_due=max(0, len(next_) - _DUE),
             trouble=self.driving.broke(name),
         )
 
-    def driven(self) -> tuple[str, ...]:
-        """What is driven here at this moment."""
-        return tuple(run for run in self.drove if self.driving.drives(run))
-
-    async def began(self, run: Awaitable[str]) -> str:
-        """A run that `driving` has begun, or goes on with."""
-        name = await run
+    async def drive(self, begin: Callable[[Driving], Awaitable[str]]) -> str:
+        """Begins a run, or goes on with one, and returns its name."""
+        name = await self._aside.do(lambda: begin(self.driving))
         self.drove = {**{each: None for each in self.drove if each != name}, name: None}
         return name
 
@@ -115,11 +131,11 @@ class Station:
 
     async def resume(self, run: str) -> None:
         app = await self._opened()
-        await self.began(self.driving.resume(app, run))
+        await self.drive(lambda driving: driving.resume(app, run))
 
     async def stop(self, run: str) -> bool:
         """Whether it has stopped. What is driven elsewhere is asked to: somebody there sees it soon."""
-        if await self.driving.cancel(run, self._who):
+        if await self._aside.do(lambda: self.driving.cancel(run, self._who)):
             return True
         app = await self._opened()
         try:

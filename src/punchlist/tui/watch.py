@@ -65,9 +65,9 @@ class Watch(App[None]):
             self.run_worker(self._leave())
 
     async def _leave(self) -> None:
-        driven = self._station.driven()
+        driven = self._station.driving.driven()
         if not driven or await self.push_screen_wait(Sure("Stop the run, and leave?", _how_to_go_on(driven))):
-            await self._station.driving.close()
+            await self._station.rest()
             self.exit()
         self._leaving = False
 
@@ -91,7 +91,7 @@ async def watch(station: Station, run: str = "") -> tuple[Run, ...]:
     async with aclosing(station):
         with _ended_by_signals(window), _nothing_beside_it():
             await window.run_async()
-        await station.driving.close()
+        await station.rest()
         if window.failure is not None:
             raise window.failure
         return tuple(station.load(name) for name in station.drove)
