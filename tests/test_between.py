@@ -1,6 +1,6 @@
 """Two moments held against each other: every item has exactly one fate."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punchlist.model import events as ev
@@ -18,6 +18,7 @@ def item(number: int, status: Status = Status.OPEN) -> Item:
     return Item(number=number, fingerprint=str(number), findings=(found,), status=status)
 
 
+@settings(deadline=None)
 @given(before=ITEMS, after=ITEMS)
 def test_every_item_of_either_moment_has_one_fate(before, after):
     old = {number: item(number, status) for number, status in before.items()}

@@ -1,6 +1,6 @@
 """A diff as git writes it is taken apart without losing a line."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punchlist.web.pages.patches import FilePatch, Piece, file_patches, window
@@ -63,6 +63,7 @@ def test_no_diff_has_no_files():
     assert file_patches("") == ()
 
 
+@settings(deadline=None)
 @given(sizes=st.lists(st.integers(0, 40), max_size=20), room=st.integers(1, 60))
 def test_windows_one_after_the_other_show_every_file_once(sizes, room):
     files = [
