@@ -1,12 +1,14 @@
 """The outside agent: a task lies in the mailbox until one comes for it, answers it, or it is too late."""
 
 import asyncio
+import os
 import subprocess
 import sys
 import tempfile
 from dataclasses import replace as with_
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -175,6 +177,64 @@ def test_what_is_stopped_half_way_leaves_the_task_and_hears_the_answer_later(tmp
         return await one.ask(question(tmp_path), lambda _: None)
 
     assert asyncio.run(story()).text == "meanwhile"
+
+
+@pytest.mark.parametrize("odd", ["folder", "link to itself", "link to what has no end", "pipe", "half", "deep", "huge"])
+def test_an_answer_that_is_no_file_of_ours_is_not_there_and_holds_nobody_up(tmp_path, odd):
+    one, box = agent(tmp_path, silence=0.3)
+
+    async def story():
+        asked = asyncio.create_task(one.ask(question(tmp_path), lambda _: None))
+        (task,) = await laid(box)
+        _odd(odd, tmp_path / "state" / "run" / "tasks" / task.id / "answer.json")
+        return await asked
+
+    reply = asyncio.run(story())
+    assert (reply.text, reply.trouble) == ("", Trouble.SILENT)
+
+
+def _odd(kind: str, path: Path) -> None:
+    match kind:
+        case "folder":
+            path.mkdir()
+        case "link to itself":
+            path.symlink_to(path)
+        case "link to what has no end":
+            path.symlink_to("/dev/zero")
+        case "pipe":
+            os.mkfifo(path)
+        case "half":
+            path.write_text('{"text": "do')
+        case "deep":
+            path.write_bytes(b'{"text": "done", "more": ' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+        case _:
+            with path.open("wb") as file:
+                file.truncate(65 << 20)
+
+
+def test_a_task_that_goes_by_another_name_than_its_folder_leads_nowhere(tmp_path):
+    one, box = agent(tmp_path, silence=0.3)
+    folder = tmp_path / "state" / "run" / "tasks" / ("b" * 12)
+    folder.mkdir(parents=True)
+    planted = Task(id="../../..", agent="outside", role="fixer", label="fix/1", prompt="", folder="")
+    (folder / "task.json").write_bytes(msgspec.json.encode(planted))
+    asyncio.run(one.ask(question(tmp_path), lambda _: None))
+    assert box.find("b" * 12) is None
+    assert {path.name for path in tmp_path.iterdir() if path.is_file()} == set()
+    assert {path.name for path in (tmp_path / "state").iterdir() if path.is_file()} == set()
+
+
+def test_an_answer_that_is_far_too_long_is_refused_not_swallowed(tmp_path):
+    one, box = agent(tmp_path)
+
+    async def story():
+        asked = asyncio.create_task(one.ask(question(tmp_path), lambda _: None))
+        (task,) = await laid(box)
+        assert "at most" in box.hand_in(task.id, Handed(text="x" * 10_000_001))
+        assert box.hand_in(task.id, Handed(text="short")) == ""
+        return await asked
+
+    assert asyncio.run(story()).text == "short"
 
 
 def test_the_same_question_is_the_same_task_and_another_one_takes_its_place(tmp_path):

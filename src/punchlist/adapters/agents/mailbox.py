@@ -3,8 +3,9 @@
 import fcntl
 import os
 import re
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.store.lease import Holder, Lease, held
+from punchlist.adapters.store.trouble import told
 from punchlist.adapters.whole_file import write_whole
 from punchlist.errors import AlreadyRunning
 from punchlist.model import wire
@@ -19,6 +21,9 @@ from punchlist.model import wire
 NAME = re.compile(r"[0-9a-f]{12}")
 _TASK, _PROMPT, _ANSWER, _GONE = "task.json", "prompt.md", "answer.json", "withdrawn.json"
 _TAKEN, _ASKING, _GATE = "taken.lock", "asking.lock", "gate.lock"
+_LARGEST = 64 << 20
+_LONGEST_ANSWER = 10_000_000
+"""Characters. More than this is refused of other agents, too."""
 T = TypeVar("T")
 
 
@@ -69,8 +74,9 @@ class Mailbox:
         return tuple(sorted((task for task in waiting if self.answer(task.id) is None), key=lambda task: task.label))
 
     def find(self, name: str) -> Task | None:
-        """A task that was laid and not withdrawn, with or without an answer."""
-        return self._read(name, _TASK, Task) if NAME.fullmatch(name) and not self.withdrawn(name) else None
+        """A task that was laid and not withdrawn, with or without an answer. One that goes by another name is none of ours."""
+        task = self._read(name, _TASK, Task) if NAME.fullmatch(name) and not self.withdrawn(name) else None
+        return task if task is not None and task.id == name else None
 
     def withdrawn(self, name: str) -> str:
         """Why nobody waits for an answer any more, if it is so."""
@@ -95,6 +101,8 @@ class Mailbox:
 
     def hand_in(self, name: str, answer: Handed) -> str:
         """Lays the answer beside the task; why it came to nothing, if it did. The first answer stands."""
+        if len(answer.text) > _LONGEST_ANSWER:
+            return f"an answer has at most {_LONGEST_ANSWER:,} characters"
         with self._gate(name):
             if gone := self.withdrawn(name):
                 return f"nobody waits for it any more: {gone}"
@@ -128,12 +136,17 @@ class Mailbox:
         return [task for name in names if (task := self.find(name)) is not None]
 
     def _read(self, name: str, file: str, kind: type[T]) -> T | None:
-        with suppress(FileNotFoundError, msgspec.MsgspecError):  # what is not whole, or not ours, is not there
-            return wire.decode((self._folder / name / file).read_bytes(), kind)
-        return None
+        try:
+            return wire.decode(_content(self._folder / name / file), kind)
+        except (OSError, msgspec.MsgspecError, RecursionError):
+            return None  # what is not whole, or not ours, is not there
 
     def _write(self, name: str, file: str, content: object) -> None:
-        write_whole(self._folder / name / file, wire.encode(content))
+        path = self._folder / name / file
+        try:
+            write_whole(path, wire.encode(content))
+        except OSError as error:
+            raise told(error, path, "written") from error
 
     @contextmanager
     def _gate(self, name: str) -> Iterator[None]:
@@ -145,3 +158,13 @@ class Mailbox:
         finally:
             fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
+
+
+def _content(path: Path) -> bytes:
+    """Of a plain file only: others write here as well, and nobody waits for a pipe or reads what has no end."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            raise OSError(f"{path}: no file of ours")
+        return file.read(_LARGEST)
