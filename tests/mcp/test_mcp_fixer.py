@@ -168,6 +168,24 @@ def test_an_answer_that_came_while_nobody_drove_the_run_is_heard_when_it_goes_on
     place.do(story)
 
 
+def test_a_run_that_another_client_drives_can_be_stopped_and_taken_over(place):
+    async def story(first):
+        run = await begun(first, "cheapest")
+        task = await first.task(run)
+        await first.call("give_back", task=task["task"])
+        async with place.agent(name="second") as second:
+            assert (await second.call("cancel_run", run=run))["state"] == "stopped"
+            assert (await first.call("run_status", run=run))["state"] == "stopped"
+            assert (await second.call("resume_run", run=run))["state"] == "under way"
+            mine = await second.task(run)
+            assert mine["task"] == task["task"]
+            edit(mine["folder"], *EDITS["cheapest"])
+            await second.call("report_outcomes", task=mine["task"], outcomes=[FIXED])
+            assert (await second.ended(run))["by_status"]["fixed"] == 1
+
+    place.do(story)
+
+
 def test_a_task_that_nobody_takes_is_an_agent_that_is_silent(place):
     async def story(agent):
         run = await begun(agent, "cheapest")

@@ -65,23 +65,26 @@ class Worker(StubModel):
 
 def configuration(place, client):
     line = place.command("--print-config", client)
-    return subprocess.run(line, cwd=place.repo.root, env=place.env, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(line, cwd=place.repo.root, env=place.env, capture_output=True, text=True, check=True)
 
 
 def claude(place, url):
-    told = json.loads(configuration(place, "claude"))
+    done = configuration(place, "claude")
+    told = json.loads(done.stdout)
+    trees = done.stderr.split("--add-dir ")[1].strip()
     told["mcpServers"]["punchlist"]["env"]["PYTHONPATH"] = SOURCE
     (place.folder / "mcp.json").write_text(json.dumps(told))
     line = [*realcli.command("claude"), "-p", "--output-format", "json", "--setting-sources", "", "--strict-mcp-config"]
-    line += ["--mcp-config", str(place.folder / "mcp.json"), "--add-dir", str(place.home / "repos")]
+    line += ["--mcp-config", str(place.folder / "mcp.json"), "--add-dir", trees]
     line += ["--permission-mode", "dontAsk", "--allowedTools", "mcp__punchlist,Read,Edit"]
     env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
     return line, {**env, "ENABLE_TOOL_SEARCH": "false"}  # all tools are shown at once
 
 
 def codex(place, url):
-    told = configuration(place, "codex")
-    assert tomllib.loads(told)["sandbox_workspace_write"]["writable_roots"] == [str(place.home / "repos")]
+    told = configuration(place, "codex").stdout
+    (trees,) = tomllib.loads(told)["sandbox_workspace_write"]["writable_roots"]
+    assert trees.startswith(f"{place.home}/repos/")
     home = place.folder / "codex"
     home.mkdir()
     approved = told.replace("tool_timeout_sec", 'default_tools_approval_mode = "approve"\ntool_timeout_sec')

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -13,11 +12,11 @@ from punchlist.adapters.process import which
 
 
 class Command(Struct, frozen=True):
-    """How the server is started; `trees` is where the client must be able to write to play the fixer."""
+    """How the server is started; `trees` are the folders in which the client must be able to write to play the fixer."""
 
     arguments: tuple[str, ...]
     env: dict[str, str]
-    trees: Path
+    trees: tuple[str, ...]
 
     @property
     def program(self) -> str:
@@ -41,7 +40,7 @@ class Snippet(Struct, frozen=True):
 
 
 def _claude(command: Command) -> Snippet:
-    note = f".mcp.json in the repository; to play the fixer, start it as: claude --add-dir {command.trees}"
+    note = f".mcp.json in the repository; to play the fixer, start it as: claude --add-dir {' '.join(command.trees)}"
     return Snippet(note, _servers(command))
 
 
@@ -57,13 +56,13 @@ def _codex(command: Command) -> Snippet:
         "",
         "# to play the fixer it must be able to write in the work trees",
         "[sandbox_workspace_write]",
-        f"writable_roots = [{_text(str(command.trees))}]",
+        f"writable_roots = {json.dumps(command.trees)}",
     )
     return Snippet("~/.codex/config.toml", "\n".join(lines))
 
 
 def _gemini(command: Command) -> Snippet:
-    folders = {"context": {"includeDirectories": [str(command.trees)]}}
+    folders = {"context": {"includeDirectories": command.trees}}
     return Snippet("~/.gemini/settings.json", _json({"mcpServers": {"punchlist": command.entry}, **folders}))
 
 

@@ -72,16 +72,19 @@ def _served(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) 
 
 
 def _printed(chosen: dict[str, Any], folders: list[Path]) -> Exit:
+    from punchlist.mcp.desk import standing_in
     from punchlist.mcp.setup import CLIENTS, Command
 
+    home = home_folder()
+    trees = tuple(str(home / "repos" / each.id / "trees") for each in asyncio.run(standing_in(folders)))
     named = [part for folder in folders for part in ("--repository", str(folder))]
     role = [] if chosen["role"] == Role.RUN.value else ["--role", chosen["role"]]
     name = [] if chosen["name"] == "outside" else ["--as", chosen["name"]]
     own = [part for setting in chosen["settings"] for part in ("--set", setting)]
     # A client gives its servers little of its environment, so what is not where it usually is has to be told.
-    env = {"PUNCHLIST_HOME": str(home_folder())} if home_folder() != home_folder({}) else {}
+    env = {"PUNCHLIST_HOME": str(home)} if home != home_folder({}) else {}
     env |= {"PUNCHLIST_CONFIG": str(user_file())} if user_file() != user_file({}) else {}
-    snippet = CLIENTS[chosen["client"]](Command((*named, *role, *name, *own), env, home_folder() / "repos"))
+    snippet = CLIENTS[chosen["client"]](Command((*named, *role, *name, *own), env, trees))
     note(snippet.note)
     raw([snippet.text.encode() + b"\n"])
     return Exit.FINE
