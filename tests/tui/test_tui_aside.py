@@ -15,7 +15,7 @@ def aside(journey):
         try:
             return await journey(beside)
         finally:
-            beside.close()
+            await beside.aclose()
 
     return asyncio.run(main())
 
@@ -48,8 +48,7 @@ def test_what_was_begun_comes_to_its_end_where_nobody_waits_any_more():
     go, done = threading.Event(), threading.Event()
 
     async def work():
-        while not go.is_set():
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(go.wait, 60)
         done.set()
 
     async def journey(beside):

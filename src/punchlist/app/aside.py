@@ -22,8 +22,10 @@ class Aside:
 
         return await asyncio.shield(asyncio.wrap_future(asyncio.run_coroutine_threadsafe(done(), self._loop)))
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """The caller has seen to it that nothing is at work there."""
+        await self.do(self._loop.shutdown_asyncgens)
+        await self.do(self._loop.shutdown_default_executor)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -82,7 +82,7 @@ class Station:
         if "_store" in self.__dict__:
             self._store.close()
         if "_aside" in self.__dict__:
-            self._aside.close()
+            await self._aside.aclose()
 
     def find(self, named: str) -> str:
         return self._store.find(named, self._repository)
