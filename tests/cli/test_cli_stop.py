@@ -10,7 +10,10 @@ import pytest
 from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.store.stopping import Stop, ask_to_stop, asked_to_stop
+from punchlist.app import App
 from punchlist.app.obeying import obeyed
+from punchlist.app.stopping import stop
+from punchlist.model.events import Interrupted, Resumed
 from punchlist.model.run import Run
 
 SLOW_TOOL = """
@@ -160,3 +163,43 @@ def test_one_who_is_stopping_already_is_not_disturbed(tmp_path):
     asyncio.run(main())
     assert left == []
     assert asked_to_stop(tmp_path) is None
+
+
+def ledger(app: App, *events: Interrupted | Resumed) -> None:
+    for event in events:
+        seq = len(list(app.store.read("r1"))) if app.runs() else 0
+        app.store.append("r1", "signal", f"{seq}", event, time.time())
+
+
+def test_a_stop_that_comes_while_somebody_is_just_resuming_the_run_is_meant_for_them(tmp_path):
+    async def main() -> None:
+        app, folder = App(tmp_path, None, {}), tmp_path / "runs" / "r1"
+        ledger(app, Interrupted(reason="before"))
+        with Lease.take(tmp_path, "r1"):
+            stopping = asyncio.create_task(stop(app, "r1", "ada"))
+            while asked_to_stop(folder) is None:  # noqa: ASYNC110 - what is waited for is a file
+                await asyncio.sleep(0.01)
+            ledger(app, Resumed(version="1"))
+            ran = await obeyed(folder, waiting, Run(id="r1"))
+            assert ran.id == "stopped by ada"
+            ledger(app, Interrupted(reason=ran.id))
+        assert (await stopping).over
+        app.close()
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def test_whoever_goes_on_after_the_one_that_was_meant_is_not_stopped(tmp_path):
+    async def main() -> None:
+        app, folder = App(tmp_path, None, {}), tmp_path / "runs" / "r1"
+        ledger(app, Resumed(version="1"))
+        with Lease.take(tmp_path, "r1"):
+            stopping = asyncio.create_task(stop(app, "r1", "ada"))
+            while asked_to_stop(folder) is None:  # noqa: ASYNC110 - what is waited for is a file
+                await asyncio.sleep(0.01)
+            ledger(app, Interrupted(reason="by itself"), Resumed(version="1"))
+            assert (await stopping).over
+            assert asked_to_stop(folder) is None
+        app.close()
+
+    asyncio.run(asyncio.wait_for(main(), 20))

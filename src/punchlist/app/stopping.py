@@ -43,8 +43,8 @@ async def stop(app: App, run_id: str, by: str, seconds: float = 30) -> Stopped:
 
 
 def _over(app: App, run: Run) -> bool:
-    """Nobody drives it; or somebody does again, who was not meant."""
-    return holder(app.home, run.id) is None or any(isinstance(event, Resumed) for event in _since(app, run))
+    """Nobody drives it; or somebody does again, who was not meant. Who had it already, and only then said so, is meant."""
+    return holder(app.home, run.id) is None or any(isinstance(event, Resumed) for event in _since(app, run)[1:])
 
 
 def _ask(app: App, run: Run, by: str) -> None:
