@@ -1,9 +1,10 @@
 """Every page is accessible, fits a phone, and shows what strangers wrote as text: light and dark, wide and narrow."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
-from chromium import DESKTOP, PATIENCE, PHONE
+from chromium import DESKTOP, PATIENCE, PHONE, Watch
 from museum import HOSTILE, Museum
 from playwright.sync_api import Page, expect
 from workbench import fixer, review
@@ -161,3 +162,31 @@ def test_an_item_is_dismissed_with_a_reason_and_taken_up_again(museum, opened):
     expect(history.get_by_text("by adminer")).to_be_visible()
     page.get_by_role("button", name="Take it up again").click()
     expect(page.get_by_role("button", name="Dismiss item 2")).to_be_visible()
+
+
+def test_on_a_phone_one_column_is_shown_at_a_time(museum, opened):
+    page = opened(museum.site, f"/runs/{museum.crowded}", viewport=PHONE)
+    expect(page.get_by_role("region", name="Open")).to_be_visible()
+    expect(page.get_by_role("region", name="Fixed")).to_be_hidden()
+    page.get_by_role("navigation", name="Columns").get_by_role("link", name="Fixed").click()
+    expect(page.get_by_role("region", name="Fixed")).to_be_visible()
+    expect(page.get_by_role("region", name="Open")).to_be_hidden()
+
+
+def test_what_a_page_must_not_do_is_noticed_and_stopped(museum, browser):
+    watch = Watch(museum.site.address)
+    context = watch.over(browser.new_context(base_url=museum.site.address))
+    page = context.new_page()
+    page.goto("/sign-in")
+    assert watch.complaints == []
+    page.evaluate("console.error('a complaint')")
+    page.evaluate("setTimeout(() => { throw new Error('a fault') })")
+    page.evaluate("fetch('http://127.0.0.1:1/elsewhere').catch(() => {})")
+    page.evaluate("document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = true'}))")
+    limit = time.monotonic() + PATIENCE / 1000
+    for wanted in ("a complaint", "a fault", "elsewhere", "inline script"):
+        while not any(wanted in said for said in watch.complaints):
+            assert time.monotonic() < limit, f"{wanted}: not in {watch.complaints}"
+            page.wait_for_timeout(50)
+    assert page.evaluate("window.ran") is None, "no script runs that stands in a page"
+    context.close()
