@@ -1,7 +1,9 @@
 """The ledger as readers see it: lines made ready once for everybody."""
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec.structs import replace
@@ -14,46 +16,61 @@ from punchlist.web.shapes import EventLine
 
 Position = tuple[int, int]
 """A line of the ledger, and which of the things that it tells."""
+Frame = bytes | memoryview
 _BYTES = 16 * 1024 * 1024
 _AHEAD = 32
+_AHEAD_BYTES = 1024 * 1024
+_PIECE = 64 * 1024
 
 
 class Tale(Protocol):
     """Something that can be told piece by piece, in the same way each time."""
 
-    def next(self, run: str, after: Position) -> tuple[Position, bytes] | None:
+    def next(self, run: str, after: Position) -> tuple[Position, Frame] | None:
         """The first piece after a position; None where there is none yet."""
         ...
 
 
 class Frames:
-    """Lines of ledgers as they are sent. A line never changes, so all readers share one copy, and none has a queue."""
+    """Lines of ledgers as they are sent. A line never changes, so all readers share one copy, and none has a queue: what is not
+    among those kept is still known for as long as somebody is about to send it."""
 
     def __init__(self, store: SqliteStore, hide: Hiding) -> None:
         self._store = store
         self._hide = hide
-        self._kept: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, int], memoryview] = OrderedDict()
         self._size = 0
+        self._in_use: WeakValueDictionary[tuple[str, int], memoryview] = WeakValueDictionary()
 
-    def next(self, run: str, after: Position) -> tuple[Position, bytes] | None:
+    def next(self, run: str, after: Position) -> tuple[Position, Frame] | None:
         seq = after[0] + 1
-        frame = self._kept.get((run, seq)) or self._fetched(run, seq)
+        frame = self._in_use.get((run, seq)) or self._fetched(run, seq)
         return ((seq, 0), frame) if frame is not None else None
 
-    def _fetched(self, run: str, seq: int) -> bytes | None:
-        first = None
+    def _fetched(self, run: str, seq: int) -> memoryview | None:
+        """And a few that will be asked for next, unless they are large."""
+        first, ahead = None, 0
         for _, entry in zip(range(_AHEAD), self._store.read(run, seq - 1), strict=False):
-            frame = sse(self._hide(wire.encode(shown(entry))), event=kind_of(entry), id_=str(entry.seq))
+            frame = memoryview(sse(self._hide(wire.encode(shown(entry))), event=kind_of(entry), id_=str(entry.seq)))
             first = first or frame
+            ahead += len(frame)
             self._keep((run, entry.seq), frame)
+            if ahead > _AHEAD_BYTES:
+                break
         return first
 
-    def _keep(self, key: tuple[str, int], frame: bytes) -> None:
+    def _keep(self, key: tuple[str, int], frame: memoryview) -> None:
         self._size += len(frame) - len(self._kept.pop(key, b""))
-        self._kept[key] = frame
+        self._kept[key] = self._in_use[key] = frame
         while self._size > _BYTES:
             _, gone = self._kept.popitem(last=False)
             self._size -= len(gone)
+
+
+def pieces(frame: Frame) -> Iterator[bytes]:
+    """A frame as it is handed over: whoever stops reading holds one piece of it, and not all."""
+    for start in range(0, len(frame), _PIECE):
+        yield bytes(frame[start : start + _PIECE])
 
 
 def kind_of(entry: Entry) -> str:

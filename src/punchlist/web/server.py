@@ -24,6 +24,7 @@ from punchlist.web.tokens import Role, Tokens
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 _GRACE = 5
+_HANG_UP = 3
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -66,7 +67,7 @@ class _Server(uvicorn.Server):
 
     async def _hang_up(self) -> None:
         """Whoever does not read holds their connection open for ever: it is cut, before uvicorn does so with a noise."""
-        await asyncio.sleep(_GRACE - 1)
+        await asyncio.sleep(_HANG_UP)
         for connection in self.server_state.connections.copy():
             if connection.transport is not None:
                 connection.transport.abort()

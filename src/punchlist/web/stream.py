@@ -1,5 +1,6 @@
 """Server-Sent Events: each reader goes through the ledger at its own pace, and goes on where it was, whatever happened."""
 
+import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Callable
@@ -7,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from msgspec import Struct
 
 from punchlist.app.driving import Driving, Said, rung
-from punchlist.web.ledgers import Position, Tale
+from punchlist.web.ledgers import Position, Tale, pieces
 from punchlist.web.problem import Refused
 
 _ID = re.compile(r"(\d{1,12})(?:\.(\d{1,6}))?")
@@ -51,8 +52,10 @@ async def followed(reader: Following, driving: Driving, pace: Pace, closing: Cal
         bell = driving.bell.listen(reader.run)
         while (piece := reader.tale.next(reader.run, after)) is not None:
             after, frame = piece
-            yield frame
+            for part in pieces(frame):
+                yield part
             sent = time.monotonic()
+            await asyncio.sleep(0)  # nothing holds up one who reads fast, or who is gone: others want their turn
         for said in driving.talk.after(reader.run, heard):
             heard = said.number
             yield reader.voice(said)

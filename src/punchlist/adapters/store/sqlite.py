@@ -22,7 +22,8 @@ from punchlist.ports import RunRow
 
 FILE = "ledger.sqlite3"
 _PAGE = 32
-"""Entries fetched at a time: an event may be several megabytes, and readers may stop early."""
+_PAGE_BYTES = 1 << 20
+"""Entries fetched at a time, at most: an event may be several megabytes, and readers may stop early."""
 _BUSY_SECONDS = 30
 _PAUSE = 0.02
 _CANDIDATES = 10
@@ -143,12 +144,14 @@ class SqliteStore:
 
     def _lines(self, run: str, after: int) -> Iterator[bytes]:
         # Whoever edits a line with other tools leaves text where bytes were; the chain is to say so, not the type.
+        count = 1
         while page := self._rows(
-            "SELECT seq, CAST(line AS BLOB) FROM entries WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?", (run, after, _PAGE)
+            "SELECT seq, CAST(line AS BLOB) FROM entries WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?", (run, after, count)
         ):
             for seq, line in page:
                 yield line
                 after = seq
+            count = min(_PAGE, 2 * count) if sum(len(line) for _, line in page) < _PAGE_BYTES else 1
 
     def _rows(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         try:
