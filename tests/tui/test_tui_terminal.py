@@ -24,7 +24,7 @@ from punchlist.errors import SettingsError
 SOURCE = Path(__file__).parents[2] / "src"
 SETTINGS = [part for name, value in FLAGS.items() for part in ("--set", f"{name}={value}")]
 SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()][A-Z0-9]|[=>]|P[^\x1b]*\x1b\\|\][^\x07\x1b]*(?:\x07|\x1b\\))")
-LONG = 60
+LONG = 120
 
 
 def environment(**more: str) -> dict[str, str]:

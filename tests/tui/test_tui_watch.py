@@ -92,6 +92,10 @@ def test_the_story_and_the_checks_are_a_key_away(ended, watching):
         await window.press("3")
         text = await window.until("the run ended")
         assert "technical (robot) reports" in text
+        await window.press("enter")
+        await window.until("Escape closes this")
+        assert "the run ended: leftovers" in window.text
+        await window.press("escape")
         await window.press("4")
         text = await window.until("Reviewers")
         assert "played by robot" in text

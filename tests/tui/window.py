@@ -13,7 +13,7 @@ from punchlist.tui.station import Station
 from punchlist.tui.watch import Watch
 
 FLAGS = {"analyzers.enabled": "ruff", "analyzers.select": "E,F,B,UP"}
-LONG = 60.0
+LONG = 120.0
 
 
 def screen_text(app: "Textual[None]") -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from punchlist.app import App
 from punchlist.cli.login import login
 from punchlist.cli.session import here
-from punchlist.cli.terminal import interactive
+from punchlist.cli.terminal import err, interactive
 from punchlist.errors import SettingsError, UsageError
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def can_watch() -> None:
     """Raises what is missing: a terminal, or the packages."""
-    if not interactive():
+    if not interactive() or err().is_dumb_terminal:
         raise UsageError("the terminal view needs a terminal", hint="punchlist status, or punchlist run without --watch")
     try:
         import textual  # noqa: F401 - whether it is there

@@ -6,6 +6,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
 from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
@@ -111,6 +112,25 @@ HELP = (
     ("Light", "t light or dark", ""),
     ("Leave", "q or Ctrl-C", "asks, if a run is driven here"),
 )
+
+
+class Reading(ModalScreen[None]):
+    """Something that did not fit into its line, whole."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss(None)", "Close")]
+
+    def __init__(self, lines: Sequence[Content]) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box"):
+            with VerticalScroll(classes="whole"):
+                yield Static(page(self._lines))
+            yield Static(line(("Escape closes this", MUTED)), classes="keys")
+
+    def on_mount(self) -> None:
+        self.query_one(VerticalScroll).focus()
 
 
 class Help(ModalScreen[None]):

@@ -19,12 +19,13 @@ from punchlist.errors import PunchlistError
 from punchlist.model.wanted import Wanted
 from punchlist.tui import acts
 from punchlist.tui.board import ALL, SEVERITY_CHOICES, Board, item_row, next_shelf, shelf_bar
+from punchlist.tui.dialogs import Reading
 from punchlist.tui.item_screen import ItemScreen
 from punchlist.tui.item_text import item_lines
 from punchlist.tui.look import Look
 from punchlist.tui.pages import Page
 from punchlist.tui.rows import Rows
-from punchlist.tui.run_text import banner, checks, head, moment_row, under_way
+from punchlist.tui.run_text import banner, checks, head, moment_page, moment_row, under_way
 from punchlist.tui.station import Station
 from punchlist.tui.text import MUTED, line, page
 
@@ -192,7 +193,9 @@ class RunScreen(Screen[None]):
             self._show_preview()
 
     def on_rows_chosen(self, chosen: Rows.Chosen) -> None:
-        if self.look is not None and chosen.rows.id == "list":
+        if self.look is not None and chosen.rows.id == "story":
+            self.app.push_screen(Reading(moment_page(self.look.run.timeline[chosen.key])))
+        elif self.look is not None:
             self.app.push_screen(ItemScreen(self._station, self.look, chosen.rows.keys, chosen.key), self._came_back)
 
     def on_resize(self) -> None:

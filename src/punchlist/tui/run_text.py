@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from textual.content import Content
 
@@ -76,6 +77,14 @@ def moment_row(told: Moment, width: int) -> Content:
         (f"{told.said}{why}"[: width * 2], TONES[told.tone]),
         (f"  {took}", MUTED),
     )
+
+
+def moment_page(told: Moment) -> list[Content]:
+    """The same, whole."""
+    when = datetime.fromtimestamp(told.at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    took = f", after {told.seconds:.1f} s" if told.seconds else ""
+    head_ = line((told.verb, "bold"), (f"  round {told.round}, {when}{took}", MUTED))
+    return [head_, line(""), *block(told.said, style=TONES[told.tone]), *block(told.why)]
 
 
 def under_way(look: Look, talk: Iterable[Said], now: float | None = None) -> Iterator[Content]:
