@@ -220,6 +220,7 @@ class Desk:
         task = box.find(task_id)
         if task is None or task.agent != self.options.name:
             gone = box.withdrawn(task_id)
+            self.give_back(name)
             raise UsageError(
                 f"task {name} is over: {gone}" if gone else f"there is no task {name}",
                 hint="next_task gives you the next one; what was not answered in time comes again",

@@ -70,8 +70,10 @@ class Mailbox:
 
     def open(self, agent: str) -> tuple[Task, ...]:
         """Those for this agent that somebody waits for, and that have no answer yet; by their labels."""
-        waiting = (task for task in self._laid() if task.agent == agent and self._awaited(task.id))
-        return tuple(sorted((task for task in waiting if self.answer(task.id) is None), key=lambda task: task.label))
+        # Looked at again and again, so what is over is told by a file's name, and only what is left is read.
+        names = [name for name in self._names() if not (self._folder / name / _ANSWER).exists() and self._awaited(name)]
+        found = (task for name in names if (task := self.find(name)) is not None and task.agent == agent)
+        return tuple(sorted(found, key=lambda task: task.label))
 
     def find(self, name: str) -> Task | None:
         """A task that was laid and not withdrawn, with or without an answer. One that goes by another name is none of ours."""
@@ -131,9 +133,11 @@ class Mailbox:
     def _awaited(self, name: str) -> bool:
         return held(self._folder / name / _ASKING) is not None
 
+    def _names(self) -> list[str]:
+        return sorted(path.parent.name for path in self._folder.glob(f"*/{_TASK}"))
+
     def _laid(self) -> list[Task]:
-        names = sorted(path.parent.name for path in self._folder.glob(f"*/{_TASK}"))
-        return [task for name in names if (task := self.find(name)) is not None]
+        return [task for name in self._names() if (task := self.find(name)) is not None]
 
     def _read(self, name: str, file: str, kind: type[T]) -> T | None:
         try:
