@@ -15,6 +15,9 @@ from punchlist.web.tokens import Role, Visitor
 Door = Callable[[Callable[..., Any]], HTTPRouteHandler]
 Asking = Request[Any, Any, Any]
 _OPEN = "open"
+_LARGEST_FORM = 1024 * 1024
+"""Bytes of what people type. A form is read in one go: a larger one would keep everybody waiting."""
+_LARGEST_OPEN_FORM = 64 * 1024
 
 
 def may_enter(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
@@ -68,8 +71,8 @@ def open_page(path: str, **more: Any) -> Door:
 
 def acting(path: str, role: Role = Role.RUN, **more: Any) -> Door:
     """A form that changes something; it answers with a redirect to a page."""
-    return post(path, **_declared(role, {"status_code": 200, **more}))
+    return post(path, **_declared(role, {"status_code": 200, "request_max_body_size": _LARGEST_FORM, **more}))
 
 
 def open_form(path: str, **more: Any) -> Door:
-    return post(path, **_declared(_OPEN, {"status_code": 200, **more}))
+    return post(path, **_declared(_OPEN, {"status_code": 200, "request_max_body_size": _LARGEST_OPEN_FORM, **more}))

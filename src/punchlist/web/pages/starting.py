@@ -16,6 +16,7 @@ from punchlist.model.change import ScopeKind
 from punchlist.settings import load
 from punchlist.web.desk import Desk
 from punchlist.web.doors import AtDesk
+from punchlist.web.gate import LARGEST_BODY
 from punchlist.web.pages.doors import Asking, acting, page, visitor_of
 from punchlist.web.pages.rendering import onward, shown
 from punchlist.web.problem import Problem, Refused, problem_of
@@ -44,7 +45,7 @@ async def start_page(request: Asking, desk: AtDesk, repository_id: str) -> Respo
     return _form(request, desk, repository_id, {}, None)
 
 
-@acting("/repositories/{repository_id:str}/start")
+@acting("/repositories/{repository_id:str}/start", request_max_body_size=LARGEST_BODY)
 async def start(
     request: Asking,
     desk: AtDesk,
