@@ -104,7 +104,7 @@ def test_a_run_from_the_sign_in_to_what_landed(bench, site, opened):
     expect(page.get_by_role("heading", name="This run waits for your decision")).to_be_visible()
     page.get_by_text("The plan: 2 items").click()
     expect(page.get_by_text("count from one", exact=True)).to_be_visible()
-    page.get_by_role("button", name="go on with the plan as it is in the files").click()
+    page.get_by_role("button", name="go on with the plan as it is in the files").dblclick()
 
     expect(watcher.get_by_text(TALK).first).to_be_visible()
     expect(column(watcher, "Open").get_by_role("listitem")).to_have_count(2)

@@ -8,7 +8,7 @@ const all = (selector, within = document) => [...within.querySelectorAll(selecto
 /* What changes is asked for at most four times a second, and one request at a time. */
 const PAUSE = 250;
 const POLL = 2000;
-const TAIL = 12;
+const TAIL = 12, LONGEST = 4000;
 let asking = false, wanted = false, timer = 0;
 
 function offline(is) {
@@ -100,13 +100,14 @@ function tick() {
   for (const each of all("[data-since]")) each.textContent = spelled(Date.now() / 1000 - Number(each.dataset.since));
 }
 
-/* What agents say, as text and nothing else; the server has the last lines, and what comes after them is added. */
+/* What agents say, as text and nothing else, each piece on lines of its own; the server has the last, and what comes after is added. */
 function heard({ number, label, text }) {
   const talk = all("[data-label]").find((each) => each.dataset.label === label);
   if (!talk) return refresh();
   if (number <= Number(talk.dataset.said)) return;
   talk.dataset.said = number;
-  talk.textContent = (talk.textContent + text).split("\n").slice(-TAIL).join("\n");
+  const lines = [...talk.textContent.split("\n"), ...text.trimEnd().split("\n")];
+  talk.textContent = lines.slice(-TAIL).join("\n").slice(-LONGEST);
   bottoms();
 }
 function bottoms() {
@@ -155,7 +156,11 @@ setInterval(tick, 1000);
 /* Forms. */
 document.addEventListener("submit", (event) => {
   const question = event.target.dataset && event.target.dataset.confirm;
-  if (question && !confirm(question)) event.preventDefault();
+  if (question && !confirm(question)) return event.preventDefault();
+  // A second click on the way would ask for the same again.
+  if (event.target.dataset.sent) return event.preventDefault();
+  if (event.target.method === "post") event.target.dataset.sent = "yes";
+  setTimeout(() => { delete event.target.dataset.sent; }, POLL);
 });
 one("[data-largest]")?.addEventListener("change", ({ target }) => {
   const size = [...target.files].reduce((sum, file) => sum + file.size, 0);
@@ -213,6 +218,7 @@ function shownMoves(within = document) {
 function move(by) {
   const column = document.activeElement.closest?.("[data-column]");
   const moves = shownMoves(column ?? document);
+  if (!moves.length) return one(by > 0 ? "a[rel=next]" : "a[rel=prev]")?.click();
   const next = moves[moves.indexOf(document.activeElement) + by] ?? (moves.includes(document.activeElement) ? null : moves[0]);
   next?.focus();
 }
