@@ -11,7 +11,7 @@ from window import FLAGS
 from workbench import FAULTS, fix, fixer, review, scores
 
 from punchlist.app import Request
-from punchlist.model.events import Asked
+from punchlist.model.events import Answered, Asked
 from punchlist.model.item import Status
 
 pytestmark = pytest.mark.slow
@@ -265,3 +265,23 @@ def test_a_long_question_and_long_choices_can_be_read_to_their_ends(bench, watch
         assert window.run().waits
 
     watching(journey, size=(80, 24))
+
+
+def test_a_decision_is_for_the_question_that_was_on_the_screen(bench, watching):
+    """While the person still reads, somebody else answers, and the run asks again."""
+    bench.play()
+    choices = {"a": "block", "b": "accept: they are dismissed"}
+    ledger = crowd(bench.folder / "state", bench.repo.root, 3)
+    ledger.tell(Asked(question="After 3 rounds 1 is open.", choices=choices), "1.3.2")
+
+    async def journey(window):
+        await window.until("press a to answer")
+        await window.press("a")
+        await window.until("b) accept")
+        ledger.tell(Answered(choice="a", by="ada"), "1.3.2")
+        ledger.tell(Asked(question="After 4 rounds 3 are open.", choices=choices), "1.4.2")
+        await window.press("b")
+        await window.until("asks something else by now")
+        assert window.run().waiting_for.question == "After 4 rounds 3 are open."
+
+    watching(journey)

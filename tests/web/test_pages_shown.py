@@ -243,3 +243,18 @@ def test_a_list_waits_for_no_fold_and_folds_no_run_twice(tmp_path):
         known = glances.of(rows)
         assert [share.status for share in known["261115-0"].shares] == [Status.FIXED]
     assert glance_of(Run(id="x")).items == 0
+
+
+def test_a_decision_is_for_the_question_that_the_page_showed(told):
+    choices = {"a": "leave them", "b": "accept: they are dismissed"}
+    with SqliteStore.open(told.home) as store, Browser(told, "run") as runner:
+        waiting = Told(str(told.folder / "repo" / ".git"), store, "261115-eeeeee").items(item(1))
+        waiting.tell(ev.Asked(question="After 3 rounds 1 is open.", choices=choices))
+        assert '<input type="hidden" name="asked" value="1">' in runner.get("/runs/261115-eeeeee").text
+        waiting.tell(ev.Answered(choice="a", by="ada"))
+        waiting.tell(ev.Asked(question="After 4 rounds 9 are open.", choices=choices))
+        late = runner.submit("/runs/261115-eeeeee/answers", choice="b", asked="1")
+        assert late.status_code == 400
+        assert "asks something else by now" in text_of(late.text)
+        assert [entry.event.choice for entry in store.read("261115-eeeeee") if isinstance(entry.event, ev.Answered)] == ["a"]
+        waiting.tell(ev.Answered(choice="a", by="ada")).tell(ev.Ended(outcome="incomplete"))

@@ -23,14 +23,26 @@ def waits_for(run: Run) -> UsageError:
     )
 
 
-def answered(run: Run, said: str | Mapping[str, str], by: str) -> tuple[str, str, Answered]:
-    """The entry that an answer becomes: its place, its key and the event."""
+def is_over(run: Run) -> bool:
+    """Whether there is nothing to go on with; of one that waits, it is raised what for."""
+    if run.waits and not run.ended:
+        raise waits_for(run)
+    return bool(run.ended)
+
+
+def answered(run: Run, said: str | Mapping[str, str], by: str, asked: int = 0) -> tuple[str, str, Answered]:
+    """The entry that an answer becomes: its place, its key and the event. `asked` is how many questions there were when the
+    person looked: a choice is for the one that they saw."""
     if isinstance(said, str):
+        if asked and len(run.questions) > asked:
+            raise UsageError(f"run {run.id} asks something else by now", hint="read the question, and answer again")
         return _chosen(run, said, by)
     unknown = [name for name in said if name not in run.doubts]
     if unknown:
         known = ", ".join(doubt.id for doubt in run.unanswered) or "none"
         raise UsageError(f'run {run.id} has no question "{unknown[0]}"', hint=f"open questions: {known}")
+    if not run.unanswered:  # somebody else was quicker, and others have built on that
+        raise UsageError(f"run {run.id} has no open question", hint=f"punchlist status {run.id}")
     texts = {name: text.strip() for name, text in said.items()}
     empty = [name for name, text in texts.items() if not text]
     if empty or not texts:

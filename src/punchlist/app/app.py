@@ -20,7 +20,7 @@ from punchlist.adapters.workshop import Workshop, repository_id
 from punchlist.adapters.worktree import WorkTrees
 from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
-from punchlist.app.answering import answered, waits_for
+from punchlist.app.answering import answered, is_over
 from punchlist.app.audit import Audit, audited
 from punchlist.app.cleaning import drop_workshop, gone_repositories, old_reports
 from punchlist.app.debts import debts
@@ -119,29 +119,29 @@ class App:
     async def resume(self, run_id: str, watcher: Watcher) -> Run:
         """Goes on with what the ledger says; scope, settings and workflow are those the run was started with."""
         run = self.load(run_id)
-        if run.ended:
+        if is_over(run):
             return run
         if run.started is None:
             raise UsageError(f"run {run.id} has no beginning", hint="start a new one with `punchlist run`")
-        if run.waits:
-            raise waits_for(run)
         workshop = await self._workshop()
         if run.started.repository != self._repository:
             raise UsageError(f"run {run.id} is about another repository", hint=f"go to {run.started.repository}")
         with Lease.take(self.home, run.id, run.started.request):
             run = folded(run.id, self.store.read(run.id))
+            if is_over(run):  # another drove it meanwhile
+                return run
             resumed = ev.Resumed(version=__version__)
             entry = self.store.append(run.id, "signal", f"resumed {run.seq}", resumed, time.time())
             run = fold(run, entry)
             watcher.told(entry, run)
             return await self._drive(run, workshop, watcher)
 
-    async def answer(self, run_id: str, said: str | Mapping[str, str], by: str) -> Run:
-        """A choice, for the question that a run waits with; or texts, by the ids of what agents want to know."""
+    async def answer(self, run_id: str, said: str | Mapping[str, str], by: str, *, asked: int = 0) -> Run:
+        """A choice, for the question that a run waits with; or texts, by the ids of what agents want to know. See `answered`."""
         found = self.store.find(run_id, self._repository if self.checkout else "")
         with Lease.take(self.home, found):
             run = self.load(found)
-            place, key, event = answered(run, said, by)
+            place, key, event = answered(run, said, by, asked)
             return fold(run, self.store.append(run.id, place, key, event, time.time()))
 
     def dismiss(self, run_id: str, chosen: Chosen, saying: Dismissal, *, undo: bool = False) -> tuple[Run, list[int]]:

@@ -73,7 +73,7 @@ async def driven(app: App, drive: Drive, output: Output, tell: Tell = summary) -
         said = asked(run)
         if said is None:
             break
-        run = await app.answer(run.id, said, login())
+        run = await app.answer(run.id, said, login(), asked=len(run.questions))
         if not run.waits:
             with watching(output) as view, stoppable(view.say):
                 run = await app.resume(run.id, view)

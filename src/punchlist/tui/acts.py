@@ -38,7 +38,7 @@ async def answer(screen: AnyScreen, station: Station, look: Look) -> None:
         tell(screen, "the run asks nothing")
         return
     said = await _decided(screen, run) if run.waiting_for else await _told(screen, run)
-    if not said or not await tried(screen, station.answer(run.id, said)):
+    if not said or not await tried(screen, station.answer(run, said)):
         return
     if not station.load(run.id).waits:
         await _go_on(screen, station, run.id)

@@ -122,10 +122,11 @@ class Station:
         self.drove = {**{each: None for each in self.drove if each != name}, name: None}
         return name
 
-    async def answer(self, run: str, said: str | Mapping[str, str]) -> Run:
+    async def answer(self, run: Run, said: str | Mapping[str, str]) -> Run:
+        """`run` as the person saw it."""
         app = await self._opened()
         try:
-            return await app.answer(run, said, self._who)
+            return await app.answer(run.id, said, self._who, asked=len(run.questions))
         finally:
             app.close()
 

@@ -204,10 +204,11 @@ class Desk:
         self.driving.bell.ring(run.id)
         return self.run(run.id)
 
-    async def answer(self, run: Run, said: str | dict[str, str], by: str) -> Run:
+    async def answer(self, run: Run, said: str | dict[str, str], by: str, asked: int = 0) -> Run:
+        """`asked`: how many questions there were where the person looked."""
         app = await self.opened(self.home_of(run))
         try:
-            await app.answer(run.id, said, by)
+            await app.answer(run.id, said, by, asked=asked)
         finally:
             app.close()
         self.driving.bell.ring(run.id)

@@ -14,6 +14,7 @@ from punchlist.web.looks import Number
 from punchlist.web.pages.doors import Asking, acting, visitor_of
 from punchlist.web.pages.questions import answers
 from punchlist.web.pages.rendering import onward, shown
+from punchlist.web.pages.words import number
 from punchlist.web.problem import Refused
 from punchlist.web.runs import RunId
 from punchlist.web.tokens import Role
@@ -41,7 +42,8 @@ async def answer(request: Asking, desk: AtDesk, run_id: RunId) -> Response[Any]:
         raise Refused(400, f"an answer has {_LONGEST} characters at most", next_="say it in fewer words")
     if not choice and not texts:
         raise Refused(400, "nothing was answered", next_="go back, and answer at least one of the questions")
-    run = await desk.answer(run, choice or texts, visitor_of(request).shown)
+    seen = number(form["asked"]) if "asked" in form else 0
+    run = await desk.answer(run, choice or texts, visitor_of(request).shown, seen)
     if not run.waits:
         await desk.resume(run)
     return onward(request, f"/runs/{run.id}")
