@@ -67,10 +67,24 @@ class Frames:
             self._size -= len(gone)
 
 
-def pieces(frame: Frame) -> Iterator[bytes]:
-    """A frame as it is handed over: whoever stops reading holds one piece of it, and not all."""
-    for start in range(0, len(frame), _PIECE):
-        yield bytes(frame[start : start + _PIECE])
+def batch(tale: Tale, run: str, after: Position) -> tuple[Position, list[Frame]] | None:
+    """What comes after a position, as much as is worth sending at once: each hand-over costs more than a short frame does."""
+    frames: list[Frame] = []
+    size = 0
+    while size < _PIECE and (piece := tale.next(run, after)) is not None:
+        after, frame = piece
+        frames.append(frame)
+        size += len(frame)
+    return (after, frames) if frames else None
+
+
+def pieces(frames: list[Frame]) -> Iterator[bytes]:
+    """As they are handed over: whoever stops reading holds a piece or two, and not all of a large frame."""
+    *short, last = frames
+    if short:
+        yield b"".join(short)
+    for start in range(0, len(last), _PIECE):
+        yield bytes(last[start : start + _PIECE])
 
 
 def kind_of(entry: Entry) -> str:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from msgspec import Struct
 
 from punchlist.app.driving import Driving, Said, rung
-from punchlist.web.ledgers import Position, Tale, pieces
+from punchlist.web.ledgers import Position, Tale, batch, pieces
 from punchlist.web.problem import Refused
 
 _ID = re.compile(r"(\d{1,12})(?:\.(\d{1,6}))?")
@@ -50,9 +50,9 @@ async def followed(reader: Following, driving: Driving, pace: Pace, closing: Cal
     while True:
         stopping = closing() and not driving.drives(reader.run)
         bell = driving.bell.listen(reader.run)
-        while (piece := reader.tale.next(reader.run, after)) is not None:
-            after, frame = piece
-            for part in pieces(frame):
+        while (several := batch(reader.tale, reader.run, after)) is not None:
+            after, frames = several
+            for part in pieces(frames):
                 yield part
             sent = time.monotonic()
             await asyncio.sleep(0)  # nothing holds up one who reads fast, or who is gone: others want their turn
