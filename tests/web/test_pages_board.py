@@ -135,13 +135,17 @@ def test_what_is_under_way_has_its_items_and_the_last_words_of_its_agent():
     told.tell(ev.Planned(batches=(Batch(number=7, items=(1, 2), fixer=AGENT, title="x", paths=("a.py",)),)))
     begun = (Begun("3.1.1", "batch 7", "an agent fixes two", 5.0), Begun("3.1.1", "batch 8", "another", 6.0))
     talk = [
-        Said(1, "3.1.1 fixer 7", "one\n"), Said(2, "3.1.1 fixer 8", "other\n"), Said(3, "3.1.1 fixer 7", "two"), Said(4, "9.9 x", "no"),
+        Said(1, "3.1.1 fixer 7", "one"), Said(2, "3.1.1 fixer 8", "other\n"), Said(3, "3.1.1 fixer 7", "two"), Said(4, "9.9 x", "no"),
     ]  # fmt: skip
     shown = views_run.flight(told.run, begun, talk, driven=True)
     assert [(each.items, each.lines, each.said) for each in shown.doing] == [((1, 2), "one\ntwo", 3), ((), "other", 2)]
     many = [Said(n, "3.1.1 fixer 7", f"line {n}\n") for n in range(100)]
     assert views_run.flight(told.run, begun[:1], many, driven=True).doing[0].lines.splitlines()[0] == "line 88"
     assert views_run.flight(told.run, (), (), driven=True).elsewhere
+    long = [Said(1, "3.1.1 fixer 7", "x" * 10**6 + "\u202e"), Said(2, "3.1.1 fixer 7", "the end")]
+    lines = views_run.flight(told.run, begun[:1], long, driven=True).doing[0].lines
+    assert len(lines) <= 4000
+    assert lines.endswith("x\u2039U+202E\u203a\nthe end")
 
 
 @given(count=st.integers(0, 90), page=st.integers(-2, 9))

@@ -12,6 +12,7 @@ from punchlist.model import wire
 from punchlist.web.doors import AtDesk
 from punchlist.web.ledgers import Frames, Position, sse
 from punchlist.web.pages.doors import page
+from punchlist.web.pages.views_run import last_words
 from punchlist.web.stream import HEADERS, Following, position
 
 _EVENTS = "text/event-stream"
@@ -54,7 +55,7 @@ async def live(
         return sse(b"{}", event="end") if desk.now(run_id).ended and not desk.driving.drives(run_id) else None
 
     def voice(said: Said) -> bytes:
-        told = {"number": said.number, "label": said.label, "text": said.text}
+        told = {"number": said.number, "label": said.label, "text": last_words(said.text)}
         return sse(desk.hide(wire.encode(told)), event="agent")
 
     reader = Following(run=run.id, tale=Pulse(desk.frames, desk.driving), after=since, over=over, voice=voice)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from punchlist.adapters.reports.visible import visible
 from punchlist.adapters.reports.wording import scope
 from punchlist.app.driving import Begun, Said
 from punchlist.app.repositories import Registered
@@ -177,7 +178,6 @@ def _doing(run: Run, begun: Begun, talk: Sequence[Said]) -> Doing:
     number = begun.key.rpartition(" ")[2]
     batch = run.work.batches.get(int(number)) if number.isdecimal() else None
     heard = _heard(begun, talk)
-    text = "".join(said.text for said in heard)[-_TAIL:]
     return Doing(
         place=begun.place,
         key=begun.key,
@@ -186,9 +186,14 @@ def _doing(run: Run, begun: Begun, talk: Sequence[Said]) -> Doing:
         label=heard[-1].label if heard else "",
         items=batch.items if batch else (),
         files=batch.paths if batch else (),
-        lines="\n".join(text.splitlines()[-_TAIL_LINES:]),
+        lines="\n".join([line for said in heard for line in last_words(said.text).splitlines()][-_TAIL_LINES:])[-_TAIL:],
         said=heard[-1].number if heard else 0,
     )
+
+
+def last_words(text: str) -> str:
+    """The end of a piece: an agent may say megabytes, and nobody reads them as they go by."""
+    return visible(text[-_TAIL:])
 
 
 def _heard(begun: Begun, talk: Sequence[Said]) -> list[Said]:
