@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from punchlist.adapters.store.lease import Lease
-from punchlist.app.dismissals import Chosen
+from punchlist.app.dismissals import Chosen, dismissals
 from punchlist.cli.view import exit_of
 from punchlist.errors import UsageError
-from punchlist.model.events import Dismissal
-from punchlist.model.item import Status
+from punchlist.model.events import Dismissal, Returned
+from punchlist.model.item import Fact, Move, Status
 from punchlist.model.outcome import Outcome, outcome
 
 ADA = Dismissal("ada", "the old name is public", "")
@@ -58,6 +58,29 @@ def test_what_is_fixed_not_there_or_without_a_reason_is_not_dismissed(place):
     ):
         with pytest.raises(UsageError, match=said):
             dismiss(place, *numbers, saying=saying)
+
+
+def test_what_is_claimed_is_not_called_dismissed(place):
+    """A run killed between a fix and its judgement: nothing would move the item, and later runs would not look at it."""
+    run = place.run(allow_checks=False, workflow="review")
+    claimed, other = list(run.items)[:2]
+
+    async def claim(app):
+        move = Move(claimed, Fact.SAID_FIXED, by="robot")
+        app.store.append(run.id, "people", "for the test", Returned(why="", moves=(move,)), run.last_at)
+        return app.load(run.id)
+
+    assert place.do(claim).items[claimed].status is Status.CLAIMED
+    with pytest.raises(UsageError, match="is claimed"):
+        dismiss(place, claimed)
+    now = dismiss(place, ranges=(range(1, 1000),))
+    assert now.items[claimed].status is Status.CLAIMED
+    assert now.items[other].status is Status.DISMISSED
+    assert now.items[claimed].fingerprint not in place.do(_remembered)
+
+
+async def _remembered(app):
+    return dismissals(app.store, str(app.checkout.git_dir))
 
 
 def test_of_two_dismissals_at_once_none_is_swallowed(place, monkeypatch):

@@ -78,13 +78,15 @@ def _refuse_wrong(run: Run, numbers: Sequence[int], *, undo: bool) -> None:
             )
         if item.status is Status.FIXED:
             raise UsageError(f"item {number} is fixed: there is nothing to dismiss", hint=f"punchlist show {run.id} {number}")
+        if item.status is Status.CLAIMED:  # no word of a person moves it from there, and it may be fixed in a moment
+            raise UsageError(f"item {number} is claimed: its fix is not judged yet", hint=f"punchlist resume {run.id}")
 
 
 def _can_be(item: Item, chosen: Chosen, *, undo: bool) -> bool:
     """What is dismissed is dismissed anew, with a new reason, only where its number was given."""
     if item.status is Status.DISMISSED:
         return undo or item.number in chosen.numbers
-    return not undo and item.status is not Status.FIXED
+    return not undo and item.status not in {Status.FIXED, Status.CLAIMED}
 
 
 def _move(item: Item, saying: Dismissal) -> Move:

@@ -102,8 +102,8 @@ async def _stopped(screen: AnyScreen, station: Station, run: str) -> None:
 
 async def dismiss(screen: AnyScreen, station: Station, look: Look, item: Item) -> None:
     """An end on somebody's word, which later runs remember."""
-    if item.status is Status.FIXED:
-        tell(screen, f"item {item.number} is fixed: there is nothing to dismiss")
+    if item.status in {Status.FIXED, Status.CLAIMED}:
+        tell(screen, f"item {item.number} is {item.status}: it cannot be dismissed")
         return
     about = [item.lead.title, "Later runs remember it, with the reason."]
     why = await screen.app.push_screen_wait(
