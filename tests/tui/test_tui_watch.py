@@ -163,7 +163,7 @@ def test_what_is_fixed_cannot_be_dismissed_and_that_is_said(ended, watching):
         await window.press("enter")
         await window.until("Reported by")
         await window.press("d")
-        await window.until("there is nothing to dismiss")
+        await window.until("it cannot be dismissed")
 
     watching(journey)
 
