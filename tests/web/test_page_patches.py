@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punchlist.web.pages.patches import FilePatch, Piece, file_patches, window
+from punchlist.web.pages.patches import LONGEST, FilePatch, file_patches, window
 
 
 def patched(repo, before: dict, after: dict) -> tuple[FilePatch, ...]:
@@ -59,6 +59,15 @@ def test_white_space_at_the_end_and_a_missing_line_end_are_seen(repo):
     ]
 
 
+def test_of_a_large_file_only_the_beginning_is_shown_and_the_rest_is_counted():
+    head = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1,{1} @@\n"
+    many = head.format("many.py", 100_000) + "+x\n" * 100_000
+    large, small = file_patches(many + head.format("few.py", 1) + "+x\n")
+    assert (large.added, large.size, large.cut) == (100_000, LONGEST, 100_001 - LONGEST)
+    assert sum(len(piece.lines) for piece in large.pieces) == LONGEST - 1
+    assert (small.added, small.cut) == (1, 0)
+
+
 def test_no_diff_has_no_files():
     assert file_patches("") == ()
 
@@ -66,10 +75,7 @@ def test_no_diff_has_no_files():
 @settings(deadline=None)
 @given(sizes=st.lists(st.integers(0, 40), max_size=20), room=st.integers(1, 60))
 def test_windows_one_after_the_other_show_every_file_once(sizes, room):
-    files = [
-        FilePatch(path=str(number), pieces=(Piece("", tuple(("", 1, "x", "") for _ in range(size))),))
-        for number, size in enumerate(sizes)
-    ]
+    files = [FilePatch(path=str(number), body=(" x",) * size) for number, size in enumerate(sizes)]
     seen, start = [], 0
     while start is not None:
         shown = window(files, start, room)

@@ -1,5 +1,6 @@
 """The page with all that landed in a run, file by file."""
 
+import asyncio
 from typing import Annotated
 
 from litestar import Response
@@ -24,9 +25,10 @@ async def diff(
     run = desk.run(run_id)
     app = await desk.opened(desk.home_of(run))
     try:
-        files = file_patches(await landed_diff(app, run))
+        text = await landed_diff(app, run)
     finally:
         app.close()
+    files = await asyncio.to_thread(file_patches, text)  # others want to go on reading
     if start and start >= len(files):
         raise Refused(404, f"the diff of run {run.id} has no file {start}", next_="go back to its beginning")
     return shown(request, "diff.html", run=run, repository=desk.home_of(run), files=files, window=window(files, start, _ROOM))

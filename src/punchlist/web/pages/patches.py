@@ -13,6 +13,8 @@ _KINDS = {"+": "a", "-": "d", "\\": "n"}
 _START = "diff --git "
 _WIDEST = 2000
 """Characters of one line: minified files have everything on one."""
+LONGEST = 5000
+"""Lines of one file that are shown; a file that was made anew by a tool may have a million."""
 
 
 class Piece(Struct, frozen=True):
@@ -23,18 +25,28 @@ class Piece(Struct, frozen=True):
 
 
 class FilePatch(Struct, frozen=True, kw_only=True):
-    """`was` is the old name where it was renamed; `notes` are what else happened: made, deleted, binary, another mode."""
+    """`was` is the old name where it was renamed; `notes` are what else happened: made, deleted, binary, another mode.
+    `body` are its hunks as git wrote them: of most files nobody looks at more than the name."""
 
     path: str
     was: str = ""
     notes: tuple[str, ...] = ()
     added: int = 0
     removed: int = 0
-    pieces: tuple[Piece, ...] = ()
+    body: tuple[str, ...] = ()
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        return tuple(_pieces(self.body[:LONGEST]))
 
     @property
     def size(self) -> int:
-        return sum(len(piece.lines) for piece in self.pieces)
+        return min(len(self.body), LONGEST)
+
+    @property
+    def cut(self) -> int:
+        """Lines that are not shown."""
+        return len(self.body) - self.size
 
 
 class Window(Struct, frozen=True, kw_only=True):
@@ -46,7 +58,7 @@ class Window(Struct, frozen=True, kw_only=True):
 
 
 def file_patches(diff: str) -> tuple[FilePatch, ...]:
-    lines = diff.split("\n")
+    lines = diff.removesuffix("\n").split("\n")
     starts = [number for number, line in enumerate(lines) if line.startswith(_START)]
     return tuple(_file(lines[first:last]) for first, last in pairwise([*starts, len(lines)]))
 
@@ -55,7 +67,8 @@ def window(files: Sequence[FilePatch], start: int, room: int) -> Window:
     """From a place on; at least one file, then as many more as have no more lines than there is room for."""
     shown: list[FilePatch] = []
     for each in files[start:]:
-        if shown and sum(one.size for one in shown) + each.size > room:
+        room -= each.size
+        if shown and room < 0:
             break
         shown.append(each)
     end = start + len(shown)
@@ -64,18 +77,16 @@ def window(files: Sequence[FilePatch], start: int, room: int) -> Window:
 
 def _file(lines: Sequence[str]) -> FilePatch:
     at = next((number for number, line in enumerate(lines) if line.startswith("@@ ")), len(lines))
-    head, body = lines[:at], lines[at:]
-    pieces = tuple(_pieces(body))
-    shown = [line for piece in pieces for line in piece.lines]
+    head, body = lines[:at], tuple(lines[at:])
     old, new = _named(head, "--- "), _named(head, "+++ ")
     was = _after(head, "rename from ")
     return FilePatch(
         path=_after(head, "rename to ") or new or old or head[0].rpartition(" b/")[2],
         was=was,
         notes=tuple(_notes(head)),
-        added=sum(line.kind == "a" for line in shown),
-        removed=sum(line.kind == "d" for line in shown),
-        pieces=pieces,
+        added=sum(line.startswith("+") for line in body),
+        removed=sum(line.startswith("-") for line in body),
+        body=body,
     )
 
 
