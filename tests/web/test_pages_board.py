@@ -5,11 +5,14 @@ import pytest
 pytest.importorskip("litestar")
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from reading import started
 from telling import Told, fixed, item
 
 from punchlist.app.driving import Begun, Said
 from punchlist.app.repositories import Registered
 from punchlist.model import events as ev
+from punchlist.model.check import Check, Verdict
 from punchlist.model.item import Fact, Move, Status
 from punchlist.model.plan import AGENT, Batch
 from punchlist.model.proof import ProofClass
@@ -125,6 +128,11 @@ def test_the_bar_adds_up_and_begins_with_what_is_done():
 def test_a_run_is_not_called_clean_before_it_has_ended():
     young = views_run.head(Told().run, SHOP, "running")
     assert (young.headline, young.outcome, young.advice, young.gaps) == ("Nothing is reported yet.", "", "", ())
+    half = Told().items(item(1), moves=fixed(1)).tell(ev.Reviewed(reviewer="technical", commit="c", failed="quota"))
+    for state in ("running", "waiting", "stopped", "interrupted"):
+        shown = views_run.head(half.run, SHOP, state)
+        assert (shown.headline, shown.outcome) == ("So far: the one item is fixed, each with a proof.", "")
+        assert ("technical failed" in [gap.what for gap in shown.gaps]) == (state != "running")
     ended = views_run.head(Told().tell(ev.Ended(outcome="incomplete")).run, SHOP, "ended")
     assert ended.outcome == "incomplete"
     assert ended.gaps
@@ -168,6 +176,16 @@ def test_the_ground_names_judges_proofs_and_scores_worst_first():
     assert ground.proofs == ((ProofClass.REPRODUCED, 1), (ProofClass.CHECKED, 1))
     assert [each.item for each in ground.scores] == [2, 1]
     assert [each.canaries for each in ground.challenges] == ["saw through 3 of 4"]
+
+
+def test_a_check_is_said_to_have_passed_over_as_many_fixes_as_it_saw():
+    begun = replace(started("/srv/shop/.git"), checks=(Check(name="tests", command=("pytest",)),), checks_allowed=True)
+    passed = Verdict(check="tests", passed=True, why="3 tests")
+    told = Told().tell(begun).tell(ev.Attempted(fixer="agent", agent="robot"))
+    told.tell(ev.Tried(batches=(1, 2), verdicts=(replace(passed, passed=False),), complete=True))
+    told.tell(ev.Tried(batches=(1,), verdicts=(passed,), complete=False))
+    (judge,) = views_run.ground(told.run).judges
+    assert (judge.verdict, judge.fixes, judge.complete) == (passed, 1, False)
 
 
 def test_what_each_agent_cost_adds_up_to_what_the_run_cost():

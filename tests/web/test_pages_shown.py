@@ -13,6 +13,7 @@ from telling import HOSTILE, Told, fixed, item
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model import events as ev
 from punchlist.model.item import Status
+from punchlist.model.proof import ProofClass
 from punchlist.model.run import Run
 from punchlist.web.pages.glances import Glances, glance_of
 
@@ -258,3 +259,14 @@ def test_a_decision_is_for_the_question_that_the_page_showed(told):
         assert "asks something else by now" in text_of(late.text)
         assert [entry.event.choice for entry in store.read("261115-eeeeee") if isinstance(entry.event, ev.Answered)] == ["a"]
         waiting.tell(ev.Answered(choice="a", by="ada")).tell(ev.Ended(outcome="incomplete"))
+
+
+def test_somebodys_word_is_not_shown_as_more_than_that(told, reader):
+    with SqliteStore.open(told.home) as store:
+        Told(str(told.folder / "repo" / ".git"), store, "261115-ffffff").items(item(1), moves=fixed(1, ProofClass.CLAIM))
+    page = reader.get("/runs/261115-ffffff/items/1").text
+    assert "no reviewer, analyzer or test stands behind it" in text_of(page)
+    assert "Proven" not in page
+    board = reader.get("/runs/261115-ffffff").text
+    assert re.search(r'<span class="tag" title="[^"]*">claim</span>', board), "in no colour of success"
+    assert "no reviewer, analyzer" not in reader.get(f"/runs/{RUN}/items/2").text

@@ -96,12 +96,14 @@ class Timeline(Struct, frozen=True, kw_only=True):
 
 
 class Judge(Struct, frozen=True, kw_only=True):
-    """One check: what it said of the base, and what it said of fixes last."""
+    """One check: what it said of the base, and what it said last, of so many fixes. `complete`: all of its tests ran."""
 
     check: Check
     allowed: bool
     baseline: ev.Baselined | None
     verdict: Verdict | None
+    fixes: int = 0
+    complete: bool = True
 
 
 class Ground(Struct, frozen=True, kw_only=True):
@@ -131,12 +133,13 @@ def shares(tally: dict[Status, int]) -> tuple[Share, ...]:
 def head(run: Run, repository: Registered, state: str, *, elsewhere: bool = False, broke: str = "") -> Head:
     told = summary(run)
     started = run.started
+    gaps = told.gaps if state != "running" else ()  # while it goes on, what was not looked at may still be
     return Head(
         id=run.id,
         repository=repository,
         state=state,
         outcome=told.outcome.value if run.ended else "",
-        headline=told.headline if run.ended or run.items else _so_far(run),
+        headline=told.headline if run.ended else _so_far(run, told.headline),
         advice=told.advice if run.ended else "",
         workflow=started.workflow_name if started else "",
         scope=scope(started.change) if started else "",
@@ -149,8 +152,8 @@ def head(run: Run, repository: Registered, state: str, *, elsewhere: bool = Fals
         shares=shares(told.by_status),
         done=told.numbers.fixed + told.numbers.filed + told.numbers.dismissed,
         numbers=told.numbers,
-        gaps=told.gaps[:_GAPS] if run.ended else (),
-        more_gaps=max(0, len(told.gaps) - _GAPS) if run.ended else 0,
+        gaps=gaps[:_GAPS],
+        more_gaps=max(0, len(gaps) - _GAPS),
         halted=run.halted,
         broke=broke,
         elsewhere=elsewhere,
@@ -158,10 +161,13 @@ def head(run: Run, repository: Registered, state: str, *, elsewhere: bool = Fals
     )
 
 
-def _so_far(run: Run) -> str:
+def _so_far(run: Run, headline: str) -> str:
+    """What all items of a run have become is not its last word before it has ended."""
+    if run.in_scope:
+        return f"So far: {headline[:1].lower()}{headline[1:]}"
     if run.fresh:
         return f"{amount(len(run.fresh), 'finding')} reported so far."
-    return "Nothing is reported yet."
+    return "Nothing is reported here yet." if run.items else "Nothing is reported yet."
 
 
 def flight(run: Run, begun: Sequence[Begun], talk: Sequence[Said], *, driven: bool) -> Flight:
@@ -234,14 +240,17 @@ def ground(run: Run) -> Ground:
 
 
 def _judges(run: Run, events: Iterable[ev.AnyEvent]) -> Iterable[Judge]:
-    last = {verdict.check: verdict for event in events if isinstance(event, ev.Tried) for verdict in event.verdicts}
+    last = {verdict.check: (verdict, event) for event in events if isinstance(event, ev.Tried) for verdict in event.verdicts}
     started = run.started
     for check in started.checks if started else ():
+        verdict, tried = last.get(check.name, (None, None))
         yield Judge(
             check=check,
             allowed=started.checks_allowed if started else False,
             baseline=run.baselines.get(check.name),
-            verdict=last.get(check.name),
+            verdict=verdict,
+            fixes=len(tried.batches) if tried else 0,
+            complete=tried.complete if tried else True,
         )
 
 

@@ -23,7 +23,7 @@ STATUSES = {
     Status.CLAIMED: ("◐", "Claimed", "a fixer says it is fixed; not proven yet"),
     Status.DEFERRED: ("↷", "Deferred", "put off, with a reason"),
     Status.BLOCKED: ("⊘", "Blocked", "nobody can go on with it"),
-    Status.FIXED: ("✓", "Fixed", "proven, and committed"),
+    Status.FIXED: ("✓", "Fixed", "committed, with the proof that its workflow asks for"),
     Status.FILED: ("▤", "Filed", "an issue with its history"),
     Status.DISMISSED: ("✕", "Dismissed", "somebody who may said that it needs no work"),
 }
