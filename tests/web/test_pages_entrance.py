@@ -253,6 +253,24 @@ def test_what_the_gate_refuses_a_person_can_read(house):
             assert browser.get("/api/runs", headers={**headers, "accept": "text/html"}).json()["what"]
 
 
+def test_a_list_of_tokens_that_cannot_be_read_lets_nobody_in_and_says_so(house):
+    tokens = house.home / "tokens.json"
+    whole = tokens.read_bytes()
+    with Browser(house, "admin") as browser:
+        try:
+            tokens.write_bytes(b"{")
+            page = browser.get("/", headers={"accept": "text/html"})
+            answer = browser.get("/api/runs", headers={"authorization": "Bearer x"})
+        finally:
+            tokens.write_bytes(whole)
+        assert (page.status_code, answer.status_code) == (503, 503)
+        assert "PUNCHLIST_HOME/tokens.json: cannot be read" in text_of(page.text)
+        assert "unsafe" not in page.headers["content-security-policy"]
+        assert answer.json()["next"] == "remove it, and make new tokens"
+        assert str(house.home) not in page.text + answer.text
+        assert browser.get("/").status_code == 200
+
+
 def test_a_page_never_trusts_text():
     """Whatever others wrote goes through escaping: no template switches it off, and none has a script of its own."""
     folder = Path(environment().loader.searchpath[0])

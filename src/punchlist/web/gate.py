@@ -1,5 +1,6 @@
 """The gate every request goes through: whose name it calls, where it comes from, how often, and who it is."""
 
+import logging
 import os
 import time
 from collections.abc import Callable, MutableMapping
@@ -11,11 +12,13 @@ import msgspec
 from markupsafe import escape
 from msgspec import Struct
 
+from punchlist.errors import PunchlistError
 from punchlist.web.pages.rendering import HEADERS, is_page, rendered
 from punchlist.web.pages.sessions import Entrance
-from punchlist.web.problem import Problem, Refused
+from punchlist.web.problem import Problem, Refused, problem_of
 from punchlist.web.tokens import Tokens, Visitor
 
+_log = logging.getLogger("punchlist")
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 _CLIENTS = 4096
@@ -98,12 +101,16 @@ class Gate:
             if scope["type"] == "lifespan":
                 await self._inside(scope, receive, send)
             return
+        sending, where = Sending(send, self._hide), f"{scope['method']} {scope['path']}"
         try:
             scope["auth"] = self._admitted(scope)
         except Refused as error:
-            await _told(error, scope, send)
-            return
-        await self._inside(scope, receive, Sending(send, self._hide))
+            await _told(error.problem(where), error.headers, scope, sending)
+        except PunchlistError as error:  # who may come in cannot be read, and so nobody does
+            _log.error("%s", error)
+            await _told(problem_of(error, where), {}, scope, sending)
+        else:
+            await self._inside(scope, receive, sending)
 
     def _admitted(self, scope: Scope) -> Visitor | None:
         headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
@@ -196,14 +203,12 @@ def _name(host: str) -> str:
     return (name if name and port.isascii() and port.isdigit() else host).strip("[]").lower()
 
 
-async def _told(error: Refused, scope: Scope, send: Callable[..., Any]) -> None:
+async def _told(problem: Problem, more: dict[str, str], scope: Scope, send: Callable[..., Any]) -> None:
     """In the shape that whoever asks can read: a page for people, JSON for programs."""
-    problem: Problem = error.problem(f"{scope['method']} {scope['path']}")
     page = is_page(scope["path"]) and any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
     body = rendered("problem.html", problem=problem).encode() if page else msgspec.json.encode(problem)
     kind = b"text/html; charset=utf-8" if page else b"application/json"
-    said = {**dict(_HEADERS), **({name.encode(): value.encode() for name, value in HEADERS.items()} if page else {})}
-    said |= {name.encode(): value.encode() for name, value in error.headers.items()}
+    said = {name.encode(): value.encode() for name, value in {**(HEADERS if page else {}), **more}.items()}
     headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *said.items()]
-    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
