@@ -2,7 +2,7 @@
 
 import asyncio
 
-from punchlist.app.driving import Driving
+from punchlist.app.beside import Beside
 from punchlist.web.stream import Following, Pace, followed
 
 
@@ -27,7 +27,7 @@ async def taken(stream, count: int) -> list[bytes]:
 
 def test_what_is_there_comes_first_and_then_what_is_rung_for():
     async def main() -> None:
-        tale, driving = Lines(2), Driving()
+        tale, driving = Lines(2), Beside()
         stream = followed(reader(tale, after=1), driving, Pace(poll=60, beat=60), lambda: False)
         assert await taken(stream, 2) == [b"2"]
         waiting = asyncio.ensure_future(anext(stream))
@@ -43,7 +43,7 @@ def test_what_is_there_comes_first_and_then_what_is_rung_for():
 def test_without_a_bell_it_looks_by_itself():
     async def main() -> None:
         tale = Lines(0)
-        stream = followed(reader(tale), Driving(), Pace(poll=0.01, beat=60), lambda: False)
+        stream = followed(reader(tale), Beside(), Pace(poll=0.01, beat=60), lambda: False)
         await anext(stream)
         waiting = asyncio.ensure_future(anext(stream))
         await asyncio.sleep(0.03)
@@ -55,7 +55,7 @@ def test_without_a_bell_it_looks_by_itself():
 
 def test_where_nothing_happens_there_are_signs_of_life():
     async def main() -> None:
-        stream = followed(reader(Lines(0)), Driving(), Pace(poll=0.01, beat=0.02), lambda: False)
+        stream = followed(reader(Lines(0)), Beside(), Pace(poll=0.01, beat=0.02), lambda: False)
         assert await taken(stream, 3) == [b": still here\n\n"] * 2
 
     asyncio.run(main())
@@ -63,7 +63,7 @@ def test_where_nothing_happens_there_are_signs_of_life():
 
 def test_agents_are_heard_once_and_beside_the_ledger():
     async def main() -> None:
-        driving, tale = Driving(), Lines(1)
+        driving, tale = Beside(), Lines(1)
         for n in range(1000):
             driving.talk.add("r", "fixer", str(n))
         stream = followed(reader(tale), driving, Pace(poll=60, beat=60), lambda: False)
@@ -80,9 +80,9 @@ def test_agents_are_heard_once_and_beside_the_ledger():
 
 def test_it_ends_when_it_is_over_and_all_was_told():
     async def main() -> None:
-        stream = followed(reader(Lines(2), over=lambda: b"bye"), Driving(), Pace(), lambda: False)
+        stream = followed(reader(Lines(2), over=lambda: b"bye"), Beside(), Pace(), lambda: False)
         assert [piece async for piece in stream][1:] == [b"1", b"2", b"bye"]
-        quiet = followed(reader(Lines(1), over=lambda: b""), Driving(), Pace(), lambda: False)
+        quiet = followed(reader(Lines(1), over=lambda: b""), Beside(), Pace(), lambda: False)
         assert [piece async for piece in quiet][1:] == [b"1"]
 
     asyncio.run(main())
@@ -96,7 +96,7 @@ def test_what_is_told_while_it_ends_is_not_lost():
             tale.last = 2  # written between the last look and the question whether it is over
             return b"bye"
 
-        stream = followed(reader(tale, over=over), Driving(), Pace(poll=0.01), lambda: False)
+        stream = followed(reader(tale, over=over), Beside(), Pace(poll=0.01), lambda: False)
         assert [piece async for piece in stream][1:] == [b"1", b"2", b"bye"]
 
     asyncio.run(main())
@@ -104,7 +104,7 @@ def test_what_is_told_while_it_ends_is_not_lost():
 
 def test_a_server_that_stops_ends_its_streams():
     async def main() -> None:
-        closing, driving = [False], Driving()
+        closing, driving = [False], Beside()
         stream = followed(reader(Lines(1)), driving, Pace(poll=60, beat=60), lambda: closing[0])
         assert await taken(stream, 2) == [b"1"]
         waiting = asyncio.ensure_future(anext(stream, b"over"))

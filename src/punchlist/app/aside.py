@@ -22,6 +22,10 @@ class Aside:
 
         return await asyncio.shield(asyncio.wrap_future(asyncio.run_coroutine_threadsafe(done(), self._loop)))
 
+    def soon(self, work: Callable[[], None]) -> None:
+        """Done over there as soon as that loop comes to it; nobody waits for it."""
+        self._loop.call_soon_threadsafe(work)
+
     async def aclose(self) -> None:
         """The caller has seen to it that nothing is at work there."""
         await self.do(self._loop.shutdown_asyncgens)

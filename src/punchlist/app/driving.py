@@ -5,6 +5,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -25,17 +26,20 @@ _KEPT = 256
 
 
 class Bell:
-    """Wakes everybody who follows a run. Who listens first and looks then misses nothing."""
+    """Wakes everybody who follows a run. Who listens first and looks then misses nothing. It may be rung from any thread."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, asyncio.Event] = {}
+        self._waiting: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
 
     def listen(self, run: str) -> asyncio.Event:
-        return self._waiting.setdefault(run, asyncio.Event())
+        _, event = self._waiting.setdefault(run, (asyncio.get_running_loop(), asyncio.Event()))
+        return event
 
     def ring(self, run: str) -> None:
-        if event := self._waiting.pop(run, None):
-            event.set()
+        loop, event = self._waiting.pop(run, (None, None))
+        if loop is not None and event is not None:
+            with suppress(RuntimeError):  # that loop is closed: nobody listens there any more
+                loop.call_soon_threadsafe(event.set)
 
     def ring_all(self) -> None:
         for run in list(self._waiting):
@@ -146,7 +150,7 @@ class Driving:
     def under_way(self, run: str) -> tuple[Begun, ...]:
         """What has begun in a run that is driven here, and has not come to its end."""
         post = self._posts.get(run)
-        return tuple(post.under_way.values()) if post else ()
+        return tuple(post.under_way.copy().values()) if post else ()
 
     def broke(self, run: str) -> str:
         """Why the driving came to an end without an event of its own, if it did."""

@@ -13,8 +13,9 @@ from msgspec import Struct
 from punchlist.adapters.store.lease import holder
 from punchlist.adapters.whole_file import write_whole
 from punchlist.app import App, Request
+from punchlist.app.beside import Beside
 from punchlist.app.dismissals import Chosen
-from punchlist.app.driving import Driving, Said
+from punchlist.app.driving import Said
 from punchlist.app.folding import Folded
 from punchlist.app.repositories import Registered, Repositories
 from punchlist.app.stopping import stop
@@ -66,7 +67,7 @@ class Desk:
         self.options = options
         self.closing = closing
         self.repositories = Repositories(home)
-        self.driving = Driving()
+        self.driving = Beside()
         self.keys = Keys(home)
         self.hide = Hiding(home)
         self._app = App(home, None, {})

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Callable
 
 from msgspec import Struct
 
-from punchlist.app.driving import Driving, Said, rung
+from punchlist.app.beside import Beside
+from punchlist.app.driving import Said, rung
 from punchlist.web.ledgers import Position, Tale, batch, pieces
 from punchlist.web.problem import Refused
 
@@ -43,7 +44,7 @@ def position(last_event_id: str | None) -> Position:
     return (int(match[1]), int(match[2] or 0))
 
 
-async def followed(reader: Following, driving: Driving, pace: Pace, closing: Callable[[], bool]) -> AsyncIterator[bytes]:
+async def followed(reader: Following, driving: Beside, pace: Pace, closing: Callable[[], bool]) -> AsyncIterator[bytes]:
     """All that is told after the reader's position, then what comes, until it is over, or the server stops and the run too."""
     after, heard, sent = reader.after, 0, time.monotonic()
     yield b"retry: 1000\n\n"

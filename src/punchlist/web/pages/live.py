@@ -7,7 +7,8 @@ from litestar import Response
 from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream
 
-from punchlist.app.driving import Driving, Said
+from punchlist.app.beside import Beside
+from punchlist.app.driving import Said
 from punchlist.model import wire
 from punchlist.web.doors import AtDesk
 from punchlist.web.ledgers import Frames, Position, sse
@@ -24,7 +25,7 @@ class Pulse:
 
     A line may be megabytes of findings; whoever looks at a page needs its number, and sees a page of it."""
 
-    def __init__(self, frames: Frames, driving: Driving) -> None:
+    def __init__(self, frames: Frames, driving: Beside) -> None:
         self._frames = frames
         self._driving = driving
         self._under_way: frozenset[tuple[str, str]] = frozenset()

@@ -1,0 +1,83 @@
+"""Runs driven beside a loop do not hold it up, and wake whoever follows them there."""
+
+import asyncio
+import threading
+
+import pytest
+
+from punchlist.app.beside import Beside
+from punchlist.app.driving import rung
+from punchlist.model.events import Entry, Resumed
+from punchlist.model.run import Run
+
+
+class Busy:
+    """Stands in an app's place: computes without a pause, until it is let go."""
+
+    def __init__(self) -> None:
+        self.free = threading.Event()
+        self.closed = False
+
+    async def run(self, ready, watcher) -> Run:
+        run = Run(id="r1")
+        watcher.told(Entry(run="r1", seq=1, at=0, place="", key="", event=Resumed(version="1")), run)
+        for _ in range(20):  # whoever began it hears of that first
+            await asyncio.sleep(0)
+        assert self.free.wait(30), "the loop that looks on was held up"
+        watcher.told(Entry(run="r1", seq=2, at=0, place="", key="2", event=Resumed(version="1")), run)
+        return run
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_the_loop_goes_on_while_a_run_computes():
+    async def story() -> None:
+        app, driving = Busy(), Beside()
+        assert await driving.begin(app, None) == "r1"
+        bell = driving.bell.listen("r1")
+        assert driving.drives("r1")
+        app.free.set()
+        assert await rung(bell, 30)
+        await driving.settled("r1")
+        assert (driving.drives("r1"), app.closed) == (False, True)
+        await driving.close()
+
+    asyncio.run(story())
+
+
+def test_what_keeps_a_run_from_beginning_is_raised_here():
+    class Refusing(Busy):
+        async def run(self, ready, watcher) -> Run:
+            raise LookupError("there is nothing to do")
+
+    async def story() -> None:
+        app, driving = Refusing(), Beside()
+        with pytest.raises(LookupError, match="nothing to do"):
+            await driving.begin(app, None)
+        assert app.closed
+        await driving.close()
+
+    asyncio.run(story())
+
+
+def test_a_run_is_stopped_from_here_and_the_thread_ends():
+    class Patient(Busy):
+        async def run(self, ready, watcher) -> Run:
+            watcher.told(Entry(run="r1", seq=1, at=0, place="", key="", event=Resumed(version="1")), Run(id="r1"))
+            await asyncio.sleep(60)
+            raise AssertionError("it was not stopped")
+
+    async def story() -> None:
+        driving = Beside()
+        await driving.begin(Patient(), None)
+        assert await driving.cancel("r1", "ada")
+        assert not await driving.cancel("r1", "ada"), "it is not driven here any more"
+        await driving.begin(Patient(), None)
+        driving.stop()
+        await driving.settled("r1")
+        await driving.close()
+
+    before = threading.active_count()
+    asyncio.run(story())
+    assert threading.active_count() == before
