@@ -56,7 +56,7 @@ class Checkout:
 
 
 class Museum:
-    """`ended`, `asking`, `deciding` and `crowded` are runs."""
+    """`ended`, `asking`, `deciding`, `running` and `crowded` are runs."""
 
     def __init__(self, folder: Path, items: int = 300) -> None:
         self.site = Site(folder)
@@ -68,6 +68,7 @@ class Museum:
             self.ended = self._ended(client)
             self.asking = self._asking(client)
             self.deciding = self._deciding(client)
+            self.running = self._running(client)
 
     def play(self, *lines: dict) -> None:
         """What agents do from now on; how often lines of the last script were played is forgotten."""
@@ -117,6 +118,12 @@ class Museum:
         self.until(client, run, "waiting")
         return run
 
+    def _running(self, client: httpx.Client) -> str:
+        """An agent is at work, and says things, for as long as the server lives."""
+        talk = [f"first {HOSTILE}\n", f"then {HOSTILE}\n"]
+        self.play(review("page", "mean", role="adversarial"), fixer(say=talk, seconds=3600))
+        return self.begin(client, "converge")
+
     def answer(self, client: httpx.Client, run: str, **said) -> None:
         answer = client.post(f"/api/runs/{run}/answers", json=said)
         assert answer.status_code == 200, answer.text
@@ -143,6 +150,7 @@ class Museum:
             "ended run": f"/runs/{self.ended}",
             "asking run": f"/runs/{self.asking}",
             "deciding run": f"/runs/{self.deciding}",
+            "running run": f"/runs/{self.running}",
             "crowded run": f"/runs/{self.crowded}",
             "crowded run, filtered": f"/runs/{self.crowded}?severity=critical&status=open&q=rows",
             "run without a match": f"/runs/{self.crowded}?q=nothing-like-it",
