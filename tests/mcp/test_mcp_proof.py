@@ -39,6 +39,36 @@ def test_what_the_analyzer_does_not_see_again_is_gone_and_the_checks_say_how_it_
     assert "look_again" in proof["next"]
 
 
+def test_what_is_only_hidden_from_the_tools_is_not_called_gone(place):
+    place.repo.commit(UNUSED, "two unused imports")
+
+    async def story(agent):
+        run, numbers = await reviewed(agent)
+        os, sys = named(numbers, "`os`"), named(numbers, "`sys`")
+        place.repo.commit({"shop/extra.py": UNUSED["shop/extra.py"].replace("import os", "import os  # noqa: F401")}, "hidden")
+        hidden = await agent.call("look_again", run=run, items=[os, sys])
+        place.repo.commit({**UNUSED, "ruff.toml": '[lint.per-file-ignores]\n"shop/*" = ["F401"]\n'}, "ignored")
+        return hidden, await agent.call("look_again", run=run, items=[os])
+
+    hidden, ignored = place.do(story)
+    assert [each["seen"] for each in hidden["verdicts"]] == ["unknown", "still there"]
+    assert "is hidden from tools" in hidden["verdicts"][0]["said"]
+    assert "what steers tools has changed since: ruff.toml" in ignored["verdicts"][0]["said"]
+
+
+def test_a_look_from_before_has_seen_nothing_again(place):
+    place.repo.commit({"shop/extra.py": "import os\n"}, "one unused import")
+
+    async def story(agent):
+        first, _ = await reviewed(agent)
+        look = (await agent.call("look_again", run=first, items=[1]))["look"]
+        place.repo.commit(UNUSED, "one more")
+        run, numbers = await reviewed(agent, force=True)
+        return await agent.refused("look_again", run=run, items=[named(numbers, "`sys`")], look=look)
+
+    assert "is no second look at these items" in place.do(story)
+
+
 def test_what_a_person_or_an_agent_reported_nobody_can_look_at_again(place):
     async def story(agent):
         told = await agent.call("submit_findings", findings=[finding("cheapest")])

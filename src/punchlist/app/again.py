@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from punchlist.adapters.git import fields, text_of
 from punchlist.app.app import App
 from punchlist.app.request import Request
 from punchlist.errors import UsageError
@@ -18,8 +19,10 @@ from punchlist.model.finding import Finding
 from punchlist.model.identity import matched
 from punchlist.model.item import Item
 from punchlist.model.plansheet import code
+from punchlist.model.protected import matches
 from punchlist.model.run import Run
 from punchlist.model.story import amount
+from punchlist.model.tamper import silenced
 
 WORKFLOW = "again"
 
@@ -40,26 +43,62 @@ class Verdict(Struct, frozen=True, kw_only=True):
     said: str
 
 
+class Hush(Struct, frozen=True):
+    """What may keep a tool silent that spoke before: files that hide more from the tools by now, and their changed settings."""
+
+    files: frozenset[str] = frozenset()
+    settings: tuple[str, ...] = ()
+
+
 async def request(app: App, earlier: Run, numbers: Sequence[int]) -> Request:
     """A review of the files of these items, as the checked-out commit has them."""
     if app.checkout is None:
         raise UsageError("a second look needs the repository", hint="go to it and try again")
-    paths = sorted({finding.spot.path for number in numbers for finding in earlier.items[number].findings} - {""})
+    paths = _paths(earlier, numbers)
     there = [path for path in paths if await app.checkout.show(app.checkout.head, path) is not None]
     return Request(kind=ScopeKind.ALL, paths=tuple(there), workflow=WORKFLOW, force=True)
 
 
-def verdicts(earlier: Run, numbers: Sequence[int], later: Run) -> tuple[Verdict, ...]:
+def is_look(look: Run, earlier: Run) -> bool:
+    """Whether a run is a second look at what an earlier one found: one that began before it has seen nothing again."""
+    if look.started is None or earlier.started is None or look.started.workflow_name != WORKFLOW:
+        return False
+    return look.started.repository == earlier.started.repository and look.started_at >= earlier.started_at
+
+
+async def hush(app: App, earlier: Run, numbers: Sequence[int], later: Run) -> Hush:
+    """Between the commit that was reviewed and the one that was looked at again. The first may not be there any more."""
+    checkout = app.checkout
+    if checkout is None or earlier.started is None or later.started is None:
+        return Hush()
+    before, after = earlier.started.change.head, later.started.change.head
+    files = {path: (await checkout.show(before, path), await checkout.show(after, path)) for path in _paths(earlier, numbers)}
+    differ = await checkout.git.ran("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
+    return Hush(
+        frozenset(path for path, (old, new) in files.items() if _hidden(path, new) > _hidden(path, old)),
+        tuple(path for path in fields(differ.stdout) if matches(path, app.settings().settings.protect.steering)),
+    )
+
+
+def _hidden(path: str, content: bytes | None) -> int:
+    return silenced(path, text_of(content)) if content is not None else 0
+
+
+def _paths(earlier: Run, numbers: Sequence[int]) -> list[str]:
+    return sorted({finding.spot.path for number in numbers for finding in earlier.items[number].findings} - {""})
+
+
+def verdicts(earlier: Run, numbers: Sequence[int], later: Run, quiet: Hush) -> tuple[Verdict, ...]:
     """What the later run says of items of the earlier one."""
     old = [(item.number, finding) for item in earlier.items.values() for finding in item.sighted]
     new = [(item.number, finding) for item in later.items.values() for finding in item.findings]
     pairs = matched([finding for _, finding in old], [finding for _, finding in new])
     again = {old[mine][0]: new[other][0] for other, mine in pairs.items()}
     others = [item for item in later.items.values() if item.number not in again.values()]
-    return tuple(_verdict(earlier.items[number], again.get(number), others, later) for number in numbers)
+    return tuple(_verdict(earlier.items[number], again.get(number), others, later, quiet) for number in numbers)
 
 
-def _verdict(item: Item, again: int | None, others: Sequence[Item], later: Run) -> Verdict:
+def _verdict(item: Item, again: int | None, others: Sequence[Item], later: Run, quiet: Hush) -> Verdict:
     if again is not None:
         place = later.items[again].lead.spot
         return _told(item, Seen.STILL_THERE, f"seen again at {place.path}:{place.line or '?'} (item {again} of run {later.id})")
@@ -70,8 +109,11 @@ def _verdict(item: Item, again: int | None, others: Sequence[Item], later: Run) 
     silent, blind = _witnesses(item, later)
     if blind or not silent:
         return _told(item, Seen.UNKNOWN, "; ".join(blind) or "nobody who reported it looked again")
+    if hidden := sorted(quiet.files & {finding.spot.path for finding in item.sighted}):
+        return _told(item, Seen.UNKNOWN, f"not seen again, but more of {hidden[0]} is hidden from tools than before")
     commit = later.started.change.head[:12] if later.started else ""
-    return _told(item, Seen.GONE, f"not seen again by {', '.join(silent)} at {commit}")
+    steered = f"; but what steers tools has changed since: {', '.join(quiet.settings[:3])}" if quiet.settings else ""
+    return _told(item, Seen.GONE, f"not seen again by {', '.join(silent)} at {commit}{steered}")
 
 
 def _told(item: Item, seen: Seen, said: str) -> Verdict:

@@ -24,7 +24,7 @@ async def look_again(desk: Desk, wish: wishes.Again, asker: Asker) -> Looked:
         look=look.id,
         over=over,
         commit=change.head if change else "",
-        verdicts=again.verdicts(run, wish.items, look) if over else (),
+        verdicts=again.verdicts(run, wish.items, look, await _hush(desk, wish, run, look)) if over else (),
         checks=tuple(again.checks(look)) if over else (),
         notes=change.notes if change else (),
         next="what is gone was not seen again, no more; a run with a fixer proves a fix"
@@ -33,11 +33,17 @@ async def look_again(desk: Desk, wish: wishes.Again, asker: Asker) -> Looked:
     )
 
 
+async def _hush(desk: Desk, wish: wishes.Again, run: Run, look: Run) -> again.Hush:
+    app = await desk.opened(desk.home_of(run))
+    with closing(app):
+        return await again.hush(app, run, wish.items, look)
+
+
 async def _looking(desk: Desk, wish: wishes.Again, run: Run) -> Run:
     """The look that was named, or a new one."""
     if wish.look:
         look = desk.run(wish.look)
-        if look.started is None or look.started.workflow_name != again.WORKFLOW or desk.home_of(look) != desk.home_of(run):
+        if not again.is_look(look, run):
             raise UsageError(f"run {look.id} is no second look at these items", hint="leave `look` out to begin one")
         return look
     repository = desk.home_of(run)
