@@ -7,7 +7,7 @@ import click
 from msgspec.structs import replace
 
 from punchlist.app import App, Prepared, Request
-from punchlist.app.driving import Driving
+from punchlist.app.beside import Beside
 from punchlist.cli.asking import asked
 from punchlist.cli.exits import Exit
 from punchlist.cli.live import Silent, View, watching
@@ -54,7 +54,7 @@ async def gone_on(app: App, run: Run, output: Output) -> Exit:
 
 
 async def watched(
-    app: App, begin: Callable[[Driving], Awaitable[str]], output: Output, tell: Tell = summary, *, run: Run | None = None
+    app: App, begin: Callable[[Beside], Awaitable[str]], output: Output, tell: Tell = summary, *, run: Run | None = None
 ) -> Exit:
     """In the terminal view, until it is closed; then what came of it is told as it always is."""
     from punchlist.tui.watch import watch

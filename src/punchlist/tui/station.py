@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from punchlist.adapters.store.lease import Holder, holder
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app import App
-from punchlist.app.aside import Aside
+from punchlist.app.beside import Beside
 from punchlist.app.dismissals import Chosen
-from punchlist.app.driving import Driving
 from punchlist.app.due import due
 from punchlist.app.folding import Folded
 from punchlist.app.reading import State, state_of, state_of_row
@@ -55,7 +54,7 @@ class Station:
         self._repository = repository
         self._opened = opened
         self._who = who
-        self.driving = Driving()
+        self.driving = Beside()
         self.drove: dict[str, None] = {}
         """Runs that this process has driven, the last one last: it goes on with them, too, once they are answered."""
 
@@ -68,21 +67,14 @@ class Station:
     def _folded(self) -> Folded:
         return Folded(self._store)
 
-    @cached_property
-    def _aside(self) -> Aside:
-        """Runs are driven there: reports of ten thousand items take seconds to write, and the screen must go on."""
-        return Aside()
-
     async def rest(self) -> None:
         """Stops what is driven here, each run between two events, and waits for that."""
-        await self._aside.do(self.driving.close)
+        await self.driving.close()
 
     async def aclose(self) -> None:
         await self.rest()
         if "_store" in self.__dict__:
             self._store.close()
-        if "_aside" in self.__dict__:
-            await self._aside.aclose()
 
     def find(self, named: str) -> str:
         return self._store.find(named, self._repository)
@@ -116,9 +108,9 @@ class Station:
             trouble=self.driving.broke(name),
         )
 
-    async def drive(self, begin: Callable[[Driving], Awaitable[str]]) -> str:
+    async def drive(self, begin: Callable[[Beside], Awaitable[str]]) -> str:
         """Begins a run, or goes on with one, and returns its name."""
-        name = await self._aside.do(lambda: begin(self.driving))
+        name = await begin(self.driving)
         self.drove = {**{each: None for each in self.drove if each != name}, name: None}
         return name
 
@@ -136,7 +128,7 @@ class Station:
 
     async def stop(self, run: str) -> bool:
         """Whether it has stopped. What is driven elsewhere is asked to: somebody there sees it soon."""
-        if await self._aside.do(lambda: self.driving.cancel(run, self._who)):
+        if await self.driving.cancel(run, self._who):
             return True
         app = await self._opened()
         try:
