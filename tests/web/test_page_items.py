@@ -7,10 +7,15 @@ from test_api_runs import READY
 from workbench import fix, fixer, homes, review, scores
 
 from punchlist.app import App
+from punchlist.model import events as ev
 from punchlist.model.between import Fate, by_round, changes
-from punchlist.model.claim import Outcome
+from punchlist.model.claim import Outcome, Report
 from punchlist.model.item import Status
+from punchlist.model.past import Past
+from punchlist.model.plan import AGENT, Batch
+from punchlist.model.run import Run
 from punchlist.web.pages.compare import compared
+from punchlist.web.pages.efforts import efforts
 from punchlist.web.pages.item_page import item_view, neighbours
 from punchlist.web.pages.questions import answers, panel
 
@@ -102,6 +107,19 @@ def test_two_rounds_say_what_was_fixed_in_between(told):
 
 async def _rounds(app: App, run: str):
     return by_round(run, app.store.read(run))
+
+
+def test_work_that_another_batch_was_built_on_is_judged_and_lands_with_it():
+    one, both = (Batch(number=n, items=items, fixer=AGENT, title="x", paths=("a.py",)) for n, items in ((1, (1,)), (2, (1, 2))))
+    events = (
+        ev.Attempted(fixer=AGENT, agent="robot", batches=(one,), reports=(Report(1, Outcome.FIXED, "done"),)),
+        ev.Attempted(fixer=AGENT, agent="robot", batches=(both,), absorbed={1: 2}, reports=(Report(2, Outcome.FIXED),)),
+        ev.Examined(batch=2, noted=("looked at",)),
+        ev.Committed(branch="b", tip="c", landed=(ev.Landed(2, "c"),)),
+    )
+    run = Run(id="r", history=tuple(Past(1, 0, event) for event in events))
+    first = efforts(run, 1)[0]
+    assert (first.outcome, first.landed, first.seen) == (Outcome.FIXED, True, ("looked at",))
 
 
 def test_what_is_left_empty_is_no_answer():

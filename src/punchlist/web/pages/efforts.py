@@ -62,25 +62,24 @@ class Effort(Struct, frozen=True, kw_only=True):
 
 def efforts(run: Run, number: int) -> tuple[Effort, ...]:
     """In the order in which they were made. Tools' own fixes are not among them: these have one try, and the history tells it."""
-    return tuple(_effort(run, number, past, run.history[place + 1 :]) for place, past in _attempts(run, number))
+    return tuple(_effort(run, number, event, after) for event, after in _attempts(run, number))
 
 
-def _attempts(run: Run, number: int) -> Iterator[tuple[int, Past]]:
+def _attempts(run: Run, number: int) -> Iterator[tuple[ev.Attempted, tuple[Past, ...]]]:
+    """Each attempt, and what came after it in the same round, itself first."""
     for place, past in enumerate(run.history):
         event = past.event
         if isinstance(event, ev.Attempted) and (_report(event, number) or _batch(event, number) is not None):
-            yield place, past
+            yield event, tuple(each for each in run.history[place:] if each.round == past.round)
 
 
-def _effort(run: Run, number: int, past: Past, later: Sequence[Past]) -> Effort:
-    event = past.event
-    if not isinstance(event, ev.Attempted):
-        raise TypeError("only attempts are efforts")
+def _effort(run: Run, number: int, event: ev.Attempted, pasts: Sequence[Past]) -> Effort:
     said, batch = _report(event, number), _batch(event, number)
-    after = [each.event for each in later if each.round == past.round]
-    examined = next((each for each in after if isinstance(each, ev.Examined) and each.batch == batch), None)
+    after = [past.event for past in pasts]
+    judged_as = _judged_as(batch, after)
+    examined = next((each for each in after if isinstance(each, ev.Examined) and each.batch == judged_as), None)
     return Effort(
-        round=past.round,
+        round=pasts[0].round,
         agent=event.agent,
         outcome=said.outcome if said else None,
         why=said.why if said else "",
@@ -90,9 +89,9 @@ def _effort(run: Run, number: int, past: Past, later: Sequence[Past]) -> Effort:
         code=tuple(Code(hunk.path, tuple(diff_lines(hunk)), hunk.cut) for hunk in event.hunks.get(batch or 0, ())),
         refuted=examined.refuted if examined else "",
         seen=_seen(examined, number) if examined else (),
-        trials=tuple(_trials(run, batch, after)),
+        trials=tuple(_trials(run, judged_as, after)),
         judged=next(_judgements(number, after), None),
-        landed=any(isinstance(each, ev.Committed) and any(one.batch == batch for one in each.landed) for each in after),
+        landed=any(isinstance(each, ev.Committed) and any(one.batch == judged_as for one in each.landed) for each in after),
     )
 
 
@@ -102,6 +101,14 @@ def _report(event: ev.Attempted, number: int) -> Report | None:
 
 def _batch(event: ev.Attempted, number: int) -> int | None:
     return next((batch.number for batch in event.batches if number in batch.items), None)
+
+
+def _judged_as(batch: int | None, after: Sequence[ev.AnyEvent]) -> int | None:
+    """A batch that another has built over is judged, and lands, as part of that one."""
+    for event in after:
+        if batch is not None and isinstance(event, ev.Attempted):
+            batch = event.absorbed.get(batch, batch)
+    return batch
 
 
 def _seen(examined: ev.Examined, number: int) -> tuple[str, ...]:
