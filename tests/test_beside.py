@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from punchlist.app.beside import Beside
-from punchlist.app.driving import rung
+from punchlist.app.driving import Talk, rung
 from punchlist.model.events import Entry, Resumed
 from punchlist.model.run import Run
 
@@ -81,3 +81,12 @@ def test_a_run_is_stopped_from_here_and_the_thread_ends():
     before = threading.active_count()
     asyncio.run(story())
     assert threading.active_count() == before
+
+
+def test_of_what_agents_say_only_so_much_is_kept_for_whoever_looks_on():
+    talk = Talk()
+    for number in range(1000):
+        talk.add("r1", "fix/1", f"{'x' * 100_000} {number}")
+    said = talk.after("r1", 0)
+    assert sum(len(each.text) for each in said) < 5_000_000
+    assert said[-1].text.endswith(" 999")

@@ -2,6 +2,7 @@
 
 import json
 import time
+import tracemalloc
 from itertools import pairwise
 from pathlib import Path
 
@@ -283,6 +284,17 @@ def test_pieces_make_the_lines_that_the_whole_has(output, cuts):
     lines, places = Lines(), sorted({0, len(output), *(cut for cut in cuts if cut < len(output))})
     heard = [line for start, end in pairwise(places) for line in lines.fed(output[start:end])]
     assert heard == output.split(b"\n")[:-1]
+
+
+def test_a_line_without_an_end_is_not_kept_and_those_after_it_are_heard():
+    lines, piece = Lines(), b"x" * (8 << 20)
+    tracemalloc.start()
+    assert [line for _ in range(16) for line in lines.fed(bytes(piece))] == []
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1 << 20
+    assert lines.fed(b"the end of it\nnext\nbegun") == [b"", b"next"]
+    assert lines.fed(b"\n") == [b"begun"]
 
 
 def test_values_of_any_shape_read_as_empty():

@@ -23,6 +23,8 @@ STOPPED = "the process that drove it was stopped"
 """Why a run was interrupted that nobody wanted stopped."""
 _KEPT = 256
 """Pieces of agents' talk kept of a run, for whoever looks on; all of it is in the transcripts."""
+_LONGEST = 16_000
+"""Characters kept of a piece: its end."""
 
 
 class Bell:
@@ -82,7 +84,8 @@ class Talk:
 
     def add(self, run: str, label: str, piece: str) -> None:
         self._number += 1
-        self._said.setdefault(run, deque(maxlen=_KEPT)).append(Said(self._number, label, piece))
+        text = piece if len(piece) <= _LONGEST else f"…{piece[-_LONGEST:]}"
+        self._said.setdefault(run, deque(maxlen=_KEPT)).append(Said(self._number, label, text))
 
     def after(self, run: str, number: int) -> tuple[Said, ...]:
         said = tuple(self._said.get(run, ()))  # a copy: it may be asked for from another thread

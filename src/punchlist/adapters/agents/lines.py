@@ -7,6 +7,8 @@ import msgspec
 
 _NONSENSE = 1e15
 """No tokens, seconds or dollars are as many."""
+_LONGEST = 64 << 20
+"""Bytes of a line that did not end yet."""
 _HALF = re.compile(r"(?i)\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2}")
 
 
@@ -89,16 +91,20 @@ def events(output: bytes) -> Iterator[Event]:
 
 
 class Lines:
-    """Makes whole lines of pieces as they come."""
+    """Makes whole lines of pieces as they come. One that has no end is not kept, and is empty when it ends after all."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
+        self._size = 0
 
     def fed(self, piece: bytes) -> list[bytes]:
         *whole, rest = piece.split(b"\n")
-        if not whole:
+        if whole:
+            whole[0] = b"".join([*self._rest, whole[0]]) if self._size <= _LONGEST else b""
+            self._rest, self._size = [], 0
+        self._size += len(rest)
+        if self._size <= _LONGEST:
             self._rest.append(rest)
-            return []
-        whole[0] = b"".join([*self._rest, whole[0]])
-        self._rest = [rest]
+        else:
+            self._rest.clear()
         return whole
