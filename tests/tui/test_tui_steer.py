@@ -1,8 +1,10 @@
 """Steering a run: its questions are answered and its escalations decided in place, it is stopped, resumed, and followed."""
 
+import asyncio
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from workbench import FAULTS, fix, fixer, review, scores
 from punchlist.app import Request
 from punchlist.model.events import Answered, Asked
 from punchlist.model.item import Status
+from punchlist.tui.station import Station
 
 pytestmark = pytest.mark.slow
 SOURCE = Path(__file__).parents[2] / "src"
@@ -285,3 +288,42 @@ def test_a_decision_is_for_the_question_that_was_on_the_screen(bench, watching):
         assert window.run().waiting_for.question == "After 4 rounds 3 are open."
 
     watching(journey)
+
+
+class Slow:
+    """Stands in an app's place: a dismissal takes as long as the test wants."""
+
+    def __init__(self) -> None:
+        self.begun, self.free, self.over = threading.Event(), threading.Event(), threading.Event()
+        self.told: list[str] = []
+
+    async def who(self) -> str:
+        return "ada"
+
+    def dismiss(self, *_: object, **__: object) -> None:
+        self.begun.set()
+        assert self.free.wait(30)
+        self.told.append("dismissed")
+
+    def close(self) -> None:
+        self.told.append("closed")
+        self.over.set()
+
+
+def test_a_dismissal_comes_to_its_end_though_the_person_goes_on_meanwhile(tmp_path):
+    """A ledger that was closed in the middle of it would lose their word without one."""
+    app = Slow()
+
+    async def opened():
+        return app
+
+    async def story():
+        dismissing = asyncio.create_task(Station(tmp_path, "", opened, "ada").dismiss("r1", 1, "as meant"))
+        assert await asyncio.to_thread(app.begun.wait, 30)
+        dismissing.cancel()
+        await asyncio.wait({dismissing})
+        app.free.set()
+        assert await asyncio.to_thread(app.over.wait, 30)
+
+    asyncio.run(story())
+    assert app.told == ["dismissed", "closed"]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack, closing
 from functools import cached_property
 from pathlib import Path
 
@@ -137,9 +138,15 @@ class Station:
             app.close()
 
     async def dismiss(self, run: str, number: int, why: str, *, undo: bool = False) -> None:
+        """It comes to its end, and is closed there, also where the person has gone on and nobody waits for it."""
         app = await self._opened()
-        try:
+        with ExitStack() as until_then:
+            until_then.callback(app.close)
             saying = Dismissal(await app.who() or self._who, why, "")
-            await asyncio.to_thread(app.dismiss, run, Chosen(numbers=(number,)), saying, undo=undo)
-        finally:
-            app.close()
+            until_then.pop_all()
+
+        def done() -> None:
+            with closing(app):
+                app.dismiss(run, Chosen(numbers=(number,)), saying, undo=undo)
+
+        await asyncio.to_thread(done)
