@@ -1,6 +1,10 @@
 """The whole way in a real browser: sign in, register, start, watch, answer, stop, go on, decide, look at what landed and why."""
 
+import os
+import pty
 import re
+import subprocess
+import sys
 
 import pytest
 from chromium import PATIENCE
@@ -152,3 +156,29 @@ def test_an_escalation_is_decided_where_it_is_seen(bench, site, opened):
     ended = page.get_by_role("region", name="Filed or dismissed")
     expect(ended.get_by_text("mean() fails for no prices")).to_be_visible()
     expect(ended.get_by_text("Open → Dismissed")).to_be_visible()
+
+
+def on_a_terminal(site) -> str:
+    """Starts the server as somebody at a terminal does; the link that it prints."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "punchlist", "serve", "--port", "0"]
+    env = {**site.env, "COLUMNS": "200"}
+    with os.fdopen(theirs, "wb") as end:
+        site.adopt(subprocess.Popen(command, env=env, cwd=site.folder, stdin=end, stdout=end, stderr=end))
+    said = b""
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        while b"stops it" not in said:
+            said += terminal.read(4096)
+        link = re.search(rb"http://127\.0\.0\.1:(\d+)/sign-in\?code=[\w-]+", said)
+        assert link is not None, said
+        site.port = int(link[1])
+        return link[0].decode()
+
+
+def test_the_link_of_the_terminal_signs_in_once(site, opened):
+    link = on_a_terminal(site)
+    page = opened(site, link.removeprefix(site.address), role="")
+    expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible()
+    expect(page.get_by_text("admin", exact=True)).to_be_visible()
+    other = opened(site, link.removeprefix(site.address), role="", expect=("403",))
+    expect(other.get_by_role("alert")).to_contain_text("This link was used")

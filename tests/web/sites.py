@@ -60,6 +60,10 @@ class Site:
             time.sleep(0.05)
         raise AssertionError(self.log.read_text())
 
+    def adopt(self, process: subprocess.Popen[bytes]) -> None:
+        """A server that was started in another way, and is ended like any other."""
+        self._process = process
+
     def _answering(self, until: float) -> "Site":
         while time.monotonic() < until:
             try:
