@@ -306,3 +306,24 @@ def test_a_run_in_a_terminal_may_have_an_outside_agent_too(place):
     file = place.folder / "found.json"
     file.write_text(json.dumps([finding("cheapest")]))
     assert json.loads(place.do(story))["report"]["outcome"] == "fixed"
+
+
+def test_whoever_fixes_does_not_confirm_it_by_keeping_silent_in_another_role(place):
+    """It reviews, fixes, and reviews again: that is one conversation, and no fresh pair of eyes."""
+
+    async def story(agent):
+        run = (await agent.call("start_run", play=["technical", "fixer"]))["id"]
+        found = [finding("cheapest")]
+        while (told := await agent.call("next_task", run=run, wait_seconds=30))["state"] == "under way":
+            task = told["task"]
+            if task and task["role"] == "fixer":
+                edit(task["folder"], *EDITS["cheapest"])
+                await agent.call("report_outcomes", task=task["task"], outcomes=[FIXED])
+            elif task:
+                await agent.call("answer_task", task=task["task"], answer={"findings": found, "summary": "looked"})
+                found = []
+        return (await agent.call("ask_for_proof", run=run, items=[1]))["items"][0]
+
+    proof = place.do(story)
+    assert proof["proven"]
+    assert "reviewed" not in [each["kind"] for each in proof["proofs"]]

@@ -108,6 +108,7 @@ class App:
                 owed=debts(self.store, self._repository),
                 dismissed=dismissals(self.store, self._repository),
                 crew=ready.crew,
+                outside=ready.outside,
                 specification=ready.specification,
                 notes=ready.user_notes,
             )
@@ -130,8 +131,7 @@ class App:
             run = folded(run.id, self.store.read(run.id))
             if is_over(run):  # another drove it meanwhile
                 return run
-            resumed = ev.Resumed(version=__version__)
-            entry = self.store.append(run.id, "signal", f"resumed {run.seq}", resumed, time.time())
+            entry = self.store.append(run.id, "signal", f"resumed {run.seq}", ev.Resumed(version=__version__), time.time())
             run = fold(run, entry)
             watcher.told(entry, run)
             return await self._drive(run, workshop, watcher)

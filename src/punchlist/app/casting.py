@@ -1,6 +1,6 @@
 """Who plays what: the roles a workflow asks for, and the agents the settings name for them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 from punchlist.adapters.agents.outside import KIND as OUTSIDE
@@ -94,6 +94,11 @@ def _players(role: str, settings: Settings) -> tuple[str, ...]:
         return named
     fixers = {name for name in _named("fixer", settings) if _kind(name, settings) == OUTSIDE}
     return tuple(name for name in named if name not in fixers)
+
+
+def outside(crew: Mapping[str, tuple[str, ...]], settings: Settings) -> tuple[str, ...]:
+    """Those of a crew that come for their tasks by themselves."""
+    return tuple(sorted(name for name in set[str]().union(*crew.values()) if _kind(name, settings) == OUTSIDE))
 
 
 def _kind(name: str, settings: Settings) -> str:

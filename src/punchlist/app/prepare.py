@@ -13,7 +13,7 @@ from punchlist.adapters.workshop import Workshop
 from punchlist.adapters.worktree import WorkTrees
 from punchlist.app import wiring
 from punchlist.app.allowance import Allowance, of_checks, of_settings
-from punchlist.app.casting import REVIEWERS, analyzers_look, cast, fit_to_ask
+from punchlist.app.casting import REVIEWERS, analyzers_look, cast, fit_to_ask, outside
 from punchlist.app.request import Prepared, Request
 from punchlist.app.stage import fit_to_play
 from punchlist.app.tracking import fit_to_track
@@ -37,6 +37,7 @@ async def prepared(request: Request, workshop: Workshop, allowance: Allowance, f
     notes = (*scope.notes, *steered, *_distrust(text, trusted=trusted), *await _hooks(workshop))
     workflow = load_workflow(request.workflow or loaded.settings.workflow)
     tools = wiring.reviewers(loaded.settings, workshop.checkout.root) if analyzers_look(workflow) else {}
+    crew = cast(workflow, loaded.settings)
     ready = Prepared(
         change=replace(scope, notes=notes),  # into the ledger, where every report finds what was left out
         workflow=workflow,
@@ -47,7 +48,8 @@ async def prepared(request: Request, workshop: Workshop, allowance: Allowance, f
         checks_allowed=_allowed(request, checks, allowance, loaded),
         notes=notes,
         force=request.force,
-        crew=cast(workflow, loaded.settings),
+        crew=crew,
+        outside=outside(crew, loaded.settings),
         specification=await _specified(request.specification, workshop, scope.head),
         user_notes=request.notes,
     )

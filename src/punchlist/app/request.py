@@ -43,6 +43,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
     force: bool = False
     crew: dict[str, tuple[str, ...]] = {}
     """By role, the agents that play it."""
+    outside: tuple[str, ...] = ()
+    """Those of them that punchlist does not start."""
     specification: tuple[str, ...] = ()
     user_notes: str = ""
 

@@ -68,6 +68,8 @@ class Started(Event, frozen=True, kw_only=True):
     """What was dismissed in earlier runs of this repository, by fingerprint."""
     crew: dict[str, tuple[str, ...]] = {}
     """By role: the agents that play it, the first one first and the others where it fails. Without agents it is empty."""
+    outside: tuple[str, ...] = ()
+    """Agents that punchlist does not start: each is one conversation, whatever it plays."""
     specification: tuple[str, ...] = ()
     """Files that say what the change is meant to do; reviewers who ask for that are shown them."""
     notes: str = ""

@@ -204,9 +204,12 @@ def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
 
 
 def _confirmed(run: Run, seen: set[int]) -> Iterator[Move]:
-    """Fixed items that the agent which had found them, asked afresh, no longer reports: one more proof, and a weak one."""
+    """Fixed items that the agent which had found them, asked afresh, no longer reports: one more proof, and a weak one. Who
+    fixed them in the same conversation is not asked afresh."""
     crew = run.started.crew if run.started is not None else {}
-    fresh = {reviewer for reviewer, commit in run.fresh_from.items() if commit == run.tip and reviewer in crew}
+    biased = set(run.started.outside).intersection(crew.get("fixer", ())) if run.started is not None else set[str]()
+    able = {role for role, players in crew.items() if biased.isdisjoint(players)}
+    fresh = {reviewer for reviewer, commit in run.fresh_from.items() if commit == run.tip and reviewer in able}
     for item in run.having(Status.FIXED):
         sources = {finding.source for finding in item.findings} & fresh
         known = any(proof.kind is ProofClass.REVIEWED for proof in item.proofs)
