@@ -396,3 +396,40 @@ def test_items_claimed_when_the_limit_came_go_back_with_that_reason(stage):
     assert run.items[1].status is Status.OPEN
     assert (run.items[1].attempts[-1].fact, run.items[1].attempts[-1].why) == (Fact.REJECTED, "the limit came first")
     assert run.ended == "incomplete"
+
+
+@pytest.mark.parametrize("halted", [True, False])
+def test_whoever_stops_what_is_being_stopped_already_waits_as_well(stage, halted):
+    """A limit, another process and a signal may come at the same time: what is done whole is still seen through."""
+    if halted:
+        stage.limits = Limits(seconds=0.05)
+        stage.clock = time.time
+    landing, landed = asyncio.Event(), asyncio.Event()
+    left = set()
+
+    async def perform(job, run, world):
+        if job.name == "long":
+            await asyncio.sleep(FOREVER)
+        landing.set()
+        await landed.wait()
+        return done(job.name)
+
+    async def main():
+        driving = asyncio.ensure_future(stage.driving())
+        await landing.wait()
+        while halted and "halted" not in stage.keys:  # noqa: ASYNC110 - what is waited for is in the ledger
+            await asyncio.sleep(0.01)
+        for _ in range(3):
+            driving.cancel()
+            await asyncio.sleep(0.02)
+        landed.set()
+        run = await driving
+        left.update(asyncio.all_tasks() - {asyncio.current_task()})
+        return run
+
+    stage.verb(lambda run, options, place: (*whole_of("land")(run, options, place), action("long")), perform)
+    run = asyncio.run(main())
+    assert "land" in stage.keys
+    assert stage.keys[-1].startswith("interrupted")
+    assert run.interrupted
+    assert left == set()

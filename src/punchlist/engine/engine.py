@@ -92,8 +92,10 @@ class Engine:
                     break
         finally:
             by_itself = _taken_out(running)
-            await _stopped({task: action for task, action in running.items() if not action.whole})
-            self._write_down(at, by_itself | await _seen_through({task: each for task, each in running.items() if each.whole}))
+            stop = await _brought_to_rest(running)
+            self._write_down(at, by_itself | {task: action for task, action in running.items() if action.whole})
+            if stop is not None:
+                raise stop
         if not self._run.waits and (verb.last or not self._run.halted):
             self._tell(at.place, _ITSELF, ev.StepDone(verb=at.do.verb))
 
@@ -198,16 +200,20 @@ def _taken_out(running: _Running) -> _Running:
     return {task: running.pop(task) for task in list(running) if task.done()}
 
 
-async def _seen_through(running: _Running) -> _Running:
-    """Waits for what must not be cut; who cannot wait ends the process, and a resume finds what was done."""
-    if running:
-        await asyncio.wait(running)
-    return running
-
-
-async def _stopped(running: _Running) -> None:
-    """What is cancelled says nothing any more, whatever it returns: it was not seen to its end."""
-    for task in running:
-        task.cancel()
-    if running:
-        await asyncio.gather(*running, return_exceptions=True)
+async def _brought_to_rest(running: _Running) -> asyncio.CancelledError | None:
+    """Waits for what must not be cut, and for the end of what is: that says nothing any more, whatever it returns, for it was
+    not seen to its end. A stop that comes meanwhile is obeyed afterwards; who cannot wait ends the process, and a resume finds
+    what was done."""
+    stop = None
+    for task, action in running.items():
+        if not action.whole:
+            task.cancel()
+    while left := [task for task in running if not task.done()]:
+        try:
+            await asyncio.wait(left)
+        except asyncio.CancelledError as told:
+            stop = told
+    for task, action in running.items():
+        if not action.whole and not task.cancelled():
+            task.exception()  # looked at, so that nobody is told of an error that was never retrieved
+    return stop
