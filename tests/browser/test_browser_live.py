@@ -107,6 +107,18 @@ def test_a_server_that_was_killed_is_missed_comes_back_and_nothing_is_lost(bench
     expect(column(page, "Open").get_by_role("listitem")).to_have_count(2)
 
 
+def test_a_page_that_cannot_be_brought_up_to_date_says_so(site, asking, opened):
+    page = opened(site, f"/runs/{asking}", expect=("404",))
+    banner = page.locator("#offline")
+    expect(banner).to_be_hidden()
+    with site.client() as client:
+        (repository,) = client.get("/api/repositories").json()
+        client.delete(f"/api/repositories/{repository['id']}").raise_for_status()
+        expect(banner).to_contain_text("does not show this any more (404)")
+        client.post("/api/repositories", json={"path": repository["root"]}).raise_for_status()
+        expect(banner).to_be_hidden()
+
+
 def test_a_run_that_was_killed_with_its_server_is_resumed_and_watched_to_its_end(bench, site, repository, opened):
     bench.play(review("page", role="adversarial", times=1), fixer(fix("page"), seconds=600), review(role="adversarial"))
     with site.client() as client:

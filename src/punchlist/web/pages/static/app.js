@@ -11,9 +11,12 @@ const POLL = 2000;
 const TAIL = 12, LONGEST = 4000;
 let asking = false, wanted = false, timer = 0;
 
-function offline(is) {
+const GONE = one("#offline")?.textContent;
+function offline(is, why = GONE) {
   const banner = one("#offline");
-  if (banner && banner.hidden === is) banner.hidden = !is;
+  if (!banner) return;
+  if (is && banner.textContent !== why) banner.textContent = why;
+  if (banner.hidden === is) banner.hidden = !is;
 }
 
 function refresh() {
@@ -48,7 +51,11 @@ document.addEventListener("htmx:configRequest", (event) => {
   if (parts.length) event.detail.headers["X-Parts"] = parts.join(" ");
 });
 document.addEventListener("htmx:sendError", () => offline(true));
-document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.xhr && event.detail.xhr.status) offline(false); });
+document.addEventListener("htmx:afterRequest", ({ detail }) => {
+  const status = detail.xhr?.status;
+  // Who is not signed in any more is sent elsewhere.
+  if (status && status !== 401) offline(status >= 400, `The server does not show this any more (${status}). This page shows what was last heard.`);
+});
 for (const name of ["htmx:oobAfterSwap", "htmx:afterSwap"]) document.addEventListener(name, () => { local(); tick(); bottoms(); tabs(); });
 
 /* Opened details, a chosen tab and what somebody is typing are the reader's own: the server does not know of them. */
