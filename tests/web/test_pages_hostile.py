@@ -101,6 +101,17 @@ def test_forms_that_would_keep_everybody_waiting_are_not_read(house, signed_in, 
     assert answer.status_code == 413, answer.text
 
 
+def test_who_was_refused_is_told_where_to_go_on_and_nothing_of_programs(signed_in, house):
+    for path in ("/nothing", f"/runs/{RUN}", f"/runs/{RUN}/items/0", f"/runs/{RUN}/live?after=x"):
+        page = signed_in["admin"].get(path)
+        assert page.status_code in (400, 404)
+        assert 'href="/"' in page.text
+        assert "/api/" not in page.text, path
+    late = signed_in["admin"].post(f"/runs/{RUN}/items/1/dismiss", data={"why": " "}, headers={"origin": house.address})
+    assert late.status_code == 400
+    assert f'<a href="/runs/{RUN}">back to the run</a>' in late.text
+
+
 def test_only_the_form_that_takes_files_may_be_large():
     large = [route.paths for route in ROUTES if "POST" in route.http_methods and route.request_max_body_size > 1024 * 1024]
     assert large == [{"/repositories/{repository_id:str}/start"}]
