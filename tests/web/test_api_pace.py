@@ -2,7 +2,12 @@
 
 import asyncio
 
+import pytest
+
+pytest.importorskip("litestar")
 from punchlist.app.beside import Beside
+from punchlist.web.desk import Desk, Options
+from punchlist.web.problem import Refused
 from punchlist.web.stream import Following, Pace, followed
 
 
@@ -112,5 +117,21 @@ def test_a_server_that_stops_ends_its_streams():
         closing[0] = True
         driving.stop()
         assert await asyncio.wait_for(waiting, 5) == b"over"
+
+    asyncio.run(main())
+
+
+def test_however_many_come_at_once_only_so_many_are_let_in(tmp_path):
+    async def main() -> None:
+        desk = Desk(tmp_path, Options(), lambda: False)
+        crowd = [desk.follow(reader(Lines(0))) for _ in range(1000)]
+        begun = [await anext(stream, None) for stream in crowd]
+        assert sum(each is not None for each in begun) == 900
+        with pytest.raises(Refused, match="too many streams"):
+            desk.follow(reader(Lines(0)))
+        for stream in crowd:
+            await stream.aclose()
+        assert await anext(desk.follow(reader(Lines(0))), None) is not None
+        await desk.close()
 
     asyncio.run(main())

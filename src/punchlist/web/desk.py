@@ -242,6 +242,9 @@ class Desk:
         return self._counted(followed(reader, self.driving, self.options.pace, self.closing))
 
     async def _counted(self, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Many may come at once, before any of them is counted: what is too many then ends before it begins."""
+        if self._readers >= _MOST_READERS:
+            return
         self._readers += 1
         try:
             async for piece in stream:
