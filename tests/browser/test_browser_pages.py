@@ -94,6 +94,12 @@ def test_what_strangers_wrote_is_shown_as_text_and_does_nothing(museum, opened):
     assert shouted == []
 
 
+def test_a_report_is_shut_in_and_complains_of_nothing(museum, opened):
+    page = opened(museum.site, f"/runs/{museum.ended}/reports/html")
+    expect(page.get_by_text("page() skips the first page").first).to_be_visible()
+    assert page.evaluate("self.origin") == "null", "to the browser it is nobody's page, and has nobody's cookies"
+
+
 def test_what_an_agent_says_while_it_works_is_text(museum, opened):
     page = opened(museum.site, f"/runs/{museum.running}")
     talk = page.locator(".talk")

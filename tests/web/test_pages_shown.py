@@ -150,7 +150,10 @@ def test_papers_of_a_run_are_shut_in(reader):
     for form in ("html", "md", "json", "sarif", "junit"):
         answer = reader.get(f"/runs/{RUN}/reports/{form}")
         assert answer.status_code == 200
-        assert "sandbox" in answer.headers["content-security-policy"]
+        policy = answer.headers["content-security-policy"]
+        assert "sandbox allow-scripts" in policy
+        assert "allow-same-origin" not in policy
+        assert "frame-ancestors 'none'" in policy
     assert reader.get(f"/runs/{RUN}/reports/exe").status_code == 404
     page = reader.get(f"/runs/{RUN}/files/page.html")
     assert (page.status_code, page.headers["content-type"]) == (200, "text/plain; charset=utf-8")

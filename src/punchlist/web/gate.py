@@ -33,7 +33,8 @@ _HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (
         b"content-security-policy",
-        b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; sandbox allow-scripts",
+        b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+        b"form-action 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox allow-scripts",
     ),
 )
 
