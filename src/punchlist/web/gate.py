@@ -27,15 +27,15 @@ LARGEST_BODY = 8 * 1024 * 1024
 _CLOSE = {"connection": "close"}
 HIDDEN = b"PUNCHLIST_HOME"
 """What stands for the state folder's path in everything that goes out."""
+_SHUT_IN = (
+    b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+    b"form-action 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox allow-scripts"
+)
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
     (b"referrer-policy", b"no-referrer"),
-    (
-        b"content-security-policy",
-        b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
-        b"form-action 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox allow-scripts",
-    ),
+    (b"content-security-policy", _SHUT_IN),
 )
 
 
