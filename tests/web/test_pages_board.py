@@ -13,6 +13,7 @@ from punchlist.app.driving import Begun, Said
 from punchlist.app.repositories import Registered
 from punchlist.model import events as ev
 from punchlist.model.check import Check, Verdict
+from punchlist.model.fold import fold
 from punchlist.model.item import Fact, Move, Status
 from punchlist.model.plan import AGENT, Batch
 from punchlist.model.proof import ProofClass
@@ -21,6 +22,7 @@ from punchlist.model.severity import Severity
 from punchlist.model.usage import Usage
 from punchlist.web.pages import views_run
 from punchlist.web.pages.board import PAGE, Filters, board, filters_of, pages_of
+from punchlist.web.pages.glances import glance_of
 from punchlist.web.pages.spending import with_one
 from punchlist.web.pages.words import dollars, link, ticked
 
@@ -136,6 +138,19 @@ def test_a_run_is_not_called_clean_before_it_has_ended():
     ended = views_run.head(Told().tell(ev.Ended(outcome="incomplete")).run, SHOP, "ended")
     assert ended.outcome == "incomplete"
     assert ended.gaps
+
+
+def test_a_run_whose_items_were_all_dismissed_is_not_called_fixed():
+    told = Told().tell(ev.Reviewed(reviewer="ruff", commit="c"))
+    told.items(item(1), item(2), moves=(Move(1, Fact.DISMISSED, "ada", "no"), *fixed(2)))
+    mended = told.run
+    waved = (
+        Told().tell(ev.Reviewed(reviewer="ruff", commit="c")).items(item(1), moves=(Move(1, Fact.DISMISSED, "ada", "no"),)).run
+    )
+    for run, word in ((mended, "fixed"), (waved, "dismissed")):
+        ended = fold(run, ev.Entry(run=run.id, seq=run.seq + 1, at=0, place="", key="", event=ev.Ended(outcome="fixed")))
+        assert (views_run.head(ended, SHOP, "ended").outcome, glance_of(ended).outcome) == (word, word)
+        assert glance_of(run).outcome == ""
 
 
 def test_what_is_under_way_has_its_items_and_the_last_words_of_its_agent():

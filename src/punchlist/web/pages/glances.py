@@ -9,11 +9,10 @@ from msgspec import Struct
 from punchlist.adapters.reports.wording import scope
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.fold import folded
-from punchlist.model.outcome import outcome
 from punchlist.model.run import Run, counts
 from punchlist.model.usage import Usage
 from punchlist.ports import RunRow
-from punchlist.web.pages.views_run import Share, shares
+from punchlist.web.pages.views_run import Share, ended_as, shares
 
 _KEPT = 2000
 _PATIENCE = 0.4
@@ -57,7 +56,7 @@ class Glances:
 def glance_of(run: Run) -> Glance:
     tally = counts(run.items)
     return Glance(
-        outcome=outcome(run).value if run.ended else "",
+        outcome=ended_as(run),
         scope=scope(run.started.change) if run.started else "",
         branch=run.branch,
         round=run.round,

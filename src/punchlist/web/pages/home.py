@@ -171,7 +171,7 @@ def _line(row: RunRow, desk: Desk, home_: Registered, glance: Glance | None) -> 
         repository=home_,
         workflow=desk.workflow_of(row.id),
         state=_state(row, desk),
-        outcome=glance.outcome if glance else row.outcome,
+        outcome=glance.outcome if glance else "",
         started_at=row.started_at,
         seconds=row.active,
         glance=glance,

@@ -38,7 +38,7 @@ PROOFS = {
     ProofClass.REPRODUCED: "a private test failed before and passes now",
 }
 STATES = {"running": "●", "waiting": "?", "interrupted": "❚❚", "stopped": "❚❚", "ended": "■"}
-OUTCOMES = {"clean": "✓", "fixed": "✓", "leftovers": "!", "incomplete": "✗"}
+OUTCOMES = {"clean": "✓", "fixed": "✓", "dismissed": "✕", "leftovers": "!", "incomplete": "✗"}
 
 
 def number(text: str) -> int:
