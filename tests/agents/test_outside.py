@@ -18,7 +18,7 @@ from seating import seat, tree
 from punchlist.adapters.agents.mailbox import Handed, Mailbox, Task
 from punchlist.adapters.agents.outside import NO_MAILBOX, Outside
 from punchlist.app.casting import cast
-from punchlist.errors import UsageError
+from punchlist.errors import StoreError, UsageError
 from punchlist.ports.agent import Ask, Trouble
 from punchlist.settings import load
 from punchlist.workflow import load as load_workflow
@@ -222,6 +222,19 @@ def test_a_task_that_goes_by_another_name_than_its_folder_leads_nowhere(tmp_path
     assert box.find("b" * 12) is None
     assert {path.name for path in tmp_path.iterdir() if path.is_file()} == set()
     assert {path.name for path in (tmp_path / "state").iterdir() if path.is_file()} == set()
+
+
+@pytest.mark.parametrize("file", ["prompt.md", "task.json"])
+def test_a_task_that_cannot_be_laid_is_told_as_what_a_person_can_act_on(tmp_path, file):
+    one, box = agent(tmp_path, silence=0.3)
+    asyncio.run(one.ask(question(tmp_path), lambda _: None))
+    (folder,) = (tmp_path / "state" / "run" / "tasks").iterdir()
+    for path in (folder / "task.json", folder / file):
+        path.unlink(missing_ok=True)
+    (folder / file / "in the way").mkdir(parents=True)
+    with pytest.raises(StoreError, match=f"{file} cannot be written"):
+        asyncio.run(one.ask(question(tmp_path), lambda _: None))
+    assert box.open("outside") == ()
 
 
 def test_an_answer_that_is_far_too_long_is_refused_not_swallowed(tmp_path):

@@ -64,7 +64,7 @@ class Mailbox:
                     self.withdraw(other.id, "it was asked in other words")
             (self._folder / task.id / _GONE).unlink(missing_ok=True)
             if self._read(task.id, _TASK, Task) != task:
-                write_whole(self.prompt(task.id), task.prompt.encode("utf-8", "replace"))
+                _put(self.prompt(task.id), task.prompt.encode("utf-8", "replace"))
                 self._write(task.id, _TASK, task)
             yield
 
@@ -146,11 +146,7 @@ class Mailbox:
             return None  # what is not whole, or not ours, is not there
 
     def _write(self, name: str, file: str, content: object) -> None:
-        path = self._folder / name / file
-        try:
-            write_whole(path, wire.encode(content))
-        except OSError as error:
-            raise told(error, path, "written") from error
+        _put(self._folder / name / file, wire.encode(content))
 
     @contextmanager
     def _gate(self, name: str) -> Iterator[None]:
@@ -162,6 +158,13 @@ class Mailbox:
         finally:
             fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
+
+
+def _put(path: Path, content: bytes) -> None:
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise told(error, path, "written") from error
 
 
 def _content(path: Path) -> bytes:
