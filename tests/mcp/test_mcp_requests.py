@@ -299,3 +299,16 @@ def test_lines_that_are_no_messages_do_not_end_the_server(listed):
         assert program.wait(timeout=60) == 0
     assert answers[1]["result"]["serverInfo"]["name"] == "punchlist"
     assert answers[3]["result"]["tools"]
+
+
+def test_a_client_that_is_killed_in_the_middle_of_an_answer_is_no_fault_of_the_server(listed):
+    info = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "gone", "version": "1"}}
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(listed.command(), cwd=listed.repo.root, env=listed.env, text=True, **pipes) as server:
+        server.stdout.close()
+        server.stdin.write(json.dumps(asked) + "\n")
+        server.stdin.close()
+        said = server.stderr.read()
+    assert (server.returncode, said) == (0, "")
+    assert not list(listed.home.glob("crashes/*"))

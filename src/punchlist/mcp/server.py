@@ -179,5 +179,7 @@ async def serve(home: Path, repositories: tuple[Registered, ...], options: Optio
     try:
         async with stdio_server() as (incoming, outgoing):
             await made.run(incoming, outgoing, made.create_initialization_options())
+    except* BrokenPipeError:  # a client that was killed in the middle of an answer has closed its end as well
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to be said goes nowhere, not into another error
     finally:
         await desk.close()
