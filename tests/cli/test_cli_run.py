@@ -73,6 +73,14 @@ def test_a_dry_run_says_what_would_be_done_and_records_nothing(punchlist, cart):
     assert punchlist.json("list") == []
 
 
+def test_a_file_that_is_new_is_in_scope_as_a_whole_and_its_lines_are_not_made_up(punchlist, cart):
+    cart.git("switch", "--quiet", "--create", "topic")
+    cart.commit({"new.py": "import os\n"})
+    said = punchlist("run", "--dry-run").stdout
+    assert ": 1 file as a whole" in said
+    assert "000 lines" not in said
+
+
 def test_a_dry_run_under_json_names_the_checks_and_where_they_come_from(punchlist, cart):
     cart.commit({"pytest.ini": "[pytest]\n", "tests/test_cart.py": "def test_it(): pass\n"})
     plan = punchlist.json("run", "--all", "--dry-run")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 
+from punchlist.adapters.scope import WHOLE
 from punchlist.app import App, Prepared
 from punchlist.app.rehearsal import Prompt
 from punchlist.cli.shapes import bullets, grid, heading
@@ -96,8 +97,16 @@ def scope(change: Change) -> str:
     against = f" against {change.base_name}" if change.base_name else ""
     if change.kind is ScopeKind.ALL:
         return f"everything{' below ' + ', '.join(change.paths) if change.paths else ''} at {change.head[:10]}"
-    lines = sum(min(each.last, 10**6) - each.first + 1 for ranges in change.files.values() for each in ranges)
-    return f"{change.kind}{against} at {change.head[:10]}: {count(lines, 'line')} in {count(len(change.files), 'file')}"
+    return f"{change.kind}{against} at {change.head[:10]}: {_extent(change)}"
+
+
+def _extent(change: Change) -> str:
+    """How much changed; the lines of a file that is new, and so in scope as a whole, were not counted."""
+    partly = [ranges for ranges in change.files.values() if WHOLE not in ranges]
+    whole = len(change.files) - len(partly)
+    lines = sum(each.last - each.first + 1 for ranges in partly for each in ranges)
+    some = f"{count(lines, 'line')} in {count(len(partly), 'file')}" if partly or not whole else ""
+    return ", ".join(filter(None, (some, f"{count(whole, 'file')} as a whole" if whole else "")))
 
 
 def _steps(ready: Prepared, *, verbose: bool) -> Iterator[str]:
