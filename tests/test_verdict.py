@@ -20,6 +20,12 @@ def test_a_test_that_failed_before_is_not_held_against_the_fix():
     assert verdict(result({"a": P, "b": P, "old": F}, code=1), BASE).passed
 
 
+def test_what_failed_before_is_said_to_fail_only_where_it_was_seen_to():
+    assert verdict(result({"a": P, "b": P, "old": F}, code=1), BASE).why == "3 tests, 1 failing as before"
+    assert verdict(result({"a": P, "b": P, "old": P}), BASE).why == "3 tests, 1 passing that failed before"
+    assert verdict(result({"a": P, "b": P}), BASE).why == "2 tests"
+
+
 def test_a_newly_failing_test_is():
     said = verdict(result({"a": P, "b": F, "old": F}, code=1), BASE)
     assert not said.passed

@@ -103,7 +103,7 @@ def attempted(batches: Iterable[Batch], refused: dict[int, str] | None = None) -
 def landing(batches: Iterable[Batch], round_: int, *, unverified: str = "") -> ev.Committed:
     landed = tuple(ev.Landed(each.number, f"{each.number:02x}" + TIPS[round_ - 1][2:]) for each in batches)
     commits = {each.batch: each.commit for each in landed}
-    checked = () if unverified else (Proof(ProofClass.CHECKED, "pytest: 148 tests as on the base, 1 failing as before"),)
+    checked = () if unverified else (Proof(ProofClass.CHECKED, "pytest: 148 tests as on the base, where 1 failed already"),)
     proofs = (Proof(ProofClass.RECHECKED, "no longer reported by ruff"), *checked)
     moves = tuple(
         Move(item, Fact.COMMITTED, by="punchlist", why=each.title, proofs=proofs, ref=commits[each.number])

@@ -125,8 +125,10 @@ def _reason(now: CheckResult, before: CheckResult, failing: list[str], gone: tup
 
 
 def _praise(now: CheckResult, before: CheckResult) -> str:
-    failed_before = sum(outcome is TestOutcome.FAILED for outcome in before.tests.values())
-    known = f", {failed_before} failing as before" if failed_before else ""
+    red = [test for test, outcome in before.tests.items() if outcome is TestOutcome.FAILED]
+    still = sum(now.tests.get(test) is TestOutcome.FAILED for test in red)
+    cured = sum(now.tests.get(test) is TestOutcome.PASSED for test in red)
+    known = (f", {still} failing as before" if still else "") + (f", {cured} passing that failed before" if cured else "")
     return f"{len(now.tests)} tests{known}" if now.tests else "exit code 0"
 
 

@@ -226,7 +226,7 @@ def _code(batch: Batch) -> tuple[str, ...]:
 def _checked(run: Run, names: Iterable[str]) -> str:
     judges = [run.baselines[name] for name in names]
     return "; ".join(
-        f"{judge.check}: {judge.passed} tests as on the base" + (f", {judge.failed} failing as before" if judge.failed else "")
+        f"{judge.check}: {judge.passed} tests as on the base" + (f", where {judge.failed} failed already" if judge.failed else "")
         if judge.passed or judge.failed
         else f"{judge.check}: exit code 0"
         for judge in judges
