@@ -99,9 +99,14 @@ def test_every_reported_finding_is_accounted_for(run, unverified, nasty):
 
 
 def test_a_run_without_a_look_is_never_told_as_clean():
-    told = summary(Run(id="r-empty"))
+    told = summary(Run(id="r-empty", ended="incomplete"))
     assert told.outcome == "incomplete"
     assert "does not mean clean" in told.headline
+
+
+def test_a_run_that_has_just_begun_is_not_told_as_one_that_found_nothing():
+    told = summary(Run(id="r-young"))
+    assert (told.outcome, told.headline) == ("incomplete", "Nothing was looked at yet.")
 
 
 def test_the_advice_names_the_command_that_brings_the_commits_home(run):

@@ -113,6 +113,8 @@ def _unchecked(run: Run) -> str:
 def _nothing(numbers: Numbers, run: Run) -> str:
     if numbers.pending:
         return f"{amount(numbers.pending, 'finding')} reported so far, not yet sorted into items."
+    if not run.reviews and not run.ended:
+        return "Nothing was looked at yet."
     if run.reviews and all(review.skipped for review in run.reviews.values()):
         return "No items, but that does not mean clean: no analyzer here looks at these files."
     return "No items, but that does not mean clean: not everything was looked at."
