@@ -215,6 +215,13 @@ def test_bodies_that_make_no_sense_are_refused(kept, body):
     assert state(kept) == before
 
 
+@pytest.mark.parametrize("path", ["/api/runs", f"/api/runs/{RUN}/apply"])
+def test_a_body_that_was_forgotten_is_asked_for_in_words(kept, path):
+    with kept.client("admin") as client:
+        answer = client.post(path)
+        assert (answer.status_code, answer.json()["what"]) == (400, "the body is missing: a JSON object, {} at least")
+
+
 @pytest.mark.parametrize(
     ("path", "body", "statuses"),
     [

@@ -111,11 +111,16 @@ def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any
     """What the framework refuses: unknown paths, wrong methods, bodies that are too large or not what they should be."""
     what = error.detail
     if isinstance(error, ValidationException) and isinstance(error.extra, list):
-        what = "; ".join(
-            f"{each.get('key', 'body')}: {each.get('message', '')}" for each in error.extra if isinstance(each, dict)
-        )
+        told = [each for each in error.extra if isinstance(each, dict)]
+        what = "; ".join(f"{each.get('key', 'body')}: {each.get('message', '')}" for each in told)
+        if _bodiless(request) and any(each.get("key") == "data" for each in told):
+            what = "the body is missing: a JSON object, {} at least"
     problem = Problem(status=error.status_code, what=what or error.detail, where=_where(request), next=_NEXT)
     return _answer(request, problem, dict(error.headers or {}))
+
+
+def _bodiless(request: Request[Any, Any, Any]) -> bool:
+    return "transfer-encoding" not in request.headers and request.headers.get("content-length", "0") == "0"
 
 
 def _too_deep(request: Request[Any, Any, Any], _: RecursionError) -> Response[Any]:
