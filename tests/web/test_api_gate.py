@@ -49,6 +49,22 @@ def test_each_token_has_a_bucket_of_its_own(tmp_path):
     assert [status(gate, authorization=f"Bearer {token}") for token in (mine, mine, yours)] == [200, 429, 200]
 
 
+def test_whoever_was_let_in_is_welcome_until_their_token_is_dropped(tmp_path):
+    tokens, seen = Tokens(tmp_path), []
+
+    async def streaming(scope, receive, send):
+        seen.append(scope["welcome"])
+        await inside(scope, receive, send)
+
+    gate = Gate(streaming, tokens, Rules(hosts=frozenset({"localhost"})), Hiding(tmp_path))
+    assert status(gate, authorization=f"Bearer {tokens.make(Role.READ)}") == 200
+    assert seen[0]()
+    tokens.drop(tokens.all()[0].id)
+    assert not seen[0]()
+    (tmp_path / "tokens.json").write_text("{")
+    assert not seen[0]()
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.9"])
 def test_on_loopback_it_goes_by_the_names_of_loopback(tmp_path, host):
     assert {"127.0.0.1", "localhost", "::1", host} <= hosts(Place(host=host), Tokens(tmp_path))

@@ -21,8 +21,15 @@ class Lines:
         return ((after[0] + 1, 0), f"{after[0] + 1}".encode()) if after[0] < self.last else None
 
 
-def reader(tale, over=lambda: None, after=0) -> Following:
-    return Following(run="r", tale=tale, after=(after, 0), over=over, voice=lambda said: f"{said.label}: {said.text}".encode())
+def reader(tale, over=lambda: None, after=0, welcome=lambda: True) -> Following:
+    return Following(
+        run="r",
+        tale=tale,
+        after=(after, 0),
+        over=over,
+        voice=lambda said: f"{said.label}: {said.text}".encode(),
+        welcome=welcome,
+    )
 
 
 async def taken(stream, count: int) -> list[bytes]:
@@ -103,6 +110,19 @@ def test_what_is_told_while_it_ends_is_not_lost():
 
         stream = followed(reader(tale, over=over), Beside(), Pace(poll=0.01), lambda: False)
         assert [piece async for piece in stream][1:] == [b"1", b"2", b"bye"]
+
+    asyncio.run(main())
+
+
+def test_who_is_not_welcome_any_more_hears_no_more():
+    async def main() -> None:
+        tale, welcome = Lines(1), [True]
+        stream = followed(reader(tale, welcome=lambda: welcome[0]), Beside(), Pace(poll=0.01, beat=0.02), lambda: False)
+        assert await taken(stream, 2) == [b"1"]
+        welcome[0] = False
+        rest = [piece async for piece in stream]
+        assert len(rest) <= 1, rest
+        assert b"2" not in rest
 
     asyncio.run(main())
 

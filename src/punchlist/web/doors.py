@@ -67,6 +67,12 @@ def visitor_of(request: Request[Any, Any, Any]) -> Visitor:
     return found
 
 
+def welcome(connection: ASGIConnection[Any, Any, Any, Any]) -> Callable[[], bool]:
+    """Says at any time whether whoever asked is still let in; without the gate nobody is."""
+    still = connection.scope.get("welcome")
+    return lambda: bool(callable(still) and still())
+
+
 def _declared(role: Role | str, more: dict[str, Any]) -> dict[str, Any]:
     refusals = {status: ResponseSpec(data_container=Problem, description=text) for status, text in _REFUSALS.items()}
     security: dict[str, Any] = {} if role == _OPEN else {"security": [{"token": []}]}

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from punchlist.model.run import Run
 from punchlist.steps.plan import GO
 from punchlist.web import planning
 from punchlist.web.desk import Asked, Desk
-from punchlist.web.doors import AtDesk, doing, looking, visitor_of
+from punchlist.web.doors import AtDesk, doing, looking, visitor_of, welcome
 from punchlist.web.fixevents import ERROR, STREAMING, error
 from punchlist.web.fixshapes import (
     MASTER_PATH,
@@ -90,12 +91,12 @@ async def start_fix(
         if not desk.driving.drives(run.id):
             _nothing_asked(run)
         _go_on_by_itself(desk, run.id, visitor_of(request).shown)
-    return _stream(desk, run.id, after)
+    return _stream(desk, run.id, after, welcome(request))
 
 
 @looking("/fix/{session_id:str}/stream", operation_id="fix_stream", summary="Follow a fix session", responses={200: SSE})
-async def fix_stream(desk: AtDesk, session_id: RunId, last_event_id: LAST = None) -> Stream:
-    return _stream(desk, desk.run(session_id).id, position(last_event_id))
+async def fix_stream(desk: AtDesk, request: Request[Any, Any, Any], session_id: RunId, last_event_id: LAST = None) -> Stream:
+    return _stream(desk, desk.run(session_id).id, position(last_event_id), welcome(request))
 
 
 async def _session(desk: Desk, data: Session, step: str, key: str | None, role: Role) -> Run:
@@ -163,14 +164,14 @@ def _past(desk: Desk, session: str, task: "asyncio.Task[None]") -> None:
         _log.error("session %s does not go on", session, exc_info=broke)
 
 
-def _stream(desk: Desk, session: str, after: Position) -> Stream:
+def _stream(desk: Desk, session: str, after: Position, still: Callable[[], bool]) -> Stream:
     def over() -> bytes | None:
         run = desk.now(session)
         if run.ended:
             return b""
         return None if session in desk.onward or desk.driven(session) else _last_words(desk, run)
 
-    reader = Following(run=session, tale=desk.stories, after=after, over=over, voice=desk.voice(STREAMING))
+    reader = Following(run=session, tale=desk.stories, after=after, over=over, voice=desk.voice(STREAMING), welcome=still)
     return Stream(desk.follow(reader), media_type="text/event-stream", headers=HEADERS)
 
 

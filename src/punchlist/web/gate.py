@@ -122,6 +122,7 @@ class Gate:
         given = [value for name, value in headers if name == "authorization"]
         visitor = self._known(given)
         scope["user"] = self._entrance.visitor(scope) if self._entrance else None
+        scope["welcome"] = lambda: self._welcome(given, scope)
         known = visitor or scope["user"]
         client = scope.get("client") or ("", 0)
         wait = self._buckets.wait(known.id if known else str(client[0]))
@@ -132,6 +133,13 @@ class Gate:
             unknown = {"www-authenticate": "Bearer"}
             raise Refused(401, "this token is not known here", next_="punchlist serve --new-token run", headers=unknown)
         return visitor
+
+    def _welcome(self, given: list[str], scope: Scope) -> bool:
+        """Whether whoever was let in would be let in now: a stream goes on for days, and a token may be dropped meanwhile."""
+        try:
+            return (self._known(given) or (self._entrance and self._entrance.visitor(scope))) is not None
+        except PunchlistError:
+            return False
 
     def _right_host(self, hosts: list[str]) -> None:
         if len(hosts) != 1 or _name(hosts[0]) not in self._rules.hosts:

@@ -1,9 +1,9 @@
 """The routes that show what is in a run: items, diffs, events, artifacts, reports."""
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
-from litestar import Response
+from litestar import Request, Response
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import HeaderParameter, PathParameter, QueryParameter
 from litestar.response import Stream
@@ -16,7 +16,7 @@ from punchlist.model.item import Status
 from punchlist.model.severity import Severity
 from punchlist.model.wanted import Wanted
 from punchlist.web.artifacts import content, names
-from punchlist.web.doors import AtDesk, looking
+from punchlist.web.doors import AtDesk, looking, welcome
 from punchlist.web.ledgers import shown, sse
 from punchlist.web.parts import item_page
 from punchlist.web.problem import Refused
@@ -96,7 +96,9 @@ async def events(
 @looking(
     "/runs/{run_id:str}/stream", operation_id="stream", summary="The ledger as it grows", responses={200: SSE, 204: _NOTHING}
 )
-async def stream(desk: AtDesk, run_id: RunId, last_event_id: LAST = None) -> Stream | Response[None]:
+async def stream(
+    desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId, last_event_id: LAST = None
+) -> Stream | Response[None]:
     """One event for each line: its id is the line's number, its name the kind. `agent` events are what agents say, without ids.
     204 says that the run has ended and all of it was received."""
     run = desk.run(run_id)
@@ -107,7 +109,7 @@ async def stream(desk: AtDesk, run_id: RunId, last_event_id: LAST = None) -> Str
     def over() -> bytes | None:
         return sse(b"{}", event="end") if desk.now(run_id).ended and not desk.driving.drives(run_id) else None
 
-    reader = Following(run=run.id, tale=desk.frames, after=after, over=over, voice=desk.voice("agent"))
+    reader = Following(run=run.id, tale=desk.frames, after=after, over=over, voice=desk.voice("agent"), welcome=welcome(request))
     return Stream(desk.follow(reader), media_type=_EVENTS, headers=HEADERS)
 
 

@@ -32,6 +32,8 @@ class Following(Struct, frozen=True, kw_only=True):
     over: Callable[[], bytes | None]
     voice: Callable[[Said], bytes]
     """How what an agent says is sent: beside the ledger, without an id, and not again."""
+    welcome: Callable[[], bool]
+    """Whether the reader may still read; it is asked with every beat."""
 
 
 def position(last_event_id: str | None) -> Position:
@@ -44,9 +46,25 @@ def position(last_event_id: str | None) -> Position:
     return (int(match[1]), int(match[2] or 0))
 
 
+class _Guest:
+    """Somebody who was let in, and is asked about again from time to time."""
+
+    def __init__(self, welcome: Callable[[], bool], every: float) -> None:
+        self._welcome = welcome
+        self._every = every
+        self._asked = time.monotonic()
+
+    def gone(self) -> bool:
+        if time.monotonic() - self._asked < self._every:
+            return False
+        self._asked = time.monotonic()
+        return not self._welcome()
+
+
 async def followed(reader: Following, driving: Beside, pace: Pace, closing: Callable[[], bool]) -> AsyncIterator[bytes]:
     """All that is told after the reader's position, then what comes, until it is over, or the server stops and the run too."""
     after, heard, sent = reader.after, 0, time.monotonic()
+    guest = _Guest(reader.welcome, pace.beat)
     yield b"retry: 1000\n\n"
     while True:
         stopping = closing() and not driving.drives(reader.run)
@@ -64,7 +82,7 @@ async def followed(reader: Following, driving: Beside, pace: Pace, closing: Call
             if last:
                 yield last
             return
-        if stopping:
+        if stopping or guest.gone():
             return
         if not await rung(bell, pace.poll) and time.monotonic() - sent >= pace.beat:
             yield b": still here\n\n"

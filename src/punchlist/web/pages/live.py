@@ -10,9 +10,9 @@ from litestar.response import Stream
 from punchlist.app.beside import Beside
 from punchlist.app.driving import Said
 from punchlist.model import wire
-from punchlist.web.doors import AtDesk
+from punchlist.web.doors import AtDesk, welcome
 from punchlist.web.ledgers import Frames, Position, sse
-from punchlist.web.pages.doors import page
+from punchlist.web.pages.doors import Asking, page
 from punchlist.web.pages.views_run import last_words
 from punchlist.web.stream import HEADERS, Following, position
 
@@ -44,7 +44,7 @@ class Pulse:
 
 @page("/runs/{run_id:str}/live")
 async def live(
-    desk: AtDesk, run_id: str, after: Annotated[int, QueryParameter(ge=0, le=10**12)] = 0, last: Last = None
+    request: Asking, desk: AtDesk, run_id: str, after: Annotated[int, QueryParameter(ge=0, le=10**12)] = 0, last: Last = None
 ) -> Stream | Response[None]:
     """From where the page was made on; a browser that comes back says itself where it was."""
     run = desk.run(run_id)
@@ -59,7 +59,8 @@ async def live(
         told = {"number": said.number, "label": said.label, "text": last_words(said.text)}
         return sse(desk.hide(wire.encode(told)), event="agent")
 
-    reader = Following(run=run.id, tale=Pulse(desk.frames, desk.driving), after=since, over=over, voice=voice)
+    tale = Pulse(desk.frames, desk.driving)
+    reader = Following(run=run.id, tale=tale, after=since, over=over, voice=voice, welcome=welcome(request))
     return Stream(desk.follow(reader), media_type=_EVENTS, headers=HEADERS)
 
 
