@@ -252,6 +252,7 @@ def test_the_configuration_of_a_client_starts_this_server(listed, client):
     assert words[-4:] == ["--set", "analyzers.enabled=ruff", "--set", "analyzers.select=E,F,B,UP"]
     assert str(listed.repo.root) in words
     assert env["PUNCHLIST_HOME"] == str(listed.home)
+    assert str(listed.home / "repos") in done.stdout + done.stderr, "where a fixer must be able to write"
 
 
 def test_without_the_extra_it_says_what_to_install(listed, tmp_path):

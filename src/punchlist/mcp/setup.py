@@ -69,21 +69,27 @@ def _gemini(command: Command) -> Snippet:
 def _opencode(command: Command) -> Snippet:
     entry = {"type": "local", "command": [command.program, *command.line], "enabled": True}
     own = {"environment": command.env} if command.env else {}
-    return Snippet("opencode.json", _json({"mcp": {"punchlist": {**entry, **own}}}))
+    return Snippet(_where("opencode.json", command), _json({"mcp": {"punchlist": {**entry, **own}}}))
 
 
 def _vscode(command: Command) -> Snippet:
-    return Snippet(".vscode/mcp.json", _json({"servers": {"punchlist": {"type": "stdio", **command.entry}}}))
+    entry = {"type": "stdio", **command.entry}
+    return Snippet(_where(".vscode/mcp.json", command), _json({"servers": {"punchlist": entry}}))
 
 
 def _other(command: Command) -> Snippet:
-    return Snippet("most clients take this", _servers(command))
+    return Snippet(_where("most clients take this", command), _servers(command))
 
 
 CLIENTS: Mapping[str, Callable[[Command], Snippet]] = MappingProxyType(
     {"claude": _claude, "codex": _codex, "gemini": _gemini, "opencode": _opencode, "vscode": _vscode, "other": _other}
 )
 """One line for each."""
+
+
+def _where(file: str, command: Command) -> str:
+    """For clients that ask the person when they write elsewhere, or have no setting for it that we know."""
+    return f"{file}; to play the fixer, it must be able to write in {' '.join(command.trees)}"
 
 
 def _servers(command: Command) -> str:
