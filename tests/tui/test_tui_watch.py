@@ -108,6 +108,15 @@ def test_the_story_and_the_checks_are_a_key_away(ended, watching):
     watching(journey)
 
 
+def test_the_list_of_runs_names_the_repository_also_where_its_path_is_long(ended, watching):
+    async def journey(window):
+        await window.until("Enter looks at one")
+        text = await window.until("leftovers")
+        assert f"/{ended.repo.root.name}" in text
+
+    watching(journey, run="", size=(80, 24))
+
+
 def test_it_works_in_a_small_terminal_and_no_word_depends_on_colour(ended, watching):
     async def journey(window):
         text = await window.until("page() skips")

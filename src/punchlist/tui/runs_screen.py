@@ -11,9 +11,10 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
+from punchlist.adapters.reports.visible import visible
 from punchlist.tui.rows import Rows
 from punchlist.tui.station import RunLine, Station
-from punchlist.tui.text import MUTED, ago, clock, line
+from punchlist.tui.text import MUTED, ago, clock, fitted, line
 
 _POLL = 2.0
 
@@ -55,12 +56,12 @@ class RunsScreen(Screen[None]):
                 self._last = ""
             await asyncio.sleep(_POLL)
 
-    def _row(self, key: int, width: int) -> Content:  # noqa: ARG002 - the shape of a row
+    def _row(self, key: int, width: int) -> Content:
+        """Of a long path the end stays: it has the repository's name."""
         each = self._lines[key]
         row = each.row
-        return line(
-            (f"{row.id:<15} ", "bold"),
-            f"{row.outcome or each.state:<22} ",
-            (f"{ago(time.time() - row.started_at):<12} {clock(row.active):>8}  ", MUTED),
-            row.repository.removesuffix("/.git"),
-        )
+        name, stands = f"{row.id:<15} ", f"{row.outcome or each.state:<22} "
+        times = f"{ago(time.time() - row.started_at):<12} {clock(row.active):>8}  "
+        rest = max(1, width - len(name) - len(stands) - len(times))
+        where = fitted(visible(row.repository.removesuffix("/.git")), rest, tail=True)
+        return line((name, "bold"), stands, (times, MUTED), where)
