@@ -5,6 +5,7 @@ import json
 import os
 import signal
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from clients import QUICK, edit
@@ -327,3 +328,31 @@ def test_whoever_fixes_does_not_confirm_it_by_keeping_silent_in_another_role(pla
     proof = place.do(story)
     assert proof["proven"]
     assert "reviewed" not in [each["kind"] for each in proof["proofs"]]
+
+
+def there(folders):
+    return [folder for folder in folders if Path(folder).exists()]
+
+
+def test_the_folder_of_a_task_is_never_another_trees(place):
+    """Whoever goes on writing where it was asked to look writes into nothing that is judged later."""
+
+    async def story(agent):
+        run = (await agent.call("start_run", play=["technical", "fixer"]))["id"]
+        folders, found = [], [finding("cheapest")]
+        while (told := await agent.call("next_task", run=run, wait_seconds=30))["state"] == "under way":
+            if (task := told["task"]) is None:
+                continue
+            assert not there(folders)
+            folders.append(task["folder"])
+            if task["role"] == "fixer":
+                edit(task["folder"], *EDITS["cheapest"])
+                await agent.call("report_outcomes", task=task["task"], outcomes=[FIXED])
+            else:
+                await agent.call("answer_task", task=task["task"], answer={"findings": found, "summary": "looked"})
+                found = []
+        return folders
+
+    folders = place.do(story)
+    assert len(folders) == len(set(folders)) == 3
+    assert not there(folders)

@@ -4,6 +4,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import secrets
 import shutil
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -134,12 +135,12 @@ class WorkTrees:
 
     @asynccontextmanager
     async def at(
-        self, commit: str, patches: Iterable[Patch] = (), *, pristine: Pristine | None = None
+        self, commit: str, patches: Iterable[Patch] = (), *, pristine: Pristine | None = None, apart: bool = False
     ) -> AsyncGenerator[WorkTree]:
         changes = await overlay(self._workshop, commit, patches, pristine)
         listing = await self._workshop.listing(commit)
         with _disk(self._workshop.trees):
-            slot, fd = self._free(commit)
+            slot, fd = self._alone() if apart else self._free(commit)
         try:
             with _disk(slot.root):
                 await slot.prepare(commit)
@@ -147,6 +148,9 @@ class WorkTrees:
             self._last[slot.name] = commit
             yield WorkTree(slot.root, commit, listing, changes)
         finally:
+            if apart:
+                slot.scrap()
+                slot.lock.unlink(missing_ok=True)
             os.close(fd)
 
     @asynccontextmanager
@@ -203,6 +207,12 @@ class WorkTrees:
             if fd is not None:
                 return slot, fd
         raise AssertionError("there is always one more number")
+
+    def _alone(self) -> tuple[Slot, int]:
+        """A place that nobody had before and nobody has afterwards."""
+        slot = Slot(self._workshop, f"{_KEPT}{secrets.token_hex(10)}")
+        fd = slot.take()
+        return (slot, fd) if fd is not None else self._alone()
 
     def _slots(self) -> list[Slot]:
         names = {path.stem for path in self._workshop.trees.iterdir()}

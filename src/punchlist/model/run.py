@@ -167,6 +167,10 @@ class Run(Struct, frozen=True, kw_only=True):
     def having(self, *statuses: Status) -> list[Item]:
         return [item for item in self.items.values() if item.status in statuses]
 
+    def outside(self, role: str) -> bool:
+        """Whether somebody plays it whom punchlist does not start, and so cannot end."""
+        return self.started is not None and not set(self.started.outside).isdisjoint(self.started.crew.get(role, ()))
+
     def claims(self, batch: Batch) -> tuple[int, ...]:
         """The items that a batch's patch is said to fix; others of it were put off or are contested, and stay where they are."""
         return tuple(number for number in batch.items if self.items[number].status is Status.CLAIMED)

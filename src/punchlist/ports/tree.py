@@ -45,9 +45,10 @@ class Trees(Protocol):
     """Lends isolated work trees; the user's checkout is never one of them."""
 
     def at(
-        self, commit: str, patches: Iterable[Patch] = (), *, pristine: Pristine | None = None
+        self, commit: str, patches: Iterable[Patch] = (), *, pristine: Pristine | None = None, apart: bool = False
     ) -> AbstractAsyncContextManager[Tree]:
-        """A tree of `commit` with `patches` on it, except for what is pristine."""
+        """A tree of `commit` with `patches` on it, except for what is pristine. One that is `apart` is gone afterwards, and no
+        other is ever in its place: it is for those who may go on writing there."""
         ...
 
     def kept(

@@ -57,7 +57,7 @@ async def _judged(number: int, canary: Canary, challenger: Challenger, run: Run,
     patch = Patch(tuple(splices_between(canary.path, canary.before, canary.after)))
     batch = Batch(number=number, items=(item.number,), fixer=AGENT, title=canary.title, paths=(canary.path,))
     laid = Patch(files=(FileChange(canary.path, canary.after.encode().decode("latin-1")),))
-    async with world.trees.at(run.tip, [laid]) as tree:
+    async with world.trees.at(run.tip, [laid], apart=run.outside("challenger")) as tree:
         exhibit = Exhibit(batch.number, unified(patch, {canary.path: canary.before}), batch.items)
         task = Task(label=f"{run.place} canary {number}", items=(item,), told=Background(), batches=(batch,))
         said = await challenger.judge(task, [exhibit], tree)

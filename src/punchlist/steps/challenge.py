@@ -89,7 +89,7 @@ async def _heard(challenger: Challenger, task: Judge, batches: Sequence[Batch], 
     heard: list[Judgement] = []
     patches = [run.work.patches[batch.number] for batch in batches]
     pristine = Pristine(origin=world.change.base, alone=STEERS_AGENTS)  # neither the change nor a fix tells its judge what to do
-    async with world.trees.at(run.tip, patches, pristine=pristine) as tree:
+    async with world.trees.at(run.tip, patches, pristine=pristine, apart=run.outside("challenger")) as tree:
         before = await world.trees.changes(tree)
         for turn, (some, contested) in enumerate(_chunks(batches, task.contested), 1):
             numbers = (*(number for batch in some for number in run.claims(batch)), *contested)

@@ -46,7 +46,7 @@ async def inquire(task: Inquire, run: Run, world: World) -> Clarified:
     if clarifier is None:
         return Clarified(failed="nobody plays the clarifier any more")
     asked = await to_think_over(task.label, task.items, run, world)
-    async with world.trees.at(run.tip) as tree:
+    async with world.trees.at(run.tip, apart=run.outside("clarifier")) as tree:
         said = await clarifier.clarify(asked, tree)
     known = {doubt.id for doubt in run.doubts.values()}
     return Clarified(

@@ -79,7 +79,7 @@ async def consider(task: Consider, run: Run, world: World) -> Planned:
     if planner is None:
         return Planned(batches=(), failed="nobody plays the planner any more")
     asked = await to_think_over(task.label, task.items, run, world)
-    async with world.trees.at(run.tip) as tree:
+    async with world.trees.at(run.tip, apart=run.outside("planner")) as tree:
         said = await planner.plan(asked, tree)
     return Planned(
         batches=(),

@@ -69,7 +69,7 @@ async def reproduce(task: Reproduce, run: Run, world: World) -> Reproduced:
     if reproducer is None:
         return Reproduced(item=task.item, why="nobody plays the reproducer any more")
     asked = Task(label=task.label, items=(run.items[task.item],), told=await background(run, world))
-    async with world.trees.at(run.tip) as tree:
+    async with world.trees.at(run.tip, apart=run.outside("reproducer")) as tree:
         said = await reproducer.reproduce(asked, tree)
         offered = _offered(said, task.item)
         path = private_path(offered, run.id, tree, world.protected) if offered else ""

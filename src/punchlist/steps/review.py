@@ -95,7 +95,7 @@ async def consult(task: Consult, run: Run, world: World) -> Reviewed:
     began = world.clock()
     told = await background(run, world)
     pristine = Pristine(origin=world.change.base, alone=STEERS_AGENTS)
-    async with world.trees.at(task.commit, pristine=pristine) as tree:
+    async with world.trees.at(task.commit, pristine=pristine, apart=run.outside(task.role)) as tree:
         view = in_view(world.change, run, tree)
         shown = [path for path in view or () if _has_lines(path, world.change, tree)]
         before = await world.trees.changes(tree)
