@@ -108,6 +108,22 @@ def test_what_an_agent_says_while_it_works_is_text(museum, opened):
     assert talk.locator("*").count() == 0, "no element came of it"
 
 
+def test_an_agent_that_talks_very_much_does_not_hold_the_page_up(museum, opened):
+    page = opened(museum.site, f"/runs/{museum.running}")
+    talk = page.locator(".talk")
+    expect(talk).to_contain_text("then <img")
+    loud = """label => {
+        const talk = document.querySelector(".talk"), written = [];
+        new MutationObserver(() => written.push(talk.textContent)).observe(talk, { childList: true });
+        for (let n = 0; n < 20_000; n++) heard({ label, number: 1e9 + n, text: `${"x".repeat(5_000)}\\nline ${n}` });
+        return new Promise((done) => setTimeout(() => done(written), 1_000));
+    }"""
+    written = page.evaluate(loud, talk.get_attribute("data-label"))
+    assert written[0].endswith("\nline 19999")
+    assert len(written[0]) <= 4000
+    assert len(written) <= 6, "at most four times a second, and as often as the part is brought up to date"
+
+
 def test_who_may_only_read_is_offered_nothing_and_refused(museum, opened):
     page = opened(museum.site, role="read")
     expect(page.get_by_role("link", name="Start a run")).to_have_count(0)

@@ -107,14 +107,26 @@ function tick() {
   for (const each of all("[data-since]")) each.textContent = spelled(Date.now() / 1000 - Number(each.dataset.since));
 }
 
-/* What agents say, as text and nothing else, each piece on lines of its own; the server has the last, and what comes after is added. */
+/* What agents say, as text and nothing else, each piece on lines of its own; the server has the last, and what comes after is added.
+   It is written down as often as the rest of the page, however much is said. */
+const spoken = new Map();
+let speaking = 0;
 function heard({ number, label, text }) {
-  const talk = all("[data-label]").find((each) => each.dataset.label === label);
-  if (!talk) return refresh();
-  if (number <= Number(talk.dataset.said)) return;
-  talk.dataset.said = number;
-  const lines = [...talk.textContent.split("\n"), ...text.trimEnd().split("\n")];
-  talk.textContent = lines.slice(-TAIL).join("\n").slice(-LONGEST);
+  spoken.set(label, [...(spoken.get(label) ?? []).slice(1 - TAIL), { number, text }]);
+  speaking ||= setTimeout(speak, PAUSE);
+}
+function speak() {
+  speaking = 0;
+  for (const [label, said] of spoken) {
+    const talk = all("[data-label]").find((each) => each.dataset.label === label);
+    const fresh = said.filter(({ number }) => number > Number(talk?.dataset.said ?? 0));
+    if (!talk) refresh();
+    if (!talk || !fresh.length) continue;
+    talk.dataset.said = fresh.at(-1).number;
+    const lines = [...talk.textContent.split("\n"), ...fresh.flatMap(({ text }) => text.trimEnd().split("\n"))];
+    talk.textContent = lines.slice(-TAIL).join("\n").slice(-LONGEST);
+  }
+  spoken.clear();
   bottoms();
 }
 function bottoms() {
