@@ -10,7 +10,7 @@ from punchlist.adapters.store.lease import Lease
 from punchlist.app.dismissals import Chosen, dismissals
 from punchlist.cli.view import exit_of
 from punchlist.errors import UsageError
-from punchlist.model.events import Dismissal, Returned
+from punchlist.model.events import Dismissal, Dismissed, Returned
 from punchlist.model.item import Fact, Move, Status
 from punchlist.model.outcome import Outcome, outcome
 
@@ -81,6 +81,19 @@ def test_what_is_claimed_is_not_called_dismissed(place):
 
 async def _remembered(app):
     return dismissals(app.store, str(app.checkout.git_dir))
+
+
+def test_a_dismissal_that_was_taken_back_stays_so_though_the_clock_was_set_back_meanwhile(place):
+    run = place.run(allow_checks=False, workflow="review")
+    fingerprint = culprit(run).fingerprint
+
+    async def said(app):
+        for at, revoked in ((run.last_at + 100, False), (run.last_at + 50, True)):
+            event = Dismissed(by="ada", why="", fingerprints=(fingerprint,), revoked=revoked)
+            app.store.append(run.id, "people", f"{revoked}", event, at)
+
+    place.do(said)
+    assert fingerprint not in place.do(_remembered)
 
 
 def test_of_two_dismissals_at_once_none_is_swallowed(place, monkeypatch):

@@ -1,13 +1,13 @@
 """What people said needs no work: recorded in the run it was said of, and remembered by every later one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from posixpath import normpath
 
 from msgspec import Struct
 
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.errors import UsageError
-from punchlist.model.events import Dismissal, Dismissed
+from punchlist.model.events import Dismissal, Dismissed, Entry
 from punchlist.model.item import Fact, Item, Move, Status
 from punchlist.model.run import Run
 
@@ -15,13 +15,23 @@ from punchlist.model.run import Run
 def dismissals(store: SqliteStore, repository: str) -> dict[str, Dismissal]:
     """By fingerprint, as the last word on each was."""
     known: dict[str, Dismissal] = {}
-    for entry in sorted(store.of_kind("dismissed", repository), key=lambda entry: entry.at):
+    for entry in _in_order(store.of_kind("dismissed", repository)):
         match entry.event:
             case Dismissed(fingerprints=told, revoked=True):
                 known = {fingerprint: saying for fingerprint, saying in known.items() if fingerprint not in told}
             case Dismissed(fingerprints=told, by=by, why=why):
                 known |= dict.fromkeys(told, Dismissal(by, why, entry.run))
     return known
+
+
+def _in_order(entries: Iterable[Entry]) -> list[Entry]:
+    """As they were said. A clock that is set back does not turn around what was said of one run."""
+    latest: dict[str, float] = {}
+    said: list[tuple[float, Entry]] = []
+    for entry in entries:
+        latest[entry.run] = max(entry.at, latest.get(entry.run, 0))
+        said.append((latest[entry.run], entry))
+    return [entry for _, entry in sorted(said, key=lambda pair: pair[0])]
 
 
 class Chosen(Struct, frozen=True, kw_only=True):
