@@ -97,6 +97,7 @@ def test_an_address_that_is_not_plainly_of_the_web_is_no_link(url):
 
 def test_colours_are_taken_off_and_other_controls_are_shown():
     assert visible("\x1b[31mred\x1b[0m and \x1b[2J\r\nnext\tline") == "red and \u2039U+001B\u203a[2J\nnext\tline"
+    assert visible("a\u061cb\u2067c") == "a\u2039U+061C\u203ab\u2039U+2067\u203ac"
 
 
 def test_the_fix_that_landed_is_shown_as_a_diff_and_a_rejected_one_is_called_so(run):

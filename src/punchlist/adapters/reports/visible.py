@@ -5,7 +5,8 @@ from urllib.parse import urlsplit
 
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 _ODD = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff]"
 )
 
 
