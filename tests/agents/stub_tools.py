@@ -45,17 +45,26 @@ def _code_mode(offered: Offered) -> bool:
     return "exec" in offered and "exec_command" not in offered
 
 
+_PATIENCE = 120_000
+"""Milliseconds: a command that takes longer is left to itself, and the script goes on; a busy machine must not bring that about."""
+
+
 def _script(call: str, offered: Offered) -> Block:
-    return {"tool": "exec", "input": f"const r = await tools.{call};\ntext(r);", "namespace": offered["exec"].get("_ns")}
+    patient = f'// @exec: {{"yield_time_ms": {_PATIENCE}}}'
+    return {
+        "tool": "exec",
+        "input": f"{patient}\nconst r = await tools.{call};\ntext(r);",
+        "namespace": offered["exec"].get("_ns"),
+    }
 
 
 def shell(wanted: Block, offered: Offered) -> Block:
     command = wanted["cmd"]
     if _code_mode(offered):
-        return _script(f"exec_command({json.dumps({'cmd': command})})", offered)
+        return _script(f"exec_command({json.dumps({'cmd': command, 'yield_time_ms': _PATIENCE})})", offered)
     name = _first(SHELLS, offered)
     if name == "exec_command":
-        return {"tool": name, "input": {"cmd": command}}
+        return {"tool": name, "input": {"cmd": command, "yield_time_ms": _PATIENCE}}
     if name == "shell":
         return {"tool": name, "input": {"command": ["bash", "-lc", command]}}
     if name == "local_shell":

@@ -299,7 +299,10 @@ class Listening(BaseHTTPRequestHandler):
     def respond(self) -> None:
         parts = urlsplit(self.path)
         query = {name: values[-1] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
-        raw = self.rfile.read(int(self.headers.get("content-length", 0)))
+        length = int(self.headers.get("content-length", 0))
+        raw = self.rfile.read(length)
+        if len(raw) < length:
+            raise ConnectionResetError("whoever asked was killed in the middle of it")
         github = self.server.github
         asked = Asked(self.command, parts.path, query, {k.lower(): v for k, v in self.headers.items()}, github.clock())
         filing = asked.method == "POST" and parts.path.endswith("/issues")
@@ -387,7 +390,7 @@ class Standin(ThreadingHTTPServer):
     def __exit__(self, *raised: object) -> None:
         self.shutdown()
         self.server_close()
-        assert not self.mistakes
+        assert self.mistakes == []
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A connection that broke is an everyday thing here; a mistake of the stand-in's own is not."""
