@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from github_standin import FAULTS, Fault
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 ITEMS = range(1, 4)
@@ -60,6 +60,7 @@ def test_many_sequences_of_faults_leave_one_open_issue_or_one_that_is_told(bench
 
 @settings(max_examples=10, **LOOSE)
 @given(writing=st.lists(st.one_of(faults, late), max_size=10), list_lag=lags)
+@example(writing=[Fault("late", seconds=86)], list_lag=30)
 def test_requests_that_are_done_after_they_were_given_up_end_as_one_open_issue_with_the_next_filing(
     bench, told, writing, list_lag
 ):

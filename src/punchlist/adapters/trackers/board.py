@@ -49,13 +49,13 @@ class Board:
         self._floor = 0
 
     async def look(self, fingerprints: Collection[str], label: str) -> None:
-        """Looks in ever more places as long as one of the items was not found."""
+        """By label, and among the newest, also where all was found: a request that was given up may have been done long after,
+        and lists do not show it yet. What is still not found is searched for."""
         self._saw(await self._issues.labelled([label] if label else []))
-        if self._unknown(fingerprints):
-            newest = await self._issues.newest()
-            self._saw(newest)
-            self._floor = max((issue.number for issue in newest), default=0)
-            await self._beyond()
+        newest = await self._issues.newest()
+        self._saw(newest)
+        self._floor = max((issue.number for issue in newest), default=0)
+        await self._beyond()
         if self._unknown(fingerprints):
             await self._search(fingerprints)
 
