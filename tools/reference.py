@@ -100,7 +100,7 @@ def _exits() -> Iterator[str]:
     yield "|---:|---|---|"
     yield from (f"| {int(code)} | `{code.name}` | {MEANINGS[code]} |" for code in Exit)
     yield ""
-    yield "A run that ended says how in one word, its outcome: `clean` and `fixed` exit 0, `leftovers` 1, `incomplete` 3."
+    yield "A run that ended says how in one word: `clean`, `fixed` and `dismissed` exit 0, `leftovers` 1, `incomplete` 3."
 
 
 def _language() -> Iterator[str]:

@@ -38,7 +38,7 @@ class ReviewFixResult(Struct, frozen=True, kw_only=True):
     branch: str
     """Where the fixes are. Nothing is pushed, and your checkout is as it was; `punchlist apply RUN` brings them home."""
     outcome: str
-    """clean, fixed, leftovers or incomplete; where something failed, was left out or is not done yet, it is incomplete."""
+    """clean, fixed, dismissed, leftovers or incomplete; where anything failed, was left out or is not done, it is incomplete."""
     items: tuple[Item, ...]
     """All of them, with their histories, proofs and flags; also those outside the change."""
     waiting_for: str = ""

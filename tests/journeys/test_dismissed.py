@@ -48,6 +48,13 @@ def test_a_dismissal_is_recorded_remembered_shown_and_can_be_undone(place):
     assert culprit(third).status is Status.OPEN
 
 
+def test_where_all_was_dismissed_nothing_is_called_fixed(place):
+    run = place.run(allow_checks=False, workflow="review")
+    now = dismiss(place, *(item.number for item in run.items.values()))
+    assert {item.status for item in now.items.values()} == {Status.DISMISSED}
+    assert (outcome(now), exit_of(now)) == (Outcome.DISMISSED, 0)
+
+
 def test_what_is_fixed_not_there_or_without_a_reason_is_not_dismissed(place):
     run = place.run(allow_checks=False)
     fixed = run.having(Status.FIXED)[0].number

@@ -3,7 +3,7 @@
 import pytest
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.app.reading import State, state_of_row
+from punchlist.app.reading import State, state_of, state_of_row
 from punchlist.model.change import Change, ScopeKind
 from punchlist.model.events import Answered, Asked, Dismissed, Ended, Interrupted, Resumed, Started, StepDone
 from punchlist.model.fold import folded
@@ -47,6 +47,13 @@ def test_a_run_that_waits_still_waits_after_a_dismissal(store):
     row = written(store, (1.0, "start", STARTED), (2.0, "0", asked), (3.0, "people", DISMISSED))
     assert state_of_row(row, driven=False) is State.WAITING
     assert (row.outcome, row.ended_at, row.amended) == ("", 0, False)
+
+
+def test_a_run_that_was_answered_and_not_let_go_on_is_stopped_and_was_not_killed(store):
+    asked, answered = Asked(question="on?", choices={"a": "yes"}), Answered(choice="a", by="ada")
+    row = written(store, (1.0, "start", STARTED), (2.0, "0", asked), (3.0, "0", answered))
+    assert state_of_row(row, driven=False) is State.STOPPED
+    assert state_of(folded("r1", store.read("r1"))) is State.STOPPED
 
 
 def test_pauses_do_not_count_as_they_do_not_in_the_fold(store):

@@ -33,7 +33,12 @@ class State(StrEnum):
     KILLED = "killed"
 
 
-_LAST_WORDS = {"asked": State.WAITING, "clarified": State.WAITING, "interrupted": State.STOPPED}
+_LAST_WORDS = {
+    "asked": State.WAITING,
+    "clarified": State.WAITING,
+    "interrupted": State.STOPPED,
+    "answered": State.STOPPED,  # whoever answered has not let it go on yet
+}
 
 
 def state_of(run: Run, *, driven: bool = False) -> State:
@@ -43,7 +48,8 @@ def state_of(run: Run, *, driven: bool = False) -> State:
         return State.UNDER_WAY
     if run.waits:
         return State.WAITING
-    return State.STOPPED if run.interrupted else State.KILLED
+    answered = bool(run.timeline) and run.timeline[-1].verb == "answer"
+    return State.STOPPED if run.interrupted or answered else State.KILLED
 
 
 def state_of_row(row: RunRow, *, driven: bool) -> State:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _VERDICTS = {
     Outcome.CLEAN: ("clean: nothing was found", "bold green"),
     Outcome.FIXED: ("everything found was fixed or dismissed", "bold green"),
+    Outcome.DISMISSED: ("everything found was dismissed", "bold"),
     Outcome.LEFTOVERS: ("findings are left", "bold yellow"),
     Outcome.INCOMPLETE: ("incomplete: not everything could be looked at or done", "bold red"),
 }

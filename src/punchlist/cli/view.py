@@ -8,7 +8,13 @@ from punchlist.cli.exits import Exit
 from punchlist.model.outcome import Outcome, outcome
 from punchlist.model.run import Run
 
-_EXITS = {Outcome.CLEAN: Exit.FINE, Outcome.FIXED: Exit.FINE, Outcome.LEFTOVERS: Exit.LEFT, Outcome.INCOMPLETE: Exit.INCOMPLETE}
+_EXITS = {
+    Outcome.CLEAN: Exit.FINE,
+    Outcome.FIXED: Exit.FINE,
+    Outcome.DISMISSED: Exit.FINE,
+    Outcome.LEFTOVERS: Exit.LEFT,
+    Outcome.INCOMPLETE: Exit.INCOMPLETE,
+}
 
 
 class RunDocument(Struct, frozen=True, kw_only=True):

@@ -7,8 +7,11 @@ from punchlist.model.run import Run
 
 
 class Outcome(StrEnum):
+    """FIXED: each item was fixed or dismissed. DISMISSED: each was dismissed, so nothing was fixed."""
+
     CLEAN = "clean"
     FIXED = "fixed"
+    DISMISSED = "dismissed"
     LEFTOVERS = "leftovers"
     INCOMPLETE = "incomplete"
 
@@ -20,8 +23,10 @@ def outcome(run: Run) -> Outcome:
     ours = run.in_scope
     if not ours and not run.refused:
         return Outcome.INCOMPLETE if run.overlooked else Outcome.CLEAN
-    settled = all(item.status in (Status.FIXED, Status.DISMISSED) for item in ours)
-    return Outcome.FIXED if settled and not run.refused else Outcome.LEFTOVERS
+    ends = {item.status for item in ours}
+    if run.refused or not ends <= {Status.FIXED, Status.DISMISSED}:
+        return Outcome.LEFTOVERS
+    return Outcome.FIXED if Status.FIXED in ends else Outcome.DISMISSED
 
 
 def _unheard(run: Run) -> bool:

@@ -125,7 +125,7 @@ def _advice(result: Outcome, numbers: Numbers, run: Run) -> str:
     match result:
         case Outcome.CLEAN:
             return "nothing to do"
-        case Outcome.FIXED:
+        case Outcome.FIXED | Outcome.DISMISSED:
             return apply or "nothing to do"
         case Outcome.LEFTOVERS:
             rest = numbers.filed + numbers.left + numbers.refused

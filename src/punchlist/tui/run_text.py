@@ -17,6 +17,7 @@ from punchlist.tui.text import ACCENT, BAD, GOOD, MUTED, TONES, WARNING, Part, b
 _VERDICTS = {
     Outcome.CLEAN: ("clean: nothing was found", f"bold {GOOD}"),
     Outcome.FIXED: ("everything found was fixed or dismissed", f"bold {GOOD}"),
+    Outcome.DISMISSED: ("everything found was dismissed", "bold"),
     Outcome.LEFTOVERS: ("findings are left", f"bold {WARNING}"),
     Outcome.INCOMPLETE: ("incomplete: not everything could be looked at or done", f"bold {BAD}"),
 }

@@ -60,7 +60,8 @@ def _served(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) 
         from punchlist.mcp.desk import Options, fit_name, standing_in
         from punchlist.mcp.server import serve
     except ModuleNotFoundError as error:
-        raise SettingsError(f"{error.name} is not installed", hint='pip install "punchlist[mcp]"') from error
+        missing = str(error.name).partition("_")[0]  # the package comes in parts
+        raise SettingsError(f"{missing} is not installed", hint='pip install "punchlist[mcp]"') from error
     fit_name(chosen["name"], flags)
 
     async def served() -> None:

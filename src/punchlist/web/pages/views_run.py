@@ -12,7 +12,7 @@ from punchlist.app.repositories import Registered
 from punchlist.model import events as ev
 from punchlist.model.check import Check, Verdict
 from punchlist.model.item import ENDED, Status
-from punchlist.model.outcome import Outcome, outcome
+from punchlist.model.outcome import outcome
 from punchlist.model.proof import ProofClass, strongest
 from punchlist.model.run import Review, Round, Run
 from punchlist.model.score import Score
@@ -163,10 +163,8 @@ def head(run: Run, repository: Registered, state: str, *, elsewhere: bool = Fals
 
 
 def ended_as(run: Run) -> str:
-    """How it ended, in one word. Where all that was found was dismissed, nothing was fixed."""
-    found = outcome(run)
-    nothing = found is Outcome.FIXED and all(item.status is Status.DISMISSED for item in run.in_scope)
-    return ("dismissed" if nothing else found.value) if run.ended else ""
+    """How it ended, in one word."""
+    return outcome(run).value if run.ended else ""
 
 
 def _so_far(run: Run, headline: str) -> str:
