@@ -69,13 +69,18 @@ def test_an_escalation_is_decided_over_http_in_the_name_of_the_token(bench, site
         waiting = settled(client, run)
         assert waiting["question"]["question"].startswith("After 3 rounds")
         assert client.post(f"/api/runs/{run}/resume").status_code == 400, "it waits for a person"
-        noted = client.post(f"/api/runs/{run}/answers", json={"choice": "b", "resume": False}).json()
+        assert client.post(f"/api/runs/{run}/answers", json={"choice": "c", "asked": waiting["asked"]}).status_code == 200
+        again = settled(client, run)
+        assert (waiting["asked"], again["asked"], again["state"]) == (1, 2, "waiting")
+        stale = client.post(f"/api/runs/{run}/answers", json={"choice": "b", "asked": waiting["asked"]})
+        assert (stale.status_code, settled(client, run)["seq"]) == (400, again["seq"]), "that was about another question"
+        noted = client.post(f"/api/runs/{run}/answers", json={"choice": "b", "asked": 2, "resume": False}).json()
         assert noted["state"] == "stopped"
         assert client.post(f"/api/runs/{run}/resume").status_code == 200
         ended = settled(client, run)
         assert (ended["state"], ended["outcome"]) == ("ended", "incomplete"), "nobody's word makes a review of it"
         events = client.get(f"/api/runs/{run}/events", params={"limit": 500}).json()["events"]
-        assert [event["event"]["by"] for event in events if event["kind"] == "answered"] == ["runer"]
+        assert [event["event"]["by"] for event in events if event["kind"] == "answered"] == ["runer", "runer"]
         assert client.post(f"/api/runs/{run}/resume").status_code == 409
         assert client.delete(f"/api/repositories/{repository}").status_code == 403
     with site.client() as client:

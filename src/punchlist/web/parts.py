@@ -46,6 +46,7 @@ def run_part(run: Run, repository: str, state: str) -> RunPart:
         round=run.round,
         counts=told.numbers,
         by_status=told.by_status,
+        asked=len(run.questions),
         question=run.waiting_for,
         doubts=tuple(run.doubts.values()),
         not_checked=told.gaps,

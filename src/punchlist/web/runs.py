@@ -57,7 +57,7 @@ async def answer(desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId, d
         raise Refused(
             400, "an answer is either a choice or texts by their ids", next_='{"choice": "a"}, or {"answers": {"F001-q1": "..."}}'
         )
-    run = await desk.answer(run, data.choice or data.answers, visitor_of(request).shown)
+    run = await desk.answer(run, data.choice or data.answers, visitor_of(request).shown, data.asked)
     if data.resume and not run.waits:
         await desk.resume(run)
     return shown(desk, desk.run(run.id))

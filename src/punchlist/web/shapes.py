@@ -75,6 +75,8 @@ class Answering(Body, frozen=True, kw_only=True):
 
     choice: Annotated[str, Meta(max_length=20)] = ""
     answers: Annotated[dict[str, Line], Meta(max_length=1000)] = {}
+    asked: Annotated[int, Meta(ge=0, le=10**6)] = 0
+    """How many questions the run had asked when you looked (its `asked`): an answer to an earlier one is then refused."""
     resume: bool = True
 
 
@@ -146,6 +148,8 @@ class RunPart(Struct, frozen=True, kw_only=True):
     round: int
     counts: Numbers
     by_status: dict[Status, int]
+    asked: int
+    """How many questions with choices it has asked by now."""
     question: Question | None
     """What it waits with, if that has choices."""
     doubts: tuple[Doubt, ...]
