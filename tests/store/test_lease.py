@@ -53,6 +53,12 @@ def test_the_same_request_is_refused_with_the_id_of_the_run_that_has_it(tmp_path
     Lease.take(tmp_path, "r2", "another request").release()
 
 
+def test_by_force_a_request_is_begun_a_second_time_and_had_where_it_is_free(tmp_path, other):
+    Lease.take(tmp_path, "r2", "req", force=True).release()
+    with Lease.take(tmp_path, "r3", "another", force=True), pytest.raises(AlreadyRunning):
+        Lease.take(tmp_path, "r4", "another")
+
+
 def test_a_killed_process_holds_nothing(tmp_path, other):
     os.kill(other.pid, signal.SIGKILL)
     other.wait()

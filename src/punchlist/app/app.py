@@ -88,7 +88,7 @@ class App:
         workshop = await self._workshop()
         run_id = _new_id()
         request = ready.fingerprint(self._repository)
-        with Lease.take(self.home, run_id, "" if ready.force else request):
+        with Lease.take(self.home, run_id, request, force=ready.force):
             artifacts = FolderArtifacts(wiring.run_folder(self.home, run_id))
             for index, path in enumerate(ready.documents.values()):
                 artifacts.write(_document(index, path), _content(path))

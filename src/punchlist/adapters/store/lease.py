@@ -4,7 +4,7 @@ import fcntl
 import os
 import re
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Self
@@ -36,13 +36,14 @@ class Lease:
         self.run = run
 
     @classmethod
-    def take(cls, home: Path, run: str, request: str = "") -> Self:
-        """Raises AlreadyRunning, with the id of the run at work, if another process has the run or the same request."""
+    def take(cls, home: Path, run: str, request: str = "", *, force: bool = False) -> Self:
+        """Raises AlreadyRunning, with the id of the run at work, if another process has the run or the same request. With `force`
+        the request is had if it is free, and done without if it is not."""
         handles: list[int] = []
         with ExitStack() as undo:
             undo.callback(_close, handles)
-            if request:
-                handles.append(_lock(_request_path(home, request), Holder(os.getpid(), run)))
+            with suppress(AlreadyRunning) if force else nullcontext():
+                handles += [_lock(_request_path(home, request), Holder(os.getpid(), run))] if request else []
             handles.append(_lock(_run_path(home, run), Holder(os.getpid(), run)))
             undo.pop_all()
         return cls(tuple(handles), run)
