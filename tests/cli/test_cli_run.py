@@ -196,7 +196,7 @@ def test_a_run_that_waits_says_what_to_type_and_an_answer_lets_it_go_on(waiting)
 
 def test_an_answer_can_be_recorded_without_going_on(waiting):
     waiting("answer", "last", "a", "--no-resume")
-    assert waiting.json("status")["state"] == "killed"
+    assert waiting.json("status")["state"] == "stopped"
     assert waiting("resume", "--quiet").returncode == 1
     assert waiting("answer", "last", "a").returncode == 2
 

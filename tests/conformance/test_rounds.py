@@ -71,7 +71,7 @@ def test_answer_b_dismisses_what_is_open_on_the_person_s_word(stubborn):
     run = stubborn.answer(stubborn.run(asking()), "b")
     assert {item.status for item in run.items.values()} == {Status.DISMISSED}
     assert {item.attempts[-1].by for item in run.items.values()} == {"Ada"}
-    assert run.ended == "fixed"
+    assert run.ended == "dismissed"
     assert stubborn.audit(run.id).ok
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -9,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer, Input, Static
@@ -93,6 +95,10 @@ class RunScreen(Screen[None]):
         self.set_interval(1, self._tick)
 
     async def _follow(self) -> None:
+        with suppress(NoMatches):  # the window closes, and parts of it are gone already
+            await self._followed()
+
+    async def _followed(self) -> None:
         """Each pass shows what is new in the ledger, whoever writes it."""
         heard = 0
         while True:
