@@ -136,8 +136,9 @@ def test_the_same_request_is_refused_whatever_the_order_of_its_parts_and_force_s
         ]
         first, again, forced = prepared
         assert first.fingerprint("r") == again.fingerprint("r")
-        running = asyncio.create_task(app.run(first, Watch()))
-        await asyncio.sleep(0)
+        begun = asyncio.Event()
+        running = asyncio.create_task(app.run(first, Watch(lambda *_: begun.set())))
+        await begun.wait()
         with pytest.raises(Exception, match="already at work") as refused:
             await app.run(again, Watch())
         other = await app.run(forced, Watch())
