@@ -28,14 +28,15 @@ def test_another_agent_is_the_fixer_and_punchlist_proves_and_commits_what_it_did
         ended = await agent.ended(handed["run"])
         assert (ended["outcome"], ended["by_status"]["fixed"]) == ("fixed", 1)
         proof = await agent.call("ask_for_proof", run=handed["run"], items=[1])
-        return handed["run"], proof["items"][0], agent.progress
+        whole = await agent.call("run_status", run=handed["run"], after=1)
+        return handed["run"], proof["items"][0], whole["story"]
 
-    run, proof, progress = place.do(story)
+    run, proof, told = place.do(story)
     assert proof["proven"] is True
     assert [each["kind"] for each in proof["proofs"]] == ["witnessed", "checked", "claim"]
     assert proof["branch"] == f"punchlist/{run}"
     assert place.repo.git("show", f"punchlist/{run}:shop/prices.py").endswith("return sorted(prices)[0]")
     assert proof["commit"] in place.repo.git("log", "--format=%H", f"punchlist/{run}")
     assert {attempt["by"] for attempt in proof["attempts"] if attempt["fact"] == "said-fixed"} == {"outside"}
-    assert any("claims 1 item fixed" in message for message in progress)
+    assert any("claims 1 item fixed" in moment["said"] for moment in told)
     assert (place.repo.git("status", "--porcelain"), place.repo.head) == before
