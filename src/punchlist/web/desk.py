@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 
@@ -172,12 +173,11 @@ class Desk:
             run = self.keys.known(asked.key, asked.whole, lambda mark, since: self.begun(repository, mark, since))
             if not run:
                 app = await self.opened(repository, asked.flags)
-                try:
+                with ExitStack() as undo:
+                    undo.callback(app.close)
                     ready = await app.prepare(asked.wish())
-                except BaseException:
-                    app.close()
-                    raise
-                self.keys.intend(asked.key, asked.whole, ready.fingerprint(repository.git_dir))
+                    self.keys.intend(asked.key, asked.whole, ready.fingerprint(repository.git_dir))
+                    undo.pop_all()  # from here on whoever drives it closes it
                 run = await self.driving.begin(app, ready)
                 self.keys.remember(asked.key, asked.whole, run)
         return run
