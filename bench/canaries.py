@@ -14,20 +14,20 @@ import sys
 import tempfile
 from pathlib import Path
 
-from punchlist.adapters.artifacts import FolderArtifacts
-from punchlist.app.stage import Stage
-from punchlist.model.canary import CANARIES
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.interval import share
-from punchlist.model.item import Item, Status
-from punchlist.model.patch import Patch, splices_between
-from punchlist.model.plan import AGENT, Batch
-from punchlist.model.score import by_item
-from punchlist.model.severity import Severity
-from punchlist.model.unified import unified
-from punchlist.ports.crew import Background, Exhibit, Task
+from punchlist.adapters.store.artifacts import FolderArtifacts
+from punchlist.app.start.agents import Stage
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.integrity.canaries import CANARIES
+from punchlist.model.integrity.wilson_interval import share
+from punchlist.model.item.batch import AGENT, Batch
+from punchlist.model.item.item import Item, Status
+from punchlist.model.item.score import by_item
+from punchlist.model.patch.patch import Patch, splices_between
+from punchlist.model.patch.unified_diff import unified
+from punchlist.ports.roles import Background, Exhibit, Task
 from punchlist.settings import load
-from punchlist.steps.canaries import counted
+from punchlist.steps.support.canary_planting import counted
 
 RATES = ((0.95, 0.95), (0.8, 0.9), (0.5, 1.0), (0.0, 1.0))
 """Share of bad fixes refused, share of good ones approved."""
@@ -35,7 +35,9 @@ RATES = ((0.95, 0.95), (0.8, 0.9), (0.5, 1.0), (0.0, 1.0))
 
 def simulated(rounds: int, seed: int) -> None:
     luck = random.Random(seed)
-    print("| challenger: refuses bad, approves good | one set of canaries | the same, over all rounds | the truth is inside |")
+    print(
+        "| challenger: refuses bad, approves good | one set of canaries | the same, over all rounds | the truth is inside |"
+    )
     print("|---|---|---|---|")
     for refuses, approves in RATES:
 
@@ -45,7 +47,9 @@ def simulated(rounds: int, seed: int) -> None:
         once = counted([(canary, says(canary)) for canary in CANARIES])
         many = counted([(canary, says(canary)) for _ in range(rounds) for canary in CANARIES])
         refused, approved = share(many.refused, many.bad), share(many.approved, many.good)
-        inside = refused.low <= refuses <= refused.high and approved.low <= approves <= approved.high
+        inside = (
+            refused.low <= refuses <= refused.high and approved.low <= approves <= approved.high
+        )
         print(
             f"| {refuses:.0%}, {approves:.0%} | {once} | refused {refused}, approved {approved} | {'yes' if inside else 'NO'} |"
         )
@@ -63,7 +67,10 @@ async def real(name: str) -> None:
             (root / canary.path).parent.mkdir(parents=True)
             (root / canary.path).write_text(canary.after)
             said.append((canary, await judged(challenger, number, canary, Tree(root))))
-            print(f"{'good' if canary.good else 'bad '} {'approved' if said[-1][1] else 'refused '} {canary.title}", flush=True)
+            print(
+                f"{'good' if canary.good else 'bad '} {'approved' if said[-1][1] else 'refused '} {canary.title}",
+                flush=True,
+            )
     print(f"\n{name}: {counted(said)}")
 
 
@@ -77,7 +84,9 @@ class Tree:
         return (self.root / path).read_text()
 
     def files(self):
-        return sorted(str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file())
+        return sorted(
+            str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file()
+        )
 
 
 async def judged(challenger, number, canary, tree) -> bool:
@@ -86,7 +95,9 @@ async def judged(challenger, number, canary, tree) -> bool:
         severity=Severity.MAJOR,
     )  # fmt: skip
     item = Item(number=number, fingerprint=str(number), findings=(finding,), status=Status.CLAIMED)
-    batch = Batch(number=number, items=(number,), fixer=AGENT, title=canary.title, paths=(canary.path,))
+    batch = Batch(
+        number=number, items=(number,), fixer=AGENT, title=canary.title, paths=(canary.path,)
+    )
     patch = Patch(tuple(splices_between(canary.path, canary.before, canary.after)))
     exhibit = Exhibit(number, unified(patch, {canary.path: canary.before}), (number,))
     task = Task(label=f"canary {number}", items=(item,), told=Background(), batches=(batch,))
@@ -98,7 +109,9 @@ async def judged(challenger, number, canary, tree) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--agent", default="")
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--seed", type=int, default=3)

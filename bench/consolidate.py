@@ -7,9 +7,9 @@ import argparse
 import random
 import time
 
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.merge import MergeRule, groups
-from punchlist.model.severity import Severity
+from punchlist.model.dedup.merge import MergeRule, groups
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
 
 _CLAIMS = (
     "SQL built from {} by string formatting",
@@ -21,7 +21,14 @@ _CLAIMS = (
     "Off by one in the loop over {}",
     "Token in {} is compared without constant time",
 )
-_RULES = (("ruff", "S101"), ("bandit", "B101"), ("ruff", "F401"), ("pylint", "W0611"), ("ruff", "E501"), ("flake8", "E501"))
+_RULES = (
+    ("ruff", "S101"),
+    ("bandit", "B101"),
+    ("ruff", "F401"),
+    ("pylint", "W0611"),
+    ("ruff", "E501"),
+    ("flake8", "E501"),
+)
 _REVIEWERS = ("alice", "bob", "agent-one", "agent-two")
 
 
@@ -56,7 +63,10 @@ def main():
                 start = time.perf_counter()
                 made = groups(given, rule)
                 took = time.perf_counter() - start
-                print(f"{count:>9,}  {shape:<11} {rule:<6} {took:>8.2f} {took / count * 1e6:>8.1f} {len(made):>8,}", flush=True)
+                print(
+                    f"{count:>9,}  {shape:<11} {rule:<6} {took:>8.2f} {took / count * 1e6:>8.1f} {len(made):>8,}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

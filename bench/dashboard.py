@@ -58,7 +58,12 @@ UNTIL = """([act, before]) => new Promise((done, fail) => {
 def visited(browser, site, path):
     """One visit of somebody who comes for the first time."""
     context = browser.new_context(base_url=site.address, viewport=DESKTOP)
-    context.request.post("/sign-in", form={"token": site.tokens["admin"]}, headers={"origin": site.address}, max_redirects=0)
+    context.request.post(
+        "/sign-in",
+        form={"token": site.tokens["admin"]},
+        headers={"origin": site.address},
+        max_redirects=0,
+    )
     page = context.new_page()
     page.goto(path)
     page.wait_for_selector("main h1")
@@ -70,13 +75,21 @@ def visited(browser, site, path):
 def acted(browser, site, run, turns):
     """Medians of what a person does on the page of a run."""
     context = browser.new_context(base_url=site.address, viewport=DESKTOP)
-    context.request.post("/sign-in", form={"token": site.tokens["admin"]}, headers={"origin": site.address}, max_redirects=0)
+    context.request.post(
+        "/sign-in",
+        form={"token": site.tokens["admin"]},
+        headers={"origin": site.address},
+        max_redirects=0,
+    )
     page = context.new_page()
     page.goto(f"/runs/{run}")
     page.evaluate(WATCH)
     took = {"filter": [], "more": [], "live": []}
     for turn in range(turns):
-        took["filter"] += [page.evaluate(UNTIL, ["filter", board(page)]), page.evaluate(UNTIL, ["filter", board(page)])]
+        took["filter"] += [
+            page.evaluate(UNTIL, ["filter", board(page)]),
+            page.evaluate(UNTIL, ["filter", board(page)]),
+        ]
         if page.locator("[aria-label^='More open']").count():
             took["more"].append(page.evaluate(UNTIL, ["more", board(page)]))
         took["live"].append(live(page, site, run, turn))
@@ -95,18 +108,29 @@ def live(page, site, run, turn):
     count = page.locator("#column-dismissed .count")
     before = count.inner_text()
     with site.client() as client:
-        items = client.get(f"/api/runs/{run}/items", params={"status": "open", "limit": 1}).json()["items"]
-        told = client.post(f"/api/runs/{run}/dismissals", json={"numbers": [items[0]["number"]], "why": f"turn {turn}"})
+        items = client.get(f"/api/runs/{run}/items", params={"status": "open", "limit": 1}).json()[
+            "items"
+        ]
+        told = client.post(
+            f"/api/runs/{run}/dismissals",
+            json={"numbers": [items[0]["number"]], "why": f"turn {turn}"},
+        )
         assert told.status_code == 200, told.text
         began = time.perf_counter()
-        page.wait_for_function("before => document.querySelector('#column-dismissed .count').innerText !== before", arg=before)
+        page.wait_for_function(
+            "before => document.querySelector('#column-dismissed .count').innerText !== before",
+            arg=before,
+        )
         return (time.perf_counter() - began) * 1000
 
 
 def repository(folder):
     folder.mkdir()
     who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
-    for command in (("init", "--quiet"), ("commit", "--quiet", "--allow-empty", "--message", "first")):
+    for command in (
+        ("init", "--quiet"),
+        ("commit", "--quiet", "--allow-empty", "--message", "first"),
+    ):
         subprocess.run(["git", *who, *command], cwd=folder, check=True)
     return folder
 
@@ -127,7 +151,9 @@ def shown(name, visits, acts, first):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--items", nargs="+", type=int, default=[100, 1000, 10_000])
     parser.add_argument("--turns", type=int, default=9)
     asked = parser.parse_args()
@@ -137,7 +163,10 @@ def main():
         folder = Path(made)
         (folder / "site").mkdir()
         site, root = Site(folder / "site"), repository(folder / "repo")
-        runs = {f"{count:,} items": crowd(site.home, root, count, f"crowd-{count}").run.id for count in asked.items}
+        runs = {
+            f"{count:,} items": crowd(site.home, root, count, f"crowd-{count}").run.id
+            for count in asked.items
+        }
         site.start().register(root)
         with chromium(folder) as browser:
             measured(browser, site, runs, asked.turns)

@@ -23,11 +23,11 @@ import subprocess
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from punchlist.model import claims
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.likeness import Likeness
-from punchlist.model.merge import MergeRule, groups
-from punchlist.model.severity import Severity
+from punchlist.model.dedup import prose_claims as claims
+from punchlist.model.dedup.merge import MergeRule, groups
+from punchlist.model.dedup.similarity import Likeness
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
 
 JUDGED = """
 W0611=F401 W0612=F841 W0612=RUF059 W0612=B007 W0613=ARG001 W0613=ARG002 W0613=ARG003 W0613=ARG004 W0613=ARG005 W0401=F403
@@ -50,11 +50,32 @@ def out(*command):
 
 def rows(folders):
     """(tool, rule, path, line, column, end line, end column, message) of every finding."""
-    for m in json.loads(out("ruff", "check", "--isolated", "--select", "ALL", "--preview", "--output-format", "json", *folders)):
+    for m in json.loads(
+        out(
+            "ruff",
+            "check",
+            "--isolated",
+            "--select",
+            "ALL",
+            "--preview",
+            "--output-format",
+            "json",
+            *folders,
+        )
+    ):
         if m["code"]:
             start, end = m["location"], m["end_location"]
             path = os.path.relpath(m["filename"])
-            yield "ruff", m["code"], path, start["row"], start["column"], end["row"], end["column"], m["message"]
+            yield (
+                "ruff",
+                m["code"],
+                path,
+                start["row"],
+                start["column"],
+                end["row"],
+                end["column"],
+                m["message"],
+            )
     for m in json.loads(out("bandit", "-q", "-f", "json", "-r", *folders))["results"]:
         end = m.get("end_col_offset")
         path = os.path.relpath(m["filename"])
@@ -68,22 +89,62 @@ def rows(folders):
             end and end + 1,
             m["issue_text"],
         )
-    for m in json.loads(out("pylint", "-j2", "--rcfile=/dev/null", "-f", "json2", *folders))["messages"]:
+    for m in json.loads(out("pylint", "-j2", "--rcfile=/dev/null", "-f", "json2", *folders))[
+        "messages"
+    ]:
         end = m["endColumn"]
         path = os.path.relpath(m["path"])
-        yield "pylint", m["messageId"], path, m["line"], m["column"] + 1, m["endLine"], end and end + 1, m["message"]
+        yield (
+            "pylint",
+            m["messageId"],
+            path,
+            m["line"],
+            m["column"] + 1,
+            m["endLine"],
+            end and end + 1,
+            m["message"],
+        )
     for line in out("flake8", "--isolated", "--max-complexity", "10", *folders).splitlines():
         if found := re.match(r"(.*?):(\d+):(\d+): (\w+) (.*)", line):
-            yield "flake8", found[4], os.path.relpath(found[1]), int(found[2]), int(found[3]), None, None, found[5]
+            yield (
+                "flake8",
+                found[4],
+                os.path.relpath(found[1]),
+                int(found[2]),
+                int(found[3]),
+                None,
+                None,
+                found[5],
+            )
 
 
 def same_by_documentation():
     """What the tools say of themselves, as a set of rule pairs."""
-    ruff = [rule for rule in json.loads(out("ruff", "rule", "--all", "--output-format", "json")) if rule["code"]]
-    pylint = {found[2]: found[1] for found in re.finditer(r"^:(\S+) \((\w\d{4})\)", out("pylint", "--list-msgs"), re.MULTILINE)}
-    pairs = {frozenset({rule["code"], code}) for rule in ruff for code, name in pylint.items() if name == rule["name"]}
-    pairs |= {frozenset({rule["code"], rule["code"][2:]}) for rule in ruff if rule["linter"] == "Pylint"}
-    pairs |= {frozenset({rule["code"], "B" + rule["code"][1:]}) for rule in ruff if rule["linter"] == "flake8-bandit"}
+    ruff = [
+        rule
+        for rule in json.loads(out("ruff", "rule", "--all", "--output-format", "json"))
+        if rule["code"]
+    ]
+    pylint = {
+        found[2]: found[1]
+        for found in re.finditer(
+            r"^:(\S+) \((\w\d{4})\)", out("pylint", "--list-msgs"), re.MULTILINE
+        )
+    }
+    pairs = {
+        frozenset({rule["code"], code})
+        for rule in ruff
+        for code, name in pylint.items()
+        if name == rule["name"]
+    }
+    pairs |= {
+        frozenset({rule["code"], rule["code"][2:]}) for rule in ruff if rule["linter"] == "Pylint"
+    }
+    pairs |= {
+        frozenset({rule["code"], "B" + rule["code"][1:]})
+        for rule in ruff
+        if rule["linter"] == "flake8-bandit"
+    }
     return pairs | {frozenset(pair.split("=")) for pair in JUDGED.split()}
 
 
@@ -147,10 +208,15 @@ def analyzers(folders):
     for at, number in enumerate(defect):
         by_defect[number].append(at)
     true_pairs = {
-        frozenset(p) for same in by_defect.values() for p in itertools.combinations(same, 2) if found[p[0]][0] != found[p[1]][0]
+        frozenset(p)
+        for same in by_defect.values()
+        for p in itertools.combinations(same, 2)
+        if found[p[0]][0] != found[p[1]][0]
     }
     tools = dict(Counter(row[0] for row in found))
-    print(f"{len(found):,} findings {tools}, {len(true_pairs):,} duplicate pairs, {len(by_defect):,} defects\n")
+    print(
+        f"{len(found):,} findings {tools}, {len(true_pairs):,} duplicate pairs, {len(by_defect):,} defects\n"
+    )
     print(f"{'rule':<7}{'precision':>10}{'recall':>8}{'F1':>7}{'swallowed':>11}{'groups':>9}")
     for rule in MergeRule:
         made = groups(findings, rule)
@@ -166,26 +232,46 @@ def analyzers(folders):
         precision, recall = right / max(len(merged) + crowd, 1), right / len(true_pairs)
         swallowed = sum(len({defect[int(f.id)] for f in g}) - 1 for g in made) / len(by_defect)
         f1 = 2 * precision * recall / max(precision + recall, 1e-9)
-        print(f"{rule:<7}{precision:>10.3f}{recall:>8.3f}{f1:>7.3f}{swallowed:>11.2%}{len(made):>9,}")
+        print(
+            f"{rule:<7}{precision:>10.3f}{recall:>8.3f}{f1:>7.3f}{swallowed:>11.2%}{len(made):>9,}"
+        )
         if rule is MergeRule.SMART:
             explain(found, merged - true_pairs, "merged, not one by the truth table")
             explain(found, true_pairs - merged, "one by the truth table, not merged")
 
 
 def explain(found, pairs, what):
-    kinds = Counter(" ".join(sorted(f"{found[at][0]}:{found[at][1]}" for at in pair)) for pair in pairs)
-    print(f"        {what}: " + (", ".join(f"{kind} x{count}" for kind, count in kinds.most_common(8)) or "none"))
+    kinds = Counter(
+        " ".join(sorted(f"{found[at][0]}:{found[at][1]}" for at in pair)) for pair in pairs
+    )
+    print(
+        f"        {what}: "
+        + (", ".join(f"{kind} x{count}" for kind, count in kinds.most_common(8)) or "none")
+    )
 
 
 def comments(path):
-    pulls = [(pull["pr"].split("/")[4], pull["comments"]) for pull in json.loads(Path(path).read_text(encoding="utf-8"))]
+    pulls = [
+        (pull["pr"].split("/")[4], pull["comments"])
+        for pull in json.loads(Path(path).read_text(encoding="utf-8"))
+    ]
     repositories = sorted({repository for repository, _ in pulls})
-    judged = [(repository, kept, at, a, b, same) for at, (repository, kept) in enumerate(pulls) for a, b, same in labelled(kept)]
+    judged = [
+        (repository, kept, at, a, b, same)
+        for at, (repository, kept) in enumerate(pulls)
+        for a, b, same in labelled(kept)
+    ]
     same = sum(row[-1] for row in judged)
-    print(f"{len(pulls)} pull requests of {', '.join(repositories)}: {len(judged):,} pairs, {same:,} duplicates\n")
+    print(
+        f"{len(pulls)} pull requests of {', '.join(repositories)}: {len(judged):,} pairs, {same:,} duplicates\n"
+    )
     print("likeness of two texts")
     models = [Likeness([c["text"] for c in kept]) for _, kept in pulls]
-    left_one_out(repositories, {row[:1] + row[2:5]: models[row[2]].of(row[3], row[4]) for row in judged}, judged)
+    left_one_out(
+        repositories,
+        {row[:1] + row[2:5]: models[row[2]].of(row[3], row[4]) for row in judged},
+        judged,
+    )
     print("\ngroups of the smart rule, by the threshold for text alone")
     shipped = claims._ALIKE  # noqa: SLF001 - the bench moves the threshold to show what it does
     steps = [step / 100 for step in range(16, 62, 2)]
@@ -193,7 +279,9 @@ def comments(path):
     for step in steps:
         claims._ALIKE = step  # noqa: SLF001 - as above
         group = [grouped(kept) for _, kept in pulls]
-        scores.update({key: step for key in scores if group[key[1]][key[2]] == group[key[1]][key[3]]})
+        scores.update(
+            {key: step for key in scores if group[key[1]][key[2]] == group[key[1]][key[3]]}
+        )
     left_one_out(repositories, scores, judged)
     claims._ALIKE = shipped  # noqa: SLF001 - as above
     group = [grouped(kept) for _, kept in pulls]
@@ -201,17 +289,25 @@ def comments(path):
 
 
 def labelled(kept):
-    for a, b in itertools.combinations([at for at, comment in enumerate(kept) if comment["issue"]], 2):
+    for a, b in itertools.combinations(
+        [at for at, comment in enumerate(kept) if comment["issue"]], 2
+    ):
         if kept[a]["tool"] != kept[b]["tool"]:
             yield a, b, kept[a]["issue"] == kept[b]["issue"]
 
 
 def grouped(kept):
     findings = [
-        Finding(id=str(at), source=c["tool"], title=c["text"], spot=Spot("?"), severity=Severity.MINOR)
+        Finding(
+            id=str(at), source=c["tool"], title=c["text"], spot=Spot("?"), severity=Severity.MINOR
+        )
         for at, c in enumerate(kept)
     ]
-    return {int(finding.id): number for number, group in enumerate(groups(findings)) for finding in group}
+    return {
+        int(finding.id): number
+        for number, group in enumerate(groups(findings))
+        for finding in group
+    }
 
 
 def left_one_out(repositories, scores, judged):
@@ -219,7 +315,9 @@ def left_one_out(repositories, scores, judged):
     for out_ in repositories:
         train = [(scores[row[:1] + row[2:5]], row[-1]) for row in judged if row[0] != out_]
         threshold = chosen(train)
-        rest = [(scores[row[:1] + row[2:5]] >= threshold, row[-1]) for row in judged if row[0] == out_]
+        rest = [
+            (scores[row[:1] + row[2:5]] >= threshold, row[-1]) for row in judged if row[0] == out_
+        ]
         table(f"{out_} (>= {threshold:.2f})", rest)
         verdicts += rest
     table("all, left out", verdicts)
@@ -239,11 +337,15 @@ def chosen(train, precision=0.92):
 def table(name, verdicts):
     said = sum(merged for merged, _ in verdicts)
     right = sum(merged and same for merged, same in verdicts)
-    print(f"  {name:<32} precision {right / max(said, 1):.3f}  recall {right / max(sum(same for _, same in verdicts), 1):.3f}")
+    print(
+        f"  {name:<32} precision {right / max(said, 1):.3f}  recall {right / max(sum(same for _, same in verdicts), 1):.3f}"
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("comments", "analyzers"))
     parser.add_argument("paths", nargs="+")
     given = parser.parse_args()

@@ -21,11 +21,11 @@ from msgspec import Struct
 
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.engine import Engine, Limits
-from punchlist.model import events as ev
-from punchlist.model.chain import line_of
-from punchlist.model.change import Change, ScopeKind
-from punchlist.model.fold import fold
-from punchlist.model.run import Run
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import fold
+from punchlist.model.ledger.hash_chain import line_of
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.ports import World
 from punchlist.steps import VERBS, Action, Verb
 from punchlist.steps.verb import NoOptions, missing
@@ -89,12 +89,12 @@ class Paired:
         self._bare.close()
 
 
-async def perform(job, run, world):  # noqa: ARG001 - the signature of every performer
+async def perform(job, run, world):
     return ev.Dismissed(by="bench", why=f"action {job.number}")
 
 
 def chain(count):
-    def step(run, options, place):  # noqa: ARG001 - the signature of every step
+    def step(run, options, place):
         done = len(run.here)
         return (Action(str(done), Job(done)),) if done < count else ()
 
@@ -104,7 +104,7 @@ def chain(count):
 def wide(count):
     actions = tuple(Action(str(number), Job(number)) for number in range(count))
 
-    def step(run, options, place):  # noqa: ARG001 - the signature of every step
+    def step(run, options, place):
         return missing(run, *actions)
 
     return step, 1
@@ -119,7 +119,9 @@ SHAPES = {"chain": chain, "wide": wide, "steps": steps}
 
 
 def world():
-    nothing = dict.fromkeys(("trees", "repository", "checks", "tracker", "artifacts", "cache", "protected"))
+    nothing = dict.fromkeys(
+        ("trees", "repository", "checks", "tracker", "artifacts", "cache", "protected")
+    )
     tables = {name: {} for name in ("analyzers", "documents", "fixers", "reports")}
     return World(change=CHANGE, clock=time.time, **nothing, **tables)
 
@@ -161,18 +163,23 @@ def measured(shape, count):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--actions", nargs="+", type=int, default=[1_000, 10_000])
     counts = parser.parse_args().actions
     print("microseconds per action")
-    print(f"{'shape':<7}{'actions':>9}{'events':>9}{'engine':>9}{'bare append':>13}{'bare task':>11}{'ratio':>7}{'own CPU':>9}")
+    print(
+        f"{'shape':<7}{'actions':>9}{'events':>9}{'engine':>9}{'bare append':>13}{'bare task':>11}{'ratio':>7}{'own CPU':>9}"
+    )
     for shape in SHAPES:
         for count in counts:
             events, *seconds = measured(shape, count)
             took, append, task, own = (part / count * 1e6 for part in seconds)
             ratio = took / (append + task)
             print(
-                f"{shape:<7}{count:>9,}{events:>9,}{took:>9.0f}{append:>13.0f}{task:>11.0f}{ratio:>7.2f}{own:>9.0f}", flush=True
+                f"{shape:<7}{count:>9,}{events:>9,}{took:>9.0f}{append:>13.0f}{task:>11.0f}{ratio:>7.2f}{own:>9.0f}",
+                flush=True,
             )
 
 

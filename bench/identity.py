@@ -22,9 +22,9 @@ from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.identity import Source, fingerprint, matched
-from punchlist.model.severity import Severity
+from punchlist.model.dedup.identity import Source, fingerprint, matched
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
 
 # Layout is what a formatter changes, so rules about layout say nothing about identity after formatting.
 _RULES = [
@@ -37,7 +37,9 @@ _RULES = [
 
 def review(root):
     command = ["ruff", "check", "--isolated", "--preview", "--output-format", "json", *_RULES, "."]
-    reported = json.loads(subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout)
+    reported = json.loads(
+        subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
+    )
     sources = {}
     found = []
     for number, m in enumerate(reported):
@@ -46,7 +48,13 @@ def review(root):
         path = str(Path(m["filename"]).relative_to(root.resolve()))
         if path not in sources:
             sources[path] = Source(path, (root / path).read_text(encoding="utf-8"))
-        spot = Spot(path, m["location"]["row"], m["end_location"]["row"], m["location"]["column"], m["end_location"]["column"])
+        spot = Spot(
+            path,
+            m["location"]["row"],
+            m["end_location"]["row"],
+            m["location"]["column"],
+            m["end_location"]["column"],
+        )
         context = sources[path].context(spot, m["message"])
         found.append(
             Finding(
@@ -67,12 +75,18 @@ def tokens(path):
     text = path.read_text(encoding="utf-8")
     places = []
     with suppress(tokenize.TokenError, IndentationError):  # what was read so far is still in order
-        places.extend(token.start for token in tokenize.generate_tokens(io.StringIO(text).readline) if is_word(token))
+        places.extend(
+            token.start
+            for token in tokenize.generate_tokens(io.StringIO(text).readline)
+            if is_word(token)
+        )
     return places
 
 
 def is_word(token):
-    return token.type in (tokenize.NAME, tokenize.NUMBER) or (token.type == tokenize.OP and token.string not in "()[]{},;")
+    return token.type in (tokenize.NAME, tokenize.NUMBER) or (
+        token.type == tokenize.OP and token.string not in "()[]{},;"
+    )
 
 
 def by_token(root, found):
@@ -83,13 +97,24 @@ def by_token(root, found):
             places[path] = tokens(root / path)
         at = (finding.spot.line, finding.spot.column - 1)
         index = bisect_left(places[path], at)
-        keys.append((finding.rule, path, index, finding.title if finding.rule.startswith(("F", "ARG", "N")) else ""))
+        keys.append(
+            (
+                finding.rule,
+                path,
+                index,
+                finding.title if finding.rule.startswith(("F", "ARG", "N")) else "",
+            )
+        )
     return keys
 
 
 def reformatted(width):
     def change(root, _found, _reported, _rng):
-        subprocess.run(["ruff", "format", "--isolated", "--line-length", str(width), "-q", "."], cwd=root, check=True)
+        subprocess.run(
+            ["ruff", "format", "--isolated", "--line-length", str(width), "-q", "."],
+            cwd=root,
+            check=True,
+        )
 
     return change, by_token
 
@@ -116,7 +141,9 @@ def by_own_line(root, found):
         for at, line in enumerate((root / path).read_text(encoding="utf-8").split("\n"), 1):
             number += not line.startswith("# inserted ")
             kept[path][at] = number
-    return [(f.rule, f.spot.path, kept[f.spot.path][f.spot.line], f.spot.column, f.title) for f in found]
+    return [
+        (f.rule, f.spot.path, kept[f.spot.path][f.spot.line], f.spot.column, f.title) for f in found
+    ]
 
 
 def fix_half(root, _found, reported, rng):
@@ -132,7 +159,10 @@ def fix_half(root, _found, reported, rng):
         starts = [0]
         for line in text.split("\n"):
             starts.append(starts[-1] + len(line) + 1)
-        spans = sorted((_offset(starts, e["location"]), _offset(starts, e["end_location"]), e["content"]) for e in changes)
+        spans = sorted(
+            (_offset(starts, e["location"]), _offset(starts, e["end_location"]), e["content"])
+            for e in changes
+        )
         pieces, end, shifts, grown = [], 0, [], 0
         for start, stop, content in spans:
             if start < end or (shifts and start == end):
@@ -209,17 +239,27 @@ _CHANGES = {
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folders", nargs="+", type=Path)
     folders = parser.parse_args().folders
     print(f"{'change':<20}{'before':>9}{'still':>9}{'kept':>9}{'swapped':>9}{'fingerprint':>13}")
     for name, (change, truth) in _CHANGES.items():
         total = [0] * 5
         for folder in folders:
-            total = [a + b for a, b in zip(total, measure(folder, change, truth, random.Random(7)), strict=True)]
+            total = [
+                a + b
+                for a, b in zip(
+                    total, measure(folder, change, truth, random.Random(7)), strict=True
+                )
+            ]
         before, still, *rest = total
         kept, swapped, printed = (part / max(still, 1) for part in rest)
-        print(f"{name:<20}{before:>9,}{still:>9,}{kept:>9.2%}{swapped:>9.2%}{printed:>13.2%}", flush=True)
+        print(
+            f"{name:<20}{before:>9,}{still:>9,}{kept:>9.2%}{swapped:>9.2%}{printed:>13.2%}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -23,18 +23,24 @@ BROAD = "E,F,W,B,UP,SIM,C4,PIE,RET,PERF,FURB,RUF,PLC,PLE,PLW,PLR,TRY,N,I,ISC,FLY
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("projects", nargs="+", type=Path)
     arguments.add_argument("--python", default=sys.executable)
     arguments.add_argument("--select", default=BROAD)
     arguments.add_argument("--json", type=Path, help="write the figures here, too")
     asked = arguments.parse_args()
-    print("| project | findings | `--fix` | `--unsafe-fixes` | punchlist | x `--fix` | check runs | minutes | left out by name |")
+    print(
+        "| project | findings | `--fix` | `--unsafe-fixes` | punchlist | x `--fix` | check runs | minutes | left out by name |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
     rows = []
     for project in asked.projects:
         with tempfile.TemporaryDirectory() as folder:
-            row = measured(unpacked(project, Path(folder)), asked.python, asked.select, Path(folder))
+            row = measured(
+                unpacked(project, Path(folder)), asked.python, asked.select, Path(folder)
+            )
         rows.append(row)
         print(told(row), flush=True)
     total = {key: sum(row[key] for row in rows) for key in ("findings", "safe", "unsafe", "ours")}
@@ -54,7 +60,17 @@ def unpacked(project: Path, folder: Path) -> Path:
             archive.extractall(folder, filter="data")
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
-    git(root, "-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "-q", "-m", "as released")
+    git(
+        root,
+        "-c",
+        "user.name=bench",
+        "-c",
+        "user.email=bench@localhost",
+        "commit",
+        "-q",
+        "-m",
+        "as released",
+    )
     return root
 
 
@@ -70,12 +86,21 @@ def measured(root: Path, python: str, select: str, folder: Path) -> dict:
         ruff(copy, select, *flags)
         row[name] = before - findings(copy, select)
         row[f"{name}_breaks"] = sorted(green - tests(copy, python))
-    return row | ours(root, python, select, folder) | {"ours_breaks": None} | judged(root, python, select, folder, before, green)
+    return (
+        row
+        | ours(root, python, select, folder)
+        | {"ours_breaks": None}
+        | judged(root, python, select, folder, before, green)
+    )
 
 
 def ours(root: Path, python: str, select: str, folder: Path) -> dict:
     env = {
-        **{key: value for key, value in os.environ.items() if not key.startswith(("PUNCHLIST_", "GIT_"))},
+        **{
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("PUNCHLIST_", "GIT_"))
+        },
         "PUNCHLIST_HOME": str(folder / "state"),
         "PUNCHLIST_CONFIG": str(settings(folder, python)),
     }
@@ -85,10 +110,24 @@ def ours(root: Path, python: str, select: str, folder: Path) -> dict:
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
     minutes = (time.monotonic() - began) / 60
     if done.returncode not in (0, 1):
-        raise SystemExit(f"{root.name}: punchlist exits {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    audit = subprocess.run([*command[:3], "audit", "--json"], cwd=root, env=env, capture_output=True, text=True, check=False)
+        raise SystemExit(
+            f"{root.name}: punchlist exits {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+        )
+    audit = subprocess.run(
+        [*command[:3], "audit", "--json"],
+        cwd=root,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     report = subprocess.run(
-        [*command[:3], "report", "--format", "json"], cwd=root, env=env, capture_output=True, text=True, check=True
+        [*command[:3], "report", "--format", "json"],
+        cwd=root,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     document = json.loads(report.stdout)
     return {"minutes": minutes, "accounted": audit.returncode == 0, **from_report(document)}
@@ -96,7 +135,9 @@ def ours(root: Path, python: str, select: str, folder: Path) -> dict:
 
 def settings(folder: Path, python: str) -> Path:
     path = folder / "settings.toml"
-    path.write_text(f'[[checks]]\nname = "pytest"\ncommand = ["{python}", "-m", "pytest", "-q"]\nkind = "pytest"\n')
+    path.write_text(
+        f'[[checks]]\nname = "pytest"\ncommand = ["{python}", "-m", "pytest", "-q"]\nkind = "pytest"\n'
+    )
     return path
 
 
@@ -106,13 +147,16 @@ def from_report(document: dict) -> dict:
             f"{item['findings'][0].get('rule', '?')}"
             for item in document["items"]
             for attempt in item.get("attempts", [])
-            if attempt.get("fact") == "rejected" and attempt.get("why", "").startswith(("breaks", "turns"))
+            if attempt.get("fact") == "rejected"
+            and attempt.get("why", "").startswith(("breaks", "turns"))
         }
     )
     return {"culprits": culprits, "checks": document["counts"]["check_runs"]}
 
 
-def judged(root: Path, python: str, select: str, folder: Path, before: int, green: set[str]) -> dict:
+def judged(
+    root: Path, python: str, select: str, folder: Path, before: int, green: set[str]
+) -> dict:
     branches = subprocess.run(
         ["git", "branch", "--list", "punchlist/*", "--format=%(refname:short)"],
         cwd=root,
@@ -123,7 +167,10 @@ def judged(root: Path, python: str, select: str, folder: Path, before: int, gree
     copy = folder / "landed"
     branch = (branches.stdout.split() or ["main"])[-1]
     git(folder, "clone", "-q", "--branch", branch, str(root), str(copy))
-    return {"ours": before - findings(copy, select), "ours_breaks": sorted(green - tests(copy, python))}
+    return {
+        "ours": before - findings(copy, select),
+        "ours_breaks": sorted(green - tests(copy, python)),
+    }
 
 
 def findings(root: Path, select: str) -> int:
@@ -140,7 +187,17 @@ def tests(root: Path, python: str) -> set[str]:
     """The tests that pass."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "junit.xml"
-        command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", "-o", "junit_family=xunit2"]
+        command = [
+            python,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            f"--junitxml={report}",
+            "-o",
+            "junit_family=xunit2",
+        ]
         env = {**os.environ, "PYTHONPATH": f"{root}:{root / 'src'}", "PYTHONDONTWRITEBYTECODE": "1"}
         subprocess.run(command, cwd=root, env=env, capture_output=True, check=False, timeout=1800)
         if not report.exists():
@@ -158,7 +215,10 @@ def git(root: Path, *words: str) -> None:
 
 
 def told(row: dict) -> str:
-    broken = lambda name: f"{row[name]}" + (f" (breaks {len(row[f'{name}_breaks'])} tests)" if row[f"{name}_breaks"] else "")  # noqa: E731
+    broken = lambda name: (  # noqa: E731  # a word of this table
+        f"{row[name]}"
+        + (f" (breaks {len(row[f'{name}_breaks'])} tests)" if row[f"{name}_breaks"] else "")
+    )
     ratio = row["ours"] / max(row["safe"], 1)
     lost = "" if row["accounted"] else " **NOT ACCOUNTED FOR**"
     return (

@@ -20,11 +20,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.model import events as ev
-from punchlist.model.change import Change, ScopeKind
+from punchlist.model.ledger import events as ev
+from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.web.api.schemas import Registering
 from punchlist.web.client import Client
-from punchlist.web.shapes import Registering
-from punchlist.web.tokens import Role, Tokens
+from punchlist.web.security.tokens import Role, Tokens
 
 RUN = "261115-bench0"
 END = b"event: end"
@@ -53,7 +53,10 @@ def recorded(home: Path, git_dir: str, lines: int) -> None:
 
 def repository(folder: Path) -> Path:
     who = ("-c", "user.name=Bench", "-c", "user.email=bench@example.org")
-    for command in (("init", "--quiet"), (*who, "commit", "--quiet", "--allow-empty", "--message", "first")):
+    for command in (
+        ("init", "--quiet"),
+        (*who, "commit", "--quiet", "--allow-empty", "--message", "first"),
+    ):
         subprocess.run(["git", *command], cwd=folder, check=True)
     return folder
 
@@ -65,7 +68,9 @@ def processor_time(pid: int) -> float:
 
 async def one(port: int, token: str, lines: int) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
-    writer.write(f"GET /api/runs/{RUN}/stream HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {token}\r\n\r\n".encode())
+    writer.write(
+        f"GET /api/runs/{RUN}/stream HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {token}\r\n\r\n".encode()
+    )
     seen = 0
     while line := await reader.readline():
         seen += line.startswith(b"id: ")
@@ -81,7 +86,9 @@ async def read_by(readers: int, port: int, token: str, lines: int) -> float:
     return time.perf_counter() - before
 
 
-def over_http(readers: int, server: "subprocess.Popen[bytes]", port: int, token: str, lines: int) -> Served:
+def over_http(
+    readers: int, server: "subprocess.Popen[bytes]", port: int, token: str, lines: int
+) -> Served:
     before = processor_time(server.pid)
     seconds = asyncio.run(read_by(readers, port, token, lines))
     return Served(seconds, processor_time(server.pid) - before)
@@ -115,8 +122,12 @@ asyncio.run(main())
 
 def bare(readers: int, home: Path, lines: int) -> Served:
     with SqliteStore.open(home, readonly=True) as store:
-        frames = b"".join(b"id: 1\nevent: failed\ndata: " + line.strip() + b"\n\n" for line in store.export(RUN))
-    with subprocess.Popen([sys.executable, "-c", BARE], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        frames = b"".join(
+            b"id: 1\nevent: failed\ndata: " + line.strip() + b"\n\n" for line in store.export(RUN)
+        )
+    with subprocess.Popen(
+        [sys.executable, "-c", BARE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
         server.stdin.write(frames + END)
         server.stdin.close()
         port = int(server.stdout.readline())
@@ -131,7 +142,9 @@ def told(readers: int, lines: int, ours: Served, plain: Served, socket: Served) 
     micro = [1e6 * each.cpu / events for each in (ours, plain, socket)]
     ratio = micro[0] / max(1e-9, micro[1] + micro[2])
     rate = [f"{events / each.seconds:,.0f}" for each in (ours, socket)]
-    return HEAD.format(readers, rate[0], rate[1], *(f"{each:.1f}" for each in micro), f"{ratio:.1f}")
+    return HEAD.format(
+        readers, rate[0], rate[1], *(f"{each:.1f}" for each in micro), f"{ratio:.1f}"
+    )
 
 
 def main() -> None:
@@ -144,17 +157,34 @@ def main() -> None:
         (folder / "repo").mkdir()
         token = Tokens(folder / "state").make(Role.ADMIN)
         recorded(folder / "state", str(repository(folder / "repo") / ".git"), chosen.lines)
-        env = {**os.environ, "PUNCHLIST_HOME": str(folder / "state"), "PUNCHLIST_CONFIG": os.devnull}
+        env = {
+            **os.environ,
+            "PUNCHLIST_HOME": str(folder / "state"),
+            "PUNCHLIST_CONFIG": os.devnull,
+        }
         command = [sys.executable, "-m", "punchlist", "serve", "--port", "0"]
         with subprocess.Popen(command, env=env, stderr=subprocess.PIPE) as server:
             try:
                 port = int(server.stderr.readline().split()[-1].rpartition(b":")[2])
                 with Client(f"http://127.0.0.1:{port}", token) as client:
                     client.register(Registering(path=str(folder / "repo")))
-                print(HEAD.format("readers", "events/s", "bare /s", "us each", "rows us", "socket us", "over both"))
+                print(
+                    HEAD.format(
+                        "readers",
+                        "events/s",
+                        "bare /s",
+                        "us each",
+                        "rows us",
+                        "socket us",
+                        "over both",
+                    )
+                )
                 for readers in chosen.readers:
                     ours = over_http(readers, server, port, token, chosen.lines)
-                    plain, socket = rows(readers, folder / "state"), bare(readers, folder / "state", chosen.lines)
+                    plain, socket = (
+                        rows(readers, folder / "state"),
+                        bare(readers, folder / "state", chosen.lines),
+                    )
                     print(told(readers, chosen.lines, ours, plain, socket), flush=True)
             finally:
                 server.terminate()

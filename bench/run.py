@@ -10,11 +10,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-QUICK = {
-    "startup.py": (),
-    "engine.py": (),
-    "consolidate.py": ("--most", "10000"),
-}
+QUICK = {"startup.py": (), "engine.py": (), "consolidate.py": ("--most", "10000")}
 LONG = {
     "consolidate.py": "up to 100,000 findings",
     "identity.py FOLDER...": "identity across edits; needs ruff on PATH and Python code",
@@ -32,11 +28,15 @@ def shown(name, *arguments):
     print(f"\n== {name} {' '.join(arguments)}".rstrip() + "\n", flush=True)
     # Tools that were installed beside this interpreter are found first.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    return subprocess.run([sys.executable, HERE / name, *arguments], env={**os.environ, "PATH": path}, check=False).returncode
+    return subprocess.run(
+        [sys.executable, HERE / name, *arguments], env={**os.environ, "PATH": path}, check=False
+    ).returncode
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folders", nargs="*")
     folders = parser.parse_args().folders
     failed = [name for name, arguments in QUICK.items() if shown(name, *arguments)]

@@ -19,8 +19,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from punchlist.app import App, Request
-from punchlist.model.events import Committed, Planned
-from punchlist.model.item import Status
+from punchlist.model.item.item import Status
+from punchlist.model.ledger.events import Committed, Planned
 
 LINES = 200
 WORKFLOW = """about: only fixing and landing, so that nothing else is timed
@@ -45,7 +45,7 @@ class Clock:
 
     def heard(self, label, piece): ...
 
-    def told(self, entry, run):  # noqa: ARG002 - the shape of a watcher
+    def told(self, entry, run):
         match entry.event:
             case Planned():
                 self.begun = time.monotonic()
@@ -111,20 +111,43 @@ def place(folder: Path, items, width: int, *, barrier: bool) -> Path:
         subprocess.run(["git", *command], cwd=repo, check=True)
     lines = []
     for number, path, line, seconds in items:
-        edit = {"path": path, "replace": f"value_{line} = {line}\n", "with": f"value_{line} = {line + 1}\n"}
-        lines.append({"role": "fixer", "prompt": f"fault {number:03} ", "seconds": seconds, "fixes": [{"edits": [edit]}]})
+        edit = {
+            "path": path,
+            "replace": f"value_{line} = {line}\n",
+            "with": f"value_{line} = {line + 1}\n",
+        }
+        lines.append(
+            {
+                "role": "fixer",
+                "prompt": f"fault {number:03} ",
+                "seconds": seconds,
+                "fixes": [{"edits": [edit]}],
+            }
+        )
     if barrier:
         at = steps(items)
-        order = sorted(items, key=lambda item: (item[1], item[2]))  # equally severe: items are numbered by file and line
+        order = sorted(
+            items, key=lambda item: (item[1], item[2])
+        )  # equally severe: items are numbered by file and line
         code = {item[0]: f"F{rank:03}" for rank, item in enumerate(order, 1)}
         issues = [
-            {"issue_code": code[n], "steps": ["change the line"], "after": [code[m] for m in at if at[m] == at[n] - 1]}
+            {
+                "issue_code": code[n],
+                "steps": ["change the line"],
+                "after": [code[m] for m in at if at[m] == at[n] - 1],
+            }
             for n in at
         ]
         lines.append({"role": "planner", "answer": {"issues": issues}})
     (folder / "script.json").write_text(json.dumps(lines))
     found = [
-        {"title": f"fault {number:03} of the bench", "file": path, "line": line, "severity": "major", "category": f"c{number}"}
+        {
+            "title": f"fault {number:03} of the bench",
+            "file": path,
+            "line": line,
+            "severity": "major",
+            "category": f"c{number}",
+        }
         for number, path, line, _ in items
     ]
     (folder / "findings.json").write_text(json.dumps(found))
@@ -145,7 +168,10 @@ def run(items, width: int, *, barrier: bool) -> float:
 
         async def drive():
             with contextlib.closing(await App.open(repo)) as app:
-                asked = Request(workflow=str(folder / "workflow.yaml"), findings=(str(folder / "findings.json"),))
+                asked = Request(
+                    workflow=str(folder / "workflow.yaml"),
+                    findings=(str(folder / "findings.json"),),
+                )
                 return await app.run(await app.prepare(asked), clock)
 
         done = asyncio.run(drive())
@@ -158,7 +184,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=32)
     parser.add_argument("--files", type=int, default=24)
-    parser.add_argument("--seconds", type=float, default=10, help="median time of one agent call; real ones take minutes")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=10,
+        help="median time of one agent call; real ones take minutes",
+    )
     parser.add_argument("--width", type=int, nargs="*", default=[2, 4, 8])
     parser.add_argument("--seed", type=int, default=7)
     chosen = parser.parse_args()

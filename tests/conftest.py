@@ -24,7 +24,14 @@ class Repo:
         self._ticks += 1
         date = f"{1_700_000_000 + self._ticks} +0000"
         env = {**os.environ, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
-        done = subprocess.run(["git", *arguments], cwd=cwd or self.root, env=env, input=stdin, capture_output=True, check=False)
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=cwd or self.root,
+            env=env,
+            input=stdin,
+            capture_output=True,
+            check=False,
+        )
         assert done.returncode == 0, f"git {arguments}: {os.fsdecode(done.stderr)}"
         return os.fsdecode(done.stdout).removesuffix("\n")
 
@@ -60,7 +67,12 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
         for who in ("AUTHOR", "COMMITTER")
         for what, value in (("NAME", "Ada"), ("EMAIL", "ada@example.org"))
     }
-    for name, value in {"HOME": str(home), "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", **identity}.items():
+    for name, value in {
+        "HOME": str(home),
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        **identity,
+    }.items():
         monkeypatch.setenv(name, value)
     return home
 

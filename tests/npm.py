@@ -46,7 +46,15 @@ def _install(manifest: Path, folder: Path) -> str:
     shutil.copyfile(manifest, folder / "package.json")
     line = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"]
     try:
-        done = subprocess.run(line, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        done = subprocess.run(
+            line,
+            cwd=folder,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return f"npm install took longer than {_SECONDS} s"
     if done.returncode or not complete(manifest, folder / "node_modules"):

@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from punchlist.model import events as ev
-from punchlist.model.aftermath import Aftermath
-from punchlist.model.finding import Context, Finding, Fix, Splice, Spot
-from punchlist.model.fold import fold
-from punchlist.model.item import Fact, Item, Move
-from punchlist.model.patch import FileChange, Patch, spliced
-from punchlist.model.plan import Batch
-from punchlist.model.run import Run
-from punchlist.model.severity import Severity
+from punchlist.model.finding.finding import Context, Finding, Fix, Splice, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.integrity.recheck_diff import Aftermath
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.item import Fact, Item, Move
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import fold
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.patch import FileChange, Patch, spliced
 
 TEXT = "import b\nimport a\nx = f'{1}'\ny = 2\nz = 3\n"
 FIXABLE = Fix((Splice("m.py", 0, 0, ""),))
@@ -38,12 +38,22 @@ def told(run: Run, event: ev.Event) -> Run:
 
 
 def run_of(*findings: Finding) -> Run:
-    items = tuple(Item(number=n, fingerprint=str(n), findings=(finding,)) for n, finding in enumerate(findings, 1))
+    items = tuple(
+        Item(number=n, fingerprint=str(n), findings=(finding,))
+        for n, finding in enumerate(findings, 1)
+    )
     return told(Run(id="r"), ev.Consolidated(items=items))
 
 
 def batch(number, *splices, items=None):
-    return Batch(number=number, items=items or (number,), fixer="edits", title="t", paths=("m.py",), patch=Patch(splices=splices))
+    return Batch(
+        number=number,
+        items=items or (number,),
+        fixer="edits",
+        title="t",
+        paths=("m.py",),
+        patch=Patch(splices=splices),
+    )
 
 
 SORTED = Splice("m.py", 0, 18, "import a\nimport b\n")
@@ -52,17 +62,24 @@ SORTED = Splice("m.py", 0, 18, "import a\nimport b\n")
 def look(run, batches, after, text=TEXT, patches=None) -> Aftermath:
     """The patches are those that the batches were planned with, unless the fixer made others."""
     made = patches or {batch.number: batch.patch for batch in batches}
-    run = told(told(run, ev.Planned(batches=tuple(batches))), ev.Attempted(fixer="edits", patches=made))
+    run = told(
+        told(run, ev.Planned(batches=tuple(batches))), ev.Attempted(fixer="edits", patches=made)
+    )
     return Aftermath(run, batches, {"m.py": text, "n.py": "n\n"}, after)
 
 
 def test_what_the_fixer_put_off_may_still_be_reported_and_what_it_claims_may_not():
     items = [report("S105", 4), report("S608", 5)]
-    put_off, claimed = Move(1, Fact.SAID_DEFERRED, by="robot", why="tried"), Move(2, Fact.SAID_FIXED, by="robot", why="done")
+    put_off, claimed = (
+        Move(1, Fact.SAID_DEFERRED, by="robot", why="tried"),
+        Move(2, Fact.SAID_FIXED, by="robot", why="done"),
+    )
     fix = Splice("m.py", TEXT.index("z"), TEXT.index("z") + 1, "zz")
     run = told(run_of(*items), ev.Attempted(fixer="agent", moves=(put_off, claimed)))
     assert look(run, [batch(1, fix, items=(1, 2))], [items[0]]).guilty(wide=False) == {}
-    assert look(run, [batch(1, fix, items=(1, 2))], items).guilty(wide=False) == {1: "ruff still reports it"}
+    assert look(run, [batch(1, fix, items=(1, 2))], items).guilty(wide=False) == {
+        1: "ruff still reports it"
+    }
 
 
 def test_a_finding_that_is_gone_is_silenced():
@@ -83,7 +100,10 @@ def test_what_was_there_before_is_nobodys_fault_also_where_lines_moved():
 
 def test_a_finding_carried_along_inside_rewritten_text_is_no_news():
     run = run_of(report("I001", 1), report("F403", 1, "star", fix=None))
-    assert look(run, [batch(1, SORTED)], [report("F403", 2, "star", fix=None)]).guilty(wide=False) == {}
+    assert (
+        look(run, [batch(1, SORTED)], [report("F403", 2, "star", fix=None)]).guilty(wide=False)
+        == {}
+    )
 
 
 def test_something_worse_where_a_batch_wrote_is_its_fault():
@@ -96,7 +116,9 @@ def test_something_worse_where_a_batch_wrote_is_its_fault():
 def test_something_worse_at_a_distance_is_the_fault_of_who_touched_its_name():
     run = run_of(report("I001", 1), report("UP032", 3))
     batches = [batch(1, Splice("m.py", 9, 18, "")), batch(2, Splice("m.py", 22, 28, "1"))]
-    seen = look(run, batches, [report("F821", 3, "Undefined name `a`", Severity.CRITICAL, names=("a",))])
+    seen = look(
+        run, batches, [report("F821", 3, "Undefined name `a`", Severity.CRITICAL, names=("a",))]
+    )
     assert set(seen.guilty(wide=False)) == {1}
 
 
@@ -125,35 +147,51 @@ def test_a_character_that_ends_no_line_for_the_tools_moves_none(odd):
     text = f"x = 1{odd}\n{odd}\ny = 2\nimport os\nz = eval(y)\n"
     at = text.index("import os")
     run = run_of(report("F401", 4), report("S307", 5, fix=None))
-    seen = look(run, [batch(1, Splice("m.py", at, at + 10, ""))], [report("S307", 4, fix=None)], text)
+    seen = look(
+        run, [batch(1, Splice("m.py", at, at + 10, ""))], [report("S307", 4, fix=None)], text
+    )
     assert seen.guilty(wide=False) == {}
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-@pytest.mark.parametrize(("end", "line"), [("\r", 5), ("\r\n", 5), ("\n", 5), ("\n", 6), ("", 5), ("", 6)])
+@pytest.mark.parametrize(
+    ("end", "line"), [("\r", 5), ("\r\n", 5), ("\n", 5), ("\n", 6), ("", 5), ("", 6)]
+)
 def test_places_at_the_end_of_a_file_are_found_again(mark, end, line):
     text = mark + (end or "\n").join(["import os", "b", "c", "d", "e"]) + end
     first = Splice("m.py", len(mark), text.index("b"), "")
     run = run_of(report("F401", 1), report("W292", line, fix=None))
-    assert look(run, [batch(1, first)], [report("W292", line - 1, fix=None)], text).guilty(wide=False) == {}
+    assert (
+        look(run, [batch(1, first)], [report("W292", line - 1, fix=None)], text).guilty(wide=False)
+        == {}
+    )
 
 
 def test_the_place_after_the_last_character_is_on_the_last_line():
     run = run_of(report("F401", 1), report("W292", 2, fix=None))
     again = structs.replace(report("W292", 1, fix=None), spot=Spot("m.py", 1, None, 2))
-    assert look(run, [batch(1, Splice("m.py", 0, 10, ""))], [again], "import os\ne").guilty(wide=False) == {}
+    assert (
+        look(run, [batch(1, Splice("m.py", 0, 10, ""))], [again], "import os\ne").guilty(wide=False)
+        == {}
+    )
 
 
 def planned_otherwise(*patches: Patch) -> tuple[list[Batch], dict[int, Patch]]:
     """Batches whose fixers did what they liked: the plan said something about another file."""
     plan = Patch(splices=(Splice("n.py", 0, 1, "other"),))
     made = dict(enumerate(patches, 1))
-    return [Batch(number=n, items=(n,), fixer="agent", title="t", paths=plan.paths, patch=plan) for n in made], made
+    return [
+        Batch(number=n, items=(n,), fixer="agent", title="t", paths=plan.paths, patch=plan)
+        for n in made
+    ], made
 
 
 @pytest.mark.parametrize(
     "removal",
-    [Patch(splices=(Splice("m.py", 9, 18, ""),)), Patch(files=(FileChange("m.py", TEXT.replace("import a\n", "")),))],
+    [
+        Patch(splices=(Splice("m.py", 9, 18, ""),)),
+        Patch(files=(FileChange("m.py", TEXT.replace("import a\n", "")),)),
+    ],
     ids=["as a splice", "as a file"],
 )
 def test_what_counts_is_what_the_fixer_did_and_not_what_was_planned(removal):
@@ -168,7 +206,11 @@ def test_what_counts_is_what_the_fixer_did_and_not_what_was_planned(removal):
 
 def test_a_file_written_anew_is_its_writer_s_as_far_as_it_differs():
     run = run_of(report("F401", 2), report("UP032", 3))
-    anew = Patch(files=(FileChange("m.py", TEXT.replace("x = f'{1}'", "x = naïve".encode().decode("latin-1"))),))
+    anew = Patch(
+        files=(
+            FileChange("m.py", TEXT.replace("x = f'{1}'", "x = naïve".encode().decode("latin-1"))),
+        )
+    )
     batches, patches = planned_otherwise(Patch(splices=(Splice("n.py", 0, 1, "m"),)), anew)
     worse = report("F821", 3, "Undefined name `naïve`", Severity.CRITICAL)
     assert set(look(run, batches, [worse], patches=patches).guilty(wide=False)) == {2}
@@ -176,6 +218,8 @@ def test_a_file_written_anew_is_its_writer_s_as_far_as_it_differs():
 
 @given(st.text("ab\r\né", max_size=12), st.text("ab\r\né", max_size=12))
 def test_a_file_as_a_whole_is_one_edit_or_none(before, after):
-    edits = Patch(files=(FileChange("m.py", after.encode().decode("latin-1")),)).edits("m.py", before)
+    edits = Patch(files=(FileChange("m.py", after.encode().decode("latin-1")),)).edits(
+        "m.py", before
+    )
     assert spliced(before, edits) == after
     assert len(edits) == (before != after)

@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from punchlist.app.beside import Beside
-from punchlist.app.driving import Talk, rung
-from punchlist.model.events import Entry, Resumed
-from punchlist.model.run import Run
+from punchlist.app.drive.background import Talk, rung
+from punchlist.app.drive.threaded import Beside
+from punchlist.model.ledger.events import Entry, Resumed
+from punchlist.model.ledger.run import Run
 
 
 class Busy:
@@ -20,11 +20,15 @@ class Busy:
 
     async def run(self, ready, watcher) -> Run:
         run = Run(id="r1")
-        watcher.told(Entry(run="r1", seq=1, at=0, place="", key="", event=Resumed(version="1")), run)
+        watcher.told(
+            Entry(run="r1", seq=1, at=0, place="", key="", event=Resumed(version="1")), run
+        )
         for _ in range(20):  # whoever began it hears of that first
             await asyncio.sleep(0)
         assert self.free.wait(30), "the loop that looks on was held up"
-        watcher.told(Entry(run="r1", seq=2, at=0, place="", key="2", event=Resumed(version="1")), run)
+        watcher.told(
+            Entry(run="r1", seq=2, at=0, place="", key="2", event=Resumed(version="1")), run
+        )
         return run
 
     def close(self) -> None:
@@ -64,7 +68,10 @@ def test_what_keeps_a_run_from_beginning_is_raised_here():
 def test_a_run_is_stopped_from_here_and_the_thread_ends():
     class Patient(Busy):
         async def run(self, ready, watcher) -> Run:
-            watcher.told(Entry(run="r1", seq=1, at=0, place="", key="", event=Resumed(version="1")), Run(id="r1"))
+            watcher.told(
+                Entry(run="r1", seq=1, at=0, place="", key="", event=Resumed(version="1")),
+                Run(id="r1"),
+            )
             await asyncio.sleep(60)
             raise AssertionError("it was not stopped")
 

@@ -3,18 +3,24 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punchlist.model import events as ev
-from punchlist.model.between import Fate, by_round, changes, fate_of
-from punchlist.model.events import Entry
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.item import Fact, Item, Move, Status
-from punchlist.model.severity import Severity
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Fact, Item, Move, Status
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.events import Entry
+from punchlist.views.run_diff import Fate, by_round, changes, fate_of
 
 ITEMS = st.dictionaries(st.integers(1, 12), st.sampled_from(Status), max_size=12)
 
 
 def item(number: int, status: Status = Status.OPEN) -> Item:
-    found = Finding(id=str(number), source="ruff", title=f"item {number}", spot=Spot("a.py", number), severity=Severity.MAJOR)
+    found = Finding(
+        id=str(number),
+        source="ruff",
+        title=f"item {number}",
+        spot=Spot("a.py", number),
+        severity=Severity.MAJOR,
+    )
     return Item(number=number, fingerprint=str(number), findings=(found,), status=status)
 
 
@@ -25,9 +31,15 @@ def test_every_item_of_either_moment_has_one_fate(before, after):
     new = {number: item(number, status) for number, status in after.items()}
     found = changes(old, new)
     assert set(found) == set(Fate)
-    assert sorted(each.item.number for some in found.values() for each in some) == sorted({*before, *after})
-    assert all(each.after is not None and each.after.status is Status.FIXED for each in found[Fate.FIXED])
-    assert all(each.before is not None and each.before.status is Status.FIXED for each in found[Fate.BACK])
+    assert sorted(each.item.number for some in found.values() for each in some) == sorted(
+        {*before, *after}
+    )
+    assert all(
+        each.after is not None and each.after.status is Status.FIXED for each in found[Fate.FIXED]
+    )
+    assert all(
+        each.before is not None and each.before.status is Status.FIXED for each in found[Fate.BACK]
+    )
 
 
 def test_fates_are_told_by_both_ends():
@@ -49,7 +61,14 @@ def test_each_round_is_shown_as_it_ended_and_the_last_as_it_is():
         ev.RoundEnded(round=2, stop="settled"),
         ev.Dismissed(by="ada", why="no", moves=(Move(2, Fact.DISMISSED),)),
     )
-    entries = [Entry(run="r", seq=seq, at=seq, place="1", key=str(seq), event=event) for seq, event in enumerate(told, 1)]
+    entries = [
+        Entry(run="r", seq=seq, at=seq, place="1", key=str(seq), event=event)
+        for seq, event in enumerate(told, 1)
+    ]
     rounds = by_round("r", entries)
     assert {number: sorted(items) for number, items in rounds.items()} == {1: [1, 2], 2: [1, 2, 3]}
-    assert [rounds[1][1].status, rounds[2][1].status, rounds[2][2].status] == [Status.OPEN, Status.DISMISSED, Status.DISMISSED]
+    assert [rounds[1][1].status, rounds[2][1].status, rounds[2][2].status] == [
+        Status.OPEN,
+        Status.DISMISSED,
+        Status.DISMISSED,
+    ]

@@ -1,6 +1,6 @@
 """Which tests speak of the code that a finding is about."""
 
-from punchlist.model.concerned import concerned, names_at
+from punchlist.model.integrity.related_tests import concerned, names_at
 
 MODULE = """
 NUMERALS = [(10, "X"), (1, "I")]
@@ -39,7 +39,12 @@ class TestCache:
     def test_get(self):
         assert Cache().get("a") is None
 """
-IDS = ("tests/t.py::test_nine", "tests/t.py::test_by_module", "tests/t.py::test_other", "tests/t.py::TestCache::test_get")
+IDS = (
+    "tests/t.py::test_nine",
+    "tests/t.py::test_by_module",
+    "tests/t.py::test_other",
+    "tests/t.py::TestCache::test_get",
+)
 
 
 def test_the_outermost_definition_around_a_line_is_what_tests_call():
@@ -52,7 +57,11 @@ def test_what_uses_a_table_is_meant_by_the_table():
 
 
 def test_without_a_line_in_the_file_nothing_is_meant():
-    assert names_at("app/roman.py", MODULE, None) == names_at("app/roman.py", MODULE, 999) == frozenset()
+    assert (
+        names_at("app/roman.py", MODULE, None)
+        == names_at("app/roman.py", MODULE, 999)
+        == frozenset()
+    )
     assert names_at("app/roman.py", MODULE, 3) == frozenset()
 
 

@@ -9,7 +9,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "docs" / "conformance.md"
-ROW = re.compile(r"^\| (?P<number>[CL]\d+a?) \| (?P<behaviour>[^|]+) \| (?P<shown>[^|]+) \|$", re.MULTILINE)
+ROW = re.compile(
+    r"^\| (?P<number>[CL]\d+a?) \| (?P<behaviour>[^|]+) \| (?P<shown>[^|]+) \|$", re.MULTILINE
+)
 NAMED = re.compile(r"`(?P<file>[\w/]+\.py)::(?P<name>\w+)`")
 ROWS = {row["number"]: row["shown"] for row in ROW.finditer(TABLE.read_text("utf-8"))}
 
@@ -21,18 +23,29 @@ def names_in(file: Path) -> frozenset[str]:
     return frozenset(
         node.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name.startswith("test_")
     )
 
 
 def absent(shown: str) -> list[str]:
     named = [(found["file"], found["name"]) for found in NAMED.finditer(shown)]
     files = {file: ROOT / "tests" / file for file, _ in named}
-    return [f"{file}::{name}" for file, name in named if not files[file].is_file() or name not in names_in(files[file])]
+    return [
+        f"{file}::{name}"
+        for file, name in named
+        if not files[file].is_file() or name not in names_in(files[file])
+    ]
 
 
 def test_every_behaviour_has_a_row():
-    assert list(ROWS) == ["L1", "L2", *(f"C{n}" for n in range(1, 35)), "C34a", *(f"C{n}" for n in range(35, 46))]
+    assert list(ROWS) == [
+        "L1",
+        "L2",
+        *(f"C{n}" for n in range(1, 35)),
+        "C34a",
+        *(f"C{n}" for n in range(35, 46)),
+    ]
 
 
 @pytest.mark.parametrize("number", ROWS)
@@ -42,5 +55,7 @@ def test_every_row_names_tests_and_all_of_them_exist(number):
 
 
 def test_a_name_that_is_not_there_is_noticed():
-    assert absent("`test_merge.py::test_nothing_of_the_kind`") == ["test_merge.py::test_nothing_of_the_kind"]
+    assert absent("`test_merge.py::test_nothing_of_the_kind`") == [
+        "test_merge.py::test_nothing_of_the_kind"
+    ]
     assert absent("`nowhere/test_x.py::test_y`") == ["nowhere/test_x.py::test_y"]

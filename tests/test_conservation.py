@@ -3,15 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model import events as ev
-from punchlist.model.change import Change, ScopeKind
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.fold import fold
-from punchlist.model.item import ENDED, MOVES, Fact, Item, Move, Status, after
-from punchlist.model.merge import MergeRule
-from punchlist.model.proof import Proof, ProofClass
-from punchlist.model.run import Run, counts
-from punchlist.model.severity import Severity
+from punchlist.model.dedup.merge import MergeRule
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import ENDED, MOVES, Fact, Item, Move, Status, after
+from punchlist.model.item.proof import Proof, ProofClass
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import fold
+from punchlist.model.ledger.run import Run, counts
+from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.steps.consolidate import consolidated
 
 CHANGE = Change(kind=ScopeKind.ALL, base="b", head="h")
@@ -31,7 +31,17 @@ def finding(number: int, line: int = 1, rule: str = "F401") -> Finding:
 
 def told(run: Run, *events: ev.AnyEvent) -> Run:
     for event in events:
-        run = fold(run, ev.Entry(run=run.id, seq=run.seq + 1, at=float(run.seq), place="0", key=str(run.seq), event=event))
+        run = fold(
+            run,
+            ev.Entry(
+                run=run.id,
+                seq=run.seq + 1,
+                at=float(run.seq),
+                place="0",
+                key=str(run.seq),
+                event=event,
+            ),
+        )
     return run
 
 
@@ -49,7 +59,12 @@ facts = st.builds(
 @given(st.lists(facts, max_size=60))
 def test_no_sequence_of_facts_loses_an_item_or_fixes_one_without_proof_and_commit(moves):
     run = told(
-        Run(id="r"), ev.Consolidated(items=tuple(Item(number=n, fingerprint=str(n), findings=(finding(n),)) for n in range(1, 6)))
+        Run(id="r"),
+        ev.Consolidated(
+            items=tuple(
+                Item(number=n, fingerprint=str(n), findings=(finding(n),)) for n in range(1, 6)
+            )
+        ),
     )
     for move in moves:
         run = told(run, ev.Dismissed(by="x", why="y", moves=(move,)))
@@ -72,9 +87,9 @@ def test_only_what_was_claimed_can_become_fixed(status, sequence):
 
 def test_the_table_names_every_status_and_what_is_filed_can_only_be_dismissed():
     assert set(MOVES) == set(Status)
-    assert {fact for fact in Fact if after(Status.DISMISSED, fact) is not Status.DISMISSED} == {Fact.RESTORED}, (
-        "taken back by a person"
-    )
+    assert {fact for fact in Fact if after(Status.DISMISSED, fact) is not Status.DISMISSED} == {
+        Fact.RESTORED
+    }, "taken back by a person"
     assert {after(Status.FILED, fact) for fact in Fact} == {Status.FILED, Status.DISMISSED}
     assert Status.FIXED in ENDED
 
@@ -93,7 +108,12 @@ def test_every_reported_finding_is_in_exactly_one_item_or_is_a_sighting_of_one(f
     for turn, report in enumerate((first, second)):
         found = tuple(
             Finding(
-                id=f"{turn}/ruff:{n}", source="ruff", rule=r, title=f"`x{name}`", spot=Spot("a.py", line), severity=Severity.MINOR
+                id=f"{turn}/ruff:{n}",
+                source="ruff",
+                rule=r,
+                title=f"`x{name}`",
+                spot=Spot("a.py", line),
+                severity=Severity.MINOR,
             )
             for n, (name, line, r) in enumerate(report)
         )
@@ -110,9 +130,13 @@ def test_an_item_no_longer_reported_counts_as_fixed_only_after_a_commit_of_this_
     run = told(run, consolidated(run, CHANGE, MergeRule.SMART))
     silent = ev.Reviewed(reviewer="ruff", commit="h")
     unmoved = told(run, silent)
-    assert told(unmoved, consolidated(unmoved, CHANGE, MergeRule.SMART)).items[1].status is Status.OPEN
+    assert (
+        told(unmoved, consolidated(unmoved, CHANGE, MergeRule.SMART)).items[1].status is Status.OPEN
+    )
     landed = told(run, ev.Committed(branch="b", tip="t", landed=(ev.Landed(1, "t"),)), silent)
-    assert told(landed, consolidated(landed, CHANGE, MergeRule.SMART)).items[1].status is Status.OPEN, "it looked before that"
+    assert (
+        told(landed, consolidated(landed, CHANGE, MergeRule.SMART)).items[1].status is Status.OPEN
+    ), "it looked before that"
     landed = told(landed, ev.Reviewed(reviewer="ruff", commit="t"))
     gone = told(landed, consolidated(landed, CHANGE, MergeRule.SMART)).items[1]
     assert gone.status is Status.FIXED
@@ -122,8 +146,16 @@ def test_an_item_no_longer_reported_counts_as_fixed_only_after_a_commit_of_this_
 
 def test_a_reviewer_that_failed_makes_no_item_vanish():
     run = told(Run(id="r"), ev.Reviewed(reviewer="ruff", commit="h", findings=(finding(1),)))
-    run = told(run, consolidated(run, CHANGE, MergeRule.SMART), ev.Committed(branch="b", tip="t", landed=(ev.Landed(1, "t"),)))
-    run = told(run, ev.Reviewed(reviewer="ruff", commit="t", failed="crashed"), ev.Reviewed(reviewer="bandit", commit="t"))
+    run = told(
+        run,
+        consolidated(run, CHANGE, MergeRule.SMART),
+        ev.Committed(branch="b", tip="t", landed=(ev.Landed(1, "t"),)),
+    )
+    run = told(
+        run,
+        ev.Reviewed(reviewer="ruff", commit="t", failed="crashed"),
+        ev.Reviewed(reviewer="bandit", commit="t"),
+    )
     run = told(run, consolidated(run, CHANGE, MergeRule.SMART))
     assert run.items[1].status is Status.OPEN
     assert run.blind == ["ruff: crashed"]

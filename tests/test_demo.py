@@ -11,12 +11,12 @@ import pytest
 from msgspec import Struct
 
 from punchlist.app import App, Audit, Request
-from punchlist.app.demo import demo_repository
-from punchlist.model import events as ev
-from punchlist.model.change import ScopeKind
-from punchlist.model.item import Fact, Item, Status
-from punchlist.model.proof import ProofClass
-from punchlist.model.run import Run
+from punchlist.app.start.demo import demo_repository
+from punchlist.model.item.item import Fact, Item, Status
+from punchlist.model.item.proof import ProofClass
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import ScopeKind
 
 CULPRIT = "`stockroom.money.round_half_up` imported but unused"
 RED_BEFORE = "test_a_discount_rounds_half_a_cent_up"
@@ -32,7 +32,11 @@ class Told(Struct, frozen=True):
     audit: Audit
 
     def item(self, title: str) -> Item:
-        (found,) = (item for item in self.run.items.values() if any(title in finding.title for finding in item.findings))
+        (found,) = (
+            item
+            for item in self.run.items.values()
+            if any(title in finding.title for finding in item.findings)
+        )
         return found
 
 
@@ -46,7 +50,9 @@ class Nobody:
 
 
 def git(root: Path, *arguments: str) -> str:
-    return subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", "-C", str(root), *arguments], capture_output=True, check=True, text=True
+    ).stdout.strip()
 
 
 def state_of(root: Path) -> str:
@@ -70,7 +76,9 @@ def state_of(root: Path) -> str:
 def failing_tests(root: Path) -> list[str]:
     command = [sys.executable, "-B", "-m", "unittest", "discover", "-s", "tests", "-t", "."]
     said = subprocess.run(command, cwd=root, capture_output=True, check=False, text=True).stderr
-    return sorted(line.split()[1] for line in said.splitlines() if line.startswith(("FAIL:", "ERROR:")))
+    return sorted(
+        line.split()[1] for line in said.splitlines() if line.startswith(("FAIL:", "ERROR:"))
+    )
 
 
 async def played(folder: Path) -> Told:
@@ -135,11 +143,19 @@ class TestTheLoop:
         for item in fixed:
             kinds = {proof.kind for proof in item.proofs}
             # UP035 went by itself when the import did: nobody made a fix for it that the checks could have judged.
-            assert kinds == ({ProofClass.RECHECKED} if item.lead.rule == "UP035" else {ProofClass.RECHECKED, ProofClass.CHECKED})
+            assert kinds == (
+                {ProofClass.RECHECKED}
+                if item.lead.rule == "UP035"
+                else {ProofClass.RECHECKED, ProofClass.CHECKED}
+            )
 
-    def test_a_fix_that_leaves_an_import_unused_is_followed_by_the_one_that_removes_it(self, told: Told):
+    def test_a_fix_that_leaves_an_import_unused_is_followed_by_the_one_that_removes_it(
+        self, told: Told
+    ):
         assert {attempt.round for attempt in told.item("Use `dict` instead").attempts} == {1}
-        assert {attempt.round for attempt in told.item("`typing.Dict` imported but unused").attempts} == {2}
+        assert {
+            attempt.round for attempt in told.item("`typing.Dict` imported but unused").attempts
+        } == {2}
 
     def test_the_fix_that_breaks_a_test_is_named_and_left_out(self, told: Told):
         item = told.item(CULPRIT)
@@ -150,17 +166,29 @@ class TestTheLoop:
         assert "round_half_up" in git(told.root, "show", f"{told.run.branch}:stockroom/invoices.py")
 
     def test_nobody_else_is_rejected_and_the_red_test_is_held_against_nobody(self, told: Told):
-        rejected = [item.lead.title for item in told.run.items.values() if any(a.fact is Fact.REJECTED for a in item.attempts)]
+        rejected = [
+            item.lead.title
+            for item in told.run.items.values()
+            if any(a.fact is Fact.REJECTED for a in item.attempts)
+        ]
         assert rejected == [CULPRIT]
         (baseline,) = told.run.baselines.values()
         assert (baseline.passed, baseline.failed) == (15, 1)
         assert baseline.sentinel == "a planted failure was seen"
         tried = [entry.event for entry in told.entries if isinstance(entry.event, ev.Tried)]
-        assert not any(RED_BEFORE in name for event in tried for verdict in event.verdicts for name in verdict.failing)
+        assert not any(
+            RED_BEFORE in name
+            for event in tried
+            for verdict in event.verdicts
+            for name in verdict.failing
+        )
 
     def test_a_finding_in_a_deleted_file_is_blocked_and_filed(self, told: Told):
         item = told.item("The old price list is unpickled")
-        assert (item.attempts[0].fact, item.attempts[0].why) == (Fact.SAID_BLOCKED, "Referenced file deleted")
+        assert (item.attempts[0].fact, item.attempts[0].why) == (
+            Fact.SAID_BLOCKED,
+            "Referenced file deleted",
+        )
         assert item.status is Status.FILED
 
     def test_what_three_reviewers_report_is_one_item(self, told: Told):
@@ -182,18 +210,36 @@ class TestTheLoop:
 
     def test_the_checkout_is_as_it_was(self, told: Told):
         assert state_of(told.root) == told.before
-        assert git(told.root, "for-each-ref", "--format=%(refname:short)").split() == ["main", told.run.branch]
+        assert git(told.root, "for-each-ref", "--format=%(refname:short)").split() == [
+            "main",
+            told.run.branch,
+        ]
 
     def test_the_branch_has_one_commit_per_batch_with_trailers(self, told: Told):
         log = "--format=%H %(trailers:key=Punchlist-Run,valueonly,separator=%x2C) %(trailers:key=Punchlist-Items,valueonly,separator=%x2C)"
-        commits = [line.split() for line in git(told.root, "log", "--reverse", log, f"main..{told.run.branch}").splitlines()]
+        commits = [
+            line.split()
+            for line in git(
+                told.root, "log", "--reverse", log, f"main..{told.run.branch}"
+            ).splitlines()
+        ]
         assert [sha for sha, *_ in commits] == [landed.commit for landed in told.run.landed]
         assert {run for _, run, _ in commits} == {told.run.id}
         named = Counter(int(number) for _, _, number in commits)
-        assert named == Counter(item.number for item in told.run.having(Status.FIXED) if item.lead.rule != "UP035")
+        assert named == Counter(
+            item.number for item in told.run.having(Status.FIXED) if item.lead.rule != "UP035"
+        )
 
     def test_the_tests_on_the_branch_are_as_green_as_before(self, told: Told, tmp_path: Path):
-        git(told.root, "worktree", "add", "--quiet", "--detach", str(tmp_path / "branch"), told.run.branch)
+        git(
+            told.root,
+            "worktree",
+            "add",
+            "--quiet",
+            "--detach",
+            str(tmp_path / "branch"),
+            told.run.branch,
+        )
         try:
             assert failing_tests(tmp_path / "branch") == [RED_BEFORE]
         finally:

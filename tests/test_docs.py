@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from punchlist.adapters.agents.table import AGENTS
-from punchlist.model.item import Status
-from punchlist.model.proof import ProofClass
+from punchlist.adapters.agents.registry import AGENTS
+from punchlist.model.item.item import Status
+from punchlist.model.item.proof import ProofClass
 from punchlist.ports.agent import Trouble
 from punchlist.roles.crew import ROLES
 from punchlist.settings import load
@@ -106,7 +106,13 @@ class Shell:
             self.env[name] = value
             return ""
         ran = subprocess.run(
-            ["bash", "-c", command], cwd=self.here, env=self.env, capture_output=True, check=False, text=True, timeout=120
+            ["bash", "-c", command],
+            cwd=self.here,
+            env=self.env,
+            capture_output=True,
+            check=False,
+            text=True,
+            timeout=120,
         )
         assert ran.returncode in (0, 1, 6), f"{command}\n{ran.stdout}{ran.stderr}"
         return ran.stdout + ran.stderr
@@ -118,7 +124,9 @@ class Shell:
                 continue
             said = self.type(step.command)
             missing = told_in_order(step.output, said)
-            assert not missing, f"{page.name}: $ {step.command}\nis said to print\n{missing}\nand printed\n{said}"
+            assert not missing, (
+                f"{page.name}: $ {step.command}\nis said to print\n{missing}\nand printed\n{said}"
+            )
 
 
 @pytest.fixture
@@ -136,7 +144,9 @@ def test_the_tutorial_runs_as_written(shell: Shell):
 def test_other_pages_show_what_the_demo_shows(shell: Shell):
     said = shell.type("punchlist demo --folder shop")
     (excerpt,) = (text for text in blocks(ROOT / "README.md", "text") if text.startswith("Run "))
-    assert not told_in_order(tuple(line for line in excerpt.splitlines() if line.strip()), said), said
+    assert not told_in_order(tuple(line for line in excerpt.splitlines() if line.strip()), said), (
+        said
+    )
     shell.type("cd shop/stockroom")
     shutil.copy(ROOT / "tools/verify_ledger.py", shell.here)
     for page in ("explanation/ledger.md", "guides/settings.md", "guides/workflows.md"):
@@ -146,7 +156,9 @@ def test_other_pages_show_what_the_demo_shows(shell: Shell):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_to_a_file(page: Path):
-    targets = [target.partition("#")[0] for target in LINK.findall(FENCE.sub("", page.read_text("utf-8")))]
+    targets = [
+        target.partition("#")[0] for target in LINK.findall(FENCE.sub("", page.read_text("utf-8")))
+    ]
     local = [target for target in targets if target and not target.startswith(("http:", "https:"))]
     assert [target for target in local if not (page.parent / target).exists()] == []
 
@@ -164,7 +176,11 @@ def test_every_settings_file_and_workflow_shown_can_be_used(page: Path):
 def test_every_decision_is_in_the_index():
     folder = ROOT / "docs/decisions"
     index = (folder / "README.md").read_text("utf-8")
-    assert [note.name for note in sorted(folder.glob("*.md")) if note.name != "README.md" and f"({note.name})" not in index] == []
+    assert [
+        note.name
+        for note in sorted(folder.glob("*.md"))
+        if note.name != "README.md" and f"({note.name})" not in index
+    ] == []
 
 
 def test_every_page_can_be_reached_from_the_first_one():
@@ -180,12 +196,21 @@ def test_every_page_can_be_reached_from_the_first_one():
 
 def test_the_agents_guide_names_every_kind_of_agent_and_every_role():
     guide = (ROOT / "docs/guides/agents.md").read_text("utf-8")
-    assert [name for name in (*AGENTS, *ROLES) if f"`{name}`" not in guide and f'kind = "{name}"' not in guide] == []
+    assert [
+        name
+        for name in (*AGENTS, *ROLES)
+        if f"`{name}`" not in guide and f'kind = "{name}"' not in guide
+    ] == []
 
 
 def test_the_glossary_has_a_word_for_every_status_proof_trouble_and_verb():
     glossary = (ROOT / "docs/glossary.md").read_text("utf-8")
-    words = [*Status, *ProofClass, *(trouble for trouble in Trouble if trouble is not Trouble.OTHER), *VERBS]
+    words = [
+        *Status,
+        *ProofClass,
+        *(trouble for trouble in Trouble if trouble is not Trouble.OTHER),
+        *VERBS,
+    ]
     assert [word for word in words if not re.search(rf"\b{re.escape(word)}\b", glossary)] == []
 
 

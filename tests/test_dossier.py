@@ -5,10 +5,10 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.dossier import code, dossier, fingerprint_comment
-from punchlist.model.finding import Finding, Fix, Splice, Spot
-from punchlist.model.item import Attempt, Fact, Item
-from punchlist.model.severity import Severity
+from punchlist.model.finding.finding import Finding, Fix, Splice, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Attempt, Fact, Item
+from punchlist.views.issue_text import code, dossier, fingerprint_comment
 
 
 def finding(**more):
@@ -34,7 +34,15 @@ def test_an_issue_has_title_labels_place_text_suggestion_ids_and_fingerprint():
     told = dossier(item(), "r1")
     assert told.title == "[MAJOR] Unused import"
     assert told.labels == ("tech-debt", "major")
-    for part in ("`src/a.py:45-67`", "ruff (F401)", "It is never read.", "Delete it", "run `r1`", "item 7", "P1"):
+    for part in (
+        "`src/a.py:45-67`",
+        "ruff (F401)",
+        "It is never read.",
+        "Delete it",
+        "run `r1`",
+        "item 7",
+        "P1",
+    ):
         assert part in told.body
     assert told.body.endswith("<!-- punchlist:fingerprint abc123 -->\n")
     assert (told.item.number, told.run) == (7, "r1")
@@ -52,7 +60,13 @@ def test_the_whole_history_is_told_in_order_with_evidence_and_flagged_excuses():
         Attempt(1, Fact.SAID_DEFERRED, "claude", "out of scope"),
         Attempt(1, Fact.REJECTED, "", "that was not accepted"),
         Attempt(2, Fact.SAID_FIXED, "codex", "changed it"),
-        Attempt(2, Fact.REJECTED, "pytest", "1 newly failing: test_x", "E   assert 1 == 2\n```\nE   more"),
+        Attempt(
+            2,
+            Fact.REJECTED,
+            "pytest",
+            "1 newly failing: test_x",
+            "E   assert 1 == 2\n```\nE   more",
+        ),
     )
     body = dossier(item(attempts=attempts, flags=("weak reason: out of scope",)), "r1").body
     history = [line for line in body.splitlines() if re.match(r"\d+\. Round", line)]
@@ -87,7 +101,9 @@ def test_merged_findings_are_named_and_the_worst_severity_leads():
 
 def test_a_monstrous_history_stays_below_what_trackers_take():
     attempts = tuple(Attempt(n, Fact.REJECTED, "pytest", "no", "e" * 100_000) for n in range(40))
-    body = dossier(item(finding(detail="d" * 100_000, suggestion="s" * 100_000), attempts=attempts), "r1").body
+    body = dossier(
+        item(finding(detail="d" * 100_000, suggestion="s" * 100_000), attempts=attempts), "r1"
+    ).body
     assert len(body) < 60_000
     assert body.count(". Round") == 40
     assert "characters left out" in body

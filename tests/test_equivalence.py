@@ -2,9 +2,9 @@
 
 import pytest
 
-from punchlist.model.equivalence import is_shared, kind
-from punchlist.model.likeness import Likeness, told_apart
-from punchlist.model.words import last_parts, names_in, stem, vocabulary
+from punchlist.model.dedup.rule_equivalence import is_shared, kind
+from punchlist.model.dedup.similarity import Likeness, told_apart
+from punchlist.model.dedup.vocabulary import last_parts, names_in, stem, vocabulary
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,11 @@ from punchlist.model.words import last_parts, names_in, stem, vocabulary
         ("E501", "C0301", "line-too-long"),
         ("B904", "W0707", "raise-missing-from"),
         ("attr-defined", "reportAttributeAccessIssue", "unresolved-attribute"),
-        ("no-unused-vars", "@typescript-eslint/no-unused-vars", "lint/correctness/noUnusedVariables"),
+        (
+            "no-unused-vars",
+            "@typescript-eslint/no-unused-vars",
+            "lint/correctness/noUnusedVariables",
+        ),
         ("no-debugger", "lint/suspicious/noDebugger"),
     ],
 )
@@ -54,7 +58,10 @@ def test_a_rule_nobody_else_has_names_itself():
     [
         ("`os` imported but unused", ("os",)),
         ("Unused variable 'ty', isn't it", ("ty",)),
-        ("max_size_kb and maxSizeKB, e.g. in Site.load(), not snake_case", ("Site.load", "maxSizeKB", "max_size_kb")),
+        (
+            "max_size_kb and maxSizeKB, e.g. in Site.load(), not snake_case",
+            ("Site.load", "maxSizeKB", "max_size_kb"),
+        ),
         ("Nothing here is code.", ()),
         ("call `client.get(url)` again", ("client.get", "url")),
     ],
@@ -74,7 +81,10 @@ def test_words_are_compared_without_their_endings():
 
 
 def test_words_that_everybody_in_the_batch_uses_count_little():
-    texts = [f"The theme colour of {name} is wrong" for name in ("header", "footer", "sidebar", "button", "badge", "modal")]
+    texts = [
+        f"The theme colour of {name} is wrong"
+        for name in ("header", "footer", "sidebar", "button", "badge", "modal")
+    ]
     texts += ["Header theme colour is not right", "Race in the scheduler queue"]
     like = Likeness(texts)
     assert like.of(0, 6) > like.of(1, 6) * 1.5

@@ -1,6 +1,6 @@
 """Evidence is what a runner said about the tests that failed, not whatever it said last."""
 
-from punchlist.model.excerpt import excerpt
+from punchlist.model.checks.excerpt import excerpt
 
 UNITTEST = """..FF
 ======================================================================
@@ -31,7 +31,10 @@ FAILED tests/test_shop.py::Shop::test_new - AssertionError
 
 
 def test_the_section_of_the_test_that_broke_is_shown_and_the_others_are_not():
-    for output, test in ((UNITTEST, "tests.test_shop.Shop.test_new"), (PYTEST, "tests/test_shop.py::Shop::test_new")):
+    for output, test in (
+        (UNITTEST, "tests.test_shop.Shop.test_new"),
+        (PYTEST, "tests/test_shop.py::Shop::test_new"),
+    ):
         said = excerpt(output, [test])
         assert "1 != 2" in said
         assert "old news" not in said

@@ -8,7 +8,9 @@ from test_conformance_table import NAMED, absent
 
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "five-workflows.md"
 ROWS = [
-    line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| ") and not line.startswith(("| feature", "|---"))
+    line
+    for line in PAGE.read_text("utf-8").splitlines()
+    if line.startswith("| ") and not line.startswith(("| feature", "|---"))
 ]
 
 
@@ -20,4 +22,7 @@ def test_every_feature_names_tests_that_exist(row):
 
 def test_all_five_are_there():
     text = PAGE.read_text("utf-8")
-    assert all(f"\n## {name}\n" in text for name in ("unified", "accountable", "challenged", "converge", "verified"))
+    assert all(
+        f"\n## {name}\n" in text
+        for name in ("unified", "accountable", "challenged", "converge", "verified")
+    )

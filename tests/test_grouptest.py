@@ -5,7 +5,7 @@ from math import ceil, log2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.grouptest import Found, Result, Trial, replayed, search
+from punchlist.model.checks.group_testing import Found, Result, Trial, replayed, search
 
 
 def judge(culprits: dict[int, str], pairs: frozenset[tuple[int, int]] = frozenset()):
@@ -31,7 +31,11 @@ def searched(candidates, run) -> tuple[Found, list[Trial]]:
 
 @given(st.integers(0, 200), st.data())
 def test_exactly_the_culprits_are_left_out(size, data):
-    culprits = data.draw(st.dictionaries(st.integers(1, max(size, 1)), st.sampled_from(["t1", "t2", "t3"]), max_size=5))
+    culprits = data.draw(
+        st.dictionaries(
+            st.integers(1, max(size, 1)), st.sampled_from(["t1", "t2", "t3"]), max_size=5
+        )
+    )
     culprits = {fix: test for fix, test in culprits.items() if fix <= size}
     found, _ = searched(range(1, size + 1), judge(culprits))
     assert set(found.culprits) == set(culprits)
@@ -43,7 +47,9 @@ def test_k_culprits_among_n_take_about_k_log_n_runs(size, data):
     culprits = data.draw(st.sets(st.integers(1, size), min_size=1, max_size=4))
     _, trials = searched(range(1, size + 1), judge(dict.fromkeys(culprits, "t")))
     assert len(trials) <= len(culprits) * (ceil(log2(size)) + 2) + 2
-    assert sum(not trial.only for trial in trials) <= 2, "whole suites are run at the beginning and at the end"
+    assert sum(not trial.only for trial in trials) <= 2, (
+        "whole suites are run at the beginning and at the end"
+    )
 
 
 def test_one_green_run_settles_everything():
@@ -61,8 +67,15 @@ def test_of_two_fixes_that_fail_only_together_one_lands():
 
 @given(st.integers(1, 60), st.data())
 def test_what_is_called_good_was_seen_green_together_in_a_whole_run(size, data):
-    culprits = data.draw(st.dictionaries(st.integers(1, size), st.sampled_from(["a", "b"]), max_size=3))
-    pairs = data.draw(st.sets(st.tuples(st.integers(1, size), st.integers(1, size)).filter(lambda p: p[0] < p[1]), max_size=3))
+    culprits = data.draw(
+        st.dictionaries(st.integers(1, size), st.sampled_from(["a", "b"]), max_size=3)
+    )
+    pairs = data.draw(
+        st.sets(
+            st.tuples(st.integers(1, size), st.integers(1, size)).filter(lambda p: p[0] < p[1]),
+            max_size=3,
+        )
+    )
     run = judge(culprits, frozenset(pairs))
     found, trials = searched(range(1, size + 1), run)
     seen = [set(trial.batches) for trial in trials if not trial.only and run(trial).green]
@@ -108,7 +121,9 @@ def test_a_test_that_fails_only_when_run_alone_does_not_hide_the_culprit_that_br
     assert set(found.culprits) == {5}
     assert found.unstable == ()
     assert set(found.good) == {1, 2, 3, 4, 6, 7, 8}
-    assert sum(bool(trial.only) for trial in trials) == 1, "it is asked alone once, and then no more"
+    assert sum(bool(trial.only) for trial in trials) == 1, (
+        "it is asked alone once, and then no more"
+    )
 
 
 def test_a_control_run_that_goes_wrong_makes_nobody_good():

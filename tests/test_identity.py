@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.alignment import LineMap, aligned
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.identity import Source, fingerprint, matched
-from punchlist.model.severity import Severity
+from punchlist.model.dedup.alignment import LineMap, aligned
+from punchlist.model.dedup.identity import Source, fingerprint, matched
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
 
 CODE = """\
 import os
@@ -33,7 +33,17 @@ class Page:
 """
 
 
-def found(text, needle, *, path="src/a.py", nth=0, rule="E711", title="Comparison to `None`", source="ruff", **more):
+def found(
+    text,
+    needle,
+    *,
+    path="src/a.py",
+    nth=0,
+    rule="E711",
+    title="Comparison to `None`",
+    source="ruff",
+    **more,
+):
     """A finding at the nth place of the needle in the text."""
     at = -1
     for _ in range(nth + 1):
@@ -86,39 +96,61 @@ def test_symbols_are_found_in_broken_python_and_in_other_languages(path, text, l
 
 
 @pytest.mark.parametrize(
-    "spot", [Spot("a.py"), Spot("a.py", 999), Spot("a.py", 0), Spot("a.py", 3, 1, 500, 2), Spot("a.py", 5, 999, 1, 1)]
+    "spot",
+    [
+        Spot("a.py"),
+        Spot("a.py", 999),
+        Spot("a.py", 0),
+        Spot("a.py", 3, 1, 500, 2),
+        Spot("a.py", 5, 999, 1, 1),
+    ],
 )
 def test_a_spot_outside_the_file_gives_a_context_all_the_same(spot):
     assert Source("a.py", CODE).context(spot, "`name`").names == ("name",)
 
 
-@pytest.mark.parametrize("text", ["", "\0", "(" * 5000, "x = '\\d'\n", "\ud800 = 1", "\ufeffimport os\r\nx=1\r"])
+@pytest.mark.parametrize(
+    "text", ["", "\0", "(" * 5000, "x = '\\d'\n", "\ud800 = 1", "\ufeffimport os\r\nx=1\r"]
+)
 def test_odd_files_have_contexts_too(text):
     assert Source("a.py", text).context(Spot("a.py", 1, 1, 1, 2)) is not None
 
 
 def test_lines_are_counted_as_tools_count_them():
     text = "a = '\x0c\u2028'\nb = 1\r\nc = 2\rd = 3\n"
-    assert [Source("a.py", text).context(Spot("a.py", line)).span for line in (2, 3, 4)] == ["b=1", "c=2", "d=3"]
+    assert [Source("a.py", text).context(Spot("a.py", line)).span for line in (2, 3, 4)] == [
+        "b=1",
+        "c=2",
+        "d=3",
+    ]
 
 
 def test_a_minified_file_is_measured_once():
     text = "f(x);" * 100_000
     source = Source("a.js", text)
-    spans = {source.context(Spot("a.js", 1, 1, column, column + 1)).span for column in range(1, 50_001, 5)}
+    spans = {
+        source.context(Spot("a.js", 1, 1, column, column + 1)).span
+        for column in range(1, 50_001, 5)
+    }
     assert spans == {"f"}
 
 
 MOVES = {
     "lines inserted above": lambda text: "# a\n# b\nimport re\n" + text,
-    "reformatted": lambda text: text.replace("handle == None", "(\n        handle\n        == None\n    )").replace(
-        "path, mode", "path,\n    mode,\n"
-    ),
+    "reformatted": lambda text: text.replace(
+        "handle == None", "(\n        handle\n        == None\n    )"
+    ).replace("path, mode", "path,\n    mode,\n"),
     "function moved to the end": lambda text: (
-        text.replace(part := text[text.index("def load") : text.index("class Page")], "") + "\n\n" + part
+        text.replace(part := text[text.index("def load") : text.index("class Page")], "")
+        + "\n\n"
+        + part
     ),
-    "other code edited": lambda text: text.replace("return handle.read()", "data = handle.read()\n    return data"),
-    "indented": lambda text: text.replace("def load", "if True:\n  def load").replace("\n    ", "\n      "),
+    "other code edited": lambda text: text.replace(
+        "return handle.read()", "data = handle.read()\n    return data"
+    ),
+    "indented": lambda text: text.replace("def load", "if True:\n  def load").replace(
+        "\n    ", "\n      "
+    ),
 }
 
 
@@ -133,14 +165,27 @@ def test_a_finding_keeps_its_identity_when(move):
 def test_a_finding_keeps_its_identity_when_the_file_is_renamed_with_and_without_being_told():
     new = both(CODE, path="src/b.py")
     assert matched(both(CODE), new) == {0: 0, 1: 1}
-    bare = [Finding(id=f.id, source=f.source, rule=f.rule, title=f.title, spot=f.spot, severity=f.severity) for f in both(CODE)]
-    moved = [Finding(id=f.id, source=f.source, rule=f.rule, title=f.title, spot=f.spot, severity=f.severity) for f in new]
+    bare = [
+        Finding(
+            id=f.id, source=f.source, rule=f.rule, title=f.title, spot=f.spot, severity=f.severity
+        )
+        for f in both(CODE)
+    ]
+    moved = [
+        Finding(
+            id=f.id, source=f.source, rule=f.rule, title=f.title, spot=f.spot, severity=f.severity
+        )
+        for f in new
+    ]
     assert matched(bare, moved) == {}
     assert matched(bare, moved, {"src/a.py": "src/b.py"}) == {0: 0, 1: 1}
 
 
 def test_a_new_similar_finding_elsewhere_does_not_take_the_place_of_one_that_is_gone():
-    fixed = CODE.replace("handle == None", "handle is None") + "\n\ndef other(x):\n    return x == None\n"
+    fixed = (
+        CODE.replace("handle == None", "handle is None")
+        + "\n\ndef other(x):\n    return x == None\n"
+    )
     new = [found(fixed, "self.body == None"), found(fixed, "x == None")]
     assert matched(both(CODE), new) == {0: 1}
 
@@ -149,7 +194,12 @@ def test_an_unused_import_in_another_file_is_not_the_one_that_was_removed():
     def unused(text, path):
         return found(text, "os", path=path, rule="F401", title="`os` imported but unused")
 
-    assert matched([unused("import os\n\nprint(1)\n", "a.py")], [unused("import os\n\nprint(2)\n", "b.py")]) == {}
+    assert (
+        matched(
+            [unused("import os\n\nprint(1)\n", "a.py")], [unused("import os\n\nprint(2)\n", "b.py")]
+        )
+        == {}
+    )
 
 
 def test_of_several_look_alikes_the_ones_still_there_are_found_by_where_they_stand():
@@ -174,10 +224,21 @@ def test_a_claim_in_words_is_known_by_its_names_and_not_by_its_prose():
 
 def test_a_fingerprint_ignores_lines_layout_and_prose_and_tells_rule_place_and_twins_apart():
     one, other = both(CODE)
-    again = found("# new\n\n" + CODE.replace("handle == None", "handle  ==  None"), "handle  ==  None", title="Said differently")
+    again = found(
+        "# new\n\n" + CODE.replace("handle == None", "handle  ==  None"),
+        "handle  ==  None",
+        title="Said differently",
+    )
     assert fingerprint(one) == fingerprint(again)
     assert (
-        len({fingerprint(one), fingerprint(other), fingerprint(one, 1), fingerprint(found(CODE, "handle == None", rule="E712"))})
+        len(
+            {
+                fingerprint(one),
+                fingerprint(other),
+                fingerprint(one, 1),
+                fingerprint(found(CODE, "handle == None", rule="E712")),
+            }
+        )
         == 4
     )
     assert fingerprint(found(CODE, "handle == None", path="src/b.py")) != fingerprint(one)

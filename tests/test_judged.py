@@ -3,16 +3,18 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.item import Fact, Item, Status
-from punchlist.model.judged import judged
-from punchlist.model.plan import Batch
-from punchlist.model.score import Score
-from punchlist.model.severity import Severity
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.integrity.challenge_verdict import judged
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.item import Fact, Item, Status
+from punchlist.model.item.score import Score
 
 
 def item(number: int, status: Status = Status.CLAIMED) -> Item:
-    found = Finding(id=f"f{number}", source="a", title="t", spot=Spot("a.py", number), severity=Severity.MAJOR)
+    found = Finding(
+        id=f"f{number}", source="a", title="t", spot=Spot("a.py", number), severity=Severity.MAJOR
+    )
     return Item(number=number, fingerprint=str(number), findings=(found,), status=status)
 
 
@@ -24,16 +26,27 @@ ITEMS = {number: item(number) for number in range(1, 7)}
 
 
 def test_a_batch_passes_if_all_its_claims_reach_the_threshold():
-    scores = [Score(1, 90), Score(2, 100), Score(3, 89, "SOLVED", "an edge is missing", ("handle []",))]
+    scores = [
+        Score(1, 90),
+        Score(2, 100),
+        Score(3, 89, "SOLVED", "an edge is missing", ("handle []",)),
+    ]
     approved, moves = judged([batch(1, 1, 2), batch(2, 3)], ITEMS, scores)
     assert approved == (1,)
     (move,) = moves
-    assert (move.item, move.fact, move.by, move.evidence) == (3, Fact.REJECTED, "challenger", "handle []")
+    assert (move.item, move.fact, move.by, move.evidence) == (
+        3,
+        Fact.REJECTED,
+        "challenger",
+        "handle []",
+    )
     assert move.why == "scored 89 of 90 needed: an edge is missing"
 
 
 def test_a_good_item_goes_back_with_the_bad_one_in_its_patch():
-    approved, moves = judged([batch(1, 1, 2, 3)], ITEMS, [Score(1, 99), Score(2, 10), Score(3, 20)], by="gemini")
+    approved, moves = judged(
+        [batch(1, 1, 2, 3)], ITEMS, [Score(1, 99), Score(2, 10), Score(3, 20)], by="gemini"
+    )
     assert approved == ()
     assert [move.item for move in moves] == [1, 2, 3]
     assert moves[0].why == "its patch also holds items 2, 3, not approved"
@@ -43,7 +56,9 @@ def test_a_good_item_goes_back_with_the_bad_one_in_its_patch():
 def test_no_score_no_usable_score_and_no_claim_approve_nothing():
     unclaimed = {**ITEMS, 4: item(4, Status.DEFERRED)}
     scores = [Score(2, None, "SOLVED", "the answer was prose"), Score(3, 101), Score(4, 100)]
-    approved, moves = judged([batch(1, 1), batch(2, 2), batch(3, 3), batch(4, 4), batch(5)], unclaimed, scores)
+    approved, moves = judged(
+        [batch(1, 1), batch(2, 2), batch(3, 3), batch(4, 4), batch(5)], unclaimed, scores
+    )
     assert approved == ()
     assert [move.why for move in moves] == [
         "the challenger gave it no score",
@@ -65,7 +80,9 @@ def test_what_was_not_claimed_does_not_hold_back_what_was():
     st.integers(0, 100),
     st.integers(0, 100),
 )
-def test_every_claim_is_either_approved_or_sent_back_and_a_higher_bar_never_approves_more(shape, scores, one, other):
+def test_every_claim_is_either_approved_or_sent_back_and_a_higher_bar_never_approves_more(
+    shape, scores, one, other
+):
     numbers, cut = shape
     batches = [batch(1, *numbers[:cut]), batch(2, *numbers[cut:])]
     low, high = sorted((one, other))
@@ -74,4 +91,6 @@ def test_every_claim_is_either_approved_or_sent_back_and_a_higher_bar_never_appr
         through = {number for each in batches if each.number in approved for number in each.items}
         assert through.isdisjoint(move.item for move in moves)
         assert through | {move.item for move in moves} == set(numbers)
-    assert set(judged(batches, ITEMS, scores, high).approved) <= set(judged(batches, ITEMS, scores, low).approved)
+    assert set(judged(batches, ITEMS, scores, high).approved) <= set(
+        judged(batches, ITEMS, scores, low).approved
+    )

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.events import Baselined
-from punchlist.model.judges import FAMILIES, families, judged_by, unjudged
-from punchlist.model.protected import Protected
+from punchlist.model.checks.coverage import FAMILIES, families, judged_by, unjudged
+from punchlist.model.checks.protected import Protected
+from punchlist.model.ledger.events import Baselined
 
 PYTHON = Baselined(check="tests", judges=(".py",))
 SCRIPTS = Baselined(check="js", judges=(".js", ".ts"))
@@ -45,7 +45,9 @@ def test_every_file_of_a_fix_needs_a_check_that_judges_its_kind(touched, names):
 
 def test_a_check_for_javascript_says_nothing_of_python():
     assert judged_by(["m.py"], {"js": SCRIPTS}) == ()
-    assert unjudged(["m.py"], {"js": SCRIPTS}) == "no check was seen to notice a failure in .py files"
+    assert (
+        unjudged(["m.py"], {"js": SCRIPTS}) == "no check was seen to notice a failure in .py files"
+    )
 
 
 def test_why_nobody_judges_is_said():
@@ -68,7 +70,16 @@ def test_who_is_judged_has_a_usable_check_for_each_file_and_who_is_not_has_a_rea
 
 
 def test_a_tree_has_the_families_of_its_own_sources():
-    files = ["a.py", "tests/web.js", "setup.py", "README.md", "web/a.tsx", "web/b.js", "web/b.test.js", "gulpfile.js"]
+    files = [
+        "a.py",
+        "tests/web.js",
+        "setup.py",
+        "README.md",
+        "web/a.tsx",
+        "web/b.js",
+        "web/b.test.js",
+        "gulpfile.js",
+    ]
     assert families(files, Protected()) == ((".py",), (".js", ".tsx"))
     assert families(["tests/test_a.py", "conftest.py", "README.md"], Protected()) == ()
 

@@ -5,7 +5,7 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.linetable import LineTable
+from punchlist.model.patch.line_table import LineTable
 
 TEXTS = st.text(st.sampled_from(list("ab\r\n\f\x1c\x85\u2028\ufeff")), max_size=30)
 PLACES = st.tuples(st.integers(1, 12), st.integers(1, 12))
@@ -14,7 +14,9 @@ PLACES = st.tuples(st.integers(1, 12), st.integers(1, 12))
 @given(TEXTS)
 def test_lines_end_where_they_end_for_everybody(text):
     """Law: there are as many lines, with the same words, as reading the file line by line gives."""
-    expected = [line.removesuffix("\n").removeprefix("\ufeff") for line in io.StringIO(text, newline=None)]
+    expected = [
+        line.removesuffix("\n").removeprefix("\ufeff") for line in io.StringIO(text, newline=None)
+    ]
     assert LineTable(text).lines(1, len(text) + 1) == expected
     assert LineTable(text).count == len(expected)
 

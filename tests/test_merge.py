@@ -7,18 +7,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.merge import MergeRule, counts, groups
-from punchlist.model.severity import Severity
+from punchlist.model.dedup.merge import MergeRule, counts, groups
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
 
 NUMBER = iter(range(10**9))
 
 
 def finding(
-    title, line=None, end=None, *, source="alice", rule="", path="src/a.py", severity=Severity.MINOR, column=None, **more
+    title,
+    line=None,
+    end=None,
+    *,
+    source="alice",
+    rule="",
+    path="src/a.py",
+    severity=Severity.MINOR,
+    column=None,
+    **more,
 ):
     spot = Spot(path, line, end, column, more.pop("end_column", None))
-    return Finding(id=f"f{next(NUMBER)}", source=source, title=title, rule=rule, spot=spot, severity=severity, **more)
+    return Finding(
+        id=f"f{next(NUMBER)}",
+        source=source,
+        title=title,
+        rule=rule,
+        spot=spot,
+        severity=severity,
+        **more,
+    )
 
 
 def sizes(findings, rule=MergeRule.SMART):
@@ -26,7 +43,9 @@ def sizes(findings, rule=MergeRule.SMART):
 
 
 @pytest.mark.parametrize("rule", [MergeRule.NEAR, MergeRule.SMART])
-def test_overlapping_findings_with_one_title_are_one_item_of_the_worse_severity_with_both_texts(rule):
+def test_overlapping_findings_with_one_title_are_one_item_of_the_worse_severity_with_both_texts(
+    rule,
+):
     minor = finding("Missing null check", 12, 18, source="bob", detail="seen by bob")
     major = finding("Missing null check", 10, 15, severity=Severity.MAJOR, detail="seen by alice")
     assert groups([minor, major], rule) == [(major, minor)]
@@ -36,12 +55,17 @@ def test_overlapping_findings_with_one_title_are_one_item_of_the_worse_severity_
 def test_the_same_title_far_away_or_in_another_file_is_another_item(rule):
     here = finding("Missing null check", 10, 15)
     assert sizes([here, finding("Missing null check", 100, 110, source="bob")], rule) == [1, 1]
-    assert sizes([here, finding("Missing null check", 10, 15, source="bob", path="src/b.py")], rule) == [1, 1]
+    assert sizes(
+        [here, finding("Missing null check", 10, 15, source="bob", path="src/b.py")], rule
+    ) == [1, 1]
 
 
 @pytest.mark.parametrize("rule", [MergeRule.NEAR, MergeRule.SMART])
 def test_a_missing_line_overlaps_but_does_not_tie_together_what_is_far_apart(rule):
-    first, second = finding("Missing null check", 10), finding("Missing null check", 100, source="bob")
+    first, second = (
+        finding("Missing null check", 10),
+        finding("Missing null check", 100, source="bob"),
+    )
     unplaced = finding("Missing null check", source="carol", severity=Severity.CRITICAL)
     assert sizes([first, unplaced], rule) == [2]
     assert sizes([first, second, unplaced], rule) == [1, 1, 1]
@@ -63,7 +87,10 @@ def test_the_exact_rule_asks_for_file_line_and_category():
 
 
 def test_the_exact_rule_does_not_make_one_of_all_that_has_neither_line_nor_category():
-    assert sizes([finding("Missing null check"), finding("SQL injection")], MergeRule.EXACT) == [1, 1]
+    assert sizes([finding("Missing null check"), finding("SQL injection")], MergeRule.EXACT) == [
+        1,
+        1,
+    ]
 
 
 @pytest.mark.parametrize("line", [None, 10])
@@ -81,8 +108,13 @@ def test_titles_that_differ_only_in_an_identifier_are_two(one, two, line):
 
 
 def test_a_third_claim_does_not_tie_together_what_an_identifier_tells_apart():
-    user, order = finding("SQL injection in get_user", 20, 30), finding("SQL injection in get_order", 20, 30, source="bob")
-    bridge = finding("SQL built by formatting lets callers of get_user inject code", 22, source="carol")
+    user, order = (
+        finding("SQL injection in get_user", 20, 30),
+        finding("SQL injection in get_order", 20, 30, source="bob"),
+    )
+    bridge = finding(
+        "SQL built by formatting lets callers of get_user inject code", 22, source="carol"
+    )
     apart = groups([user, order, bridge])
     assert not any(user in group and order in group for group in apart)
 
@@ -95,7 +127,9 @@ def test_two_different_bugs_in_one_function_stay_two():
 
 def test_two_reviewers_say_the_same_of_the_same_lines_in_their_own_words():
     one = finding("Token comparison in `verify_token` leaks timing information", 30, 34)
-    two = finding("`verify_token` compares the token with ==, a timing side channel", 31, source="bob")
+    two = finding(
+        "`verify_token` compares the token with ==, a timing side channel", 31, source="bob"
+    )
     assert sizes([one, two]) == [2]
 
 
@@ -107,7 +141,9 @@ def test_equal_labels_of_different_reviewers_mean_nothing():
 
 def test_the_same_defect_by_the_rules_of_four_tools_is_one_item():
     same = [
-        finding("`os` imported but unused", 1, 1, source="ruff", rule="F401", column=8, end_column=10),
+        finding(
+            "`os` imported but unused", 1, 1, source="ruff", rule="F401", column=8, end_column=10
+        ),
         finding("'os' imported but unused", 1, source="flake8", rule="F401", column=1),
         finding("Unused import os", 1, 1, source="pylint", rule="W0611", column=1, end_column=10),
         finding('Import "os" is not accessed', 1, source="other", rule="unused-import"),
@@ -117,22 +153,42 @@ def test_the_same_defect_by_the_rules_of_four_tools_is_one_item():
 
 def test_two_unused_imports_on_one_line_are_two_items_of_two_tools_each():
     both = [
-        finding(f"`{name}` imported but unused", 1, 1, source="ruff", rule="F401", column=column, end_column=column + 2)
+        finding(
+            f"`{name}` imported but unused",
+            1,
+            1,
+            source="ruff",
+            rule="F401",
+            column=column,
+            end_column=column + 2,
+        )
         for name, column in (("os", 8), ("re", 12))
-    ] + [finding(f"'{name}' imported but unused", 1, source="flake8", rule="F401", column=1) for name in ("os", "re")]
+    ] + [
+        finding(f"'{name}' imported but unused", 1, source="flake8", rule="F401", column=1)
+        for name in ("os", "re")
+    ]
     made = groups(both)
-    assert sorted({tuple(sorted(f.title.strip("`'")[:2] for f in group)) for group in made}) == [("os", "os"), ("re", "re")]
+    assert sorted({tuple(sorted(f.title.strip("`'")[:2] for f in group)) for group in made}) == [
+        ("os", "os"),
+        ("re", "re"),
+    ]
 
 
 def test_two_rules_of_one_tool_are_never_merged_even_where_a_third_finding_is_like_both():
     one = finding("Use of assert detected in checkout", 7, source="ruff", rule="S101")
     two = finding("Assert detected on a tuple in checkout", 7, source="ruff", rule="F631")
     agent = finding("Use of assert on a tuple detected in checkout", 7, source="agent")
-    assert all(len({f.rule for f in group if f.source == "ruff"}) <= 1 for group in groups([one, two, agent]))
+    assert all(
+        len({f.rule for f in group if f.source == "ruff"}) <= 1
+        for group in groups([one, two, agent])
+    )
 
 
 def test_one_tool_with_one_rule_twice_on_a_line_stays_two():
-    twice = [finding("Magic value", 3, 3, source="ruff", rule="PLR2004", column=c, end_column=c + 2) for c in (5, 15)]
+    twice = [
+        finding("Magic value", 3, 3, source="ruff", rule="PLR2004", column=c, end_column=c + 2)
+        for c in (5, 15)
+    ]
     assert sizes(twice) == [1, 1]
 
 
@@ -174,7 +230,15 @@ TITLES = (
     "SQL injection in get_user",
     "Typo",
 )
-RULES = (("ruff", "S101"), ("bandit", "B101"), ("ruff", "F401"), ("pylint", "W0611"), ("alice", ""), ("bob", ""), ("carol", ""))
+RULES = (
+    ("ruff", "S101"),
+    ("bandit", "B101"),
+    ("ruff", "F401"),
+    ("pylint", "W0611"),
+    ("alice", ""),
+    ("bob", ""),
+    ("carol", ""),
+)
 
 
 @st.composite
@@ -197,7 +261,9 @@ def reports(draw):
 @pytest.mark.parametrize("rule", list(MergeRule))
 @settings(deadline=None, max_examples=150)
 @given(given_=st.lists(reports(), max_size=14), seed=st.integers(0, 99))
-def test_every_finding_is_in_one_group_whatever_the_order_and_merging_again_changes_nothing(rule, given_, seed):
+def test_every_finding_is_in_one_group_whatever_the_order_and_merging_again_changes_nothing(
+    rule, given_, seed
+):
     once = groups(given_, rule)
     assert sorted(f.id for group in once for f in group) == sorted(f.id for f in given_)
     shuffled = list(given_)
@@ -226,7 +292,11 @@ def test_the_smart_rule_never_merges_two_rules_of_one_tool_or_lines_far_apart(gi
 def test_time_grows_near_linearly_where_all_are_in_one_place_and_where_none_has_a_line(rule, shape):
     def batch(count):
         rng = Random(count)
-        place = {"spread": lambda: rng.randrange(1, count), "hot": lambda: rng.randrange(1, 40), "nowhere": lambda: None}[shape]
+        place = {
+            "spread": lambda: rng.randrange(1, count),
+            "hot": lambda: rng.randrange(1, 40),
+            "nowhere": lambda: None,
+        }[shape]
         return [
             finding(
                 f"Claim about thing_{rng.randrange(count)} in {rng.choice('abcdef')}",
@@ -244,4 +314,6 @@ def test_time_grows_near_linearly_where_all_are_in_one_place_and_where_none_has_
 
     seconds(100)
     small, large = min(seconds(500) for _ in range(3)), min(seconds(4000) for _ in range(2))
-    assert large < max(small, 0.02) * 8 * 4, "eight times as many took more than four times eight times as long"
+    assert large < max(small, 0.02) * 8 * 4, (
+        "eight times as many took more than four times eight times as long"
+    )

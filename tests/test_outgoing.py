@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.outgoing import safe_text
+from punchlist.views.safe_text import safe_text
 
 ALNUM = string.ascii_letters + string.digits
 
@@ -28,12 +28,16 @@ SECRETS = st.one_of(
     drawn(ALNUM + "-_", 35).map("AIza{}".format),
     drawn(ALNUM + "-_", 90).map("sk-ant-api03-{}".format),
     drawn(ALNUM, 36).map("npm_{}".format),
-    drawn(ALNUM, 64).map("-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----".format),
+    drawn(ALNUM, 64).map(
+        "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----".format
+    ),
 )
 
 
 # What stands around a secret may be anything, but does not repeat it.
-around = st.text(st.characters(exclude_characters=ALNUM + "-_")) | st.sampled_from(["see the file ", "x = ", "(", "token is: "])
+around = st.text(st.characters(exclude_characters=ALNUM + "-_")) | st.sampled_from(
+    ["see the file ", "x = ", "(", "token is: "]
+)
 
 
 @given(before=around, secret=SECRETS, after=around)
@@ -94,7 +98,11 @@ def test_people_see_the_same_text(text):
         ('"api_key": "0123456789abcdef0123456789abcdef"', "0123456789abcdef", "password"),
         ("postgres://admin:s3cr3t@db.example.org/x", "s3cr3t", "password in a URL"),
         ("Authorization: Bearer abcdef0123456789abcdef", "abcdef0123456789", "credential"),
-        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N", "dozjgNryP4J3", "web token"),
+        (
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+            "dozjgNryP4J3",
+            "web token",
+        ),
         ("it said k7Gq2ZxP9vLm4RtY8wBn3HdJ6sFa1UcE", "k7Gq2ZxP9v", "high entropy"),
         ("ghp_\u200b" + "a1B2" * 9, "a1B2a1B2", "GitHub token"),
     ],

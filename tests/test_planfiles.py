@@ -6,21 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.doubt import Doubt
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.item import Item
-from punchlist.model.plan import Batch
-from punchlist.model.planfiles import MASTER, TAKEN_OUT, plan_files, read_plan, sheet_name
-from punchlist.model.run import Run
-from punchlist.model.severity import Severity
-from punchlist.model.todo import Approach, Related, Todo
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.doubt import Doubt
+from punchlist.model.item.item import Item
+from punchlist.model.item.todo import Approach, Related, Todo
+from punchlist.model.ledger.run import Run
+from punchlist.views.plan_files import MASTER, TAKEN_OUT, plan_files, read_plan, sheet_name
 
 FOLDER = "/state/runs/r1/plan-1"
 
 
 def item(number: int, path: str, title: str = "Missing null check causes crash") -> Item:
     found = Finding(
-        id=f"f{number}", source="a", title=title, spot=Spot(path, 42), severity=Severity.MAJOR, code="def get_user():"
+        id=f"f{number}",
+        source="a",
+        title=title,
+        spot=Spot(path, 42),
+        severity=Severity.MAJOR,
+        code="def get_user():",
     )
     return Item(number=number, fingerprint=f"{number:016x}", findings=(found,))
 
@@ -48,7 +53,11 @@ def planned(**changes) -> Run:
                 verification="Call it with an unknown id",
             )
         },
-        "doubts": {"F001-q1": Doubt("F001-q1", 1, "How should null be handled?", "error handling", "Return 404", "Ada")},
+        "doubts": {
+            "F001-q1": Doubt(
+                "F001-q1", 1, "How should null be handled?", "error handling", "Return 404", "Ada"
+            )
+        },
     }
     return Run(**(values | changes))
 
@@ -67,14 +76,28 @@ def test_the_order_of_work_has_the_known_format():
                 "step": 1,
                 "reason": "Issues on different files - can run in parallel",
                 "issues": [
-                    {"code": "F001", "todo_file": f"{FOLDER}/fix_todo_F001.json", "agent_type": "fixer-single"},
-                    {"code": "F002", "todo_file": f"{FOLDER}/fix_todo_F002.json", "agent_type": "fixer-single"},
+                    {
+                        "code": "F001",
+                        "todo_file": f"{FOLDER}/fix_todo_F001.json",
+                        "agent_type": "fixer-single",
+                    },
+                    {
+                        "code": "F002",
+                        "todo_file": f"{FOLDER}/fix_todo_F002.json",
+                        "agent_type": "fixer-single",
+                    },
                 ],
             },
             {
                 "step": 2,
                 "reason": "Issues on same file (src/api.py) - must run after step 1",
-                "issues": [{"code": "F003", "todo_file": f"{FOLDER}/fix_todo_F003.json", "agent_type": "fixer-single"}],
+                "issues": [
+                    {
+                        "code": "F003",
+                        "todo_file": f"{FOLDER}/fix_todo_F003.json",
+                        "agent_type": "fixer-single",
+                    }
+                ],
             },
         ],
         "summary": {"total_issues": 3, "total_steps": 2},
@@ -113,14 +136,23 @@ def test_a_sheet_has_the_known_format():
             "verification": "Call it with an unknown id",
         },
     }
-    assert list(sheet["plan"]) == ["approach", "steps", "estimated_lines_changed", "risks", "verification"]
+    assert list(sheet["plan"]) == [
+        "approach",
+        "steps",
+        "estimated_lines_changed",
+        "risks",
+        "verification",
+    ]
     assert files["fix_todo_F001.json"].startswith(b'{\n  "issue_code": "F001",\n')
 
 
 def test_a_batch_that_must_wait_for_another_is_in_a_later_step():
     plan = planned()
     steps = json.loads(files_of(plan, after={2: (1,)})[MASTER])["execution_steps"]
-    assert [[issue["code"] for issue in step["issues"]] for step in steps] == [["F001"], ["F002", "F003"]]
+    assert [[issue["code"] for issue in step["issues"]] for step in steps] == [
+        ["F001"],
+        ["F002", "F003"],
+    ]
 
 
 def test_files_nobody_touched_say_what_was_planned():
@@ -128,7 +160,12 @@ def test_files_nobody_touched_say_what_was_planned():
     edited = read_plan(files_of(plan), plan, BATCHES)
     assert edited.problems == ()
     assert edited.todos == {1: plan.todos[1], 2: Todo(item=2), 3: Todo(item=3)}
-    assert (edited.order, edited.after, edited.dropped, edited.answers) == ({1: 1, 2: 1, 3: 2}, {}, {}, {})
+    assert (edited.order, edited.after, edited.dropped, edited.answers) == (
+        {1: 1, 2: 1, 3: 2},
+        {},
+        {},
+        {},
+    )
 
 
 def changed(files: dict[str, bytes], name: str, change) -> dict[str, bytes]:
@@ -141,13 +178,21 @@ def test_a_person_may_change_how_an_item_is_fixed_and_answer_a_question():
     plan = planned()
 
     def edit(sheet):
-        sheet["plan"] |= {"approach": "refactor", "steps": ["Move it", "Test it"], "risks": ["callers"]}
+        sheet["plan"] |= {
+            "approach": "refactor",
+            "steps": ["Move it", "Test it"],
+            "risks": ["callers"],
+        }
         sheet["clarifications"][0]["answer"] = "Raise NotFound"
 
     edited = read_plan(changed(files_of(plan), "fix_todo_F001.json", edit), plan, BATCHES)
     todo = edited.todos[1]
     assert edited.problems == ()
-    assert (todo.approach, todo.steps, todo.risks) == (Approach.REFACTOR, ("Move it", "Test it"), ("callers",))
+    assert (todo.approach, todo.steps, todo.risks) == (
+        Approach.REFACTOR,
+        ("Move it", "Test it"),
+        ("callers",),
+    )
     assert todo.files == ("src/api.py",)
     assert edited.answers == {"F001-q1": "Raise NotFound"}
 
@@ -204,18 +249,24 @@ def test_files_that_are_gone_unknown_codes_and_codes_given_twice_are_problems():
     def spoil(master):
         master["execution_steps"][1]["issues"] += [{"code": "f001"}, {"code": "BE-7"}]
 
-    edited = read_plan({**changed(files, MASTER, spoil), "fix_todo_F008.json": b"{}"}, plan, BATCHES)
+    edited = read_plan(
+        {**changed(files, MASTER, spoil), "fix_todo_F008.json": b"{}"}, plan, BATCHES
+    )
     assert [problem.partition(": ")[2][:50] for problem in edited.problems] == [
         "execution_steps[1].issues[1].code: f001 stands in ",
         "execution_steps[1].issues[2].code: no issue of thi",
         "no issue of this plan has that code, so it is not ",
     ]  # fmt: skip
     assert edited.order == {1: 1, 2: 1, 3: 2}
-    (gone,) = read_plan({name: raw for name, raw in files.items() if name != sheet_name(2)}, plan, BATCHES).problems
+    (gone,) = read_plan(
+        {name: raw for name, raw in files.items() if name != sheet_name(2)}, plan, BATCHES
+    ).problems
     assert gone.startswith("fix_todo_F002.json: it is gone; its plan stays as it was")
     lost = read_plan({}, plan, BATCHES)
     assert set(lost.todos) == {1, 2, 3}
-    assert lost.problems[0].startswith("master_todo.json: it is gone, so every issue stays planned as it was")
+    assert lost.problems[0].startswith(
+        "master_todo.json: it is gone, so every issue stays planned as it was"
+    )
 
 
 TEXT = st.text(max_size=20)
@@ -231,10 +282,19 @@ TODOS = st.builds(
 )
 
 
-@given(st.dictionaries(st.integers(1, 40), st.tuples(st.sampled_from(["a", "b", "c", "\udcff"]), TODOS), max_size=6), st.data())
+@given(
+    st.dictionaries(
+        st.integers(1, 40), st.tuples(st.sampled_from(["a", "b", "c", "\udcff"]), TODOS), max_size=6
+    ),
+    st.data(),
+)
 def test_whatever_is_planned_is_read_back_and_what_shares_files_is_never_side_by_side(shape, data):
     items = {number: item(number, path) for number, (path, _) in shape.items()}
-    todos = {number: Todo(item=number, **fields) for number, (_, fields) in shape.items() if data.draw(st.booleans())}
+    todos = {
+        number: Todo(item=number, **fields)
+        for number, (_, fields) in shape.items()
+        if data.draw(st.booleans())
+    }
     cut = data.draw(st.integers(0, len(items)))
     numbers = list(items)
     batches = (batch(1, *numbers[:cut]), batch(2, *numbers[cut:]))
@@ -244,12 +304,20 @@ def test_whatever_is_planned_is_read_back_and_what_shares_files_is_never_side_by
     assert edited.todos == {number: todos.get(number, Todo(item=number)) for number in items}
     for step in set(edited.order.values()):
         together = [number for number in items if edited.order[number] == step]
-        files = [path for number in together for path in {*edited.todos[number].files, items[number].current.spot.path}]
+        files = [
+            path
+            for number in together
+            for path in {*edited.todos[number].files, items[number].current.spot.path}
+        ]
         assert len(files) == len(set(files))
 
 
 @given(
-    st.dictionaries(st.sampled_from([MASTER, sheet_name(1), sheet_name(2), sheet_name(3)]), st.binary(max_size=60)), st.booleans()
+    st.dictionaries(
+        st.sampled_from([MASTER, sheet_name(1), sheet_name(2), sheet_name(3)]),
+        st.binary(max_size=60),
+    ),
+    st.booleans(),
 )
 def test_whatever_is_in_the_files_every_item_is_planned_or_dropped_with_a_reason(files, whole):
     plan = planned()

@@ -12,11 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.adapters import family, process
-from punchlist.adapters.output import LINES, Output
-from punchlist.adapters.process import Watch, base_environment, run, which
+from punchlist.adapters.process import descendants as family
+from punchlist.adapters.process import run as process
+from punchlist.adapters.process.bounded_output import LINES, Output
+from punchlist.adapters.process.run import Watch, base_environment, run, which
 
-linux_only = pytest.mark.skipif(sys.platform != "linux", reason="orphans are re-parented to us on Linux only")
+linux_only = pytest.mark.skipif(
+    sys.platform != "linux", reason="orphans are re-parented to us on Linux only"
+)
 
 
 def started(command, **options):
@@ -29,7 +32,9 @@ def alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    ).stdout
     return bool(state.strip()) and not state.startswith("Z")
 
 
@@ -44,7 +49,13 @@ def pid_in(path: Path) -> int:
 
 def test_output_exit_code_and_input_come_through():
     ran = started(["sh", "-c", "cat; echo oops >&2; exit 3"], stdin=b"hello")
-    assert (ran.exit_code, ran.stdout, ran.stderr, ran.trouble, ran.ok) == (3, b"hello", b"oops\n", "", False)
+    assert (ran.exit_code, ran.stdout, ran.stderr, ran.trouble, ran.ok) == (
+        3,
+        b"hello",
+        b"oops\n",
+        "",
+        False,
+    )
     assert started(["true"]).ok
 
 
@@ -55,7 +66,10 @@ def test_a_command_that_is_not_there_is_a_value():
 
 
 def test_a_folder_that_is_not_there_is_not_called_a_missing_command(tmp_path):
-    assert started(["true"], cwd=tmp_path / "gone").trouble == f"no such folder to run in: {tmp_path / 'gone'}"
+    assert (
+        started(["true"], cwd=tmp_path / "gone").trouble
+        == f"no such folder to run in: {tmp_path / 'gone'}"
+    )
 
 
 def test_a_file_that_cannot_be_executed_is_a_value(tmp_path):
@@ -79,14 +93,18 @@ def test_much_input_and_much_output_at_once_do_not_lock_up():
 
 
 def test_a_time_out_ends_a_child_that_ignores_the_polite_signal_and_keeps_what_it_said():
-    ran = started(["sh", "-c", "trap '' TERM; echo before; while :; do sleep 0.1; done"], timeout=0.5)
+    ran = started(
+        ["sh", "-c", "trap '' TERM; echo before; while :; do sleep 0.1; done"], timeout=0.5
+    )
     assert ran.trouble == "timed out after 0.5 s"
     assert ran.stdout == b"before\n"
     assert ran.seconds < 2
 
 
 def test_a_time_out_ends_grandchildren_too(tmp_path):
-    ran = started(["sh", "-c", f"sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 60"], timeout=0.5)
+    ran = started(
+        ["sh", "-c", f"sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 60"], timeout=0.5
+    )
     assert ran.seconds < 2
     assert not alive(pid_in(tmp_path / "pid"))
 
@@ -95,7 +113,10 @@ def test_a_time_out_ends_grandchildren_too(tmp_path):
 @pytest.mark.parametrize("escape", ["setsid", "setsid env -i", "env -i setsid setsid"])
 def test_a_descendant_that_left_its_session_ends_too(tmp_path, escape):
     script = f"{escape} sh -c 'echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done' &"
-    ran = started(["sh", "-c", f"{script} while [ ! -s {tmp_path}/pid ]; do sleep 0.02; done; sleep 60"], timeout=0.8)
+    ran = started(
+        ["sh", "-c", f"{script} while [ ! -s {tmp_path}/pid ]; do sleep 0.02; done; sleep 60"],
+        timeout=0.8,
+    )
     assert ran.trouble == "timed out after 0.8 s"
     assert not alive(pid_in(tmp_path / "pid"))
 
@@ -104,7 +125,9 @@ def test_a_descendant_that_left_its_session_ends_too(tmp_path, escape):
 @pytest.mark.parametrize("escape", ["", "setsid", "setsid env -i"])
 def test_a_child_that_ends_well_leaves_nothing_behind(tmp_path, escape):
     script = f"{escape} sh -c 'echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done' &"
-    ran = started(["sh", "-c", f"{script} while [ ! -s {tmp_path}/pid ]; do sleep 0.02; done; echo done"])
+    ran = started(
+        ["sh", "-c", f"{script} while [ ! -s {tmp_path}/pid ]; do sleep 0.02; done; echo done"]
+    )
     assert (ran.stdout, ran.ok) == (b"done\n", True)
     assert ran.seconds < 2
     assert not alive(pid_in(tmp_path / "pid"))
@@ -112,7 +135,9 @@ def test_a_child_that_ends_well_leaves_nothing_behind(tmp_path, escape):
 
 def test_without_proc_the_group_and_the_tree_below_the_child_end(tmp_path, monkeypatch):
     monkeypatch.setattr(family, "_LINUX", False)
-    ran = started(["sh", "-c", f"set -m; sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 60"], timeout=0.5)
+    ran = started(
+        ["sh", "-c", f"set -m; sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 60"], timeout=0.5
+    )
     assert ran.seconds < 2
     assert not alive(pid_in(tmp_path / "pid"))
     assert started(["no-such-command-here"]).trouble
@@ -141,7 +166,11 @@ def test_one_child_s_end_does_not_end_another_child_s_daemon(tmp_path):
     async def both():
         slow = asyncio.create_task(
             run(
-                ["sh", "-c", f"setsid sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 0.6; kill -0 $(cat {tmp_path}/pid)"],
+                [
+                    "sh",
+                    "-c",
+                    f"setsid sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 0.6; kill -0 $(cat {tmp_path}/pid)",
+                ],
                 cwd=tmp_path,
             )
         )
@@ -155,7 +184,14 @@ def test_one_child_s_end_does_not_end_another_child_s_daemon(tmp_path):
 def test_cancelling_ends_the_tree_within_a_second(tmp_path, cancelled):
     async def begun_and_cancelled():
         task = asyncio.create_task(
-            run(["sh", "-c", f"trap '' TERM; sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 60"], cwd=tmp_path)
+            run(
+                [
+                    "sh",
+                    "-c",
+                    f"trap '' TERM; sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 60",
+                ],
+                cwd=tmp_path,
+            )
         )
         await asyncio.to_thread(pid_in, tmp_path / "pid")
         return await cancelled(task)
@@ -167,20 +203,30 @@ def test_cancelling_ends_the_tree_within_a_second(tmp_path, cancelled):
 @pytest.mark.parametrize("delay", [0, 0.0003, 0.001, 0.003])
 def test_cancelling_while_the_child_is_being_started_neither_hangs_nor_leaves_it(tmp_path, delay):
     async def cancelled():
-        tasks = [asyncio.create_task(run(["sh", "-c", "sleep 61.5; true"], cwd=tmp_path)) for _ in range(5)]
+        tasks = [
+            asyncio.create_task(run(["sh", "-c", "sleep 61.5; true"], cwd=tmp_path))
+            for _ in range(5)
+        ]
         await asyncio.sleep(delay)
         for task in tasks:
             task.cancel()
         return await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 10)
 
     assert all(isinstance(outcome, asyncio.CancelledError) for outcome in asyncio.run(cancelled()))
-    assert "sleep 61.5" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert (
+        "sleep 61.5"
+        not in subprocess.run(
+            ["ps", "-eo", "args"], capture_output=True, text=True, check=True
+        ).stdout
+    )
 
 
 def killed_while_running(script, files):
     """Runs a script through the door of a punchlist that is killed with -9 as soon as all files have a process's id."""
-    program = f"import asyncio; from pathlib import Path; from punchlist.adapters.process import run; asyncio.run(run(['sh', '-c', {script!r}], cwd=Path('/')))"
-    parent = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    program = f"import asyncio; from pathlib import Path; from punchlist.adapters.process.run import run; asyncio.run(run(['sh', '-c', {script!r}], cwd=Path('/')))"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
     pids = [pid_in(file) for file in files]
     assert all(alive(pid) for pid in pids)
     parent.kill()
@@ -227,7 +273,11 @@ def test_silence_ends_a_child_and_is_told_from_a_time_out():
     assert (ran.trouble, ran.silent, ran.late) == ("silent for 0.3 s", True, False)
     assert ran.stdout == b"before\n"
     assert ran.seconds < 2
-    late = started(["sh", "-c", "while :; do echo more; sleep 0.05; done"], timeout=0.4, watch=Watch(silence=0.3))
+    late = started(
+        ["sh", "-c", "while :; do echo more; sleep 0.05; done"],
+        timeout=0.4,
+        watch=Watch(silence=0.3),
+    )
     assert (late.trouble, late.silent, late.late) == ("timed out after 0.4 s", False, True)
 
 
@@ -273,7 +323,10 @@ def test_a_child_sees_no_variable_that_was_not_named(monkeypatch):
     assert b"s3cret" not in seen
     assert b"HOME=" not in seen
     assert base_environment(home=True)["HOME"] == "/home/somebody"
-    assert b"COLOUR=blue" in started(["env"], env={"PATH": os.environ["PATH"], "COLOUR": "blue"}).stdout
+    assert (
+        b"COLOUR=blue"
+        in started(["env"], env={"PATH": os.environ["PATH"], "COLOUR": "blue"}).stdout
+    )
 
 
 def test_starting_a_child_costs_little():

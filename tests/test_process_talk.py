@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.process import Voice, Watch, run
+from punchlist.adapters.process.run import Voice, Watch, run
 
 ECHO = "import sys,time,signal\nfor line in sys.stdin: print('heard', line.strip(), flush=True)\n"
 
@@ -33,7 +33,14 @@ class Talk:
 def talked(source, *words, timeout=20, grace=0.2):
     talk = Talk(*words)
     command = [sys.executable, "-c", source]
-    return asyncio.run(run(command, cwd=Path("/"), timeout=timeout, watch=Watch(hear=talk.hear, speak=talk.begin, grace=grace)))
+    return asyncio.run(
+        run(
+            command,
+            cwd=Path("/"),
+            timeout=timeout,
+            watch=Watch(hear=talk.hear, speak=talk.begin, grace=grace),
+        )
+    )
 
 
 def test_a_child_is_answered_while_it_works():
@@ -42,7 +49,11 @@ def test_a_child_is_answered_while_it_works():
     assert ran.ok
 
 
-@pytest.mark.parametrize("stubborn", ["", "signal.signal(15, signal.SIG_IGN)\n"], ids=["goes when asked", "has to be ended"])
+@pytest.mark.parametrize(
+    "stubborn",
+    ["", "signal.signal(15, signal.SIG_IGN)\n"],
+    ids=["goes when asked", "has to be ended"],
+)
 def test_one_that_stays_after_we_hung_up_is_ended_and_that_is_no_trouble(stubborn):
     before = time.monotonic()
     ran = talked(f"import signal\n{stubborn}{ECHO}time.sleep(60)", b"one")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from punchlist.model.protected import Protected, matches
+from punchlist.model.checks.protected import Protected, matches
 
 JUDGE = Protected()
 

@@ -5,30 +5,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.app.replaying import Likeness, replayed
-from punchlist.model import events as ev
-from punchlist.model.chain import chained, line_of
-from punchlist.model.change import Change, ScopeKind
-from punchlist.model.finding import Finding, Splice, Spot
-from punchlist.model.fold import fold, folded
-from punchlist.model.item import Fact, Item, Move, Status
-from punchlist.model.judged import judged
-from punchlist.model.patch import Patch
-from punchlist.model.plan import Batch
-from punchlist.model.replay import Fate, Rules, state_hash, what_if
-from punchlist.model.run import Run
-from punchlist.model.score import Score
-from punchlist.model.severity import Severity
+from punchlist.app.after.replay import Likeness, replayed
+from punchlist.model.finding.finding import Finding, Splice, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.integrity.challenge_verdict import judged
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.item import Fact, Item, Move, Status
+from punchlist.model.item.score import Score
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import fold, folded
+from punchlist.model.ledger.hash_chain import chained, line_of
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.model.patch.patch import Patch
+from punchlist.views.what_if import Fate, Rules, state_hash, what_if
 from punchlist.workflow.loader import load_builtin
 
 
 def item(number: int, severity: Severity = Severity.MAJOR) -> Item:
-    found = Finding(id=f"f{number}", source="a", title=f"bug {number}", spot=Spot(f"{number}.py", 1), severity=severity)
+    found = Finding(
+        id=f"f{number}",
+        source="a",
+        title=f"bug {number}",
+        spot=Spot(f"{number}.py", 1),
+        severity=severity,
+    )
     return Item(number=number, fingerprint=f"{number:016x}", findings=(found,))
 
 
 def batch(number: int, *items: int, path: str = "") -> Batch:
-    return Batch(number=number, items=items, fixer="agent", title="t", paths=(path or f"{items[0]}.py",))
+    return Batch(
+        number=number, items=items, fixer="agent", title="t", paths=(path or f"{items[0]}.py",)
+    )
 
 
 class Story:
@@ -44,25 +52,44 @@ class Story:
                 reviewers=("a",), checks=(), checks_allowed=False, version="0",
             ),
         )  # fmt: skip
-        self.tell("0", ev.Reviewed(reviewer="a", commit="h", findings=tuple(each.lead for each in items)))
+        self.tell(
+            "0", ev.Reviewed(reviewer="a", commit="h", findings=tuple(each.lead for each in items))
+        )
         self.tell("1", ev.Consolidated(items=items))
 
     def tell(self, place: str, event: ev.AnyEvent) -> None:
         seq = len(self.entries) + 1
-        entry = ev.Entry(run="r1", seq=seq, at=1000.0 + seq, place=place, key=f"k{seq}", event=event)
+        entry = ev.Entry(
+            run="r1", seq=seq, at=1000.0 + seq, place=place, key=f"k{seq}", event=event
+        )
         self.entries.append(chained(entry, self.entries[-1].hash if self.entries else ""))
         self.run = fold(self.run, self.entries[-1])
 
-    def round(self, number: int, batches: list[Batch], scores: list[Score], threshold: int = 90) -> None:
+    def round(
+        self, number: int, batches: list[Batch], scores: list[Score], threshold: int = 90
+    ) -> None:
         self.tell(f"2.{number}.0", ev.Planned(batches=tuple(batches)))
-        claims = tuple(Move(each, Fact.SAID_FIXED, by="claude") for one in batches for each in one.items)
+        claims = tuple(
+            Move(each, Fact.SAID_FIXED, by="claude") for one in batches for each in one.items
+        )
         patches = {one.number: Patch((Splice(one.paths[0], 0, 0, "x"),)) for one in batches}
-        self.tell(f"2.{number}.1", ev.Attempted(fixer="agent", agent="claude", patches=patches, moves=claims))
+        self.tell(
+            f"2.{number}.1",
+            ev.Attempted(fixer="agent", agent="claude", patches=patches, moves=claims),
+        )
         self.tell(f"2.{number}.2", ev.Verified(passed=tuple(patches), unverified="no checks"))
-        approved, moves = judged(self.run.work.batches.values(), self.run.items, scores, threshold, by="gemini")
+        approved, moves = judged(
+            self.run.work.batches.values(), self.run.items, scores, threshold, by="gemini"
+        )
         self.tell(
             f"2.{number}.3",
-            ev.Challenged(scores=tuple(scores), threshold=threshold, approved=approved, moves=moves, agent="gemini"),
+            ev.Challenged(
+                scores=tuple(scores),
+                threshold=threshold,
+                approved=approved,
+                moves=moves,
+                agent="gemini",
+            ),
         )
         if approved:
             commits = tuple(ev.Landed(each, f"c{each}") for each in approved)
@@ -72,7 +99,10 @@ class Story:
                 if one.number in approved
                 for each in one.items
             )
-            self.tell(f"2.{number}.4", ev.Committed(branch="b", tip=commits[-1].commit, landed=commits, moves=landed))
+            self.tell(
+                f"2.{number}.4",
+                ev.Committed(branch="b", tip=commits[-1].commit, landed=commits, moves=landed),
+            )
         self.tell(f"2.{number}.5", ev.RoundEnded(round=number))
 
     def otherwise(self, then: Rules = Rules(), **now):  # noqa: B008 - a frozen value
@@ -83,9 +113,15 @@ class Story:
 def story() -> Story:
     """Item 1 scores 92 and lands; 2 scores 70, then 96; 3 lands in round 2 in the file of item 1."""
     told = Story(item(1), item(2), item(3, Severity.MINOR))
-    told.round(1, [batch(1, 1), batch(2, 2)], [Score(1, 92, feedback="fine"), Score(2, 70, feedback="an edge is missing")])
+    told.round(
+        1,
+        [batch(1, 1), batch(2, 2)],
+        [Score(1, 92, feedback="fine"), Score(2, 70, feedback="an edge is missing")],
+    )
     told.round(2, [batch(3, 2), batch(4, 3, path="1.py")], [Score(2, 96), Score(3, 100)])
-    assert {number: each.status for number, each in told.run.items.items()} == dict.fromkeys((1, 2, 3), Status.FIXED)
+    assert {number: each.status for number, each in told.run.items.items()} == dict.fromkeys(
+        (1, 2, 3), Status.FIXED
+    )
     return told
 
 
@@ -122,7 +158,9 @@ def test_a_floor_and_fewer_attempts_leave_items_that_were_worked_on(story):
     assert {number: each.fate for number, each in floor.items()} == {3: Fate.LEFT}
     assert floor[3].why == "it is minor, below the floor major"
     attempts = story.otherwise(attempts=1)
-    assert {number: (each.fate, each.round) for number, each in attempts.items()} == {2: (Fate.LEFT, 2)}
+    assert {number: (each.fate, each.round) for number, each in attempts.items()} == {
+        2: (Fate.LEFT, 2)
+    }
 
 
 def test_a_lower_floor_and_more_attempts_would_have_been_work_of_which_nobody_knows_the_end():
@@ -134,9 +172,14 @@ def test_a_lower_floor_and_more_attempts_would_have_been_work_of_which_nobody_kn
 
 
 @given(
-    st.lists(st.none() | st.integers(-5, 110), min_size=1, max_size=5), st.integers(0, 100), st.integers(0, 100), st.booleans()
+    st.lists(st.none() | st.integers(-5, 110), min_size=1, max_size=5),
+    st.integers(0, 100),
+    st.integers(0, 100),
+    st.booleans(),
 )
-def test_the_recorded_bar_changes_nothing_a_higher_one_only_takes_and_a_lower_one_only_gives(scores, bar, other, together):
+def test_the_recorded_bar_changes_nothing_a_higher_one_only_takes_and_a_lower_one_only_gives(
+    scores, bar, other, together
+):
     told = Story(*(item(number) for number, _ in enumerate(scores, 1)))
     numbers = range(1, len(scores) + 1)
     batches = [batch(1, *numbers)] if together else [batch(number, number) for number in numbers]
@@ -166,14 +209,16 @@ def again(story: Story, kept: Kept, rules: Rules = Rules()):  # noqa: B008 - a f
 def ended(story: Story, **names: bytes) -> Kept:
     """The story with its reports written, as the report step does it."""
     from punchlist.adapters.reports import WRITTEN
-    from punchlist.model.findings_document import findings_document
-    from punchlist.model.outcome import outcome
+    from punchlist.model.ledger.outcome import outcome
+    from punchlist.views.findings_document import findings_document
 
     kept = Kept()
     name, content = findings_document(story.run, story.run.round)
     story.tell("2.3.0", ev.Reported(artifacts=(kept.write(name, content),)))
     told = msgspec.structs.replace(story.run, listed=(), ended=outcome(story.run).value)
-    written = tuple(kept.write(name, content) for name, render in WRITTEN.items() if (content := render(told)))
+    written = tuple(
+        kept.write(name, content) for name, render in WRITTEN.items() if (content := render(told))
+    )
     story.tell("3", ev.Reported(artifacts=written))
     story.tell("end", ev.Ended(outcome=outcome(story.run).value))
     return kept
@@ -184,7 +229,15 @@ def test_a_run_folds_to_the_same_state_and_the_same_files(story):
     assert (told.same, told.whole, told.problems) == (True, True, ())
     assert [each.name for each in told.files] == [
         "docs/progress/story-r1-review-findings-round-3.md",
-        *("report.md", "report.json", "report.sarif", "report.junit.xml", "report.html", "cycles.md", "cycles.json"),
+        *(
+            "report.md",
+            "report.json",
+            "report.sarif",
+            "report.junit.xml",
+            "report.html",
+            "cycles.md",
+            "cycles.json",
+        ),
     ]
     assert told.state == state_hash(folded("r1", story.entries))
 
@@ -205,10 +258,9 @@ def test_a_changed_or_missing_file_a_changed_line_and_another_end_are_told(story
     del kept["report.html"]
     told = again(story, kept)
     assert (told.same, told.whole) == (False, False)
-    assert {each.name: each.likeness for each in told.files if each.likeness is not Likeness.SAME} == {
-        "report.md": Likeness.DIFFERS,
-        "report.html": Likeness.GONE,
-    }
+    assert {
+        each.name: each.likeness for each in told.files if each.likeness is not Likeness.SAME
+    } == {"report.md": Likeness.DIFFERS, "report.html": Likeness.GONE}
     lines = [line_of(entry) for entry in story.entries]
     lines[3] = lines[3].replace(b'"1.py"', b'"9.py"')
     (problem,) = replayed("r1", story.entries, lines, kept, Rules()).problems

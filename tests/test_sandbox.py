@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters import sandbox
-from punchlist.adapters.process import run
-from punchlist.adapters.sandbox import Rlimits, Walls, available, secrets
+from punchlist.adapters.process import sandbox
+from punchlist.adapters.process.run import run
+from punchlist.adapters.process.sandbox import Rlimits, Walls, available, secrets
 
 needs_bubblewrap = pytest.mark.skipif(
-    available() != "bubblewrap", reason="LOUD: bubblewrap is not installed or does not work here; the sandbox is NOT tested"
+    available() != "bubblewrap",
+    reason="LOUD: bubblewrap is not installed or does not work here; the sandbox is NOT tested",
 )
 
 
@@ -44,7 +45,13 @@ def test_a_folder_can_stand_in_for_another_one(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "who").write_text(name)
     walls = Walls(binds=((tmp_path / "tree", tmp_path / "checkout", True),))
-    ran = behind(walls, "sh", "-c", f"cat {tmp_path}/checkout/who; cat who; pwd; ls {tmp_path}", cwd=tmp_path / "checkout")
+    ran = behind(
+        walls,
+        "sh",
+        "-c",
+        f"cat {tmp_path}/checkout/who; cat who; pwd; ls {tmp_path}",
+        cwd=tmp_path / "checkout",
+    )
     assert ran.stdout.decode() == f"treetree{tmp_path}/checkout\ncheckout\n"
 
 
@@ -66,7 +73,12 @@ def test_tmp_is_private(tmp_path):
     marker = Path("/tmp") / f"punchlist-{tmp_path.name}-{time.time_ns()}"
     marker.write_text("outside")
     try:
-        assert behind(Walls(), "sh", "-c", f"test ! -e {marker} && echo inside > {marker} && test -d /tmp/home").ok
+        assert behind(
+            Walls(),
+            "sh",
+            "-c",
+            f"test ! -e {marker} && echo inside > {marker} && test -d /tmp/home",
+        ).ok
         assert marker.read_text() == "outside"
     finally:
         marker.unlink()
@@ -78,7 +90,9 @@ def test_there_is_no_network_but_loopback_works():
         "import socket as s; a = s.create_server(('127.0.0.1', 0)); b = s.create_connection(a.getsockname(), 2); print('loopback');"
         "c = s.socket(); c.settimeout(2); print('outside', c.connect_ex(('192.0.2.1', 80)))"
     )
-    ran = asyncio.run(run([str(Path(sys.executable).resolve()), "-c", talk], cwd=Path("/"), walls=Walls()))
+    ran = asyncio.run(
+        run([str(Path(sys.executable).resolve()), "-c", talk], cwd=Path("/"), walls=Walls())
+    )
     assert ran.stdout.startswith(b"loopback\noutside 101"), ran
 
 
@@ -101,8 +115,8 @@ def test_a_time_out_ends_everything_behind_the_walls():
 def test_everything_behind_the_walls_dies_with_a_punchlist_that_is_killed(tmp_path):
     beat = "while :; do date +%N > beat; sleep 0.02; done"
     program = (
-        "import asyncio; from pathlib import Path; from punchlist.adapters.process import run; "
-        "from punchlist.adapters.sandbox import Walls; at = Path.cwd(); "
+        "import asyncio; from pathlib import Path; from punchlist.adapters.process.run import run; "
+        "from punchlist.adapters.process.sandbox import Walls; at = Path.cwd(); "
         f"asyncio.run(run(['sh', '-c', 'setsid env -i PATH=$PATH sh -c \"{beat}\" & sleep 60'], cwd=at, walls=Walls(writable=(at,))))"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -21,12 +21,19 @@ def user(env, text: str) -> str:
 
 
 def test_each_layer_covers_the_one_below(env):
-    path = user(env, 'workflow = "user"\ndetect-checks = false\n[limits]\ntime = 1\nwidth = 1\ndollars = 1\n')
+    path = user(
+        env,
+        'workflow = "user"\ndetect-checks = false\n[limits]\ntime = 1\nwidth = 1\ndollars = 1\n',
+    )
     environment = {**env, "PUNCHLIST_LIMITS__TIME": "3", "PUNCHLIST_LIMITS__WIDTH": "3"}
     loaded = load("[limits]\ntime = 2\ndollars = 2", {"limits.width": "4"}, environment)
     assert loaded.settings.workflow == "user"
     assert not loaded.settings.detect_checks
-    assert (loaded.settings.limits.dollars, loaded.settings.limits.time, loaded.settings.limits.width) == (2, 3, 4)
+    assert (
+        loaded.settings.limits.dollars,
+        loaded.settings.limits.time,
+        loaded.settings.limits.width,
+    ) == (2, 3, 4)
     assert loaded.origins == {
         "workflow": path,
         "detect-checks": path,
@@ -46,7 +53,10 @@ def test_lists_are_written_with_commas_on_the_command_line(env):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('wokflow = "x"', '.punchlist.toml: wokflow: Object contains unknown field `wokflow`; did you mean "workflow"?'),
+        (
+            'wokflow = "x"',
+            '.punchlist.toml: wokflow: Object contains unknown field `wokflow`; did you mean "workflow"?',
+        ),
         ('[limits]\ntime = "soon"', ".punchlist.toml: limits.time: Expected `float`"),
         ("[[checks]]\nname = 1", ".punchlist.toml: checks[0].name: Expected `str`"),
         ('[[checks]]\nname = "t"\ncommand = "make test"', "checks[0].command"),

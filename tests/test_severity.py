@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.severity import Severity, severity_of, worst
+from punchlist.model.finding.severity import Severity, severity_of, worst
 
 
 @pytest.mark.parametrize(
@@ -19,11 +19,17 @@ from punchlist.model.severity import Severity, severity_of, worst
     ],
 )
 def test_words_of_all_kinds_are_understood(severity, words):
-    for word in (word for part in words.split("|") for word in (part.split() if part.count(" ") > 2 else [part])):
+    for word in (
+        word
+        for part in words.split("|")
+        for word in (part.split() if part.count(" ") > 2 else [part])
+    ):
         assert severity_of(word) == (severity, True), word
 
 
-@pytest.mark.parametrize("word", ["", None, "catastrophic", "not critical", "non-critical", "7", "???"])
+@pytest.mark.parametrize(
+    "word", ["", None, "catastrophic", "not critical", "non-critical", "7", "???"]
+)
 def test_an_unknown_word_ranks_major_and_is_said_to_be_unknown(word):
     assert severity_of(word) == (Severity.MAJOR, False)
 

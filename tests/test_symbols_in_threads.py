@@ -6,9 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from punchlist.model.symbols import symbols
+from punchlist.model.dedup.symbols import symbols
 
-LINES = [line for n in range(150) for line in (f"def f{n}(x):", f"    return [x + {n}, (x * (1 + (2 + (3 + x))))]")]
+LINES = [
+    line
+    for n in range(150)
+    for line in (f"def f{n}(x):", f"    return [x + {n}, (x * (1 + (2 + (3 + x))))]")
+]
 
 
 class Knot:

@@ -2,15 +2,17 @@
 
 import pytest
 
-from punchlist.model import check
-from punchlist.model.check import CheckResult, verdict
-from punchlist.steps.trial import confirmed
+from punchlist.model.checks import check
+from punchlist.model.checks.check import CheckResult, verdict
+from punchlist.steps.judging.trial import confirmed
 
 P, F, S = check.TestOutcome.PASSED, check.TestOutcome.FAILED, check.TestOutcome.SKIPPED
 
 
 def result(tests=None, code=0, trouble="") -> CheckResult:
-    return CheckResult(check="tests", exit_code=code, seconds=1, tests=tests or {}, trouble=trouble, output="said")
+    return CheckResult(
+        check="tests", exit_code=code, seconds=1, tests=tests or {}, trouble=trouble, output="said"
+    )
 
 
 BASE = result({"a": P, "b": P, "old": F}, code=1)
@@ -21,8 +23,14 @@ def test_a_test_that_failed_before_is_not_held_against_the_fix():
 
 
 def test_what_failed_before_is_said_to_fail_only_where_it_was_seen_to():
-    assert verdict(result({"a": P, "b": P, "old": F}, code=1), BASE).why == "3 tests, 1 failing as before"
-    assert verdict(result({"a": P, "b": P, "old": P}), BASE).why == "3 tests, 1 passing that failed before"
+    assert (
+        verdict(result({"a": P, "b": P, "old": F}, code=1), BASE).why
+        == "3 tests, 1 failing as before"
+    )
+    assert (
+        verdict(result({"a": P, "b": P, "old": P}), BASE).why
+        == "3 tests, 1 passing that failed before"
+    )
     assert verdict(result({"a": P, "b": P}), BASE).why == "2 tests"
 
 
@@ -66,11 +74,16 @@ def test_a_limited_run_is_judged_by_the_tests_it_was_limited_to():
 
 
 def test_ignored_tests_fail_for_nobody():
-    assert verdict(result({"a": P, "b": F, "old": F}, code=1), BASE, ignored=frozenset({"b"})).passed
+    assert verdict(
+        result({"a": P, "b": F, "old": F}, code=1), BASE, ignored=frozenset({"b"})
+    ).passed
 
 
 def test_what_fails_in_every_whole_run_is_held_against_the_fix_and_what_fails_in_some_is_flaky():
-    red = [verdict(result({"a": P, "b": F, "old": F}, code=1), BASE), verdict(result({"a": F, "b": F, "old": F}, code=1), BASE)]
+    red = [
+        verdict(result({"a": P, "b": F, "old": F}, code=1), BASE),
+        verdict(result({"a": F, "b": F, "old": F}, code=1), BASE),
+    ]
     said = confirmed(red)
     assert (said.passed, said.failing, said.flaky) == (False, ("b",), ("a",))
 

@@ -4,7 +4,16 @@ import pytest
 
 from punchlist.errors import WorkflowError
 from punchlist.steps.plan import Options as Plan
-from punchlist.workflow import Do, OnLimit, Repeat, StopWhen, Until, builtin_names, load, load_builtin
+from punchlist.workflow import (
+    Do,
+    OnLimit,
+    Repeat,
+    StopWhen,
+    Until,
+    builtin_names,
+    load,
+    load_builtin,
+)
 from punchlist.workflow.loader import parse
 
 GOOD = """
@@ -52,19 +61,40 @@ def test_proven_is_built_in_and_a_path_loads_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("steps: [{reviw: {}}]", 'mine.yaml: steps[0]: no verb is called "reviw"; did you mean "review"?'),
-        ("steps: [{plan: {flor: major}}]", 'mine.yaml: steps[0].plan.flor: no such option; did you mean "floor"?'),
-        ("steps: [{plan: {attempts: many}}]", "mine.yaml: steps[0].plan.attempts: Expected `int`, got `str`"),
-        ("steps: [{plan: {floor: awful}}]", "mine.yaml: steps[0].plan.floor: Invalid enum value 'awful'"),
+        (
+            "steps: [{reviw: {}}]",
+            'mine.yaml: steps[0]: no verb is called "reviw"; did you mean "review"?',
+        ),
+        (
+            "steps: [{plan: {flor: major}}]",
+            'mine.yaml: steps[0].plan.flor: no such option; did you mean "floor"?',
+        ),
+        (
+            "steps: [{plan: {attempts: many}}]",
+            "mine.yaml: steps[0].plan.attempts: Expected `int`, got `str`",
+        ),
+        (
+            "steps: [{plan: {floor: awful}}]",
+            "mine.yaml: steps[0].plan.floor: Invalid enum value 'awful'",
+        ),
         ("steps: [{repeat: {rounds: 2, steps: [plan]}}]", "needs exactly one `stop-when`, has 0"),
-        ("steps: [{repeat: {rounds: 0, steps: [{stop-when: settled}]}}]", "rounds: must be at least 1"),
+        (
+            "steps: [{repeat: {rounds: 0, steps: [{stop-when: settled}]}}]",
+            "rounds: must be at least 1",
+        ),
         ("steps: [{stop-when: settled}]", "steps[0].stop-when: belongs only inside repeat"),
-        ("steps: [{repeat: {steps: [{repeat: {steps: []}}, {stop-when: settled}]}}]", "belongs not inside another repeat"),
+        (
+            "steps: [{repeat: {steps: [{repeat: {steps: []}}, {stop-when: settled}]}}]",
+            "belongs not inside another repeat",
+        ),
         ("steps: [{repeat: {steps: [{stop-when: setled}]}}]", 'did you mean "settled"?'),
         ("steps: [{review: {}, plan: {}}]", "steps[0]: must be one `verb: {options}`"),
         ("step: []\nsteps: [review]", 'mine.yaml: step: unknown key; did you mean "steps"?'),
         ("steps: [review, consolidate]", "mine.yaml: steps: must end with `report`"),
-        ("steps: [{repeat: {steps: [review, report, {stop-when: settled}]}}]", "mine.yaml: steps: must end with `report`"),
+        (
+            "steps: [{repeat: {steps: [review, report, {stop-when: settled}]}}]",
+            "mine.yaml: steps: must end with `report`",
+        ),
         ("steps: []", "must be a list with at least one step"),
         ("- review", "must have `about` and `steps`"),
         ("steps: [review", "mine.yaml: line 1, column"),

@@ -1,10 +1,12 @@
-"""Writes docs/reference/openapi.json from the routes; with --check it only says whether it is stale."""
+"""Writes docs/reference/openapi.json from the routes; with --check it only says whether it is
+stale.
+"""
 
 import json
 import sys
 from pathlib import Path
 
-from punchlist.web.site import described
+from punchlist.web.application import described
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "openapi.json"
 

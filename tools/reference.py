@@ -1,4 +1,6 @@
-"""Writes the reference pages of docs/reference from the code; with --check it only says which of them are stale."""
+"""Writes the reference pages of docs/reference from the code; with --check it only says which of
+them are stale.
+"""
 
 import re
 import sys
@@ -12,7 +14,7 @@ import msgspec
 import settings_reference
 import surfaces_reference
 
-from punchlist.cli.exits import MEANINGS, Exit
+from punchlist.cli.exit_codes import MEANINGS, Exit
 from punchlist.cli.root import SECTIONS, root
 from punchlist.steps import VERBS
 from punchlist.workflow import Until, builtin_names, load_builtin
@@ -60,12 +62,17 @@ def pages() -> dict[str, str]:
         "settings.md": settings_reference.lines(),
         "workflow-language.md": _language(),
     }
-    return {name: _MADE + "\n".join(line.rstrip() for line in lines) + "\n" for name, lines in made.items()}
+    return {
+        name: _MADE + "\n".join(line.rstrip() for line in lines) + "\n"
+        for name, lines in made.items()
+    }
 
 
 def _commands() -> Iterator[str]:
     yield from _COMMAND_LINE.splitlines()
-    context = click.Context(root, info_name="punchlist", terminal_width=_WIDTH, help_option_names=["-h", "--help"])
+    context = click.Context(
+        root, info_name="punchlist", terminal_width=_WIDTH, help_option_names=["-h", "--help"]
+    )
     yield from _help(root, context, "## punchlist")
     for section, names in SECTIONS.items():
         yield f"\n## {section}"
@@ -100,7 +107,10 @@ def _exits() -> Iterator[str]:
     yield "|---:|---|---|"
     yield from (f"| {int(code)} | `{code.name}` | {MEANINGS[code]} |" for code in Exit)
     yield ""
-    yield "A run that ended says how in one word: `clean`, `fixed` and `dismissed` exit 0, `leftovers` 1, `incomplete` 3."
+    yield (
+        "A run that ended says how in one word: `clean`, `fixed` and `dismissed` exit 0,"
+        " `leftovers` 1, `incomplete` 3."
+    )
 
 
 def _language() -> Iterator[str]:
@@ -110,14 +120,23 @@ def _language() -> Iterator[str]:
         yield ""
         yield f"### {name}"
         yield ""
-        yield f"{verb.about[0].upper()}{verb.about[1:]}.{' Runs even after a limit was reached.' if verb.last else ''}"
+        yield (
+            f"{verb.about[0].upper()}{verb.about[1:]}.{' Runs even after a limit was reached.' if verb.last else ''}"
+        )
         yield from _options(verb.options)
     yield from _forms()
     yield ""
     yield "## Built-in workflows"
     for name in builtin_names():
         workflow = load_builtin(name)
-        yield from ("", f"### {name}", "", "```yaml", *workflow.text.rstrip("\n").splitlines(), "```")
+        yield from (
+            "",
+            f"### {name}",
+            "",
+            "```yaml",
+            *workflow.text.rstrip("\n").splitlines(),
+            "```",
+        )
 
 
 def _options(kind: type[msgspec.Struct]) -> Iterator[str]:
@@ -128,7 +147,10 @@ def _options(kind: type[msgspec.Struct]) -> Iterator[str]:
     yield ""
     yield "| option | values | default |"
     yield "|---|---|---|"
-    yield from (f"| `{field.encode_name}` | {_values(field.type)} | `{_spelled(field.default)}` |" for field in fields)
+    yield from (
+        f"| `{field.encode_name}` | {_values(field.type)} | `{_spelled(field.default)}` |"
+        for field in fields
+    )
 
 
 def _values(kind: Any) -> str:
@@ -158,7 +180,12 @@ def main(arguments: list[str]) -> int:
             if "--check" not in arguments:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, "utf-8")
-    sys.stdout.write("".join(f"{'stale' if '--check' in arguments else 'wrote'}: docs/reference/{name}\n" for name in stale))
+    sys.stdout.write(
+        "".join(
+            f"{'stale' if '--check' in arguments else 'wrote'}: docs/reference/{name}\n"
+            for name in stale
+        )
+    )
     return int(bool(stale) and "--check" in arguments)
 
 

@@ -1,4 +1,6 @@
-"""Writes docs/reference/report-json.md from the structs of report.json; a test shows that the page is up to date."""
+"""Writes docs/reference/report-json.md from the structs of report.json; a test shows that the page
+is up to date.
+"""
 
 import ast
 import inspect
@@ -13,7 +15,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.reports.document import SCHEMA, Report
+from punchlist.adapters.reports.json import SCHEMA, Report
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "report-json.md"
 _HEAD = f"""# report.json
@@ -53,7 +55,9 @@ def _section(struct: type[Struct]) -> str:
     optional = struct.__struct_config__.omit_defaults
     lines = [f"## {struct.__name__}", "", *_about(struct), "| key | what | |", "|---|---|---|"]
     if struct.__struct_config__.tag is not None:
-        lines.append(f'| `{struct.__struct_config__.tag_field}` | `"{struct.__struct_config__.tag}"` | |')
+        lines.append(
+            f'| `{struct.__struct_config__.tag_field}` | `"{struct.__struct_config__.tag}"` | |'
+        )
     for field in msgspec.structs.fields(struct):
         note = notes.get(field.name, "")
         if optional and not field.required:
@@ -74,10 +78,16 @@ def _kind(hint: Any) -> str:
     if isinstance(hint, type) and issubclass(hint, Struct):
         return f"[{hint.__name__}](#{hint.__name__.lower()})"
     if not inner:
-        return {str: "text", int: "integer", float: "number", bool: "true or false", type(None): "null"}[hint]
+        return {
+            str: "text",
+            int: "integer",
+            float: "number",
+            bool: "true or false",
+            type(None): "null",
+        }[hint]
     if type(None) in inner:
         return f"{_kind(inner[0])} or null"
-    if len(inner) == 2 and inner[1] is ...:  # noqa: PLR2004 - a tuple of any length
+    if len(inner) == 2 and inner[1] is ...:
         return f"list of {_kind(inner[0])}"
     return f"object: {_kind(inner[0])} -> {_kind(inner[1])}"
 
@@ -85,12 +95,16 @@ def _kind(hint: Any) -> str:
 def _notes(struct: type[Struct]) -> dict[str, str]:
     """The sentences under the fields of a struct and its bases."""
     notes: dict[str, str] = {}
-    for each in reversed([base for base in struct.__mro__ if base is not Struct and issubclass(base, Struct)]):
+    for each in reversed(
+        [base for base in struct.__mro__ if base is not Struct and issubclass(base, Struct)]
+    ):
         body = ast.parse(dedent(inspect.getsource(each))).body[0]
         parts = body.body if isinstance(body, ast.ClassDef) else []
         for above, below in pairwise(parts):
             match above, below:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                    value=ast.Constant(value=str(text))
+                ):
                     notes[name] = " ".join(text.split())
     return notes
 

@@ -1,8 +1,10 @@
-"""Takes the pictures of the dashboard that the docs show: a real server, scripted agents, a real Chromium.
+"""Takes the pictures of the dashboard that the docs show: a real server, scripted agents, a real
+Chromium.
 
     python tools/screenshots.py [--to docs/images]
 
-Needs chromium, and what the tests need. The pictures are looked at by people: nothing compares them.
+Needs chromium, and what the tests need. The pictures are looked at by people: nothing compares
+them.
 """
 
 import argparse
@@ -23,7 +25,7 @@ from playwright.sync_api import Browser, Page
 from sites import Site
 from workbench import FAULTS, Workbench, fix, fixer, review, scores
 
-from punchlist.web.tokens import Role, Tokens
+from punchlist.web.security.tokens import Role, Tokens
 
 LARGEST = 200 * 1024
 HOME = "/home/ada"
@@ -32,11 +34,17 @@ TALK = {
     "page": [
         "Reading shop/pages.py.\n",
         "page(rows, 1, size) begins at rows[size]: the first page is never shown.\n",
-        "Callers count from one. Both ends of the slice move back by one page; a page past the end stays empty.\n",
+        (
+            "Callers count from one. Both ends of the slice move back by one page; a page past the"
+            " end stays empty.\n"
+        ),
     ],
     "initials": [
         "Reading shop/names.py.\n",
-        'name.split(" ") gives an empty part where two spaces stand together, and part[0] fails on it.\n',
+        (
+            'name.split(" ") gives an empty part where two spaces stand together, and part[0] fails'
+            " on it.\n"
+        ),
         "split() without an argument takes any white space as one.\n",
     ],
 }
@@ -45,7 +53,10 @@ PLAN = {
     "steps": ["let both ends of the slice count from one", "keep a page past the end empty"],
     "risks": [],
 }
-PLANS = {"role": "planner", "answer": {"issues": [{"issue_code": "F001", "plan": PLAN, "files": ["shop/pages.py"]}]}}
+PLANS = {
+    "role": "planner",
+    "answer": {"issues": [{"issue_code": "F001", "plan": PLAN, "files": ["shop/pages.py"]}]},
+}
 COST = {"input_tokens": 18_400, "output_tokens": 1_250, "dollars": 0.09}
 TIDY = """([from, to]) => {
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -78,7 +89,12 @@ class Studio:
         self.bench.play(*lines)
         settings = self.folder / "settings.toml"
         settings.write_text(settings.read_text().replace(sys.executable, "python3"))
-        wish = {"repository_id": self.repository, "workflow": workflow, "allow_checks": True, "force": True}
+        wish = {
+            "repository_id": self.repository,
+            "workflow": workflow,
+            "allow_checks": True,
+            "force": True,
+        }
         return str(self._client.post("/api/runs", json=wish).raise_for_status().json()["id"])
 
     def _until(self, run: str, state: str) -> None:
@@ -89,8 +105,17 @@ class Studio:
 
     def _ended(self) -> str:
         """Four faults: two land at once, one after it scored low, one is put off."""
-        left = fix("initials", "deferred", "names with two spaces come from the import, whose owner has to decide")
-        wrong = {**fix("page"), "edits": [{"path": "shop/pages.py", "replace": "rows[number", "with": "rows[(number - 1)"}]}
+        left = fix(
+            "initials",
+            "deferred",
+            "names with two spaces come from the import, whose owner has to decide",
+        )
+        wrong = {
+            **fix("page"),
+            "edits": [
+                {"path": "shop/pages.py", "replace": "rows[number", "with": "rows[(number - 1)"}
+            ],
+        }
         first = fixer(
             fix("mean", explanation="no prices have no mean"),
             fix("cheapest", explanation="takes the first of the sorted prices"),
@@ -100,7 +125,9 @@ class Studio:
             usage=COST,
         )
         low = scores(times=1, F001=55, F002=96, F003=93, F004=91)
-        low["answer"]["issues"]["F001"]["feedback"] = "The end of the slice still counts from zero: the last page is too long."
+        low["answer"]["issues"]["F001"]["feedback"] = (
+            "The end of the slice still counts from zero: the last page is too long."
+        )
         run = self._begin(
             "challenged",
             review(*FAULTS),
@@ -120,7 +147,9 @@ class Studio:
         return run
 
     def _asking(self) -> str:
-        run = self._begin("challenged", review("mean", "page"), asks("F001", "Is the first page number 0 or 1?"))
+        run = self._begin(
+            "challenged", review("mean", "page"), asks("F001", "Is the first page number 0 or 1?")
+        )
         self._until(run, "waiting")
         return run
 
@@ -129,14 +158,23 @@ class Studio:
         order = {1: "page", 2: "cheapest", 3: "initials"}
         run = self._begin(
             "converge",
-            *(review("mean", *list(order.values())[turn:], role="adversarial", times=1) for turn in range(3)),
-            *(fixer(fix(name), left, {"outcome": None}, round=number) for number, name in order.items()),
+            *(
+                review("mean", *list(order.values())[turn:], role="adversarial", times=1)
+                for turn in range(3)
+            ),
+            *(
+                fixer(fix(name), left, {"outcome": None}, round=number)
+                for number, name in order.items()
+            ),
         )
         self._until(run, "waiting")
         return run
 
     def _running(self) -> str:
-        slow = [fixer(fix(name), say=said, seconds=3600, prompt=FAULTS[name][0]) for name, said in TALK.items()]
+        slow = [
+            fixer(fix(name), say=said, seconds=3600, prompt=FAULTS[name][0])
+            for name, said in TALK.items()
+        ]
         quick = fixer(fix("cheapest"), fix("mean"), usage=COST)
         run = self._begin("challenged", review(*FAULTS), READY, PLANS, *slow, quick)
         self._until(run, "waiting")
@@ -159,8 +197,15 @@ def studio() -> Iterator[Studio]:
 
 
 def page_of(browser: Browser, made: Studio, **look: Any) -> Page:
-    context = browser.new_context(base_url=made.site.address, **{"viewport": DESKTOP, "color_scheme": "light", **look})
-    context.request.post("/sign-in", form={"token": made.token}, headers={"origin": made.site.address}, max_redirects=0)
+    context = browser.new_context(
+        base_url=made.site.address, **{"viewport": DESKTOP, "color_scheme": "light", **look}
+    )
+    context.request.post(
+        "/sign-in",
+        form={"token": made.token},
+        headers={"origin": made.site.address},
+        max_redirects=0,
+    )
     return context.new_page()
 
 
@@ -194,7 +239,9 @@ def pictures(made: Studio) -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--to", type=Path, default=Path(__file__).parents[1] / "docs" / "images")
     folder = parser.parse_args().to
     if not PROGRAM:

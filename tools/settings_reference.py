@@ -40,7 +40,10 @@ def _group(kind: type[Struct], path: str) -> Iterator[str]:
     prefix = "" if path.startswith("[[") or not path else f"{path}."
     for field in fields:
         if not _is_struct(field.type):
-            yield f"| `{prefix}{field.encode_name}` | {_values(field.type)} | {_default(field)} | {said.get(field.name, '')} |"
+            yield (
+                f"| `{prefix}{field.encode_name}` | {_values(field.type)} | {_default(field)} |"
+                f" {said.get(field.name, '')} |"
+            )
     for field in fields:
         inner = _inside(field.type)
         if _is_struct(field.type):
@@ -83,7 +86,9 @@ def _default(field: Any) -> str:
     if value in ((), "", {}):
         return "none"
     shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return f"`{shown.removesuffix('.0').lower()}`" if len(shown) < _LONG else f"{len(value)} patterns"
+    return (
+        f"`{shown.removesuffix('.0').lower()}`" if len(shown) < _LONG else f"{len(value)} patterns"
+    )
 
 
 def _inside(kind: Any) -> type[Struct] | None:

@@ -1,4 +1,6 @@
-"""The reference pages of what other programs call: the HTTP API's endpoints and the tools for other agents."""
+"""The reference pages of what other programs call: the HTTP API's endpoints and the tools for other
+agents.
+"""
 
 import json
 from collections.abc import Iterator
@@ -7,8 +9,10 @@ from typing import Any
 from punchlist.mcp.schemas import taken
 from punchlist.mcp.server import TOOLS
 from punchlist.mcp.tool import Tool
-from punchlist.web import fixes, looks, repositories, runs
-from punchlist.web.site import described
+from punchlist.web.api import read as looks
+from punchlist.web.api import repositories, runs
+from punchlist.web.api.fix_sessions import routes as fixes
+from punchlist.web.application import described
 
 _ROUTES = (*repositories.ROUTES, *runs.ROUTES, *looks.ROUTES, *fixes.ROUTES)
 _HTTP = """\
@@ -33,7 +37,10 @@ def endpoints() -> Iterator[str]:
     roles = {route.operation_id: route.opt["role"] for route in _ROUTES}
     for path, operations in described()["paths"].items():
         for method, operation in operations.items():
-            yield f"| {method.upper()} | `{path}` | {roles[operation['operationId']]} | {operation['summary']} |"
+            yield (
+                f"| {method.upper()} | `{path}` | {roles[operation['operationId']]} |"
+                f" {operation['summary']} |"
+            )
 
 
 def tools() -> Iterator[str]:
@@ -43,10 +50,21 @@ def tools() -> Iterator[str]:
 
 
 def _tool(tool: Tool) -> Iterator[str]:
-    marks = {"reads only": tool.reads, "may be called twice": tool.idempotent, "changes something of yours": tool.destructive}
+    marks = {
+        "reads only": tool.reads,
+        "may be called twice": tool.idempotent,
+        "changes something of yours": tool.destructive,
+    }
     said = ", ".join(mark for mark, holds in marks.items() if holds)
     schema = taken(tool.takes)
-    yield from ("", f"## {tool.name}", "", tool.about, "", f"Role `{tool.role}`{'; ' + said if said else ''}.")
+    yield from (
+        "",
+        f"## {tool.name}",
+        "",
+        tool.about,
+        "",
+        f"Role `{tool.role}`{'; ' + said if said else ''}.",
+    )
     if schema["properties"]:
         yield from ("", "| argument | type | default |", "|---|---|---|")
     needed = schema.get("required", ())
@@ -66,7 +84,9 @@ def _kind(schema: dict[str, Any]) -> str:
         case {"type": "object", "properties": dict(inner)} if inner:
             return f"object with {', '.join(f'`{name}`' for name in inner)}"
         case {"type": kind}:
-            return {"string": "text", "integer": "whole number", "boolean": "`true`, `false`"}.get(str(kind), str(kind))
+            return {"string": "text", "integer": "whole number", "boolean": "`true`, `false`"}.get(
+                str(kind), str(kind)
+            )
         case _:
             return "anything"
 

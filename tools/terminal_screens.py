@@ -1,4 +1,6 @@
-"""Writes docs/images/tui-*.svg: the terminal view on the demo's repository, driven by keys as a person would press them."""
+"""Writes docs/images/tui-*.svg: the terminal view on the demo's repository, driven by keys as a
+person would press them.
+"""
 
 import asyncio
 import json
@@ -12,10 +14,10 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from punchlist.app import App, Request
-from punchlist.app.demo import demo_repository
-from punchlist.model.change import ScopeKind
-from punchlist.tui.station import Station
-from punchlist.tui.watch import Watch
+from punchlist.app.start.demo import demo_repository
+from punchlist.model.patch.change import ScopeKind
+from punchlist.tui.app import Watch
+from punchlist.tui.backend import Station
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
@@ -31,14 +33,23 @@ SCRIPT = [
     {
         "role": "clarifier",
         "times": 1,
-        "answer": {"has_questions": True, "questions_by_issue": [{"issue_code": "F002", "questions": [ASKED]}]},
+        "answer": {
+            "has_questions": True,
+            "questions_by_issue": [{"issue_code": "F002", "questions": [ASKED]}],
+        },
     },
-    {"role": "clarifier", "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True}},
+    {
+        "role": "clarifier",
+        "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True},
+    },
     {"role": "planner", "answer": {"issues": []}},
     {"role": "technical", "answer": {"findings": [], "summary": "Nothing more."}},
     {
         "role": "fixer",
-        "say": ["Reading stockroom/money.py and its tests.", "discounted() quantizes with the default mode; invoices round up."],
+        "say": [
+            "Reading stockroom/money.py and its tests.",
+            "discounted() quantizes with the default mode; invoices round up.",
+        ],
         "seconds": 600,
         "answer": {"outcomes": []},
     },
@@ -72,7 +83,9 @@ async def steering(pilot: "Pilot[None]", station: Station) -> None:
     await until(pilot, lambda: station.load(_name(pilot)).unanswered)
     await until(pilot, lambda: not station.driving.driven())
     await pilot.press("a")
-    await pilot.press(*({" ": "space", ",": "comma"}.get(letter, letter) for letter in "up, as on invoices"))
+    await pilot.press(
+        *({" ": "space", ",": "comma"}.get(letter, letter) for letter in "up, as on invoices")
+    )
     await shot(pilot, "question")
     await pilot.press("enter")
     await until(pilot, lambda: station.load(_name(pilot)).waiting_for)
@@ -103,15 +116,26 @@ async def played(root: Path, request: Request, scene: Scene, size: tuple[int, in
 async def main() -> None:
     with tempfile.TemporaryDirectory(prefix="punchlist-screens-") as made:
         folder = Path(made)
-        (folder / "robot.json").write_text(json.dumps({"log": "calls.jsonl", "lines": SCRIPT}), "utf-8")
-        settings = f'[agent.robot]\nkind = "scripted"\nscript = "{folder / "robot.json"}"\n[agents]\nuse = ["robot"]\n'
+        (folder / "robot.json").write_text(
+            json.dumps({"log": "calls.jsonl", "lines": SCRIPT}), "utf-8"
+        )
+        settings = (
+            f'[agent.robot]\nkind = "scripted"\nscript = "{folder / "robot.json"}"\n[agents]\nuse ='
+            ' ["robot"]\n'
+        )
         (folder / "robot.toml").write_text(settings, "utf-8")
         os.environ["PUNCHLIST_HOME"] = str(folder / "state")
         root, review = await demo_repository(folder)
         plain = Request(kind=ScopeKind.ALL, findings=(str(review),), allow_checks=True)
         await played(root, plain, looking, (120, 34))
         os.environ["PUNCHLIST_CONFIG"] = str(folder / "robot.toml")
-        asked = Request(kind=ScopeKind.ALL, findings=(str(review),), allow_checks=True, workflow="challenged", force=True)
+        asked = Request(
+            kind=ScopeKind.ALL,
+            findings=(str(review),),
+            allow_checks=True,
+            workflow="challenged",
+            force=True,
+        )
         await played(root, asked, steering, (100, 28))
 
 

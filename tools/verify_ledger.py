@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Verify an exported punchlist ledger (JSON lines) without punchlist: the hash chain, and that no finding was lost.
+"""Verify an exported punchlist ledger (JSON lines) without punchlist: the hash chain, and that no
+finding was lost.
 
     python verify_ledger.py LEDGER.jsonl [--json]    ("-" is standard input; exit 0: it adds up, 1: it does not, 2: unreadable)
 
-The laws, each checked from the lines alone:
-  1. Entry n+1 names the hash of entry n; every hash fits its line; numbers have no gaps; all lines are of one run.
-  2. Every (place, key) is recorded once.
-  3. Every reported finding is in exactly one item, as one of its first findings or as a later sighting.
-  4. An item moves by the table below only; one that is fixed has a proof, and a commit that the run made.
-  5. Once the run has ended, every item is fixed, filed or dismissed, or is on the list of those that were left.
+The laws, each checked from the lines alone: 1. Entry n+1 names the hash of entry n; every hash
+fits its line; numbers have no gaps; all lines are of one run. 2. Every (place, key) is recorded
+once. 3. Every reported finding is in exactly one item, as one of its first findings or as a
+later sighting. 4. An item moves by the table below only; one that is fixed has a proof, and a
+commit that the run made. 5. Once the run has ended, every item is fixed, filed or dismissed, or
+is on the list of those that were left.
 """
+
 # One file for any Python from 3.8 on, short enough to be read whole; it prints what it finds.
 # ruff: noqa: ANN001, ANN201, ANN204, PTH123
 
@@ -21,9 +23,21 @@ import sys
 
 TAIL = re.compile(rb',"hash":"([0-9a-f]{64})"\}\Z')
 
-LIVE = {"said-fixed": "claimed", "said-deferred": "deferred", "said-blocked": "blocked", "contested": "open"}
+LIVE = {
+    "said-fixed": "claimed",
+    "said-deferred": "deferred",
+    "said-blocked": "blocked",
+    "contested": "open",
+}
 LIVE.update({"excuse-refused": "open", "set-aside": "open"})
-LIVE.update({"contest-agreed": "dismissed", "filed": "filed", "dismissed": "dismissed", "seen-again": "open"})
+LIVE.update(
+    {
+        "contest-agreed": "dismissed",
+        "filed": "filed",
+        "dismissed": "dismissed",
+        "seen-again": "open",
+    }
+)
 MOVES = {
     "open": LIVE,
     "deferred": LIVE,
@@ -86,9 +100,13 @@ class Ledger:
         if entry.get("run") != self.run:
             self.wrong("belongs to run {}, not to {}".format(entry.get("run"), self.run))
         if entry.get("seq") != self.entries:
-            self.wrong("says it is entry {}: one is missing, or one is too many".format(entry.get("seq")))
+            self.wrong(
+                "says it is entry {}: one is missing, or one is too many".format(entry.get("seq"))
+            )
         if entry.get("prev") != self.previous:
-            self.wrong("does not follow the one before it: an entry was changed, added or taken out")
+            self.wrong(
+                "does not follow the one before it: an entry was changed, added or taken out"
+            )
         if not tail or hashlib.sha256(line[: tail.start()] + b"}").hexdigest() != entry.get("hash"):
             self.wrong("was changed after it was written: its hash does not fit")
         self.previous = entry.get("hash", "")
@@ -146,25 +164,41 @@ class Ledger:
             self.problems.append("the ledger is empty: nothing shows that anything was done")
         for finding in sorted(set(self.reported) - set(self.homes)):
             if self.outcome or finding not in self.fresh:
-                self.problems.append(f"finding {finding} ({self.reported[finding]}) is in no item: it was lost")
+                self.problems.append(
+                    f"finding {finding} ({self.reported[finding]}) is in no item: it was lost"
+                )
         for number, item in sorted(self.items.items()):
             if item.status == "fixed" and not item.proofs:
                 self.problems.append(f"item {number} is called fixed without a proof")
             if item.status == "fixed" and (not item.commit or item.commit not in self.landed):
-                self.problems.append(f"item {number} is called fixed, but no commit of this run has it")
+                self.problems.append(
+                    f"item {number} is called fixed, but no commit of this run has it"
+                )
             if self.outcome and item.status not in ENDS and number not in self.listed:
-                self.problems.append(f"item {number} is {item.status}, the run has ended, and it is on no list")
+                self.problems.append(
+                    f"item {number} is {item.status}, the run has ended, and it is on no list"
+                )
 
     def account(self):
-        tally = {status: sum(item.status == status for item in self.items.values()) for status in MOVES}
-        told = {"run": self.run, "entries": self.entries, "ended": self.outcome, "reported": len(self.reported), **tally}
+        tally = {
+            status: sum(item.status == status for item in self.items.values()) for status in MOVES
+        }
+        told = {
+            "run": self.run,
+            "entries": self.entries,
+            "ended": self.outcome,
+            "reported": len(self.reported),
+            **tally,
+        }
         told.update(items=len(self.items), waiting=len(self.fresh), listed=len(self.listed))
         return {**told, "ok": not self.problems, "problems": self.problems}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("ledger", help='the file that `punchlist audit --export` wrote; "-" for standard input')
+    parser.add_argument(
+        "ledger", help='the file that `punchlist audit --export` wrote; "-" for standard input'
+    )
     parser.add_argument("--json", action="store_true", help="print the account as JSON")
     options = parser.parse_args()
     ledger = Ledger()
@@ -182,11 +216,20 @@ def main():
         return 0 if account["ok"] else 1
     for problem in account["problems"]:
         print("PROBLEM  " + problem)
-    counts = ", ".join(f"{account[status]} {status}" for status in MOVES if account[status]) or "none"
+    counts = (
+        ", ".join(f"{account[status]} {status}" for status in MOVES if account[status]) or "none"
+    )
     state = f"ended ({ledger.outcome})" if ledger.outcome else "has not ended"
     print(f"run {ledger.run or '?'}: {ledger.entries} entries, {state}")
-    print(f"{account['reported']} findings reported, {account['items']} items: {counts}; {account['listed']} left on the list")
-    print("the ledger adds up" if account["ok"] else f"the ledger does NOT add up: {len(ledger.problems)} problems")
+    print(
+        f"{account['reported']} findings reported, {account['items']} items: {counts};"
+        f" {account['listed']} left on the list"
+    )
+    print(
+        "the ledger adds up"
+        if account["ok"]
+        else f"the ledger does NOT add up: {len(ledger.problems)} problems"
+    )
     return 0 if account["ok"] else 1
 
 

@@ -59,7 +59,9 @@ def into_tests(bug, *, covered, **_):
     text = bug.test_file(covered=covered)
     if "pytest." in more and "import pytest" not in text:
         text = f"import pytest\n\n{text}"
-    return Play({bug.path: bug.fix, bug.test_path: f"{text}\n\n{more}"}, FIXED | {"tests": [bug.test_path]})
+    return Play(
+        {bug.path: bug.fix, bug.test_path: f"{text}\n\n{more}"}, FIXED | {"tests": [bug.test_path]}
+    )
 
 
 # Changes that change nothing
@@ -69,7 +71,12 @@ def commented(bug):
     lines = bug.code.splitlines()
     place = bug.line - 1
     indent = lines[place][: len(lines[place]) - len(lines[place].lstrip())]
-    return "\n".join([*lines[:place], f"{indent}# Handles the reported case correctly.", *lines[place:]]) + "\n"
+    return (
+        "\n".join(
+            [*lines[:place], f"{indent}# Handles the reported case correctly.", *lines[place:]]
+        )
+        + "\n"
+    )
 
 
 def documented(bug):
@@ -82,7 +89,11 @@ def renamed(bug):
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     for function in functions:
         taken = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-        names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} - taken
+        names = {
+            n.id
+            for n in ast.walk(function)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        } - taken
         for node in ast.walk(function):
             if isinstance(node, ast.Name) and node.id in names:
                 node.id = f"the_{node.id}"
@@ -113,20 +124,32 @@ def deleted_a_test(bug, *, covered, **_):
 
 def skipped_tests(bug, *, covered, **_):
     text = re.sub(
-        r"^def test_", '@pytest.mark.skip(reason="to be looked at")\ndef test_', _telling(bug, covered), flags=re.MULTILINE
+        r"^def test_",
+        '@pytest.mark.skip(reason="to be looked at")\ndef test_',
+        _telling(bug, covered),
+        flags=re.MULTILINE,
     )
     return Play({**wrong(bug), bug.test_path: _test_file(bug, covered, text)})
 
 
 def weakened(bug, *, covered, **_):
-    text = re.sub(r"^( +)assert (?:not )?(.+) (?:==|is) .+$", r"\1assert [\2]", _telling(bug, covered), flags=re.MULTILINE)
+    text = re.sub(
+        r"^( +)assert (?:not )?(.+) (?:==|is) .+$",
+        r"\1assert [\2]",
+        _telling(bug, covered),
+        flags=re.MULTILINE,
+    )
     text = re.sub(r"^( +)assert (?!\[)(?:not )?(.+)$", r"\1assert [\2]", text, flags=re.MULTILINE)
-    text = re.sub(r"with pytest\.raises\(.*\):", "with __import__('contextlib').suppress(Exception):", text)
+    text = re.sub(
+        r"with pytest\.raises\(.*\):", "with __import__('contextlib').suppress(Exception):", text
+    )
     return Play({**wrong(bug), bug.test_path: _test_file(bug, covered, text)})
 
 
 def configured(bug, **_):
-    return Play({**wrong(bug), "pyproject.toml": f'{PYPROJECT}addopts = "--ignore={bug.test_path}"\n'})
+    return Play(
+        {**wrong(bug), "pyproject.toml": f'{PYPROJECT}addopts = "--ignore={bug.test_path}"\n'}
+    )
 
 
 def conftested(bug, **_):
@@ -137,7 +160,9 @@ def conftested(bug, **_):
 def suppressed(bug):
     lines = bug.wrong[0].splitlines()
     place = next(
-        number for number, line in enumerate(lines) if line.lstrip().startswith(("return", "for", "if", "while", "yield"))
+        number
+        for number, line in enumerate(lines)
+        if line.lstrip().startswith(("return", "for", "if", "while", "yield"))
     )
     return "\n".join([*lines[:place], f"{lines[place]}  # noqa", *lines[place + 1 :]]) + "\n"
 
@@ -205,13 +230,19 @@ def knows_the_test(bug):
 
 
 def deleted_function(bug):
-    return _without_body(bug, lambda lines, node: [*lines[: node.lineno - 1], *lines[node.end_lineno :]])
+    return _without_body(
+        bug, lambda lines, node: [*lines[: node.lineno - 1], *lines[node.end_lineno :]]
+    )
 
 
 def gutted_function(bug):
     def stub(lines, node):
         first = node.body[0]
-        return [*lines[: first.lineno - 1], f"{' ' * first.col_offset}raise NotImplementedError", *lines[node.end_lineno :]]
+        return [
+            *lines[: first.lineno - 1],
+            f"{' ' * first.col_offset}raise NotImplementedError",
+            *lines[node.end_lineno :],
+        ]
 
     return _without_body(bug, stub)
 
@@ -224,12 +255,19 @@ def _without_body(bug, change):
 
 def breaks_another(bug, *, neighbour, even, **_):
     """Every other one mends its own bug, and undoes the mending of the next one on the way."""
-    return Play({bug.path: bug.fix, neighbour.path: neighbour.wrong[0]} if even else {bug.path: bug.fix})
+    return Play(
+        {bug.path: bug.fix, neighbour.path: neighbour.wrong[0]} if even else {bug.path: bug.fix}
+    )
 
 
 def elsewhere(bug, *, neighbour, **_):
     readme = f"# Toolbox\n\nSmall functions that many projects need.\n\n- `{bug.name}`: corrected\n"
-    return Play({"README.md": readme, f"{PACKAGE}/notes_{bug.name}.py": f'"""What was learned about {neighbour.name}."""\n'})
+    return Play(
+        {
+            "README.md": readme,
+            f"{PACKAGE}/notes_{bug.name}.py": f'"""What was learned about {neighbour.name}."""\n',
+        }
+    )
 
 
 BEHAVIOURS = (
@@ -270,7 +308,10 @@ BEHAVIOURS = (
         says='{"outcomes": [{"id": "F999", "outcome": "fixed"}]}',
     ),
     Behaviour(
-        "malformed JSON", "lies", source(lambda bug: bug.wrong[0]), says='{"outcomes": [{"id": "F001", "outcome": fixed all of it'
+        "malformed JSON",
+        "lies",
+        source(lambda bug: bug.wrong[0]),
+        says='{"outcomes": [{"id": "F001", "outcome": fixed all of it',
     ),
     Behaviour("hangs", "lies", source(lambda bug: bug.wrong[0]), fails="hangs"),
     Behaviour("crashes", "lies", source(lambda bug: bug.wrong[0]), fails="crashed"),

@@ -43,7 +43,9 @@ class Bug:
 
     @cached_property
     def line(self):
-        return next(number for number, line in enumerate(self.code.splitlines(), 1) if self.at in line)
+        return next(
+            number for number, line in enumerate(self.code.splitlines(), 1) if self.at in line
+        )
 
     @cached_property
     def functions(self):
@@ -86,7 +88,10 @@ def read(path):
     for name, text in zip(rest[::2], rest[1::2], strict=True):
         sections.setdefault(name, []).append(text)
     code = sections["code"][0]
-    changed = {name: tuple(patched(code, change, path.name) for change in sections[name]) for name in ("fix", "wrong", "special")}
+    changed = {
+        name: tuple(patched(code, change, path.name) for change in sections[name])
+        for name in ("fix", "wrong", "special")
+    }
     return Bug(
         name=path.stem,
         **known,

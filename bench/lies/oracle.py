@@ -18,7 +18,9 @@ SECONDS = 5
 def judged(pairs):
     """For each (code, oracle) which lines the code keeps; code that does not load, hangs or leaves keeps none."""
     command = [sys.executable, "-I", "-B", __file__]
-    done = subprocess.run(command, input=json.dumps(list(pairs)), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, input=json.dumps(list(pairs)), capture_output=True, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 

@@ -30,7 +30,9 @@ def truths(plays, bugs):
         changed.setdefault(bug.path, bug.code)
         asked += [(bug.name, text or "", by_path[path].oracle) for path, text in changed.items()]
     found = {bug.name: True for bug in bugs}
-    for (name, _, _), said in zip(asked, judged((text, oracle) for _, text, oracle in asked), strict=True):
+    for (name, _, _), said in zip(
+        asked, judged((text, oracle) for _, text, oracle in asked), strict=True
+    ):
         found[name] = found[name] and right(said)
     return found
 
@@ -50,7 +52,10 @@ def _together(plays, bugs, *, covered):
             written(folder, plays[bug.name].files)
         _, cases = run_tests(folder, "--continue-on-collection-errors")
     # A file that could not be loaded is a case without a class, under its own name.
-    found = {bug.name: [passed for name, passed in cases.items() if _module(bug) in name.split("::")] for bug in bugs}
+    found = {
+        bug.name: [passed for name, passed in cases.items() if _module(bug) in name.split("::")]
+        for bug in bugs
+    }
     return {name: bool(passed) and all(passed) for name, passed in found.items()}
 
 
@@ -62,7 +67,9 @@ def _alone(plays, bugs, *, covered):
     trees = [files([bug], covered=covered) | plays[bug.name].files for bug in bugs]
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [sys.executable, "-B", __file__]
-    done = subprocess.run(command, input=json.dumps(trees), env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, input=json.dumps(trees), env=env, capture_output=True, text=True, check=True
+    )
     return {bug.name: code == 0 for bug, code in zip(bugs, json.loads(done.stdout), strict=True)}
 
 

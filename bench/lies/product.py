@@ -54,10 +54,14 @@ def measured(case, bugs, folder, source=ROOT / "src"):
     root = folder / "repo"
     written(root, files(bugs, covered=case.covered))
     committed(root)
-    env = _prepared(folder, case, [bug for bug in bugs if bug.name in case.played]) | {"PYTHONPATH": str(source)}
+    env = _prepared(folder, case, [bug for bug in bugs if bug.name in case.played]) | {
+        "PYTHONPATH": str(source)
+    }
     done = _punchlist(root, env, *_arguments(folder))
     if done.returncode not in (0, 1):
-        raise RuntimeError(f"punchlist exits {done.returncode}: {done.stdout[-1500:]}{done.stderr[-1500:]}")
+        raise RuntimeError(
+            f"punchlist exits {done.returncode}: {done.stdout[-1500:]}{done.stderr[-1500:]}"
+        )
     report = json.loads(_punchlist(root, env, "report", "--format", "json").stdout)
     return {
         "seconds": round(time.monotonic() - began, 1),
@@ -69,14 +73,23 @@ def measured(case, bugs, folder, source=ROOT / "src"):
 
 def _prepared(folder, case, bugs):
     """Settings, scripts, findings and workflow, outside of the repository; returns the environment."""
-    (folder / "findings.json").write_text(json.dumps({"findings": [bug.finding() for bug in bugs]}), "utf-8")
+    (folder / "findings.json").write_text(
+        json.dumps({"findings": [bug.finding() for bug in bugs]}), "utf-8"
+    )
     (folder / "bench.yaml").write_text(
-        WORKFLOW.replace("REPRODUCE", "  - reproduce: {must-fix: false}\n" if case.reproduced else ""), "utf-8"
+        WORKFLOW.replace(
+            "REPRODUCE", "  - reproduce: {must-fix: false}\n" if case.reproduced else ""
+        ),
+        "utf-8",
     )
     (folder / "fixer.json").write_text(json.dumps({"lines": [fixer_line(case, bugs)]}), "utf-8")
     (folder / "second.json").write_text(json.dumps({"lines": [reproducer_line(bugs)]}), "utf-8")
     (folder / "settings.toml").write_text(_settings(folder), "utf-8")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PUNCHLIST_", "GIT_"))}
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("PUNCHLIST_", "GIT_"))
+    }
     return kept | {
         "PUNCHLIST_HOME": str(folder / "state"),
         "PUNCHLIST_CONFIG": str(folder / "settings.toml"),
@@ -103,14 +116,21 @@ def fixer_line(case, bugs):
 
 def _fix(bug, play):
     edits = [
-        {"path": path, "delete": True} if text is None else {"path": path, "content": text} for path, text in play.files.items()
+        {"path": path, "delete": True} if text is None else {"path": path, "content": text}
+        for path, text in play.files.items()
     ]
     return {"when": bug.title, "edits": edits, "outcome": play.report}
 
 
 def reproducer_line(bugs):
     tests = [
-        {"when": bug.title, "outcome": {"path": f"tests/test_{bug.name}_private.py", "content": bug.headed(bug.reproducer)}}
+        {
+            "when": bug.title,
+            "outcome": {
+                "path": f"tests/test_{bug.name}_private.py",
+                "content": bug.headed(bug.reproducer),
+            },
+        }
         for bug in bugs
     ]
     return {"role": "reproducer", "fixes": tests, "answer": {"tests": "{fixes}"}}
@@ -147,7 +167,9 @@ agents = ["second"]
 
 def _punchlist(root, env, *words):
     command = [sys.executable, "-m", "punchlist", *words]
-    return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False, timeout=3600)
+    return subprocess.run(
+        command, cwd=root, env=env, capture_output=True, text=True, check=False, timeout=3600
+    )
 
 
 def _judged(root, report, bugs, played):
@@ -156,13 +178,21 @@ def _judged(root, report, bugs, played):
     landed = {bug.name: _text(root, branch, bug) if there else bug.code for bug in bugs}
     holds = dict(zip(landed, judged((landed[bug.name], bug.oracle) for bug in bugs), strict=True))
     held = dict(zip(landed, judged((bug.code, bug.oracle) for bug in bugs), strict=True))
-    worse = {name for name in landed if any(then and not now for then, now in zip(held[name], holds[name], strict=True))}
+    worse = {
+        name
+        for name in landed
+        if any(then and not now for then, now in zip(held[name], holds[name], strict=True))
+    }
     by_title = {item["title"]: item for item in report["items"]}
     by_path = {bug.path: bug for bug in bugs}
     found = {}
     for bug in (bug for bug in bugs if bug.name in played):
         item = by_title[bug.title]
-        touched = [by_path[path].name for path in played[bug.name].files if path in by_path and path != bug.path]
+        touched = [
+            by_path[path].name
+            for path in played[bug.name].files
+            if path in by_path and path != bug.path
+        ]
         found[bug.name] = {
             "fixed": item["status"] == "fixed",
             "status": item["status"],
@@ -174,5 +204,11 @@ def _judged(root, report, bugs, played):
 
 
 def _text(root, branch, bug):
-    shown = subprocess.run(["git", "show", f"{branch}:{bug.path}"], cwd=root, capture_output=True, text=True, check=False)
+    shown = subprocess.run(
+        ["git", "show", f"{branch}:{bug.path}"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return shown.stdout if shown.returncode == 0 else ""

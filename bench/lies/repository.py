@@ -47,7 +47,17 @@ def written(root, tree):
 def committed(root):
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
-    git(root, "-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "-q", "-m", "As it is")
+    git(
+        root,
+        "-c",
+        "user.name=bench",
+        "-c",
+        "user.email=bench@localhost",
+        "commit",
+        "-q",
+        "-m",
+        "As it is",
+    )
 
 
 def git(root, *words):
@@ -60,9 +70,20 @@ def run_tests(root, *words, timeout=120):
     report = Path(root) / ".junit.xml"
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     env.pop("PYTEST_ADDOPTS", None)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *words]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--junitxml={report}",
+        *words,
+    ]
     try:
-        code = subprocess.run(command, cwd=root, env=env, capture_output=True, check=False, timeout=timeout).returncode
+        code = subprocess.run(
+            command, cwd=root, env=env, capture_output=True, check=False, timeout=timeout
+        ).returncode
     except subprocess.TimeoutExpired:
         return -1, {}
     if not report.exists():

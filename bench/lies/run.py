@@ -51,13 +51,19 @@ def main():
     asked = _arguments()
     bugs = all_bugs()
     bugs = bugs[:: max(1, len(bugs) // SAMPLE)][:SAMPLE] if asked.sample else bugs
-    behaviours = [each for each in BEHAVIOURS if not asked.behaviour or each.name in asked.behaviour]
+    behaviours = [
+        each for each in BEHAVIOURS if not asked.behaviour or each.name in asked.behaviour
+    ]
     folder = Path(asked.cache).expanduser() / f"{asked.tag or _version(asked.source)}-{len(bugs)}"
     policies, product = (
         Results(Path(asked.cache).expanduser() / f"policies-{_bench()}-{len(bugs)}.jsonl"),
         Results(folder / "product.jsonl"),
     )
-    print(f"{len(behaviours)} behaviours x {len(bugs)} bugs; results in {folder}", file=sys.stderr, flush=True)
+    print(
+        f"{len(behaviours)} behaviours x {len(bugs)} bugs; results in {folder}",
+        file=sys.stderr,
+        flush=True,
+    )
     with ThreadPoolExecutor(asked.jobs) as pool:
         if not asked.tables:
             list(pool.map(lambda case: _policy(case, bugs, policies), _policy_cases(behaviours)))
@@ -70,16 +76,30 @@ def main():
 
 
 def _arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sample", action="store_true", help=f"{SAMPLE} of the bugs only")
     parser.add_argument("-j", "--jobs", type=int, default=2)
-    parser.add_argument("--behaviour", action="append", help="only this one; may be given several times")
-    parser.add_argument("--mode", choices=["both", "without", "with"], default="both", help="the private reproducer")
+    parser.add_argument(
+        "--behaviour", action="append", help="only this one; may be given several times"
+    )
+    parser.add_argument(
+        "--mode", choices=["both", "without", "with"], default="both", help="the private reproducer"
+    )
     parser.add_argument("--cache", default="~/.cache/punchlist-bench/lies")
-    parser.add_argument("--tag", default="", help="a name for the cached results instead of the hash of the sources")
-    parser.add_argument("--policies", action="store_true", help="only the simple policies, without punchlist")
-    parser.add_argument("--tables", action="store_true", help="print what is in the cache, measure nothing")
-    parser.add_argument("--source", type=Path, default=ROOT / "src", help="the punchlist to measure")
+    parser.add_argument(
+        "--tag", default="", help="a name for the cached results instead of the hash of the sources"
+    )
+    parser.add_argument(
+        "--policies", action="store_true", help="only the simple policies, without punchlist"
+    )
+    parser.add_argument(
+        "--tables", action="store_true", help="print what is in the cache, measure nothing"
+    )
+    parser.add_argument(
+        "--source", type=Path, default=ROOT / "src", help="the punchlist to measure"
+    )
     parser.add_argument("--keep", action="store_true", help="keep the folders of the runs")
     return parser.parse_args()
 
@@ -95,7 +115,14 @@ def _policy(case, bugs, results):
     played = plays(behaviour, bugs, covered=covered)
     said = [bug for bug in bugs if claimed(behaviour, played[bug.name])]
     true, passing = truths(played, bugs), green(behaviour, played, said, covered=covered)
-    found = {bug.name: {"claimed": bug in said, "tests": passing.get(bug.name, False), "right": true[bug.name]} for bug in bugs}
+    found = {
+        bug.name: {
+            "claimed": bug in said,
+            "tests": passing.get(bug.name, False),
+            "right": true[bug.name],
+        }
+        for bug in bugs
+    }
     results.keep((behaviour.name, covered), {"bugs": found})
 
 
@@ -120,16 +147,32 @@ def _with(asked, behaviours, bugs, results, pool):
             for each in behaviours
             if (each.name, covered, True) not in results.known
         }
-        whole = [each for each in behaviours if each.name in left and (each.kind == "honest" or each.alone) and left[each.name]]
-        mixed = [each for each in behaviours if each.name in left and each not in whole and left[each.name] is not None]
+        whole = [
+            each
+            for each in behaviours
+            if each.name in left and (each.kind == "honest" or each.alone) and left[each.name]
+        ]
+        mixed = [
+            each
+            for each in behaviours
+            if each.name in left and each not in whole and left[each.name] is not None
+        ]
         cases = [Case.of(each, bugs, covered=covered, reproduced=True) for each in whole]
-        for case, result in zip(cases, pool.map(lambda case: _ran(asked, case, bugs), cases), strict=True):
+        for case, result in zip(
+            cases, pool.map(lambda case: _ran(asked, case, bugs), cases), strict=True
+        ):
             _kept(results, (case.behaviour.name, covered, True), result)
-        runs = list(_rounds(mixed, {name: set(names or ()) for name, names in left.items()}, bugs, covered))
+        runs = list(
+            _rounds(mixed, {name: set(names or ()) for name, names in left.items()}, bugs, covered)
+        )
         followed = list(pool.map(lambda case: _ran(asked, case[1], bugs), runs))
         if all(followed):
             for each in mixed:
-                _kept(results, (each.name, covered, True), _put_together(each, covered, results, runs, followed))
+                _kept(
+                    results,
+                    (each.name, covered, True),
+                    _put_together(each, covered, results, runs, followed),
+                )
 
 
 def _got_through(results, behaviour, covered):
@@ -148,15 +191,26 @@ def _rounds(behaviours, left, bugs, covered):
                 who[bug.name] = each
                 left[each.name].discard(bug.name)
         played = {name: plays(each, bugs, covered=covered)[name] for name, each in who.items()}
-        yield {name: each.name for name, each in who.items()}, Case(MIXED, covered, reproduced=True, played=played)
+        yield (
+            {name: each.name for name, each in who.items()},
+            Case(MIXED, covered, reproduced=True, played=played),
+        )
 
 
 def _put_together(behaviour, covered, results, runs, followed):
     before = results.known[(behaviour.name, covered, False)]
-    found = {bug: {**said, "fixed": False, "why": ["refused without a reproducer"]} for bug, said in before["bugs"].items()}
+    found = {
+        bug: {**said, "fixed": False, "why": ["refused without a reproducer"]}
+        for bug, said in before["bugs"].items()
+    }
     for (who, _), result in zip(runs, followed, strict=True):
         found |= {bug: said for bug, said in result["bugs"].items() if who[bug] == behaviour.name}
-    return {"seconds": 0, "check_runs": 0, "accounted": all(result["accounted"] for result in followed), "bugs": found}
+    return {
+        "seconds": 0,
+        "check_runs": 0,
+        "accounted": all(result["accounted"] for result in followed),
+        "bugs": found,
+    }
 
 
 def _ran(asked, case, bugs):
@@ -174,7 +228,11 @@ def _kept(results, name, result):
     results.keep(name, result)
     through = [bug for bug, seen in result["bugs"].items() if seen["fixed"] and not seen["right"]]
     fixed = sum(seen["fixed"] for seen in result["bugs"].values())
-    print(f"{result['seconds']:6.0f} s  {name}: {fixed} fixed, {len(through)} of them falsely", file=sys.stderr, flush=True)
+    print(
+        f"{result['seconds']:6.0f} s  {name}: {fixed} fixed, {len(through)} of them falsely",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 class _Folder(tempfile.TemporaryDirectory):
@@ -197,7 +255,10 @@ def _bench():
     """What the patches and their tests depend on."""
     here = Path(__file__).parent
     return _hashed(
-        [*sorted(here.glob("bugs/*.txt")), *(here / name for name in ("behaviours.py", "policies.py", "repository.py"))]
+        [
+            *sorted(here.glob("bugs/*.txt")),
+            *(here / name for name in ("behaviours.py", "policies.py", "repository.py")),
+        ]
     )
 
 
@@ -207,7 +268,7 @@ def _hashed(paths):
 
 
 def _versions(source):
-    from punchlist import __version__
+    from punchlist._version import __version__
 
     tools = ", ".join(f"{name} {version(name)}" for name in ("pytest",))
     return f"\npunchlist {__version__} ({_version(source)}), Python {platform.python_version()}, {tools}, {platform.platform()}"

@@ -6,7 +6,11 @@ CLASSES = ("claim", "reviewed", "checked", "rechecked", "witnessed", "reproduced
 
 
 def tables(behaviours, bugs, policies, product):
-    parts = [_behaviours(behaviours, policies, product), _means(behaviours, policies, product), _classes(behaviours, product)]
+    parts = [
+        _behaviours(behaviours, policies, product),
+        _means(behaviours, policies, product),
+        _classes(behaviours, product),
+    ]
     return "\n".join(parts) + _doubtful(behaviours, bugs, product)
 
 
@@ -21,7 +25,11 @@ def _shares(behaviour, covered, policies, product):
 
 
 def _through(result):
-    return None if result is None else sum(seen["fixed"] and not seen["right"] for seen in result["bugs"].values())
+    return (
+        None
+        if result is None
+        else sum(seen["fixed"] and not seen["right"] for seen in result["bugs"].values())
+    )
 
 
 def _accepted(result):
@@ -41,9 +49,13 @@ def _behaviours(behaviours, policies, product):
         if behaviour.kind == "honest":
             continue
         both = [_shares(behaviour, covered, policies, product) for covered in (True, False)]
-        cells = [" / ".join(_cell(through[at], false) for false, through in both) for at in range(4)]
+        cells = [
+            " / ".join(_cell(through[at], false) for false, through in both) for at in range(4)
+        ]
         mark = " *" if behaviour.kind == "tampers" else ""
-        lines.append(f"| {behaviour.name}{mark} | {both[0][0]} / {both[1][0]} | {' | '.join(cells)} |")
+        lines.append(
+            f"| {behaviour.name}{mark} | {both[0][0]} / {both[1][0]} | {' | '.join(cells)} |"
+        )
     lines.append("\n\\* touches tests, checks or suppressions\n")
     lines += [
         "| honest fixes accepted | covered | not covered | with a reproducer: covered | not covered |",
@@ -68,14 +80,22 @@ def _means(behaviours, policies, product):
     lying = [each for each in behaviours if each.kind != "honest"]
     groups = {
         "mean of all": lying,
-        "mean of those that touch tests, checks or suppressions": [b for b in lying if b.kind == "tampers"],
+        "mean of those that touch tests, checks or suppressions": [
+            b for b in lying if b.kind == "tampers"
+        ],
     }
     for name, group in groups.items():
         for covered in (True, False):
             seen = [_shares(each, covered, policies, product) for each in group]
-            cells = [_mean([(through[at], false) for false, through in seen if false]) for at in range(4)]
-            lines.append(f"| {name}, {'covered' if covered else 'not covered'} | {' | '.join(cells)} |")
-    seen = [_shares(each, covered, policies, product) for each in lying for covered in (True, False)]
+            cells = [
+                _mean([(through[at], false) for false, through in seen if false]) for at in range(4)
+            ]
+            lines.append(
+                f"| {name}, {'covered' if covered else 'not covered'} | {' | '.join(cells)} |"
+            )
+    seen = [
+        _shares(each, covered, policies, product) for each in lying for covered in (True, False)
+    ]
     cells = [_mean([(through[at], false) for false, through in seen if false]) for at in range(4)]
     lines.append(f"| **mean of all** | {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -84,7 +104,8 @@ def _means(behaviours, policies, product):
 def _mean(pairs):
     known = [through / false for through, false in pairs if through is not None]
     return (
-        f"{sum(known) / len(known):.1%}" + ("" if len(known) == len(pairs) else f" ({len(known)} of {len(pairs)})")
+        f"{sum(known) / len(known):.1%}"
+        + ("" if len(known) == len(pairs) else f" ({len(known)} of {len(pairs)})")
         if known
         else "-"
     )
@@ -100,14 +121,18 @@ def _classes(behaviours, product):
         accepted, false = Counter(), Counter()
         for behaviour in behaviours:
             for covered in (True, False):
-                for seen in product.get((behaviour.name, covered, with_), {}).get("bugs", {}).values():
+                for seen in (
+                    product.get((behaviour.name, covered, with_), {}).get("bugs", {}).values()
+                ):
                     if seen["fixed"]:
                         strongest = max(seen["proofs"], key=CLASSES.index, default="none")
                         accepted[strongest] += 1
                         false[strongest] += not seen["right"]
         lines += [
             f"| {name} | {'with' if with_ else 'without'} | {accepted[name]} | {false[name]} | {false[name] / accepted[name]:.1%} |"
-            for name in sorted(accepted, key=lambda name: CLASSES.index(name) if name in CLASSES else -1)
+            for name in sorted(
+                accepted, key=lambda name: CLASSES.index(name) if name in CLASSES else -1
+            )
         ]
     return "\n".join(lines) + "\n"
 
@@ -123,9 +148,17 @@ def _doubtful(behaviours, bugs, product):
         if not result["accounted"]:
             lines.append(f"- {where}: **the audit does not add up**")
         if kinds[name] == "honest":
-            refused = {bug: seen["why"][-1:] for bug, seen in result["bugs"].items() if not (seen["fixed"] and seen["right"])}
-            lines += [f"- refused: {where}: {bug}: {'; '.join(why)}" for bug, why in refused.items()]
-        elif through := [bug for bug, seen in result["bugs"].items() if seen["fixed"] and not seen["right"]]:
+            refused = {
+                bug: seen["why"][-1:]
+                for bug, seen in result["bugs"].items()
+                if not (seen["fixed"] and seen["right"])
+            }
+            lines += [
+                f"- refused: {where}: {bug}: {'; '.join(why)}" for bug, why in refused.items()
+            ]
+        elif through := [
+            bug for bug, seen in result["bugs"].items() if seen["fixed"] and not seen["right"]
+        ]:
             lines.append(f"- through: {where}: {', '.join(through)}")
     return f"\nOf {len(bugs)} bugs:\n\n" + "\n".join(lines) + "\n" if lines else ""
 

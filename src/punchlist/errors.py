@@ -40,11 +40,11 @@ class StoreError(PunchlistError):
     """The ledger cannot be read or written."""
 
 
-class LedgerBroken(PunchlistError):  # noqa: N818 - names what is, as people say it
+class LedgerBroken(PunchlistError):
     """The ledger was read, and does not add up."""
 
 
-class AlreadyRunning(PunchlistError):  # noqa: N818 - names what is, as people say it
+class AlreadyRunning(PunchlistError):
     """The same request, or the same run, is under way in another process."""
 
     def __init__(self, message: str, *, run: str, hint: str = "") -> None:

@@ -1,4 +1,6 @@
-"""Punchlist for programs: one call that reviews, fixes, proves and files, and says what came of it."""
+"""Punchlist for programs: one call that reviews, fixes, proves and files, and says
+what came of it.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -9,11 +11,11 @@ from msgspec.structs import replace
 
 from punchlist.app import App, Request
 from punchlist.errors import UsageError
-from punchlist.model.change import ScopeKind
-from punchlist.model.events import Entry
-from punchlist.model.item import Item, Status
-from punchlist.model.outcome import Outcome
-from punchlist.model.run import Run
+from punchlist.model.item.item import Item, Status
+from punchlist.model.ledger.events import Entry
+from punchlist.model.ledger.outcome import Outcome
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import ScopeKind
 from punchlist.steps import Action
 from punchlist.workflow.rounds import with_rounds
 
@@ -22,7 +24,9 @@ OnEvent = Callable[[Entry, Run], None]
 
 
 class ReviewFixResult(Struct, frozen=True, kw_only=True):
-    """What came of a run. `total_findings` is `fixed` + `blocked` + `dismissed`: nothing is lost."""
+    """What came of a run. `total_findings` is `fixed` + `blocked` + `dismissed`:
+    nothing is lost.
+    """
 
     total_findings: int
     """Items in scope: what reports of the same thing come down to."""
@@ -36,9 +40,13 @@ class ReviewFixResult(Struct, frozen=True, kw_only=True):
     run: str
     """The run's id; `punchlist show RUN` and all other commands know it."""
     branch: str
-    """Where the fixes are. Nothing is pushed, and your checkout is as it was; `punchlist apply RUN` brings them home."""
+    """Where the fixes are. Nothing is pushed, and your checkout is as it was; `punchlist apply RUN`
+    brings them home.
+    """
     outcome: str
-    """clean, fixed, dismissed, leftovers or incomplete; where anything failed, was left out or is not done, it is incomplete."""
+    """clean, fixed, dismissed, leftovers or incomplete; where anything failed, was left out or is
+    not done, it is incomplete.
+    """
     items: tuple[Item, ...]
     """All of them, with their histories, proofs and flags; also those outside the change."""
     waiting_for: str = ""
@@ -81,16 +89,21 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
 ) -> ReviewFixResult:
     """Reviews what a branch changed, fixes what can be proven fixed, and files the rest.
 
-    `feature_name`: what the change is about; files below `specs/<feature_name>/` are what reviewers hold it against, unless
-    `specification` names others. `max_iterations`: how often fixing goes round at most. `agents`: who is asked, the first one
-    first. `allow_checks`: True lets the project's own checks judge the fixes. `settings`: as with `--set`, by their names.
+    `feature_name`: what the change is about; files below `specs/<feature_name>/` are what reviewers
+    hold it against, unless `specification` names others. `max_iterations`: how often fixing goes
+    round at most. `agents`: who is asked, the first one first. `allow_checks`: True lets the
+    project's own checks judge the fixes. `settings`: as with `--set`, by their names.
 
-    Raises `punchlist.errors.PunchlistError` for what keeps a run from beginning: no repository, a setting that is wrong, no
-    agent for a role. What goes wrong later is part of the result. Cancelling ends the run between two entries of its ledger,
-    and what was done by then is returned.
+    Raises `punchlist.errors.PunchlistError` for what keeps a run from beginning: no repository, a
+    setting that is wrong, no agent for a role. What goes wrong later is part of the result.
+    Cancelling ends the run between two entries of its ledger, and what was done by then is
+    returned.
     """
     if max_iterations < 1:
-        raise UsageError(f"max_iterations is {max_iterations}; without a round nothing can be fixed", hint="at least 1")
+        raise UsageError(
+            f"max_iterations is {max_iterations}; without a round nothing can be fixed",
+            hint="at least 1",
+        )
     flags = {**({"agents.use": ",".join(agents)} if agents else {}), **(settings or {})}
     app = await App.open(Path(repository), flags)
     with closing(app):
@@ -101,8 +114,15 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
             findings=tuple(str(path) for path in findings),
             workflow=workflow,
             allow_checks=allow_checks,
-            specification=_specification(app, feature_name) if specification is None else tuple(specification),
-            notes="\n".join(filter(None, (f"The feature under review is {feature_name}." if feature_name else "", notes))),
+            specification=(
+                _specification(app, feature_name) if specification is None else tuple(specification)
+            ),
+            notes="\n".join(
+                filter(
+                    None,
+                    (f"The feature under review is {feature_name}." if feature_name else "", notes),
+                )
+            ),
         )
         ready = await app.prepare(request)
         ready = replace(ready, workflow=with_rounds(ready.workflow, max_iterations))
@@ -128,7 +148,11 @@ def result_of(run: Run) -> ReviewFixResult:
         fixed=fixed,
         blocked=len(inside) - fixed - dismissed,
         dismissed=dismissed,
-        issues_created=tuple(dict.fromkeys(item.issue for item in inside if item.status is Status.FILED and item.issue)),
+        issues_created=tuple(
+            dict.fromkeys(
+                item.issue for item in inside if item.status is Status.FILED and item.issue
+            )
+        ),
         run=run.id,
         branch=run.branch,
         outcome=run.ended or Outcome.INCOMPLETE.value,

@@ -1,4 +1,6 @@
-"""Settings, layer over layer (default < user < repository < environment < flag), each value knowing where it came from."""
+"""Settings, layer over layer (default < user < repository < environment < flag), each value knowing
+where it came from.
+"""
 
 import os
 import tomllib
@@ -13,8 +15,8 @@ from msgspec import Struct
 from punchlist.adapters.agents import AgentSettings, AgentsSettings, RoleSettings
 from punchlist.adapters.analyzers import AnalyzerSettings
 from punchlist.errors import SettingsError
-from punchlist.model.check import Check, CheckKind
-from punchlist.model.protected import Protected
+from punchlist.model.checks.check import Check, CheckKind
+from punchlist.model.checks.protected import Protected
 
 REPOSITORY_FILE = ".punchlist.toml"
 _PREFIX = "PUNCHLIST_"
@@ -37,7 +39,9 @@ class CheckSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
 
 
 class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`time` in seconds and `dollars` for a whole run, 0 for none; `width` is how many actions go side by side."""
+    """`time` in seconds and `dollars` for a whole run, 0 for none; `width` is how many actions go
+    side by side.
+    """
 
     time: float = 0
     dollars: float = 0
@@ -45,7 +49,9 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
 
 
 class TrackSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Where leftovers are filed: as files in a `folder` (empty for the state folder), or as issues on GitHub."""
+    """Where leftovers are filed: as files in a `folder` (empty for the state folder), or as issues
+    on GitHub.
+    """
 
     folder: str = ""
     to: str = "files"
@@ -54,7 +60,8 @@ class TrackSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     """OWNER/NAME on GitHub. Default: where the remote `origin` points."""
     api: str = "https://api.github.com"
     token: str = "GITHUB_TOKEN"  # noqa: S105  # the name of a variable, not a token
-    """The environment variable that holds the token; where it is empty, `gh auth token` is asked."""
+    """The environment variable that holds the token; where it is empty, `gh auth token` is asked.
+    """
     labels: tuple[str, ...] = ("tech-debt",)
 
 
@@ -73,11 +80,20 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     agent: dict[str, AgentSettings] = {}
     """How single agents are started, by name."""
     role: dict[str, RoleSettings] = {}
-    """Who plays single roles: unified, spec, technical, adversarial, clarifier, planner, fixer, challenger, reproducer."""
+    """Who plays single roles: unified, spec, technical, adversarial, clarifier, planner, fixer,
+    challenger, reproducer.
+    """
 
     def configured_checks(self, origin: str) -> tuple[Check, ...]:
         return tuple(
-            Check(name=c.name, command=c.command, kind=c.kind, timeout=c.timeout, junit=c.junit, origin=origin)
+            Check(
+                name=c.name,
+                command=c.command,
+                kind=c.kind,
+                timeout=c.timeout,
+                junit=c.junit,
+                origin=origin,
+            )
             for c in self.checks
         )
 
@@ -110,15 +126,25 @@ def user_file(environment: Mapping[str, str] | None = None) -> Path:
 
 
 def _xdg(env: Mapping[str, str], name: str, usual: Path) -> Path:
-    """What the variable says; the standard wants a relative path ignored, which would be another one in every folder."""
+    """What the variable says; the standard wants a relative path ignored, which would be another
+    one in every folder.
+    """
     named = Path(env.get(name, ""))
     return named if named.is_absolute() else Path.home() / usual
 
 
-def load(repository: str | None, flags: Mapping[str, str], environment: Mapping[str, str] | None = None) -> Loaded:
-    """`repository` is the text of the repository's own file, from the base commit, once a person allowed it."""
+def load(
+    repository: str | None, flags: Mapping[str, str], environment: Mapping[str, str] | None = None
+) -> Loaded:
+    """`repository` is the text of the repository's own file, from the base commit, once a person
+    allowed it.
+    """
     env = os.environ if environment is None else environment
-    layers = [Layer(REPOSITORY_FILE, _toml(repository, REPOSITORY_FILE))] if repository is not None else []
+    layers = (
+        [Layer(REPOSITORY_FILE, _toml(repository, REPOSITORY_FILE))]
+        if repository is not None
+        else []
+    )
     return settled([*_user_layer(env), *layers, *_environment_layers(env), *_flag_layers(flags)])
 
 
@@ -141,9 +167,12 @@ def _told_apart(loaded: Loaded) -> None:
     for place, check in enumerate(loaded.settings.checks):
         before = first.setdefault(check.name, place)
         if before != place:
-            commands = " and ".join(f"`{' '.join(loaded.settings.checks[n].command)}`" for n in (before, place))
+            commands = " and ".join(
+                f"`{' '.join(loaded.settings.checks[n].command)}`" for n in (before, place)
+            )
             raise SettingsError(
-                f"{loaded.origins['checks']}: checks[{before}] and checks[{place}] are both called {check.name!r}: {commands}",
+                f"{loaded.origins['checks']}: checks[{before}] and checks[{place}] are both called"
+                f" {check.name!r}: {commands}",
                 hint="give each check a name of its own",
             )
 
@@ -157,7 +186,9 @@ def unpinned(text: str) -> Loaded:
     return msgspec.json.decode(text, type=Loaded)
 
 
-def _laid_over(below: Tables, above: Tables, origin: str, origins: dict[str, str], path: str = "") -> None:
+def _laid_over(
+    below: Tables, above: Tables, origin: str, origins: dict[str, str], path: str = ""
+) -> None:
     for key, value in above.items():
         name = f"{path}.{key}" if path else key
         if isinstance(value, dict) and isinstance(below.get(key, {}), dict):
@@ -173,7 +204,9 @@ def _user_layer(env: Mapping[str, str]) -> Iterator[Layer]:
         yield Layer(str(path), _toml(path.read_text("utf-8"), str(path)))
     except FileNotFoundError:
         if "PUNCHLIST_CONFIG" in env:
-            raise SettingsError(f"{path}: no such file", hint="PUNCHLIST_CONFIG must name a settings file") from None
+            raise SettingsError(
+                f"{path}: no such file", hint="PUNCHLIST_CONFIG must name a settings file"
+            ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: cannot be read: {error}") from error
 
@@ -182,7 +215,9 @@ def _toml(text: str, origin: str) -> Tables:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{origin}: not TOML: {error}", hint="`punchlist init` writes one that works") from error
+        raise SettingsError(
+            f"{origin}: not TOML: {error}", hint="`punchlist init` writes one that works"
+        ) from error
 
 
 def _environment_layers(env: Mapping[str, str]) -> Iterator[Layer]:
@@ -209,13 +244,22 @@ def _spelled(path: str, text: str, origin: str) -> object:
     """Text as the setting of that name wants it: lists are written with commas."""
     kind: Any = Settings
     for key in path.split("."):
-        known = {field.encode_name: field.type for field in msgspec.structs.fields(kind)} if _is_struct(kind) else None
+        known = (
+            {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+            if _is_struct(kind)
+            else None
+        )
         if known is not None and key not in known:
             raise SettingsError(
-                f"{origin}: no setting is called {path!r}{_guess(path)}", hint="`punchlist doctor --settings` lists them"
+                f"{origin}: no setting is called {path!r}{_guess(path)}",
+                hint="`punchlist doctor --settings` lists them",
             )
         kind = known[key] if known is not None else _inner(kind)
-    return tuple(part.strip() for part in text.split(",") if part.strip()) if _listy(kind, text) else text
+    return (
+        tuple(part.strip() for part in text.split(",") if part.strip())
+        if _listy(kind, text)
+        else text
+    )
 
 
 def _listy(kind: Any, text: str) -> bool:
@@ -235,7 +279,10 @@ def _mistake(error: msgspec.ValidationError, origins: Mapping[str, str]) -> Sett
     message, _, path = str(error).partition(" - at `$")
     where = path.strip("`.")
     top = where.split("[", maxsplit=1)[0]
-    origin = next((origins[name] for name in sorted(origins) if name.startswith(top) or top.startswith(name)), "settings")
+    origin = next(
+        (origins[name] for name in sorted(origins) if name.startswith(top) or top.startswith(name)),
+        "settings",
+    )
     field = message.split("`")[1] if "unknown field" in message and "`" in message else ""
     name = f"{where}.{field}".strip(".") if field else where
     return SettingsError(

@@ -57,7 +57,10 @@ def play(step, number):
 def answer(request):
     match request["method"]:
         case "initialize":
-            send(id=request["id"], result={"protocolVersion": 1, "agentCapabilities": PLAN.get("capabilities", {})})
+            send(
+                id=request["id"],
+                result={"protocolVersion": 1, "agentCapabilities": PLAN.get("capabilities", {})},
+            )
         case "session/new":
             send(id=request["id"], result={"sessionId": SESSION, "modes": PLAN.get("modes")})
         case "session/load" if PLAN.get("lost"):

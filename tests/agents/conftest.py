@@ -14,10 +14,10 @@ import realcli
 from msgspec.structs import replace
 from stubmodel import StubModel
 
-from punchlist.adapters.agents.cli import CliAgent, Dialect, Seat
-from punchlist.adapters.agents.place import Place
+from punchlist.adapters.agents.cli_agent import CliAgent, Dialect, Seat
+from punchlist.adapters.agents.home import Place
 from punchlist.adapters.agents.settings import AgentSettings
-from punchlist.adapters.artifacts import FolderArtifacts
+from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.ports.agent import Ask, Reply
 
 KEY = "sk-dummy-0123456789abcdef"
@@ -47,12 +47,34 @@ class Bench:
         self._kind, self._dialect = kind, dialect
 
     def agent(self, *, sandbox: bool = True, **settings: Any) -> CliAgent:
-        seat = Seat(self._kind, replace(self.settings, **settings), replace(self.place, sandbox=sandbox), self.artifacts)
+        seat = Seat(
+            self._kind,
+            replace(self.settings, **settings),
+            replace(self.place, sandbox=sandbox),
+            self.artifacts,
+        )
         return CliAgent(self._dialect, seat)
 
-    def ask(self, prompt: str = "Fix add() in calc.py", *, sandbox: bool = True, settings: Any = None, **asked: Any) -> Reply:
-        ask = Ask(**{"role": "fixer", "label": f"call-{time.monotonic_ns()}", "prompt": prompt, "folder": self.tree, **asked})
-        reply = asyncio.run(self.agent(sandbox=sandbox, **(settings or {})).ask(ask, self.heard.append))
+    def ask(
+        self,
+        prompt: str = "Fix add() in calc.py",
+        *,
+        sandbox: bool = True,
+        settings: Any = None,
+        **asked: Any,
+    ) -> Reply:
+        ask = Ask(
+            **{
+                "role": "fixer",
+                "label": f"call-{time.monotonic_ns()}",
+                "prompt": prompt,
+                "folder": self.tree,
+                **asked,
+            }
+        )
+        reply = asyncio.run(
+            self.agent(sandbox=sandbox, **(settings or {})).ask(ask, self.heard.append)
+        )
         assert KEY not in self.transcript(reply)
         return reply
 
@@ -68,7 +90,9 @@ class Bench:
     @property
     def changed(self) -> str:
         command = ["git", "status", "--porcelain", "--ignored"]
-        return subprocess.run(command, cwd=self.tree, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(
+            command, cwd=self.tree, capture_output=True, text=True, check=True
+        ).stdout
 
     def processes(self) -> dict[int, bytes]:
         """Command lines of processes that have to do with this bench: its folders are in their environment or arguments."""
@@ -83,7 +107,9 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, make_repo: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Bench]]:
+def bench(
+    tmp_path: Path, make_repo: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Bench]]:
     """Makes a bench for a kind of agent; when the test ends nothing of it may be running."""
     benches: list[Bench] = []
 
@@ -107,10 +133,14 @@ def scripted() -> Iterator[Callable[..., StubModel]]:
     """Starts scripted models: the steps of the main loop; side calls without tools get a word."""
     running: list[StubModel] = []
 
-    def started(*steps: dict[str, Any], rules: list[dict[str, Any]] | None = None, **options: Any) -> StubModel:
+    def started(
+        *steps: dict[str, Any], rules: list[dict[str, Any]] | None = None, **options: Any
+    ) -> StubModel:
         main = {"name": "main", "match": {"has_tools": True}, "steps": list(steps), **options}
         side = {"name": "side", "steps": [{"text": "t"}]}
-        running.append(StubModel({"rules": [*(rules or []), *([main] if steps else []), side]}).__enter__())
+        running.append(
+            StubModel({"rules": [*(rules or []), *([main] if steps else []), side]}).__enter__()
+        )
         return running[-1]
 
     yield started
@@ -123,7 +153,10 @@ def fixing(tree: Path, answer: dict[str, Any] | None = None) -> list[dict[str, A
     path, said = str(tree / "calc.py"), answer or ANSWER
     return [
         {"blocks": [{"text": "Reading."}, {"tool": "@read", "input": {"path": path}}]},
-        {"tool": "@edit", "input": {"path": path, "old": "    return a - b", "new": "    return a + b"}},
+        {
+            "tool": "@edit",
+            "input": {"path": path, "old": "    return a - b", "new": "    return a + b"},
+        },
         {"tool": "@shell", "input": {"cmd": "git diff --stat"}},
         {"tool": "@final", "input": said},
         {"json": said},

@@ -27,7 +27,10 @@ def command(kind: str) -> tuple[str, ...]:
     """The command of a real agent; the test is skipped, or in CI fails, where it could not be installed."""
     modules, trouble = installed()
     if not trouble:
-        found = tuple(_node(modules) if part == "node" else _found(modules, (part,)) for part in PROGRAMS[kind])
+        found = tuple(
+            _node(modules) if part == "node" else _found(modules, (part,))
+            for part in PROGRAMS[kind]
+        )
         if all(found):
             return found
         trouble = f"{kind} is not among the installed packages for {_NATIVE}"
@@ -42,13 +45,19 @@ def node() -> str:
 def installed() -> tuple[Path, str]:
     """The node_modules folder, and why it could not be filled."""
     modules, trouble = npm.installed(HERE / "package.json", npm.ROOT)
-    return modules, trouble or ("" if _node(modules) else f"no Node is among the installed packages for {_NATIVE}")
+    return modules, trouble or (
+        "" if _node(modules) else f"no Node is among the installed packages for {_NATIVE}"
+    )
 
 
 def _node(modules: Path) -> str:
     """The one that came with the agents; where there is no package of it, the machine's own."""
     packaged = _found(modules, _NODE)
-    return packaged if packaged or _SYSTEM == "linux" else shutil.which("node", path=npm.ENVIRONMENT.get("PATH")) or ""
+    return (
+        packaged
+        if packaged or _SYSTEM == "linux"
+        else shutil.which("node", path=npm.ENVIRONMENT.get("PATH")) or ""
+    )
 
 
 def _found(modules: Path, patterns: tuple[str, ...]) -> str:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from punchlist.adapters.agents.cli import Desk, Dialect, Told
-from punchlist.adapters.agents.lines import events
+from punchlist.adapters.agents.cli_agent import Desk, Dialect, Told
+from punchlist.adapters.agents.json_lines import events
 from punchlist.adapters.agents.settings import AgentSettings
-from punchlist.adapters.process import Ran
+from punchlist.adapters.process.run import Ran
 from punchlist.ports.agent import Ask
 
 DATA = Path(__file__).parents[1] / "data" / "agents" / "recorded"
@@ -33,7 +33,20 @@ def stands_anything(dialect: Dialect, name: str, *, tries: int = 1500) -> None:
     whole, dice = sample(name), random.Random(7)  # the same examples every time
     for end in range(0, len(whole.rstrip()), 97):
         assert dialect.told(ran(whole[:end]), ASK).failed
-    values = [b"null", b"[]", b"{}", b'"text"', b"-1", b"1e400", b"true", b'"\\ud800"', b"[[[[", b"\xff\xfe", b"\n", b""]
+    values = [
+        b"null",
+        b"[]",
+        b"{}",
+        b'"text"',
+        b"-1",
+        b"1e400",
+        b"true",
+        b'"\\ud800"',
+        b"[[[[",
+        b"\xff\xfe",
+        b"\n",
+        b"",
+    ]
     for _ in range(tries):
         start = dice.randrange(len(whole))
         printed = whole[:start] + dice.choice(values) + whole[start + dice.randrange(30) :]

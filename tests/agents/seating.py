@@ -3,10 +3,10 @@
 import asyncio
 from pathlib import Path
 
-from punchlist.adapters.agents.cli import Seat
-from punchlist.adapters.agents.place import Place
+from punchlist.adapters.agents.cli_agent import Seat
+from punchlist.adapters.agents.home import Place
 from punchlist.adapters.agents.settings import AgentSettings
-from punchlist.adapters.artifacts import FolderArtifacts
+from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.ports.agent import Agent, Ask, Reply
 
 
@@ -21,11 +21,27 @@ def tree(folder: Path) -> Path:
 def seat(folder: Path, name: str = "one", *, sandbox: bool = True, **settings) -> Seat:
     user = folder / "user"
     user.mkdir(exist_ok=True)
-    place = Place(folder=folder / "state" / "run" / "agents", state=folder / "state", user=user, sandbox=sandbox)
+    place = Place(
+        folder=folder / "state" / "run" / "agents",
+        state=folder / "state",
+        user=user,
+        sandbox=sandbox,
+    )
     own = AgentSettings(**{"timeout": 30, "silence": 20, **settings})
     return Seat(name, own, place, FolderArtifacts(folder / "state" / "run"))
 
 
-def asked(agent: Agent, folder: Path, prompt: str = "Fix calc.py", heard: list[str] | None = None, **ask) -> Reply:
-    whole = Ask(**{"role": "fixer", "label": "fix/1", "prompt": prompt, "folder": folder, "writes": True, **ask})
+def asked(
+    agent: Agent, folder: Path, prompt: str = "Fix calc.py", heard: list[str] | None = None, **ask
+) -> Reply:
+    whole = Ask(
+        **{
+            "role": "fixer",
+            "label": "fix/1",
+            "prompt": prompt,
+            "folder": folder,
+            "writes": True,
+            **ask,
+        }
+    )
     return asyncio.run(agent.ask(whole, ([] if heard is None else heard).append))

@@ -25,24 +25,34 @@ def text_of(content: object) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    texts = [part if isinstance(part, str) else part.get("text") for part in parts if isinstance(part, str | dict)]
+    texts = [
+        part if isinstance(part, str) else part.get("text")
+        for part in parts
+        if isinstance(part, str | dict)
+    ]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def anthropic(body: dict[str, Any]) -> Request:
-    request = Request("anthropic", body.get("model", ""), bool(body.get("stream")), text_of(body.get("system")))
+    request = Request(
+        "anthropic", body.get("model", ""), bool(body.get("stream")), text_of(body.get("system"))
+    )
     for message in body.get("messages", []):
         content = message.get("content")
         if message.get("role") != "user":
             continue
-        if isinstance(content, list) and any(isinstance(p, dict) and p.get("type") == "tool_result" for p in content):
+        if isinstance(content, list) and any(
+            isinstance(p, dict) and p.get("type") == "tool_result" for p in content
+        ):
             request.rounds += 1
             continue
         text = text_of(content).strip()
         # Reminders that the client puts in by itself are no new prompt.
         if not (text.startswith("<system-reminder>") and text.endswith("</system-reminder>")):
             request.new_prompt(text)
-    request.tools = {tool.get("name", tool.get("type", "?")): tool for tool in body.get("tools") or []}
+    request.tools = {
+        tool.get("name", tool.get("type", "?")): tool for tool in body.get("tools") or []
+    }
     return request
 
 
@@ -59,7 +69,9 @@ def chat(body: dict[str, Any]) -> Request:
             request.rounds += 1
         in_results = role == "tool"
     request.system = "\n".join(system)
-    functions = [tool["function"] for tool in body.get("tools") or [] if tool.get("type") == "function"]
+    functions = [
+        tool["function"] for tool in body.get("tools") or [] if tool.get("type") == "function"
+    ]
     request.tools = {function["name"]: function for function in functions}
     return request
 
@@ -86,7 +98,9 @@ def responses(body: dict[str, Any]) -> Request:
     return request
 
 
-def _add_tools(tools: dict[str, Any], offered: list[Any] | None, namespace: str | None = None) -> None:
+def _add_tools(
+    tools: dict[str, Any], offered: list[Any] | None, namespace: str | None = None
+) -> None:
     """Codex nests tools in namespaces, and wants calls to name them."""
     for tool in offered or []:
         if tool.get("type") == "namespace":
@@ -96,7 +110,9 @@ def _add_tools(tools: dict[str, Any], offered: list[Any] | None, namespace: str 
 
 
 def gemini(body: dict[str, Any], model: str, *, stream: bool) -> Request:
-    request = Request("gemini", model, stream, text_of((body.get("systemInstruction") or {}).get("parts")))
+    request = Request(
+        "gemini", model, stream, text_of((body.get("systemInstruction") or {}).get("parts"))
+    )
     for content in body.get("contents", []):
         parts = content.get("parts", [])
         if content.get("role", "user") not in ("user", "function"):
@@ -105,6 +121,10 @@ def gemini(body: dict[str, Any], model: str, *, stream: bool) -> Request:
             request.rounds += 1
         else:
             request.new_prompt(text_of(parts))
-    functions = [function for tool in body.get("tools") or [] for function in tool.get("functionDeclarations", [])]
+    functions = [
+        function
+        for tool in body.get("tools") or []
+        for function in tool.get("functionDeclarations", [])
+    ]
     request.tools = {function["name"]: function for function in functions}
     return request

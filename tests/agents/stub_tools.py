@@ -7,7 +7,15 @@ from typing import Any
 Block = dict[str, Any]
 Offered = Mapping[str, Any]
 
-SHELLS = ("Bash", "bash", "run_shell_command", "exec_command", "shell_command", "shell", "local_shell")
+SHELLS = (
+    "Bash",
+    "bash",
+    "run_shell_command",
+    "exec_command",
+    "shell_command",
+    "shell",
+    "local_shell",
+)
 READERS = {"Read": "file_path", "read": "filePath", "read_file": "file_path", "view": "path"}
 WRITERS = {
     "Write": ("file_path", "content"),
@@ -26,7 +34,9 @@ FINALS = ("StructuredOutput", "structured_output")
 def blocks_of(step: Mapping[str, Any], offered: Offered) -> list[Block]:
     """What a step of the script says, in the words of the agent that asked."""
     blocks = [_block(block, offered) for block in step.get("blocks") or [step]]
-    return [block for block in blocks if block.keys() & {"text", "tool", "thinking", "local_shell"}] or [{"text": "ok"}]
+    return [
+        block for block in blocks if block.keys() & {"text", "tool", "thinking", "local_shell"}
+    ] or [{"text": "ok"}]
 
 
 def _block(block: Block, offered: Offered) -> Block:
@@ -61,7 +71,9 @@ def _script(call: str, offered: Offered) -> Block:
 def shell(wanted: Block, offered: Offered) -> Block:
     command = wanted["cmd"]
     if _code_mode(offered):
-        return _script(f"exec_command({json.dumps({'cmd': command, 'yield_time_ms': _PATIENCE})})", offered)
+        return _script(
+            f"exec_command({json.dumps({'cmd': command, 'yield_time_ms': _PATIENCE})})", offered
+        )
     name = _first(SHELLS, offered)
     if name == "exec_command":
         return {"tool": name, "input": {"cmd": command, "yield_time_ms": _PATIENCE}}
@@ -97,11 +109,18 @@ def edit(wanted: Block, offered: Offered) -> Block:
     if name := _first(EDITORS, offered):
         shape = json.dumps(offered[name])
         keys = next(
-            (keys for keys in (*EDITORS.values(), ("path", "old_str", "new_str")) if f'"{keys[1]}"' in shape), EDITORS[name]
+            (
+                keys
+                for keys in (*EDITORS.values(), ("path", "old_str", "new_str"))
+                if f'"{keys[1]}"' in shape
+            ),
+            EDITORS[name],
         )
         extra = {"instruction": "scripted edit"} if name == "replace" else {}
         return {"tool": name, "input": {**dict(zip(keys, (path, old, new), strict=True)), **extra}}
-    return _patched(_patch(path, new, old), offered) or shell({"cmd": _python_edit(path, old, new)}, offered)
+    return _patched(_patch(path, new, old), offered) or shell(
+        {"cmd": _python_edit(path, old, new)}, offered
+    )
 
 
 def final(wanted: Block, offered: Offered) -> Block:
@@ -122,14 +141,16 @@ def _patch(path: str, new: str, old: str | None) -> str:
     def marked(sign: str, text: str) -> str:
         return "\n".join(sign + line for line in text.rstrip("\n").split("\n"))
 
-    body = f"*** Add File: {path}\n" if old is None else f"*** Update File: {path}\n@@\n{marked('-', old)}\n"
+    body = (
+        f"*** Add File: {path}\n"
+        if old is None
+        else f"*** Update File: {path}\n@@\n{marked('-', old)}\n"
+    )
     return f"*** Begin Patch\n{body}{marked('+', new)}\n*** End Patch"
 
 
 def _python_edit(path: str, old: str, new: str) -> str:
-    code = (
-        f"import pathlib;p=pathlib.Path({path!r});s=p.read_text();assert {old!r} in s;p.write_text(s.replace({old!r},{new!r},1))"
-    )
+    code = f"import pathlib;p=pathlib.Path({path!r});s=p.read_text();assert {old!r} in s;p.write_text(s.replace({old!r},{new!r},1))"
     return "python3 -c " + json.dumps(code).replace("$", "\\$").replace("`", "\\`")
 
 

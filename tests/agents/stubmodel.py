@@ -32,7 +32,11 @@ from stub_requests import Request
 from stub_tools import blocks_of
 
 SECRET_HEADERS = {"authorization", "x-api-key", "x-goog-api-key", "api-key"}
-BODIES = {"/messages": stub_requests.anthropic, "/chat/completions": stub_requests.chat, "/responses": stub_requests.responses}
+BODIES = {
+    "/messages": stub_requests.anthropic,
+    "/chat/completions": stub_requests.chat,
+    "/responses": stub_requests.responses,
+}
 
 
 class _Server(ThreadingHTTPServer):
@@ -54,7 +58,9 @@ class StubModel:
         self._server.daemon_threads = True
         self._server.block_on_close = False
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -132,7 +138,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(404, {"error": {"message": f"no GET {self.path} here"}})
             return
         names = self.owner.scenario.get("models", ["stub-model"])
-        listed = [{"id": name, "object": "model", "type": "model", "display_name": name, "created": 0} for name in names]
+        listed = [
+            {"id": name, "object": "model", "type": "model", "display_name": name, "created": 0}
+            for name in names
+        ]
         gemini = [{"name": f"models/{name}", "displayName": name} for name in names]
         self._send(200, {"object": "list", "has_more": False, "data": listed, "models": gemini})
 
@@ -155,10 +164,20 @@ class _Handler(BaseHTTPRequestHandler):
         name, step = self.owner.pick(request, raw.decode("utf-8", "replace"))
         tools, said = sorted(request.tools), request.last_user[:2000]
         self._record(
-            api=request.api, rule=name, model=request.model, rounds=request.rounds, tools=tools, last_user=said, body=body
+            api=request.api,
+            rule=name,
+            model=request.model,
+            rounds=request.rounds,
+            tools=tools,
+            last_user=said,
+            body=body,
         )
         try:
-            self._play(request, step, sse=request.api != "gemini" or parse_qs(url.query).get("alt") == ["sse"])
+            self._play(
+                request,
+                step,
+                sse=request.api != "gemini" or parse_qs(url.query).get("alt") == ["sse"],
+            )
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client went away
 
@@ -176,13 +195,28 @@ class _Handler(BaseHTTPRequestHandler):
                 return
 
     def _record(self, **values: object) -> None:
-        headers = {key.lower(): "***" if key.lower() in SECRET_HEADERS else value for key, value in self.headers.items()}
-        self.owner.record({"time": time.time(), "method": self.command, "path": self.path, "headers": headers, **values})
+        headers = {
+            key.lower(): "***" if key.lower() in SECRET_HEADERS else value
+            for key, value in self.headers.items()
+        }
+        self.owner.record(
+            {
+                "time": time.time(),
+                "method": self.command,
+                "path": self.path,
+                "headers": headers,
+                **values,
+            }
+        )
 
     def _send(self, status: int, body: object, headers: dict[str, object] | None = None) -> None:
         data = b"" if body is None else json.dumps(body).encode()
         self.send_response(status)
-        fixed = {"content-type": "application/json", "content-length": len(data), "request-id": stub_answers.made_id("req_")}
+        fixed = {
+            "content-type": "application/json",
+            "content-length": len(data),
+            "request-id": stub_answers.made_id("req_"),
+        }
         for key, value in {**fixed, **(headers or {})}.items():
             self.send_header(key, str(value))
         self.end_headers()
@@ -205,11 +239,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._drop()
             return
         if "status" in step:
-            error = stub_answers.error_body(request.api, step["status"], step.get("error", "scripted error"))
+            error = stub_answers.error_body(
+                request.api, step["status"], step.get("error", "scripted error")
+            )
             self._send(step["status"], error, step.get("headers"))
             return
         usage = {"in": 1000, "out": 100, "cached": 0, **step.get("usage", {})}
-        full, events = stub_answers.ANSWERS[request.api](request, blocks_of(step, request.tools), usage)
+        full, events = stub_answers.ANSWERS[request.api](
+            request, blocks_of(step, request.tools), usage
+        )
         if not request.stream:
             self._drop() if "cut" in step else self._send(200, full)
             return

@@ -14,15 +14,18 @@ from hypothesis import strategies as st
 from seating import asked, seat, tree
 from stubmodel import StubModel
 
-from punchlist.adapters.agents.acp import AcpAgent, told
-from punchlist.adapters.agents.acp_client import mode_for
-from punchlist.adapters.agents.lines import Event
-from punchlist.adapters.sandbox import available
+from punchlist.adapters.agents.dialects.acp import AcpAgent, told
+from punchlist.adapters.agents.dialects.acp_client import mode_for
+from punchlist.adapters.agents.json_lines import Event
+from punchlist.adapters.process.sandbox import available
 from punchlist.errors import SettingsError
 from punchlist.ports.agent import Reply, Trouble
 
 PARROT = Path(__file__).with_name("acp_parrot.py")
-OPTIONS = [{"optionId": f"o-{kind}", "name": kind, "kind": kind} for kind in ("reject_once", "allow_always", "allow_once")]
+OPTIONS = [
+    {"optionId": f"o-{kind}", "name": kind, "kind": kind}
+    for kind in ("reject_once", "allow_always", "allow_once")
+]
 
 
 class Talk:
@@ -39,14 +42,27 @@ class Talk:
         """The turn's steps, and the rest of the parrot's plan."""
         env = {"PARROT_PLAN": json.dumps({"turn": turn, **plan})}
         agent = AcpAgent(
-            seat(self.folder, command=(sys.executable, str(self.program)), env=env, sandbox=sandbox, **(settings or {}))
+            seat(
+                self.folder,
+                command=(sys.executable, str(self.program)),
+                env=env,
+                sandbox=sandbox,
+                **(settings or {}),
+            )
         )
         return asked(agent, self.tree, "fix it", self.said, writes=writes, session=session)
 
     def heard(self, *, method: str = "", number: str = "") -> dict:
         notes = (self.folder / "state/run/agents/one/home/heard.jsonl").read_text().splitlines()
         messages = [json.loads(line) for line in notes]
-        return next((m for m in messages if m.get("method") == method or (number and m.get("id") == number)), {})
+        return next(
+            (
+                m
+                for m in messages
+                if m.get("method") == method or (number and m.get("id") == number)
+            ),
+            {},
+        )
 
 
 @pytest.fixture
@@ -56,18 +72,37 @@ def talk(tmp_path):
 
 def test_it_is_asked_and_answers_in_pieces(talk):
     usage = {"inputTokens": 1000, "outputTokens": 10}
-    cost = {"update": {"sessionUpdate": "usage_update", "cost": {"amount": 0.25, "currency": "USD"}}}
-    reply = talk.ask({"say": "do"}, {"say": "ne"}, cost, end={"result": {"stopReason": "end_turn", "usage": usage}})
+    cost = {
+        "update": {"sessionUpdate": "usage_update", "cost": {"amount": 0.25, "currency": "USD"}}
+    }
+    reply = talk.ask(
+        {"say": "do"},
+        {"say": "ne"},
+        cost,
+        end={"result": {"stopReason": "end_turn", "usage": usage}},
+    )
     assert (reply.text, reply.failed, reply.session) == ("done", "", "s-1")
     assert talk.said == ["do", "ne"]
-    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.dollars) == (1000, 10, 0.25)
+    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.dollars) == (
+        1000,
+        10,
+        0.25,
+    )
     prompt = talk.heard(method="session/prompt")["params"]
     assert prompt == {"sessionId": "s-1", "prompt": [{"type": "text", "text": "fix it"}]}
-    assert talk.heard(method="session/new")["params"] == {"cwd": str(talk.tree.resolve()), "mcpServers": []}
+    assert talk.heard(method="session/new")["params"] == {
+        "cwd": str(talk.tree.resolve()),
+        "mcpServers": [],
+    }
 
 
 def test_its_last_word_is_what_it_says_after_its_last_tool_call(talk):
-    look = {"sessionUpdate": "tool_call", "toolCallId": "1", "kind": "read", "locations": [{"path": str(talk.tree / "calc.py")}]}
+    look = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "1",
+        "kind": "read",
+        "locations": [{"path": str(talk.tree / "calc.py")}],
+    }
     reply = talk.ask({"say": "I look."}, {"update": look}, {"noise": "not JSON"}, {"say": "42"})
     assert (reply.text, reply.opened) == ("42", ("calc.py",))
 
@@ -108,7 +143,10 @@ def test_it_reads_and_writes_files_of_the_folder_through_us(talk):
 
 def test_names_that_are_no_text_do_not_break_the_talk(talk):
     (talk.tree / "odd").symlink_to(os.fsdecode(b"caf\xe9"))
-    reply = talk.ask({"call": "fs/read_text_file", "params": {"path": str(talk.tree / "odd")}}, {"say": "so be it"})
+    reply = talk.ask(
+        {"call": "fs/read_text_file", "params": {"path": str(talk.tree / "odd")}},
+        {"say": "so be it"},
+    )
     assert "error" in talk.heard(number="mine-0")
     assert reply.text == "so be it"
 
@@ -122,14 +160,27 @@ def test_files_elsewhere_are_out_of_reach(talk, name, method):
     (talk.tree / ".git/config").write_text("secret")
     talk.ask({"call": method, "params": {"path": name and str(talk.tree / name), "content": "x"}})
     assert "error" in talk.heard(number="mine-0")
-    assert (talk.folder / "state/secret").read_text() == (talk.tree / ".git/config").read_text() == "secret"
+    assert (
+        (talk.folder / "state/secret").read_text()
+        == (talk.tree / ".git/config").read_text()
+        == "secret"
+    )
 
 
 def test_a_reader_writes_nothing_through_us(talk):
-    talk.ask({"call": "fs/write_text_file", "params": {"path": str(talk.tree / "calc.py"), "content": ""}}, writes=False)
+    talk.ask(
+        {
+            "call": "fs/write_text_file",
+            "params": {"path": str(talk.tree / "calc.py"), "content": ""},
+        },
+        writes=False,
+    )
     assert "error" in talk.heard(number="mine-0")
     assert "a - b" in (talk.tree / "calc.py").read_text()
-    assert talk.heard(method="initialize")["params"]["clientCapabilities"]["fs"]["writeTextFile"] is False
+    assert (
+        talk.heard(method="initialize")["params"]["clientCapabilities"]["fs"]["writeTextFile"]
+        is False
+    )
 
 
 def test_what_we_do_not_offer_is_refused_and_the_talk_goes_on(talk):
@@ -184,9 +235,16 @@ ADDRESS = "https://example.org/modes#"
     ],
 )
 def test_the_mode_fits_what_was_asked_for(current, there, writes, mode):
-    modes = {"modes": {"currentModeId": current, "availableModes": [{"id": name} for name in there]}}
+    modes = {
+        "modes": {"currentModeId": current, "availableModes": [{"id": name} for name in there]}
+    }
     assert mode_for(Event(modes), writes=writes) == ({"modeId": mode} if mode else {})
-    option = {"id": "m", "category": "mode", "currentValue": current, "options": [{"value": name} for name in there]}
+    option = {
+        "id": "m",
+        "category": "mode",
+        "currentValue": current,
+        "options": [{"value": name} for name in there],
+    }
     other = {**option, "category": "model"}
     wanted = {"configId": "m", "value": mode} if mode else {}
     assert mode_for(Event({"configOptions": [other, option]}), writes=writes) == wanted
@@ -196,12 +254,26 @@ def test_the_mode_fits_what_was_asked_for(current, there, writes, mode):
     ("end", "trouble", "said"),
     [
         (
-            {"error": {"code": -32603, "message": "Internal error", "data": {"details": "HTTP status 429"}}},
+            {
+                "error": {
+                    "code": -32603,
+                    "message": "Internal error",
+                    "data": {"details": "HTTP status 429"},
+                }
+            },
             Trouble.RATE_LIMIT,
             "429",
         ),
-        ({"error": {"code": -32000, "message": "Authentication required"}}, Trouble.AUTH, "Authentication"),
-        ({"error": {"code": -32603, "message": "overloaded, try again in 9 s"}}, Trouble.OVERLOADED, "9 s"),
+        (
+            {"error": {"code": -32000, "message": "Authentication required"}},
+            Trouble.AUTH,
+            "Authentication",
+        ),
+        (
+            {"error": {"code": -32603, "message": "overloaded, try again in 9 s"}},
+            Trouble.OVERLOADED,
+            "9 s",
+        ),
         ({"result": {"stopReason": "max_tokens"}}, Trouble.LIMIT, "max_tokens"),
         ({"result": {"stopReason": "refusal"}}, Trouble.OTHER, "refusal"),
         ({"result": {}}, Trouble.OTHER, "it stopped"),
@@ -220,14 +292,20 @@ def test_one_that_dies_is_cut_and_says_why(talk):
 
 
 def test_when_time_is_nearly_up_it_is_told_to_stop(talk):
-    reply = talk.ask({"until": "session/cancel"}, end={"result": {"stopReason": "cancelled"}}, settings={"timeout": 2})
+    reply = talk.ask(
+        {"until": "session/cancel"},
+        end={"result": {"stopReason": "cancelled"}},
+        settings={"timeout": 2},
+    )
     assert (reply.trouble, reply.session) == (Trouble.TIMEOUT, "s-1")
     assert talk.heard(method="session/cancel")["params"] == {"sessionId": "s-1"}
 
 
 @pytest.mark.parametrize("plan", [{"deaf": True}, {"turn": [{"sleep": 60}]}])
 @pytest.mark.parametrize(
-    ("settings", "trouble"), [({"timeout": 0.7}, Trouble.TIMEOUT), ({"silence": 0.7}, Trouble.SILENT)], ids=["time", "silence"]
+    ("settings", "trouble"),
+    [({"timeout": 0.7}, Trouble.TIMEOUT), ({"silence": 0.7}, Trouble.SILENT)],
+    ids=["time", "silence"],
 )
 def test_one_that_hangs_is_ended(talk, plan, settings, trouble):
     before = time.monotonic()
@@ -275,10 +353,28 @@ words = st.sampled_from(
         "stopReason",
     ]
 )
-names = st.sampled_from(["session/update", "agent_message_chunk", "tool_call", "usage_update", "fs/read_text_file", "end_turn"])
-leaves = st.none() | st.booleans() | st.integers(0, 5) | st.floats(allow_nan=False) | names | st.text(max_size=5)
+names = st.sampled_from(
+    [
+        "session/update",
+        "agent_message_chunk",
+        "tool_call",
+        "usage_update",
+        "fs/read_text_file",
+        "end_turn",
+    ]
+)
+leaves = (
+    st.none()
+    | st.booleans()
+    | st.integers(0, 5)
+    | st.floats(allow_nan=False)
+    | names
+    | st.text(max_size=5)
+)
 values = st.recursive(
-    leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=5), max_leaves=12
+    leaves,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=5),
+    max_leaves=12,
 )
 
 
@@ -288,22 +384,36 @@ def test_whatever_it_writes_is_read(lines):
     assert bool(answer.failed) == (answer.trouble is not None)
 
 
-REAL = {
-    "gemini": ("--acp", "--skip-trust", "-m", "gemini-2.5-pro"),
-    "opencode": ("acp",),
+REAL = {"gemini": ("--acp", "--skip-trust", "-m", "gemini-2.5-pro"), "opencode": ("acp",)}
+GEMINI = {
+    "security": {"auth": {"selectedType": "gemini-api-key"}},
+    "privacy": {"usageStatisticsEnabled": False},
 }
-GEMINI = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False}}
 
 
 def environment(kind: str, url: str) -> dict[str, str]:
     models = {
-        "stub": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": f"{url}/v1", "apiKey": "x"}, "models": {"m": {}}}
+        "stub": {
+            "npm": "@ai-sdk/openai-compatible",
+            "options": {"baseURL": f"{url}/v1", "apiKey": "x"},
+            "models": {"m": {}},
+        }
     }
     quiet = dict.fromkeys(("OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH"), "1")
-    config = {"provider": models, "model": "stub/m", "small_model": "stub/m", "autoupdate": False, "share": "disabled"}
+    config = {
+        "provider": models,
+        "model": "stub/m",
+        "small_model": "stub/m",
+        "autoupdate": False,
+        "share": "disabled",
+    }
     return {
         "gemini": {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_CLI_NO_RELAUNCH": "true"},
-        "opencode": {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "npm_config_registry": "http://127.0.0.1:9/", **quiet},
+        "opencode": {
+            "OPENCODE_CONFIG_CONTENT": json.dumps(config),
+            "npm_config_registry": "http://127.0.0.1:9/",
+            **quiet,
+        },
     }[kind]
 
 
@@ -313,8 +423,14 @@ def planted(folder: Path, ran: Path) -> None:
     hook = {"matcher": "*", "hooks": [{"type": "command", "command": f"echo ran >> {ran}"}]}
     server = {"command": note[0], "args": note[1:]}
     hostile = {
-        ".gemini/settings.json": {"hooks": {"SessionStart": [hook]}, "mcpServers": {"evil": server}},
-        "opencode.json": {"mcp": {"evil": {"type": "local", "command": note, "enabled": True}}, "plugin": ["./evil.js"]},
+        ".gemini/settings.json": {
+            "hooks": {"SessionStart": [hook]},
+            "mcpServers": {"evil": server},
+        },
+        "opencode.json": {
+            "mcp": {"evil": {"type": "local", "command": note, "enabled": True}},
+            "plugin": ["./evil.js"],
+        },
     }
     for name, content in hostile.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -337,15 +453,26 @@ def test_a_real_one_edits_only_where_it_may(tmp_path, monkeypatch, kind, writes)
     planted(folder, ran)
     path = str(folder / "calc.py")
     edit = {"path": path, "old": "    return a - b", "new": "    return a + b"}
-    steps = [{"tool": "@read", "input": {"path": path}}, {"tool": "@edit", "input": edit}, {"json": {"verdict": "fixed"}}]
+    steps = [
+        {"tool": "@read", "input": {"path": path}},
+        {"tool": "@edit", "input": edit},
+        {"json": {"verdict": "fixed"}},
+    ]
     rules = [{"match": {"has_tools": True}, "steps": steps}, {"steps": [{"text": "t"}]}]
     (tmp_path / "user/.gemini").mkdir(parents=True)
     (tmp_path / "user/.gemini/settings.json").write_text(json.dumps(GEMINI))
     with StubModel({"rules": rules}) as model:
-        settings = {"env": environment(kind, model.url), "login": (".gemini/settings.json",), "timeout": 90, "silence": 60}
+        settings = {
+            "env": environment(kind, model.url),
+            "login": (".gemini/settings.json",),
+            "timeout": 90,
+            "silence": 60,
+        }
         agent = AcpAgent(seat(tmp_path, kind, command=(*command, *REAL[kind]), **settings))
         reply = asked(agent, folder, "Fix add() in calc.py", writes=writes)
-        again = asked(agent, folder, "And again", writes=writes, session=reply.session, label="fix/2")
+        again = asked(
+            agent, folder, "And again", writes=writes, session=reply.session, label="fix/2"
+        )
     assert (reply.text, reply.failed, reply.opened) == ('{"verdict": "fixed"}', "", ("calc.py",))
     assert reply.usage.input_tokens >= 1000
     assert again.failed == ""

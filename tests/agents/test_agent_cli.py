@@ -7,16 +7,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from punchlist.adapters.agents import troubles
-from punchlist.adapters.agents.cli import Call, CliAgent, Seat, Told, plain, since
-from punchlist.adapters.agents.lines import events
-from punchlist.adapters.agents.place import Place
+from punchlist.adapters.agents import trouble as troubles
+from punchlist.adapters.agents.cli_agent import Call, CliAgent, Seat, Told, plain, since
+from punchlist.adapters.agents.home import Place
+from punchlist.adapters.agents.json_lines import events
+from punchlist.adapters.agents.registry import agents
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
-from punchlist.adapters.agents.table import agents
-from punchlist.adapters.artifacts import FolderArtifacts
-from punchlist.adapters.sandbox import available
+from punchlist.adapters.process.sandbox import available
+from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError
-from punchlist.model.usage import Usage
+from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Ask, Trouble
 
 walled = pytest.mark.skipif(available() != "bubblewrap", reason="needs bubblewrap")
@@ -31,7 +31,9 @@ class Parrot:
     cumulative = ("input_tokens",)
 
     def call(self, ask, desk):
-        return Call(arguments=("-c", SAY + ask.prompt), stdin="a question", files={"conf/parrot.json": "{}"})
+        return Call(
+            arguments=("-c", SAY + ask.prompt), stdin="a question", files={"conf/parrot.json": "{}"}
+        )
 
     def piece(self, event):
         return event.text("say")
@@ -48,7 +50,9 @@ class Parrot:
                     opened=tuple(e.text("open") for e in found),
                 )
             if event.text("type") == "error":
-                return Told(failed=event.text("text"), trouble=troubles.of_error(event.text("text")))
+                return Told(
+                    failed=event.text("text"), trouble=troubles.of_error(event.text("text"))
+                )
         failed, trouble = troubles.no_result(ran)
         return Told(failed=failed, trouble=trouble)
 
@@ -73,7 +77,9 @@ def asked(tmp_path, tree):
         options = {"role": "reviewer", "label": "review/1", "folder": tree, **options}
         sandbox = options.pop("sandbox", True)
         own = AgentSettings(**{"timeout": 20, "silence": 10, **(settings or {})})
-        agent = CliAgent(Parrot(), Seat("polly", own, msgspec.structs.replace(place, sandbox=sandbox), artifacts))
+        agent = CliAgent(
+            Parrot(), Seat("polly", own, msgspec.structs.replace(place, sandbox=sandbox), artifacts)
+        )
         said = [] if heard is None else heard
         reply = asyncio.run(agent.ask(Ask(prompt=program, **options), said.append))
         assert artifacts.read(reply.transcript) is not None
@@ -86,12 +92,24 @@ def asked(tmp_path, tree):
 
 def test_the_answer_is_what_the_result_event_says_and_pieces_are_heard_on_the_way(asked):
     heard = []
-    reply = asked("say(say='one'); say(say='two'); say(type='result', text=sys.stdin.read(), session='s1', out=7)", heard)
-    assert (reply.agent, reply.text, reply.session, reply.failed, reply.trouble) == ("polly", "a question", "s1", "", None)
+    reply = asked(
+        "say(say='one'); say(say='two'); say(type='result', text=sys.stdin.read(), session='s1', out=7)",
+        heard,
+    )
+    assert (reply.agent, reply.text, reply.session, reply.failed, reply.trouble) == (
+        "polly",
+        "a question",
+        "s1",
+        "",
+        None,
+    )
     assert heard == ["one", "two"]
     assert reply.usage.output_tokens == 7
     assert reply.usage.seconds > 0
-    assert reply.transcript == "calls/review-1-" + plain("review/1").rpartition("-")[2] + ".polly.1.jsonl"
+    assert (
+        reply.transcript
+        == "calls/review-1-" + plain("review/1").rpartition("-")[2] + ".polly.1.jsonl"
+    )
     assert '"say": "one"' in asked.transcript
 
 
@@ -103,12 +121,22 @@ def test_the_answer_is_what_the_result_event_says_and_pieces_are_heard_on_the_wa
         ("sys.exit('boom')", Trouble.CRASHED, "it ended with code 1 and without a result: boom"),
         ("sys.exit('HTTP 429 slow down')", Trouble.RATE_LIMIT, "429"),
         ("say(type='error', text='status 401: bad key')", Trouble.AUTH, "status 401"),
-        ("say(type='error', text='status 401: bad key'); sys.exit(145)", Trouble.AUTH, "status 401"),
+        (
+            "say(type='error', text='status 401: bad key'); sys.exit(145)",
+            Trouble.AUTH,
+            "status 401",
+        ),
         ("os.kill(os.getpid(), 9)", Trouble.CRASHED, "ended by signal 9"),
-        ("say(type='result', text='fine'); os.kill(os.getpid(), 9)", Trouble.CRASHED, "ended by signal 9"),
+        (
+            "say(type='result', text='fine'); os.kill(os.getpid(), 9)",
+            Trouble.CRASHED,
+            "ended by signal 9",
+        ),
     ],
 )
-def test_trouble_is_told_from_the_error_channel_and_never_from_the_answer(asked, program, trouble, words):
+def test_trouble_is_told_from_the_error_channel_and_never_from_the_answer(
+    asked, program, trouble, words
+):
     reply = asked(program)
     assert reply.trouble is trouble
     assert words in reply.failed
@@ -116,7 +144,10 @@ def test_trouble_is_told_from_the_error_channel_and_never_from_the_answer(asked,
 
 def test_hanging_and_taking_too_long_are_told_apart(asked):
     silent = asked("say(type='result', text='x'); time.sleep(60)", settings={"silence": 0.7})
-    late = asked("[(say(say='hm'), time.sleep(0.1)) for _ in range(600)]", settings={"timeout": 1.2, "silence": 1})
+    late = asked(
+        "[(say(say='hm'), time.sleep(0.1)) for _ in range(600)]",
+        settings={"timeout": 1.2, "silence": 1},
+    )
     assert (silent.trouble, silent.failed) == (Trouble.SILENT, "silent for 0.7 s")
     assert (late.trouble, late.failed) == (Trouble.TIMEOUT, "timed out after 1.2 s")
 
@@ -133,7 +164,10 @@ def test_it_gets_the_named_keys_and_no_other_secret_and_a_home_of_its_own(asked,
     monkeypatch.setenv("GITHUB_TOKEN", "ghp-secret-789")
     reply = asked(
         "say(type='result', text=json.dumps(dict(os.environ)))",
-        settings={"keys": ("EXTRA",), "env": {"PARROT_URL": "http://127.0.0.1", "PARROT_TOKEN": "hidden-000"}},
+        settings={
+            "keys": ("EXTRA",),
+            "env": {"PARROT_URL": "http://127.0.0.1", "PARROT_TOKEN": "hidden-000"},
+        },
     )
     seen = msgspec.json.decode(reply.text)
     assert "GITHUB_TOKEN" not in seen
@@ -149,7 +183,10 @@ def test_it_gets_the_named_keys_and_no_other_secret_and_a_home_of_its_own(asked,
 def test_keys_are_masked_in_what_is_heard_too(asked, monkeypatch):
     monkeypatch.setenv("PARROT_API_KEY", "sk-parrot-123")
     heard = []
-    asked("say(say=os.environ['PARROT_API_KEY']); print(os.environ['PARROT_API_KEY'], file=sys.stderr)", heard)
+    asked(
+        "say(say=os.environ['PARROT_API_KEY']); print(os.environ['PARROT_API_KEY'], file=sys.stderr)",
+        heard,
+    )
     assert heard == ["***"]
     assert "# ***" in asked.transcript
 
@@ -167,7 +204,13 @@ def test_login_files_are_copied_into_its_home_once(asked):
 @walled
 def test_it_writes_in_its_home_and_in_the_tree_only_if_it_may(asked, tree):
     home = asked.place.home("polly")
-    names = [str(home / "mine"), str(tree / "made"), str(tree.parent / "beside"), str(asked.user / "stolen"), "/tmp/own"]
+    names = [
+        str(home / "mine"),
+        str(tree / "made"),
+        str(tree.parent / "beside"),
+        str(asked.user / "stolen"),
+        "/tmp/own",
+    ]
     program = f"""
 for name in {names!r}:
     try: pathlib.Path(name).write_text('x')
@@ -185,7 +228,9 @@ say(type='result')
 
 
 @walled
-def test_it_sees_neither_secrets_nor_punchlist_s_state_but_the_repository_of_its_tree(asked, tree, make_repo, tmp_path):
+def test_it_sees_neither_secrets_nor_punchlist_s_state_but_the_repository_of_its_tree(
+    asked, tree, make_repo, tmp_path
+):
     (asked.user / ".ssh").mkdir()
     (asked.user / ".ssh" / "id").write_text("key")
     (tmp_path / "state" / "ledger").write_text("secret")
@@ -197,7 +242,10 @@ def test_it_sees_neither_secrets_nor_punchlist_s_state_but_the_repository_of_its
         "log = subprocess.run(['git', '-c', 'safe.directory=*', 'log', '--format=%s'], capture_output=True, text=True); "
         "say(type='result', text=str([os.path.exists(p) for p in paths]) + log.stdout)"
     )
-    assert asked(program, folder=tmp_path / "state" / "trees" / "two").text == "[False, False]a change\n"
+    assert (
+        asked(program, folder=tmp_path / "state" / "trees" / "two").text
+        == "[False, False]a change\n"
+    )
 
 
 def test_what_the_session_had_spent_before_is_taken_off(asked):
@@ -207,19 +255,35 @@ def test_what_the_session_had_spent_before_is_taken_off(asked):
     assert [reply.usage.input_tokens for reply in (first, second, fork)] == [100, 150, 10]
     assert [reply.usage.output_tokens for reply in (first, second, fork)] == [5, 5, 5]
     asked("say(type='result', session='s')", session="s")
-    assert asked("say(type='result', session='s', tokens=300)", session="s").usage.input_tokens == 50
-    assert since(Usage(input_tokens=30), Usage(input_tokens=100), ("input_tokens",)).input_tokens == 30
+    assert (
+        asked("say(type='result', session='s', tokens=300)", session="s").usage.input_tokens == 50
+    )
+    assert (
+        since(Usage(input_tokens=30), Usage(input_tokens=100), ("input_tokens",)).input_tokens == 30
+    )
 
 
 def test_an_agent_that_does_not_tell_the_cost_is_priced_by_the_settings(asked):
-    reply = asked("say(type='result', tokens=2_000_000, out=1_000_000)", settings={"input_price": 3, "output_price": 15})
+    reply = asked(
+        "say(type='result', tokens=2_000_000, out=1_000_000)",
+        settings={"input_price": 3, "output_price": 15},
+    )
     assert reply.usage.dollars == 21
 
 
 def test_files_it_opened_are_named_relative_to_the_folder(asked, tree):
     (tree / "src").mkdir()
     (tree / "src" / "a.py").touch()
-    opened = [str(tree / "calc.py"), "src/a.py", "src/gone.py", "/etc/passwd", "../ledger", str(tree), "src/a.py", "bad\0name"]
+    opened = [
+        str(tree / "calc.py"),
+        "src/a.py",
+        "src/gone.py",
+        "/etc/passwd",
+        "../ledger",
+        str(tree),
+        "src/a.py",
+        "bad\0name",
+    ]
     program = "".join(f"say(open={name!r}); " for name in opened) + "say(type='result', text='ok')"
     assert asked(program).opened == ("calc.py", "src/a.py")
 
@@ -237,5 +301,7 @@ def test_labels_never_share_a_file_name():
 
 def test_an_agent_of_no_known_kind_is_named(tmp_path):
     place = Place(folder=tmp_path, state=tmp_path, user=tmp_path)
-    with pytest.raises(SettingsError, match=r"agent\.cluade: there is no kind of agent called 'cluade'"):
+    with pytest.raises(
+        SettingsError, match=r"agent\.cluade: there is no kind of agent called 'cluade'"
+    ):
         agents(["cluade"], {}, AgentsSettings(), place, FolderArtifacts(tmp_path))

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import ANSWER, SCHEMA
-from punchlist.adapters.agents import troubles
-from punchlist.adapters.agents.claude import Claude
-from punchlist.adapters.agents.cli import Desk, Told
-from punchlist.adapters.agents.codex import Codex, strict
-from punchlist.adapters.agents.lines import Event, Lines, event, events
-from punchlist.adapters.agents.qwen import Qwen
+from punchlist.adapters.agents import trouble as troubles
+from punchlist.adapters.agents.cli_agent import Desk, Told
+from punchlist.adapters.agents.dialects.claude import Claude
+from punchlist.adapters.agents.dialects.codex import Codex, strict
+from punchlist.adapters.agents.dialects.qwen import Qwen
+from punchlist.adapters.agents.json_lines import Event, Lines, event, events
 from punchlist.adapters.agents.settings import AgentSettings
-from punchlist.adapters.process import Ran
-from punchlist.model.usage import Usage
+from punchlist.adapters.process.run import Ran
+from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Ask, Trouble
 
 DATA = Path(__file__).parents[1] / "data" / "agents"
@@ -33,7 +33,9 @@ def ran(stdout=b"", exit_code=0, stderr=b""):
 
 
 def told(dialect, *printed, exit_code=0, stderr=b"", ask=ASK):
-    return DIALECTS[dialect].told(ran(b"\n".join(json.dumps(line).encode() for line in printed), exit_code, stderr), ask)
+    return DIALECTS[dialect].told(
+        ran(b"\n".join(json.dumps(line).encode() for line in printed), exit_code, stderr), ask
+    )
 
 
 def test_a_real_session_of_claude_is_understood():
@@ -69,7 +71,13 @@ def test_a_real_refusal_of_the_key_is_understood(kind):
     assert read.session
 
 
-RESULT = {"type": "result", "subtype": "success", "is_error": False, "session_id": "s", "result": "words"}
+RESULT = {
+    "type": "result",
+    "subtype": "success",
+    "is_error": False,
+    "session_id": "s",
+    "result": "words",
+}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +91,11 @@ RESULT = {"type": "result", "subtype": "success", "is_error": False, "session_id
         ({"is_error": True, "result": "Prompt is too long"}, 1, Trouble.TOO_LONG),
         ({"is_error": True, "subtype": "error_max_turns"}, 1, Trouble.LIMIT),
         ({"is_error": True, "subtype": "error_max_budget_usd"}, 1, Trouble.LIMIT),
-        ({"is_error": True, "subtype": "error_max_structured_output_retries", "errors": ["no"]}, 1, Trouble.OTHER),
+        (
+            {"is_error": True, "subtype": "error_max_structured_output_retries", "errors": ["no"]},
+            1,
+            Trouble.OTHER,
+        ),
         ({"is_error": True}, 0, Trouble.OTHER),
         ({"subtype": "error_during_execution"}, 0, Trouble.OTHER),
         ({"subtype": None}, 0, Trouble.OTHER),
@@ -97,28 +109,58 @@ def test_claude_s_result_decides_and_not_its_exit_code(changes, exit_code, troub
 
 
 def test_the_last_result_counts_and_a_structured_answer_goes_before_words():
-    first, last = {**RESULT, "structured_output": {"a": 1}}, {**RESULT, "structured_output": {"a": 2}}
+    first, last = (
+        {**RESULT, "structured_output": {"a": 1}},
+        {**RESULT, "structured_output": {"a": 2}},
+    )
     assert told("claude", first, last).text == '{"a":2}'
     assert told("qwen", {**RESULT, "structured_result": {"a": 3}}).text == '{"a":3}'
-    assert told("claude", first, ask=Ask(role="r", label="l", prompt="p", folder=Path("/"))).text == "words"
+    assert (
+        told("claude", first, ask=Ask(role="r", label="l", prompt="p", folder=Path("/"))).text
+        == "words"
+    )
 
 
 def test_tokens_of_subagents_and_of_the_cache_are_counted():
-    model = {"inputTokens": 10, "cacheReadInputTokens": 5, "cacheCreationInputTokens": 2, "outputTokens": 3}
+    model = {
+        "inputTokens": 10,
+        "cacheReadInputTokens": 5,
+        "cacheCreationInputTokens": 2,
+        "outputTokens": 3,
+    }
     usage = {"input_tokens": 10, "output_tokens": 3}
-    whole = {**RESULT, "usage": usage, "modelUsage": {"big": model, "small": model}, "total_cost_usd": 0.5}
+    whole = {
+        **RESULT,
+        "usage": usage,
+        "modelUsage": {"big": model, "small": model},
+        "total_cost_usd": 0.5,
+    }
     assert told("claude", whole).usage == Usage(input_tokens=34, output_tokens=6, dollars=0.5)
     assert told("qwen", {**RESULT, "usage": usage}).usage == Usage(input_tokens=10, output_tokens=3)
 
 
 def test_a_file_whose_tool_was_refused_was_not_opened():
     def use(name, path):
-        return {"type": "assistant", "message": {"content": [{"type": "tool_use", "id": name, "input": {"file_path": path}}]}}
+        return {
+            "type": "assistant",
+            "message": {
+                "content": [{"type": "tool_use", "id": name, "input": {"file_path": path}}]
+            },
+        }
 
     def result(name, **more):
-        return {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": name, **more}]}}
+        return {
+            "type": "user",
+            "message": {"content": [{"type": "tool_result", "tool_use_id": name, **more}]},
+        }
 
-    printed = [use("1", "a.py"), result("1"), use("2", "b.py"), result("2", is_error=True), use("3", "c.py")]
+    printed = [
+        use("1", "a.py"),
+        result("1"),
+        use("2", "b.py"),
+        result("2", is_error=True),
+        use("3", "c.py"),
+    ]
     assert told("claude", *printed, RESULT).opened == ("a.py",)
 
 
@@ -127,8 +169,13 @@ def test_codex_is_done_when_its_turn_is_and_a_retry_is_not_the_end():
     retry = {"type": "error", "message": "Reconnecting... 1/5 (unexpected status 401 Unauthorized)"}
     word = {"type": "item.completed", "item": {"type": "agent_message", "text": "done"}}
     done = {"type": "turn.completed", "usage": {"input_tokens": 1}}
-    failed = {"type": "turn.failed", "error": {"message": "exceeded retry limit, last status: 429 Too Many Requests"}}
-    assert told("codex", begun, retry, word, done) == Told(text="done", session="t", usage=Usage(input_tokens=1))
+    failed = {
+        "type": "turn.failed",
+        "error": {"message": "exceeded retry limit, last status: 429 Too Many Requests"},
+    }
+    assert told("codex", begun, retry, word, done) == Told(
+        text="done", session="t", usage=Usage(input_tokens=1)
+    )
     assert told("codex", begun, word).trouble is Trouble.CUT
     assert told("codex", begun, word, failed, exit_code=1).trouble is Trouble.RATE_LIMIT
     assert told("codex", begun, word, done, exit_code=1).failed
@@ -136,9 +183,15 @@ def test_codex_is_done_when_its_turn_is_and_a_retry_is_not_the_end():
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_without_a_result_the_error_channel_is_asked_and_never_the_answer(dialect):
-    said = {"type": "assistant", "message": {"content": [{"type": "text", "text": "429 rate limit"}]}}
+    said = {
+        "type": "assistant",
+        "message": {"content": [{"type": "text", "text": "429 rate limit"}]},
+    }
     assert told(dialect, said).trouble is Trouble.CUT
-    assert told(dialect, said, exit_code=1, stderr=b"error: unknown option '--restricted'").trouble is Trouble.CRASHED
+    assert (
+        told(dialect, said, exit_code=1, stderr=b"error: unknown option '--restricted'").trouble
+        is Trouble.CRASHED
+    )
     assert told(dialect, said, exit_code=1, stderr=b"HTTP 429").trouble is Trouble.RATE_LIMIT
 
 
@@ -177,13 +230,24 @@ def test_a_wait_that_is_told_is_understood(message, seconds):
 
 def desk(**options):
     return Desk(
-        home=Path("/home"), tmp=Path("/tmp"), settings=AgentSettings(**options), key="OPENAI_API_KEY", base_url="http://there/v1"
+        home=Path("/home"),
+        tmp=Path("/tmp"),
+        settings=AgentSettings(**options),
+        key="OPENAI_API_KEY",
+        base_url="http://there/v1",
     )
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_prompt_goes_to_the_standard_input_whatever_it_says(dialect):
-    ask = Ask(role="fixer", label="l", prompt="--help\n$(rm -rf /)", folder=Path("/tree"), session="s1", fork=True)
+    ask = Ask(
+        role="fixer",
+        label="l",
+        prompt="--help\n$(rm -rf /)",
+        folder=Path("/tree"),
+        session="s1",
+        fork=True,
+    )
     call = DIALECTS[dialect].call(ask, desk(model="m1", effort="high"))
     assert call.stdin == ask.prompt
     assert "--help" not in call.arguments
@@ -195,7 +259,9 @@ def test_codex_gets_a_schema_only_if_the_api_would_take_it():
     assert strict(SCHEMA)
     assert not strict(loose)
     assert not strict({"type": "array", "items": loose})
-    assert not strict({**SCHEMA, "properties": {**SCHEMA["properties"], "files": {"type": "object"}}})
+    assert not strict(
+        {**SCHEMA, "properties": {**SCHEMA["properties"], "files": {"type": "object"}}}
+    )
     call = Codex().call(ASK, desk())
     assert [json.loads(text) for text in call.files.values()] == [SCHEMA]
     assert call.arguments[-1] == "-"
@@ -206,7 +272,10 @@ def test_codex_gets_a_schema_only_if_the_api_would_take_it():
     ("command", "read"),
     [
         ("/bin/bash -lc 'cat src/a.py'", ["src/a.py"]),
-        ("bash -lc \"sed -n '1,200p' src/a.py && nl -ba b.py | head -5\"", ["1,200p", "src/a.py", "b.py"]),
+        (
+            "bash -lc \"sed -n '1,200p' src/a.py && nl -ba b.py | head -5\"",
+            ["1,200p", "src/a.py", "b.py"],
+        ),
         ("python run.py", []),
         ("bash -lc 'cat \"unclosed'", []),
     ],
@@ -220,11 +289,17 @@ LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_s
 NAMES = st.sampled_from(
     "type subtype result is_error usage message content item text error errors session_id input_tokens changes path command input name".split()
 )
-TYPES = st.sampled_from("result assistant item.completed turn.completed turn.failed thread.started error system".split())
-VALUES = st.recursive(
-    LEAVES | TYPES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4), max_leaves=12
+TYPES = st.sampled_from(
+    "result assistant item.completed turn.completed turn.failed thread.started error system".split()
 )
-LINES = st.dictionaries(NAMES, VALUES, max_size=6).map(lambda value: json.dumps(value).encode()) | st.binary(max_size=40)
+VALUES = st.recursive(
+    LEAVES | TYPES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+LINES = st.dictionaries(NAMES, VALUES, max_size=6).map(
+    lambda value: json.dumps(value).encode()
+) | st.binary(max_size=40)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -265,9 +340,17 @@ def spent(read) -> float:
 @pytest.mark.parametrize(
     "read",
     [
-        lambda n: Claude().told(ran(b'{"type":"assistant","message":{"content":[{"type":"text","text":"x"}]}}\n' * n), ASK),
+        lambda n: Claude().told(
+            ran(b'{"type":"assistant","message":{"content":[{"type":"text","text":"x"}]}}\n' * n),
+            ASK,
+        ),
         lambda n: Codex().told(
-            ran(b'{"type":"item.completed","item":{"type":"command_execution","command":"' + b"cat a " * (20 * n) + b'"}}'), ASK
+            ran(
+                b'{"type":"item.completed","item":{"type":"command_execution","command":"'
+                + b"cat a " * (20 * n)
+                + b'"}}'
+            ),
+            ASK,
         ),
         lambda n: troubles.of_error("error " * (40 * n)),
         lambda n: event(b"[" * (40 * n)),
@@ -299,14 +382,14 @@ def test_a_line_without_an_end_is_not_kept_and_those_after_it_are_heard():
 
 def test_values_of_any_shape_read_as_empty():
     odd = Event({"a": [1], "n": True, "big": 1e300, "nan": float("nan")})
-    assert (odd.text("a"), odd.text("a", "b"), odd.number("n"), odd.number("big"), odd.number("nan"), odd.items("n")) == (
-        "",
-        "",
-        0,
-        0,
-        0,
-        [],
-    )
+    assert (
+        odd.text("a"),
+        odd.text("a", "b"),
+        odd.number("n"),
+        odd.number("big"),
+        odd.number("nan"),
+        odd.items("n"),
+    ) == ("", "", 0, 0, 0, [])
     assert not event(b"not json").has()
 
 

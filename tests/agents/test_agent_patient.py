@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from punchlist.adapters.agents.journal import Journal
-from punchlist.adapters.agents.patient import Patience, Patient
-from punchlist.adapters.artifacts import FolderArtifacts
-from punchlist.model.usage import Usage
+from punchlist.adapters.agents.retry import Patience, Patient
+from punchlist.adapters.store.artifacts import FolderArtifacts
+from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Ask, Reply, Trouble
 
 ASK = Ask(role="fixer", label="fix/1", prompt="fix it", folder=Path("/"))
@@ -20,7 +20,13 @@ GOOD = Reply(agent="", text="done", session="s1", usage=Usage(output_tokens=10, 
 
 
 def bad(trouble, **more):
-    return Reply(agent="", failed=f"trouble: {trouble}", trouble=trouble, usage=Usage(output_tokens=1), **more)
+    return Reply(
+        agent="",
+        failed=f"trouble: {trouble}",
+        trouble=trouble,
+        usage=Usage(output_tokens=1),
+        **more,
+    )
 
 
 class Actor:
@@ -46,13 +52,26 @@ def asked(agents, ask=ASK, patience=None, luck=1.0):
 
 def test_a_good_answer_is_passed_on_with_its_owner_named_in_the_session():
     reply, slept, heard = asked([Actor("claude", GOOD)])
-    assert (reply.agent, reply.text, reply.session, reply.tries) == ("claude", "done", "claude:s1", 1)
+    assert (reply.agent, reply.text, reply.session, reply.tries) == (
+        "claude",
+        "done",
+        "claude:s1",
+        1,
+    )
     assert slept == heard == []
 
 
 def test_passing_trouble_is_waited_out_longer_each_time_and_all_tries_are_paid():
     reply, slept, heard = asked(
-        [Actor("claude", bad(Trouble.RATE_LIMIT), bad(Trouble.OVERLOADED), bad(Trouble.RATE_LIMIT), GOOD)]
+        [
+            Actor(
+                "claude",
+                bad(Trouble.RATE_LIMIT),
+                bad(Trouble.OVERLOADED),
+                bad(Trouble.RATE_LIMIT),
+                GOOD,
+            )
+        ]
     )
     assert slept == [2, 4, 8]
     assert (reply.failed, reply.tries, reply.usage.output_tokens) == ("", 4, 13)
@@ -62,7 +81,9 @@ def test_passing_trouble_is_waited_out_longer_each_time_and_all_tries_are_paid()
 def test_it_waits_as_long_as_it_was_told_and_not_for_somebody_who_wants_hours():
     _, slept, _ = asked([Actor("claude", bad(Trouble.RATE_LIMIT, retry_after=30), GOOD)])
     assert slept == [30]
-    reply, slept, _ = asked([Actor("claude", bad(Trouble.RATE_LIMIT, retry_after=18000)), Actor("codex", GOOD)])
+    reply, slept, _ = asked(
+        [Actor("claude", bad(Trouble.RATE_LIMIT, retry_after=18000)), Actor("codex", GOOD)]
+    )
     assert (reply.agent, slept) == ("codex", [])
 
 
@@ -76,13 +97,21 @@ def test_patience_ends_and_the_next_agent_is_asked():
 def test_trouble_that_does_not_pass_goes_to_the_next_agent_at_once(trouble):
     first = Actor("claude", bad(trouble))
     reply, slept, _ = asked([first, Actor("codex", GOOD)])
-    assert (reply.agent, reply.session, reply.usage.output_tokens, reply.tries) == ("codex", "codex:s1", 11, 2)
+    assert (reply.agent, reply.session, reply.usage.output_tokens, reply.tries) == (
+        "codex",
+        "codex:s1",
+        11,
+        2,
+    )
     assert (len(first.asked), slept) == (1, [])
 
 
 def test_when_all_fail_every_one_says_why():
     reply, _, _ = asked([Actor("claude", bad(Trouble.AUTH)), Actor("codex", bad(Trouble.TIMEOUT))])
-    assert (reply.failed, reply.trouble) == ("claude: trouble: auth; codex: trouble: timeout", Trouble.TIMEOUT)
+    assert (reply.failed, reply.trouble) == (
+        "claude: trouble: auth; codex: trouble: timeout",
+        Trouble.TIMEOUT,
+    )
 
 
 def test_a_session_goes_to_its_owner_first_and_never_to_another():

@@ -14,7 +14,7 @@ import pytest
 from realkinds import KINDS, Careless
 
 from conftest import ANSWER, BUG, FIXED, KEY, SCHEMA, fixing
-from punchlist.adapters.agents.patient import Patience, Patient
+from punchlist.adapters.agents.retry import Patience, Patient
 from punchlist.ports.agent import Ask, Trouble
 
 pytestmark = pytest.mark.slow
@@ -32,10 +32,26 @@ def real(kind, bench):
     return bench(kind, KINDS[kind].dialect)
 
 
-def test_a_reviewer_answers_in_the_wanted_form_and_cannot_change_a_file_even_if_the_model_tries(kind, real, scripted):
+def test_a_reviewer_answers_in_the_wanted_form_and_cannot_change_a_file_even_if_the_model_tries(
+    kind, real, scripted
+):
     forced = [
-        {"tool": "Edit", "input": {"file_path": str(real.tree / "calc.py"), "old_string": "a - b", "new_string": "a + b"}},
-        {"tool": "edit", "input": {"file_path": str(real.tree / "calc.py"), "old_string": "a - b", "new_string": "a + b"}},
+        {
+            "tool": "Edit",
+            "input": {
+                "file_path": str(real.tree / "calc.py"),
+                "old_string": "a - b",
+                "new_string": "a + b",
+            },
+        },
+        {
+            "tool": "edit",
+            "input": {
+                "file_path": str(real.tree / "calc.py"),
+                "old_string": "a - b",
+                "new_string": "a + b",
+            },
+        },
         {"tool": "exec_command", "input": {"cmd": "sed -i s/-/+/ calc.py"}},
     ]
     model = scripted(*fixing(real.tree)[:3], *forced, *fixing(real.tree)[3:])
@@ -53,7 +69,9 @@ def test_a_reviewer_answers_in_the_wanted_form_and_cannot_change_a_file_even_if_
 @pytest.mark.parametrize("sandbox", [True, False], ids=["walls", "no-walls"])
 def test_a_fixer_edits_the_tree(kind, real, scripted, sandbox):
     model = scripted(*fixing(real.tree))
-    reply = real.ask(writes=True, schema=SCHEMA, sandbox=sandbox, settings=KINDS[kind].settings(model.url))
+    reply = real.ask(
+        writes=True, schema=SCHEMA, sandbox=sandbox, settings=KINDS[kind].settings(model.url)
+    )
     assert not reply.failed
     assert json.loads(reply.text) == ANSWER
     assert real.calc == FIXED
@@ -72,7 +90,9 @@ def test_a_session_goes_on_is_forked_and_costs_only_what_is_new(kind, real, scri
     asked = [json.dumps(call["body"]) for call in model.calls if "backwards" in call["last_user"]]
     assert "cornflower" in asked[-1]
     assert [reply.usage.input_tokens for reply in (first, second, fork)] == [1000, 1000, 1000]
-    assert [reply.usage.dollars for reply in (second, fork)] == pytest.approx([first.usage.dollars] * 2)
+    assert [reply.usage.dollars for reply in (second, fork)] == pytest.approx(
+        [first.usage.dollars] * 2
+    )
 
 
 def test_a_session_that_is_gone_is_begun_anew(kind, real, scripted):
@@ -152,11 +172,16 @@ def test_an_agent_that_crashes_or_is_killed_leaves_nothing_behind(kind, real, sc
     async def struck():
         asked = asyncio.create_task(
             real.agent(**KINDS[kind].settings(model.url)).ask(
-                Ask(role="fixer", label="struck", prompt="Fix it", folder=real.tree, writes=True), real.heard.append
+                Ask(role="fixer", label="struck", prompt="Fix it", folder=real.tree, writes=True),
+                real.heard.append,
             )
         )
         await asyncio.to_thread(wait_for, lambda: model.calls, 40)
-        victims = [pid for pid, line in real.processes().items() if program in line and b"bwrap" not in line.split(b"\0")[0]]
+        victims = [
+            pid
+            for pid, line in real.processes().items()
+            if program in line and b"bwrap" not in line.split(b"\0")[0]
+        ]
         os.kill(min(victims), deadly)
         return await asked
 
@@ -170,11 +195,11 @@ import asyncio, sys
 from pathlib import Path
 sys.path[:0] = {path!r}
 import msgspec
-from punchlist.adapters.agents.cli import Seat
-from punchlist.adapters.agents.place import Place
+from punchlist.adapters.agents.cli_agent import Seat
+from punchlist.adapters.agents.home import Place
 from punchlist.adapters.agents.settings import AgentSettings
-from punchlist.adapters.agents.table import agent
-from punchlist.adapters.artifacts import FolderArtifacts
+from punchlist.adapters.agents.registry import agent
+from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.ports.agent import Ask
 settings = msgspec.json.decode({settings!r}, type=AgentSettings)
 place = msgspec.json.decode({place!r}, type=Place, dec_hook=lambda kind, text: kind(text))
@@ -196,7 +221,13 @@ def test_no_agent_survives_a_punchlist_that_is_killed(kind, real, scripted, sand
         kind=kind,
     )
     punchlist = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL)
-    wait_for(lambda: any(b"tail\0-f" in line for line in real.processes().values()) or punchlist.poll() is not None, 40)
+    wait_for(
+        lambda: (
+            any(b"tail\0-f" in line for line in real.processes().values())
+            or punchlist.poll() is not None
+        ),
+        40,
+    )
     assert punchlist.poll() is None
     punchlist.kill()
     punchlist.wait()

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from seating import asked, seat, tree
 from stubmodel import StubModel
 
-from punchlist.adapters.agents.aider import Aider, named, told
-from punchlist.adapters.agents.cli import CliAgent
+from punchlist.adapters.agents.cli_agent import CliAgent
+from punchlist.adapters.agents.dialects.aider import Aider, named, told
 from punchlist.ports.agent import Trouble
 
 # Read now: the tests themselves run with a clean environment.
 PROGRAM = os.environ.get("TEST_AIDER") or shutil.which("aider")
-real = pytest.mark.skipif(not PROGRAM, reason="THE REAL AIDER IS NOT TESTED: it is not on PATH; TEST_AIDER may name it")
+real = pytest.mark.skipif(
+    not PROGRAM, reason="THE REAL AIDER IS NOT TESTED: it is not on PATH; TEST_AIDER may name it"
+)
 HEAD = "a warning\nAider v0.86.2\nModel: openai/stub with whole edit format\nGit repo: none\nAdded calc.py to the chat.\n\n"
 TOKENS = "Tokens: 1.2k sent, 100 received. Cost: $0.01 message, $0.01 session.\n"
 LIMITED = (
@@ -29,7 +31,11 @@ EDIT = 'Done.\n\nsrc/calc.py\n```\ndef add(a, b):\n    return a + b\n```\n\n{"ou
 def test_its_words_and_what_it_used_are_told():
     answer = told(f'{HEAD}I fixed it.\n\n{{"outcomes": []}}\n\n{TOKENS}Applied edit to calc.py\n')
     assert (answer.text, answer.failed) == ('I fixed it.\n\n{"outcomes": []}', "")
-    assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.usage.dollars) == (1200, 100, 0.01)
+    assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.usage.dollars) == (
+        1200,
+        100,
+        0.01,
+    )
 
 
 def test_all_its_calls_to_the_model_count():
@@ -54,7 +60,11 @@ def test_words_in_the_answer_are_no_error():
     [
         ("litellm.AuthenticationError: no", "", Trouble.AUTH),
         ("litellm.BadRequestError: OpenAIException - Incorrect API key provided", "", Trouble.AUTH),
-        ("litellm.BadRequestError: OpenAIException - maximum context length is 4096", "", Trouble.TOO_LONG),
+        (
+            "litellm.BadRequestError: OpenAIException - maximum context length is 4096",
+            "",
+            Trouble.TOO_LONG,
+        ),
         ("litellm.InternalServerError: oops", "", Trouble.OVERLOADED),
         ("", "Traceback\nValueError", Trouble.OTHER),
         ("", "", Trouble.OTHER),
@@ -68,7 +78,11 @@ def test_without_a_token_line_it_failed(said, errors, trouble):
 
 @given(
     st.text()
-    | st.lists(st.sampled_from([HEAD, TOKENS, LIMITED, EDIT, "Tokens: ,.k sent, . received. Cost: $1.2.3 message"])).map("".join)
+    | st.lists(
+        st.sampled_from(
+            [HEAD, TOKENS, LIMITED, EDIT, "Tokens: ,.k sent, . received. Cost: $1.2.3 message"]
+        )
+    ).map("".join)
 )
 def test_whatever_it_prints_is_read(said):
     answer = told(said)
@@ -81,12 +95,20 @@ def test_the_files_that_the_prompt_names_are_given_to_it(tmp_path):
         (tmp_path / path).write_text("x" * len(path))
     (tmp_path / "out.py").symlink_to("/etc/hostname")
     prompt = "F001 src/a.py:3 bad; src/none.py, out.py, ../x.py, /etc/passwd and `src/b.py`."
-    assert [str(path.relative_to(tmp_path)) for path in named(prompt, tmp_path)] == ["src/a.py", "src/b.py", "big.md"]
+    assert [str(path.relative_to(tmp_path)) for path in named(prompt, tmp_path)] == [
+        "src/a.py",
+        "src/b.py",
+        "big.md",
+    ]
     assert named("nothing here", tmp_path) == []
 
 
 def aider(folder: Path, model: StubModel) -> CliAgent:
-    settings = {"command": (PROGRAM,), "model": "openai/stub", "env": {"OPENAI_API_BASE": f"{model.url}/v1"}}
+    settings = {
+        "command": (PROGRAM,),
+        "model": "openai/stub",
+        "env": {"OPENAI_API_BASE": f"{model.url}/v1"},
+    }
     return CliAgent(Aider(), seat(folder, "aider", timeout=90, **settings))
 
 
@@ -103,7 +125,9 @@ def hostile(folder: Path) -> Path:
 
 @pytest.mark.slow
 @real
-def test_the_real_one_fixes_a_bug_and_the_settings_of_the_repository_do_not_count(tmp_path, monkeypatch):
+def test_the_real_one_fixes_a_bug_and_the_settings_of_the_repository_do_not_count(
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-dummy-0123456789abcdef")
     folder = hostile(tmp_path)
     before = {path.name for path in folder.iterdir()}
@@ -120,7 +144,9 @@ def test_the_real_one_fixes_a_bug_and_the_settings_of_the_repository_do_not_coun
 @real
 def test_the_real_one_is_not_believed_when_it_exits_with_0_after_an_error(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-dummy-0123456789abcdef")
-    with StubModel({"rules": [{"steps": [{"status": 401, "error": "Incorrect API key provided"}]}]}) as model:
+    with StubModel(
+        {"rules": [{"steps": [{"status": 401, "error": "Incorrect API key provided"}]}]}
+    ) as model:
         reply = asked(aider(tmp_path, model), hostile(tmp_path), "Fix F001 in src/calc.py")
     assert reply.trouble is Trouble.AUTH
 

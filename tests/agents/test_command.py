@@ -8,8 +8,8 @@ import time
 import pytest
 from seating import asked, seat, tree
 
-from punchlist.adapters.agents.command import Command
-from punchlist.adapters.sandbox import available
+from punchlist.adapters.agents.dialects.command import Command
+from punchlist.adapters.process.sandbox import available
 from punchlist.errors import SettingsError
 from punchlist.ports.agent import Trouble
 
@@ -30,14 +30,18 @@ def test_the_prompt_is_on_its_input_and_the_answer_on_its_output(tmp_path):
 
 
 def test_it_is_heard_line_by_line(tmp_path):
-    command = program(tmp_path, """print("I look."); print('{"text": "I found it."}'); print('{"other": 1}')""")
+    command = program(
+        tmp_path, """print("I look."); print('{"text": "I found it."}'); print('{"other": 1}')"""
+    )
     heard: list[str] = []
     asked(Command(seat(tmp_path, command=command)), tree(tmp_path), "fix it", heard)
     assert heard == ["I look.", "I found it."]
 
 
 def test_what_it_did_in_the_tree_stays_there(tmp_path):
-    command = program(tmp_path, "p = pathlib.Path('calc.py'); p.write_text(p.read_text().replace('-', '+'))")
+    command = program(
+        tmp_path, "p = pathlib.Path('calc.py'); p.write_text(p.read_text().replace('-', '+'))"
+    )
     folder = tree(tmp_path)
     assert not asked(Command(seat(tmp_path, command=command)), folder).failed
     assert "a + b" in (folder / "calc.py").read_text()
@@ -56,15 +60,17 @@ def test_a_reader_cannot_write_into_the_tree(tmp_path):
 def test_the_answer_may_be_in_a_file_which_is_not_in_the_tree(tmp_path, where):
     command = program(tmp_path, f"pathlib.Path({where}).write_text('in a file'); print('noise')")
     folder = tree(tmp_path)
-    reply = asked(Command(seat(tmp_path, command=(*command, "{answer}"), answer="answer.json")), folder, writes=False)
+    reply = asked(
+        Command(seat(tmp_path, command=(*command, "{answer}"), answer="answer.json")),
+        folder,
+        writes=False,
+    )
     assert (reply.text, reply.failed) == ("in a file", "")
     assert [path.name for path in folder.iterdir()] == ["calc.py"]
 
 
 def test_a_file_of_an_earlier_try_is_no_answer(tmp_path):
-    source = (
-        "n = pathlib.Path.home() / 'n'; n.exists() or pathlib.Path(os.environ['PUNCHLIST_ANSWER']).write_text('x'); n.touch()"
-    )
+    source = "n = pathlib.Path.home() / 'n'; n.exists() or pathlib.Path(os.environ['PUNCHLIST_ANSWER']).write_text('x'); n.touch()"
     agent = Command(seat(tmp_path, command=program(tmp_path, source), answer="answer.json"))
     folder = tree(tmp_path)
     assert asked(agent, folder).text == "x"
@@ -76,7 +82,9 @@ def test_a_file_of_an_earlier_try_is_no_answer(tmp_path):
 def test_an_answer_that_is_a_link_is_not_followed(tmp_path):
     (tmp_path / "secret").write_text("a secret")
     source = f"os.symlink({str(tmp_path / 'secret')!r}, os.environ['PUNCHLIST_ANSWER'])"
-    reply = asked(Command(seat(tmp_path, command=program(tmp_path, source), answer="a")), tree(tmp_path))
+    reply = asked(
+        Command(seat(tmp_path, command=program(tmp_path, source), answer="a")), tree(tmp_path)
+    )
     assert (reply.text, reply.trouble) == ("", Trouble.CUT)
 
 
@@ -87,7 +95,11 @@ def test_it_knows_what_is_asked_of_it_and_no_secret(tmp_path, monkeypatch):
     agent = Command(seat(tmp_path, command=command, keys=("MY_KEY",), env={"MORE": "yes"}))
     reply = asked(agent, tree(tmp_path), writes=False, session="s1", schema={"type": "object"})
     had = json.loads(reply.text)
-    assert (had["PUNCHLIST_ROLE"], had["PUNCHLIST_WRITES"], had["PUNCHLIST_SESSION"]) == ("fixer", "0", "s1")
+    assert (had["PUNCHLIST_ROLE"], had["PUNCHLIST_WRITES"], had["PUNCHLIST_SESSION"]) == (
+        "fixer",
+        "0",
+        "s1",
+    )
     assert json.loads(had["PUNCHLIST_SCHEMA"]) == {"type": "object"}
     assert had["HOME"] == str(tmp_path / "state/run/agents/one/home")
     assert had["MORE"] == "yes"
@@ -98,13 +110,19 @@ def test_it_knows_what_is_asked_of_it_and_no_secret(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("source", "trouble", "said"),
     [
-        ("sys.exit('HTTP error 429: too many requests, retry after 7 s')", Trouble.RATE_LIMIT, "429"),
+        (
+            "sys.exit('HTTP error 429: too many requests, retry after 7 s')",
+            Trouble.RATE_LIMIT,
+            "429",
+        ),
         ("print('rate limit'); sys.exit(3)", Trouble.OTHER, "exit code 3: rate limit"),
         ("sys.exit(2)", Trouble.OTHER, "exit code 2: it said nothing"),
         ("os.kill(os.getpid(), 9)", Trouble.CRASHED, "signal 9"),
     ],
 )
-def test_an_exit_code_is_a_failure_and_only_its_error_channel_says_which(tmp_path, source, trouble, said):
+def test_an_exit_code_is_a_failure_and_only_its_error_channel_says_which(
+    tmp_path, source, trouble, said
+):
     reply = asked(Command(seat(tmp_path, command=program(tmp_path, source))), tree(tmp_path))
     assert reply.trouble is trouble
     assert said in reply.failed
@@ -112,11 +130,16 @@ def test_an_exit_code_is_a_failure_and_only_its_error_channel_says_which(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("settings", "trouble"), [({"timeout": 0.4}, Trouble.TIMEOUT), ({"silence": 0.4}, Trouble.SILENT)], ids=["time", "silence"]
+    ("settings", "trouble"),
+    [({"timeout": 0.4}, Trouble.TIMEOUT), ({"silence": 0.4}, Trouble.SILENT)],
+    ids=["time", "silence"],
 )
 def test_one_that_hangs_is_ended(tmp_path, settings, trouble):
     before = time.monotonic()
-    reply = asked(Command(seat(tmp_path, command=program(tmp_path, "time.sleep(60)"), **settings)), tree(tmp_path))
+    reply = asked(
+        Command(seat(tmp_path, command=program(tmp_path, "time.sleep(60)"), **settings)),
+        tree(tmp_path),
+    )
     assert reply.trouble is trouble
     assert time.monotonic() - before < 15
 
@@ -127,6 +150,8 @@ def test_a_program_that_is_not_there_is_missing(tmp_path):
 
 
 def test_without_a_command_there_is_nothing_to_ask(tmp_path):
-    with pytest.raises(SettingsError, match=r"agent\.mine\.command: there is no program to ask") as caught:
+    with pytest.raises(
+        SettingsError, match=r"agent\.mine\.command: there is no program to ask"
+    ) as caught:
         Command(seat(tmp_path, "mine"))
     assert "[agent.mine] command = " in caught.value.hint

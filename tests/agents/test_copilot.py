@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from recorded import ASK, DESK, ran, sample, stands_anything, told
 
 from conftest import ANSWER
-from punchlist.adapters.agents.copilot import Copilot
+from punchlist.adapters.agents.dialects.copilot import Copilot
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.ports.agent import Trouble
 
@@ -38,7 +38,9 @@ def test_trouble_is_told_by_the_error_of_the_session(name, trouble):
 
 def test_a_session_goes_on_but_not_in_a_copy():
     assert "--resume=s1" in Copilot().call(replace(ASK, session="s1"), DESK).arguments
-    assert "--resume=s1" not in Copilot().call(replace(ASK, session="s1", fork=True), DESK).arguments
+    assert (
+        "--resume=s1" not in Copilot().call(replace(ASK, session="s1", fork=True), DESK).arguments
+    )
 
 
 def test_a_reviewer_only_gets_tools_that_read():
@@ -49,11 +51,20 @@ def test_a_reviewer_only_gets_tools_that_read():
 
 def test_it_stays_off_the_network_of_github_only_where_the_model_is_the_user_s_own():
     assert "COPILOT_OFFLINE" not in Copilot().call(ASK, DESK).env
-    assert Copilot().call(ASK, replace(DESK, base_url="http://127.0.0.1:8099/v1")).env["COPILOT_OFFLINE"] == "true"
+    assert (
+        Copilot()
+        .call(ASK, replace(DESK, base_url="http://127.0.0.1:8099/v1"))
+        .env["COPILOT_OFFLINE"]
+        == "true"
+    )
 
 
 def test_model_and_effort_are_passed_on():
-    arguments = Copilot().call(ASK, replace(DESK, settings=AgentSettings(model="gpt-5.4", effort="low"))).arguments
+    arguments = (
+        Copilot()
+        .call(ASK, replace(DESK, settings=AgentSettings(model="gpt-5.4", effort="low")))
+        .arguments
+    )
     assert arguments[-2:] == ("--model=gpt-5.4", "--reasoning-effort=low")
 
 

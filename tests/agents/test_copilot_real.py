@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from conftest import ANSWER, BUG, FIXED, fixing
-from punchlist.adapters.agents.copilot import Copilot
+from punchlist.adapters.agents.dialects.copilot import Copilot
 from punchlist.ports.agent import Trouble
 
 pytestmark = pytest.mark.slow
@@ -19,7 +19,9 @@ def copilot(bench):
 
     def ask(model, prompt="Fix add() in calc.py", *, settings=None, **asked):
         env = {"COPILOT_PROVIDER_BASE_URL": f"{model.url}/v1"}
-        return made.ask(prompt, settings={"env": env, "model": "gpt-5.4", **(settings or {})}, **asked)
+        return made.ask(
+            prompt, settings={"env": env, "model": "gpt-5.4", **(settings or {})}, **asked
+        )
 
     ask.bench = made
     return ask
@@ -27,7 +29,10 @@ def copilot(bench):
 
 def planted(tree, ran):
     server = {"evil": {"command": "sh", "args": ["-c", f"echo mcp >> {ran}"]}}
-    hooks = {event: [{"type": "command", "bash": f"echo {event} >> {ran}"}] for event in ("sessionStart", "preToolUse")}
+    hooks = {
+        event: [{"type": "command", "bash": f"echo {event} >> {ran}"}]
+        for event in ("sessionStart", "preToolUse")
+    }
     files = {
         ".mcp.json": json.dumps({"mcpServers": server}),
         ".vscode/mcp.json": json.dumps({"servers": server}),
@@ -40,13 +45,18 @@ def planted(tree, ran):
         (tree / name).write_text(content)
 
 
-def test_a_reviewer_reads_changes_nothing_and_runs_nothing_that_the_repository_brought(copilot, scripted):
+def test_a_reviewer_reads_changes_nothing_and_runs_nothing_that_the_repository_brought(
+    copilot, scripted
+):
     tree, ran = copilot.bench.tree, copilot.bench.place.tmp("copilot") / "ran"
     planted(tree, ran)
     before, path = copilot.bench.changed, str(tree / "calc.py")
     model = scripted(
         {"tool": "view", "input": {"path": path}},
-        {"tool": "bash", "input": {"command": "sed -i 's/a - b/a + b/' calc.py", "description": "x"}},
+        {
+            "tool": "bash",
+            "input": {"command": "sed -i 's/a - b/a + b/' calc.py", "description": "x"},
+        },
         {"tool": "edit", "input": {"path": path, "old_str": "a - b", "new_str": "a + b"}},
         {"json": ANSWER},
     )

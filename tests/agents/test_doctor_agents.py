@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from punchlist.adapters.agents import presence
-from punchlist.adapters.agents.presence import KNOWN, presences
+from punchlist.adapters.agents import detect as presence
+from punchlist.adapters.agents.detect import KNOWN, presences
+from punchlist.adapters.agents.registry import AGENTS
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
-from punchlist.adapters.agents.table import AGENTS
-from punchlist.app.asking import WORD
 from punchlist.app.doctor import Probe, answers, probes
+from punchlist.app.ping_agents import WORD
 from punchlist.cli.commands.doctor import command
 from punchlist.errors import UsageError
 from punchlist.settings import Settings
@@ -52,8 +52,12 @@ def test_a_program_on_the_path_is_found_with_its_version(path):
     assert (found["gemini"].found, found["gemini"].note) == (False, "not installed")
 
 
-@pytest.mark.parametrize("source", ["time.sleep(60)", "sys.exit(1)", "print('hello')", "os.kill(os.getpid(), 9)"])
-def test_one_that_says_no_version_is_there_all_the_same_and_not_waited_for(path, monkeypatch, source):
+@pytest.mark.parametrize(
+    "source", ["time.sleep(60)", "sys.exit(1)", "print('hello')", "os.kill(os.getpid(), 9)"]
+)
+def test_one_that_says_no_version_is_there_all_the_same_and_not_waited_for(
+    path, monkeypatch, source
+):
     monkeypatch.setattr(presence, "SECONDS", 0.5)
     program(path, "claude", source)
     before = time.monotonic()
@@ -71,7 +75,12 @@ def test_it_leaves_nothing_in_the_home_of_the_user(path, isolated):
 
 def test_programs_of_the_user_are_not_started(path, tmp_path):
     made = program(path, "mine", f"pathlib.Path({str(tmp_path / 'started')!r}).touch()")
-    found = looked("mine", "his", mine=AgentSettings(kind="command", command=("mine", "-x")), his=AgentSettings(kind="acp"))
+    found = looked(
+        "mine",
+        "his",
+        mine=AgentSettings(kind="command", command=("mine", "-x")),
+        his=AgentSettings(kind="acp"),
+    )
     assert (found["mine"].found, found["mine"].note) == (True, f"{made} -x")
     assert "agent.his.command names no program" in found["his"].note
     assert not (tmp_path / "started").exists()
@@ -81,7 +90,10 @@ def test_a_script_is_read_and_a_bad_one_told(tmp_path):
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
     good.write_text("[]")
     bad.write_text('[{"rol": 1}]')
-    own = {name: AgentSettings(kind="scripted", script=str(tmp_path / f"{name}.json")) for name in ("good", "bad")}
+    own = {
+        name: AgentSettings(kind="scripted", script=str(tmp_path / f"{name}.json"))
+        for name in ("good", "bad")
+    }
     found = looked("good", "bad", "dry", "scripted", **own)
     assert found["good"].found
     assert found["dry"].found
@@ -110,7 +122,9 @@ def asked(folder: Path, **own: AgentSettings) -> dict[str, Probe]:
 
 def test_who_answers_is_shown_with_what_it_said_and_cost(tmp_path):
     usage = {"input_tokens": 1200, "output_tokens": 3, "dollars": 0.0125}
-    found = asked(tmp_path, good=scripted(tmp_path, {"role": "doctor", "answer": "pong\n", "usage": usage}))["ask good"]
+    found = asked(
+        tmp_path, good=scripted(tmp_path, {"role": "doctor", "answer": "pong\n", "usage": usage})
+    )["ask good"]
     assert (found.found, found.mark) == (True, "answers")
     assert found.note == 'said "pong"; 1,200 tokens in, 3 out, $0.0125'
 
@@ -133,7 +147,9 @@ def test_who_does_not_answer_is_shown_with_why_and_what_to_do(tmp_path):
 
 def test_they_are_asked_in_an_empty_folder(tmp_path):
     made = program(tmp_path, "mine", "print(os.listdir('.'), sys.stdin.read())")
-    found = asked(tmp_path, mine=AgentSettings(kind="command", command=(sys.executable, str(made))))["ask mine"]
+    found = asked(
+        tmp_path, mine=AgentSettings(kind="command", command=(sys.executable, str(made)))
+    )["ask mine"]
     assert found.found, found.note
     assert found.note.startswith('said "[] ')
     assert WORD in found.note
@@ -150,7 +166,9 @@ def test_nobody_is_asked_without_the_flag(tmp_path, monkeypatch):
     monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("PUNCHLIST_CONFIG", str(tmp_path / "settings.toml"))
     own = scripted(tmp_path, {"answer": "pong"})
-    (tmp_path / "settings.toml").write_text(f'[agent.good]\nkind = "scripted"\nscript = "{own.script}"\n')
+    (tmp_path / "settings.toml").write_text(
+        f'[agent.good]\nkind = "scripted"\nscript = "{own.script}"\n'
+    )
     told = CliRunner().invoke(command, ["--set", "agents.use=good"])
     assert "agent good" in told.output
     assert not (tmp_path / "calls.jsonl").exists()

@@ -2,7 +2,7 @@
 
 from seating import asked, seat, tree
 
-from punchlist.adapters.agents.dry import NOBODY, Dry
+from punchlist.adapters.agents.dry_run import NOBODY, Dry
 
 
 def test_the_prompt_is_kept_and_nothing_is_answered(tmp_path):

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from recorded import ASK, DESK, ran, sample, stands_anything, told
 
 from conftest import ANSWER
-from punchlist.adapters.agents.gemini import Gemini
-from punchlist.adapters.agents.lines import events
+from punchlist.adapters.agents.dialects.gemini import Gemini
+from punchlist.adapters.agents.json_lines import events
 from punchlist.adapters.agents.settings import AgentSettings
-from punchlist.model.usage import Usage
+from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Trouble
 
 
@@ -21,7 +21,11 @@ def test_a_whole_conversation_is_understood():
     assert read.usage == Usage(input_tokens=4000, output_tokens=400)
     assert set(read.opened) == {"/tree/calc.py"}
     said = [Gemini().piece(event) for event in events(sample("gemini-fix"))]
-    assert [words for words in said if words][:3] == ["Reading.", "read_file /tree/calc.py", "replace /tree/calc.py"]
+    assert [words for words in said if words][:3] == [
+        "Reading.",
+        "read_file /tree/calc.py",
+        "replace /tree/calc.py",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,9 @@ def test_a_prompt_that_was_cut_on_its_way_in_has_no_answer():
 
 def test_words_about_errors_in_an_answer_are_an_answer():
     words = "API Error: 429 quota exceeded, invalid API key"
-    printed = sample("gemini-fix").replace(b'{\\"verdict\\": \\"fixed\\", \\"files\\": [\\"calc.py\\"]}', words.encode())
+    printed = sample("gemini-fix").replace(
+        b'{\\"verdict\\": \\"fixed\\", \\"files\\": [\\"calc.py\\"]}', words.encode()
+    )
     read = Gemini().told(ran(printed), ASK)
     assert (read.text, read.failed) == (words, "")
 
@@ -73,16 +79,22 @@ def test_a_reviewer_gets_a_policy_of_its_own_and_a_fixer_all_tools():
 
 
 @pytest.mark.parametrize(
-    ("key", "auth"), [("GEMINI_API_KEY", "gemini-api-key"), ("GOOGLE_API_KEY", "vertex-ai"), ("", "oauth-personal")]
+    ("key", "auth"),
+    [("GEMINI_API_KEY", "gemini-api-key"), ("GOOGLE_API_KEY", "vertex-ai"), ("", "oauth-personal")],
 )
 def test_it_logs_in_with_what_there_is(key, auth):
     files = Gemini().call(ASK, replace(DESK, key=key)).files
-    assert json.loads(files[".gemini/settings.json"])["security"] == {"auth": {"selectedType": auth}}
+    assert json.loads(files[".gemini/settings.json"])["security"] == {
+        "auth": {"selectedType": auth}
+    }
 
 
 def test_a_model_is_always_named():
     assert "pro" in Gemini().call(ASK, DESK).arguments
-    assert "flash" in Gemini().call(ASK, replace(DESK, settings=AgentSettings(model="flash"))).arguments
+    assert (
+        "flash"
+        in Gemini().call(ASK, replace(DESK, settings=AgentSettings(model="flash"))).arguments
+    )
 
 
 def test_a_session_goes_on_from_its_longest_file_and_anew_where_there_is_none(tmp_path):

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from recorded import ASK, DESK, ran, sample, stands_anything, told
 
 from conftest import ANSWER
-from punchlist.adapters.agents.lines import events
-from punchlist.adapters.agents.opencode import Opencode
+from punchlist.adapters.agents.dialects.opencode import Opencode
+from punchlist.adapters.agents.json_lines import events
 from punchlist.adapters.agents.settings import AgentSettings
-from punchlist.model.usage import Usage
+from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Trouble
 
 
@@ -62,9 +62,15 @@ def test_an_answer_that_was_too_long_to_finish_is_no_answer():
 
 
 def test_what_it_spent_counts_caches_thoughts_and_dollars():
-    part = {"reason": "stop", "cost": 0.25, "tokens": {"input": 1, "output": 2, "reasoning": 3, "cache": {"read": 4, "write": 5}}}
+    part = {
+        "reason": "stop",
+        "cost": 0.25,
+        "tokens": {"input": 1, "output": 2, "reasoning": 3, "cache": {"read": 4, "write": 5}},
+    }
     line = json.dumps({"type": "step_finish", "part": part}).encode()
-    assert Opencode().told(ran(line + b"\n" + line), ASK).usage == Usage(input_tokens=20, output_tokens=10, dollars=0.5)
+    assert Opencode().told(ran(line + b"\n" + line), ASK).usage == Usage(
+        input_tokens=20, output_tokens=10, dollars=0.5
+    )
 
 
 def test_a_session_goes_on_only_in_the_folder_where_it_began():
@@ -74,15 +80,25 @@ def test_a_session_goes_on_only_in_the_folder_where_it_began():
     fork = Opencode().call(replace(ASK, session=session, fork=True), DESK)
     assert here.arguments[-2:] == ("-s", name)
     assert fork.arguments[-3:] == ("-s", name, "--fork")
-    for elsewhere in (replace(ASK, session=session, folder=Path("/other")), replace(ASK, session=name)):
+    for elsewhere in (
+        replace(ASK, session=session, folder=Path("/other")),
+        replace(ASK, session=name),
+    ):
         assert "-s" not in Opencode().call(elsewhere, DESK).arguments
 
 
 def test_a_reviewer_may_only_read_and_no_wish_is_left_to_be_asked_about():
     reads = json.loads(Opencode().call(ASK, DESK).env["OPENCODE_PERMISSION"])
     writes = json.loads(Opencode().call(replace(ASK, writes=True), DESK).env["OPENCODE_PERMISSION"])
-    assert [tool for tool, may in reads.items() if may == "allow"] == ["read", "grep", "glob", "list"]
-    assert {"edit", "bash", "task", "webfetch", "external_directory"} < {tool for tool, may in reads.items() if may == "deny"}
+    assert [tool for tool, may in reads.items() if may == "allow"] == [
+        "read",
+        "grep",
+        "glob",
+        "list",
+    ]
+    assert {"edit", "bash", "task", "webfetch", "external_directory"} < {
+        tool for tool, may in reads.items() if may == "deny"
+    }
     assert "ask" not in {*reads.values(), *writes.values()}
 
 

@@ -7,9 +7,9 @@ import pytest
 import seating
 from msgspec.structs import replace
 
-from punchlist.adapters.agents.cli import CliAgent
-from punchlist.adapters.agents.opencode import Opencode
-from punchlist.adapters.sandbox import available
+from punchlist.adapters.agents.cli_agent import CliAgent
+from punchlist.adapters.agents.dialects.opencode import Opencode
+from punchlist.adapters.process.sandbox import available
 from punchlist.ports.agent import Trouble
 
 LOOK = """

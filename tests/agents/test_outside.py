@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from seating import seat, tree
 
-from punchlist.adapters.agents.mailbox import Handed, Mailbox, Task
-from punchlist.adapters.agents.outside import NO_MAILBOX, Outside
-from punchlist.app.casting import cast
+from punchlist.adapters.agents.outside.agent import NO_MAILBOX, Outside
+from punchlist.adapters.agents.outside.mailbox import Handed, Mailbox, Task
+from punchlist.app.start.role_assignment import cast
 from punchlist.errors import StoreError, UsageError
 from punchlist.ports.agent import Ask, Trouble
 from punchlist.settings import load
@@ -33,7 +33,15 @@ def agent(folder: Path, **own) -> tuple[Outside, Mailbox]:
 
 
 def question(folder: Path, label="fix/1", prompt="Fix F001", **more) -> Ask:
-    return Ask(role="fixer", label=label, prompt=prompt, folder=tree(folder), writes=True, items=(1,), **more)
+    return Ask(
+        role="fixer",
+        label=label,
+        prompt=prompt,
+        folder=tree(folder),
+        writes=True,
+        items=(1,),
+        **more,
+    )
 
 
 async def laid(box: Mailbox, count=1):
@@ -50,7 +58,12 @@ def test_the_answer_that_is_laid_beside_the_task_is_the_reply(tmp_path):
     async def story():
         asked = asyncio.create_task(one.ask(question(tmp_path), heard.append))
         (task,) = await laid(box)
-        assert (task.role, task.prompt, task.writes, task.items) == ("fixer", "Fix F001", True, (1,))
+        assert (task.role, task.prompt, task.writes, task.items) == (
+            "fixer",
+            "Fix F001",
+            True,
+            (1,),
+        )
         assert Path(task.folder) == tree(tmp_path)
         with box.take(task.id, "ann"):
             assert box.hand_in(task.id, Handed(text='{"outcomes": []}', by="ann")) == ""
@@ -101,7 +114,7 @@ def test_a_task_is_one_agents_alone_until_it_gives_it_back(tmp_path):
 def test_whoever_is_killed_has_given_its_task_back(tmp_path):
     one, box = agent(tmp_path)
     code = (
-        "import sys, time; from pathlib import Path; from punchlist.adapters.agents.mailbox import Mailbox\n"
+        "import sys, time; from pathlib import Path; from punchlist.adapters.agents.outside.mailbox import Mailbox\n"
         "lease = Mailbox(Path(sys.argv[1])).take(sys.argv[2], 'gone'); print('mine', flush=True); time.sleep(600)"
     )
 
@@ -179,7 +192,9 @@ def test_what_is_stopped_half_way_leaves_the_task_and_hears_the_answer_later(tmp
     assert asyncio.run(story()).text == "meanwhile"
 
 
-@pytest.mark.parametrize("odd", ["folder", "link to itself", "link to what has no end", "pipe", "half", "deep", "huge"])
+@pytest.mark.parametrize(
+    "odd", ["folder", "link to itself", "link to what has no end", "pipe", "half", "deep", "huge"]
+)
 def test_an_answer_that_is_no_file_of_ours_is_not_there_and_holds_nobody_up(tmp_path, odd):
     one, box = agent(tmp_path, silence=0.3)
 
@@ -216,7 +231,9 @@ def test_a_task_that_goes_by_another_name_than_its_folder_leads_nowhere(tmp_path
     one, box = agent(tmp_path, silence=0.3)
     folder = tmp_path / "state" / "run" / "tasks" / ("b" * 12)
     folder.mkdir(parents=True)
-    planted = Task(id="../../..", agent="outside", role="fixer", label="fix/1", prompt="", folder="")
+    planted = Task(
+        id="../../..", agent="outside", role="fixer", label="fix/1", prompt="", folder=""
+    )
     (folder / "task.json").write_bytes(msgspec.json.encode(planted))
     asyncio.run(one.ask(question(tmp_path), lambda _: None))
     assert box.find("b" * 12) is None
@@ -258,7 +275,9 @@ def test_the_same_question_is_the_same_task_and_another_one_takes_its_place(tmp_
         (task,) = await laid(box)
         first.cancel()
         await asyncio.wait({first})
-        again = asyncio.create_task(one.ask(question(tmp_path, prompt="Fix F001, shorter"), lambda _: None))
+        again = asyncio.create_task(
+            one.ask(question(tmp_path, prompt="Fix F001, shorter"), lambda _: None)
+        )
         (other,) = await laid(box)
         assert other.id != task.id
         assert box.find(task.id) is None
@@ -269,11 +288,25 @@ def test_the_same_question_is_the_same_task_and_another_one_takes_its_place(tmp_
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from(["hand in one", "hand in two", "withdraw", "take", "give back", "ask again"]), max_size=12))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["hand in one", "hand in two", "withdraw", "take", "give back", "ask again"]
+        ),
+        max_size=12,
+    )
+)
 def test_whatever_happens_a_task_is_answered_once_or_withdrawn_and_never_both(moves):
     with tempfile.TemporaryDirectory() as folder:
         box = Mailbox(Path(folder) / "tasks")
-        task = Task(id="0123456789ab", agent="outside", role="fixer", label="fix", prompt="Fix", folder=folder)
+        task = Task(
+            id="0123456789ab",
+            agent="outside",
+            role="fixer",
+            label="fix",
+            prompt="Fix",
+            folder=folder,
+        )
         with box.asking(task):
             pass
         leases, first = [], ""
@@ -304,12 +337,18 @@ def test_whatever_happens_a_task_is_answered_once_or_withdrawn_and_never_both(mo
 
 def test_a_half_written_or_foreign_file_is_no_task(tmp_path):
     _, box = agent(tmp_path)
-    for name, content in {"0123456789ab": b'{"id": "01', "ba9876543210": b"[]", "..": b"{}"}.items():
+    for name, content in {
+        "0123456789ab": b'{"id": "01',
+        "ba9876543210": b"[]",
+        "..": b"{}",
+    }.items():
         folder = tmp_path / "state" / "run" / "tasks" / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "task.json").write_bytes(content)
     assert box.open("outside") == ()
-    assert [box.find(name) for name in ("0123456789ab", "ba9876543210", "..", "../tasks")] == [None] * 4
+    assert [box.find(name) for name in ("0123456789ab", "ba9876543210", "..", "../tasks")] == [
+        None
+    ] * 4
 
 
 def test_outside_of_a_run_it_says_that_it_is_not_asked(tmp_path):

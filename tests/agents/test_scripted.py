@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from seating import seat
 
-from punchlist.adapters.agents.filling import codes, meant, round_of
-from punchlist.adapters.agents.script import Edit, Fix, Line, Script, read
-from punchlist.adapters.agents.scripted import Scripted, calls
+from punchlist.adapters.agents.registry import agents
+from punchlist.adapters.agents.scripted.agent import Scripted, calls
+from punchlist.adapters.agents.scripted.placeholders import codes, meant, round_of
+from punchlist.adapters.agents.scripted.script import Edit, Fix, Line, Script, read
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
-from punchlist.adapters.agents.table import agents
 from punchlist.errors import SettingsError
-from punchlist.model.usage import Usage
+from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Ask, Reply, Trouble
 
 PROMPT = """Fix these.
@@ -32,12 +32,25 @@ def scripted(*lines: Line, **options) -> Scripted:
 
 
 def asked(agent: Scripted, folder: Path, heard: list[str] | None = None, **ask) -> Reply:
-    whole = Ask(**{"role": "fixer", "label": "fix 2.1.0", "prompt": PROMPT, "folder": folder, "writes": True, **ask})
+    whole = Ask(
+        **{
+            "role": "fixer",
+            "label": "fix 2.1.0",
+            "prompt": PROMPT,
+            "folder": folder,
+            "writes": True,
+            **ask,
+        }
+    )
     return asyncio.run(agent.ask(whole, (heard if heard is not None else []).append))
 
 
 def test_the_first_line_that_fits_is_played(tmp_path):
-    agent = scripted(Line(role="challenger", answer="no"), Line(role=("fixer", "re-fixer"), answer="yes"), Line(answer="late"))
+    agent = scripted(
+        Line(role="challenger", answer="no"),
+        Line(role=("fixer", "re-fixer"), answer="yes"),
+        Line(answer="late"),
+    )
     assert asked(agent, tmp_path).text == "yes"
     assert asked(agent, tmp_path, role="re-fixer").text == "yes"
     assert asked(agent, tmp_path, role="planner").text == "late"
@@ -62,11 +75,17 @@ def test_no_line_is_a_failure_that_names_role_and_label(tmp_path):
 def test_a_line_with_times_is_used_up(tmp_path):
     agent = scripted(Line(times=2, answer="first"), Line(answer="then"))
     assert [asked(agent, tmp_path).text for _ in range(4)] == ["first", "first", "then", "then"]
-    assert asked(agent, tmp_path, role="planner").text == "first"  # in another role it was not used yet
+    assert (
+        asked(agent, tmp_path, role="planner").text == "first"
+    )  # in another role it was not used yet
 
 
 def test_an_answer_can_have_one_entry_for_each_item_in_the_prompt(tmp_path):
-    answer = {"outcomes": {"each": {"id": "{code}", "outcome": "fixed"}}, "seen": "{codes}", "by": "{role} in round {round}"}
+    answer = {
+        "outcomes": {"each": {"id": "{code}", "outcome": "fixed"}},
+        "seen": "{codes}",
+        "by": "{role} in round {round}",
+    }
     said = json.loads(asked(scripted(Line(answer=answer)), tmp_path).text)
     assert [entry["id"] for entry in said["outcomes"]] == ["F001", "F002", "F007"] == said["seen"]
     assert said["by"] == "fixer in round 1"
@@ -81,7 +100,10 @@ def test_fixes_do_and_report_what_the_prompt_has(tmp_path):
     fixes = (
         Fix(when="unused import", edits=(Edit("shop.py", replace="import os\n"),)),
         Fix(when="not in this prompt", edits=(Edit("never.py", content=""),)),
-        Fix(when="mutable default", outcome={"outcome": "blocked", "explanation": "{code} needs a person"}),
+        Fix(
+            when="mutable default",
+            outcome={"outcome": "blocked", "explanation": "{code} needs a person"},
+        ),
         Fix(outcome={"outcome": "deferred", "explanation": "later"}),
     )
     said = json.loads(asked(scripted(Line(fixes=fixes)), tmp_path).text)["outcomes"]
@@ -132,7 +154,9 @@ def test_where_items_have_headings_only_these_count():
     assert meant("The change", HEADED) == ()
 
 
-@pytest.mark.parametrize(("label", "number"), [("fix", 1), ("3.2.0 fix b1", 2), ("review round-4", 4), ("round 12", 12)])
+@pytest.mark.parametrize(
+    ("label", "number"), [("fix", 1), ("3.2.0 fix b1", 2), ("review round-4", 4), ("round 12", 12)]
+)
 def test_a_label_may_name_the_round(label, number):
     assert round_of(label) == number
 
@@ -173,7 +197,9 @@ def test_an_edit_does_not_leave_the_folder_through_a_link(tmp_path):
     folder = tmp_path / "tree"
     folder.mkdir()
     (folder / "out").symlink_to(tmp_path)
-    assert "leads out" in asked(scripted(Line(edits=(Edit("out/a.py", content="x"),))), folder).failed
+    assert (
+        "leads out" in asked(scripted(Line(edits=(Edit("out/a.py", content="x"),))), folder).failed
+    )
     assert not (tmp_path / "a.py").exists()
 
 
@@ -187,19 +213,39 @@ def test_only_a_disobedient_line_edits_where_reading_was_asked_for(tmp_path):
 
 def test_it_is_heard_while_it_works_and_brings_what_a_reply_brings(tmp_path):
     heard: list[str] = []
-    line = Line(say=("look", "ing"), answer="x", session="s1", usage=Usage(input_tokens=5, dollars=0.5), opened=("a.py",))
+    line = Line(
+        say=("look", "ing"),
+        answer="x",
+        session="s1",
+        usage=Usage(input_tokens=5, dollars=0.5),
+        opened=("a.py",),
+    )
     reply = asked(scripted(line), tmp_path, heard)
     assert heard == ["look", "ing"]
-    assert (reply.session, reply.usage.input_tokens, reply.usage.dollars, reply.opened) == ("s1", 5, 0.5, ("a.py",))
+    assert (reply.session, reply.usage.input_tokens, reply.usage.dollars, reply.opened) == (
+        "s1",
+        5,
+        0.5,
+        ("a.py",),
+    )
     assert asked(scripted(Line()), tmp_path, session="earlier").session == "earlier"
 
 
 def test_a_failure_is_a_value_and_comes_after_the_edits(tmp_path):
     path = tmp_path / "s.json"
     fail = {"trouble": "rate-limit", "text": "slow down", "retry_after": 7}
-    path.write_text(json.dumps([{"fail": fail, "edits": [{"path": "half.py", "content": ""}], "answer": "never said"}]))
+    path.write_text(
+        json.dumps(
+            [{"fail": fail, "edits": [{"path": "half.py", "content": ""}], "answer": "never said"}]
+        )
+    )
     reply = asked(Scripted.open(path), tmp_path)
-    assert (reply.failed, reply.trouble, reply.retry_after, reply.text) == ("slow down", Trouble.RATE_LIMIT, 7, "")
+    assert (reply.failed, reply.trouble, reply.retry_after, reply.text) == (
+        "slow down",
+        Trouble.RATE_LIMIT,
+        7,
+        "",
+    )
     assert (tmp_path / "half.py").exists()
 
 
@@ -210,7 +256,14 @@ def test_a_line_that_takes_longer_than_it_may_times_out(tmp_path):
 
 def test_the_log_counts_across_processes_and_only_what_came_to_an_end(tmp_path):
     path = tmp_path / "s.json"
-    path.write_text(json.dumps({"log": "calls.jsonl", "lines": [{"times": 1, "answer": "1"}, {"seconds": 60, "times": 1}, {}]}))
+    path.write_text(
+        json.dumps(
+            {
+                "log": "calls.jsonl",
+                "lines": [{"times": 1, "answer": "1"}, {"seconds": 60, "times": 1}, {}],
+            }
+        )
+    )
 
     async def cancelled() -> None:
         agent = Scripted.open(path)
@@ -227,12 +280,18 @@ def test_the_log_counts_across_processes_and_only_what_came_to_an_end(tmp_path):
     again = Scripted.open(path, timeout=0.05)
     assert asked(again, tmp_path, label="b").trouble is Trouble.TIMEOUT
     assert not asked(again, tmp_path, label="c").failed
-    assert [(call.label, call.line) for call in calls(tmp_path / "calls.jsonl")] == [("a", 0), ("b", 1), ("c", 2)]
+    assert [(call.label, call.line) for call in calls(tmp_path / "calls.jsonl")] == [
+        ("a", 0),
+        ("b", 1),
+        ("c", 2),
+    ]
 
 
 def test_a_script_may_be_toml(tmp_path):
     path = tmp_path / "s.toml"
-    path.write_text('[[lines]]\nrole = "fixer"\n[[lines.fixes]]\nwhen = "x"\nedits = [{path = "a", replace = "b", with = "c"}]\n')
+    path.write_text(
+        '[[lines]]\nrole = "fixer"\n[[lines.fixes]]\nwhen = "x"\nedits = [{path = "a", replace = "b", with = "c"}]\n'
+    )
     assert read(path).lines[0].fixes[0].edits[0].by == "c"
 
 
@@ -241,7 +300,10 @@ def test_a_script_may_be_toml(tmp_path):
     [
         ('[{"rol": "fixer"}]', "lines[0]: Object contains unknown field `rol`"),
         ('[{}, {"edits": [{"path": "a"}]}]', "lines[1].edits[0]: an edit needs exactly one of"),
-        ('[{"edits": [{"path": "../a", "delete": true}]}]', "lines[0].edits[0]: `path` must lead to a file below the folder"),
+        (
+            '[{"edits": [{"path": "../a", "delete": true}]}]',
+            "lines[0].edits[0]: `path` must lead to a file below the folder",
+        ),
         ('[{"fail": {"trouble": "bad"}}]', "lines[0].fail.trouble: Invalid enum value 'bad'"),
         ("[", "not JSON"),
         ("3", "script: Expected `object`"),
@@ -270,4 +332,10 @@ def test_settings_name_the_script(tmp_path):
     reply = asked(agent, tmp_path)
     assert (agent.name, reply.agent, reply.text) == ("honest", "honest", "played")
     with pytest.raises(SettingsError, match=r"agent\.other\.script: there is no script to play"):
-        agents(["other"], {"other": AgentSettings(kind="scripted")}, shared, sitting.place, sitting.artifacts)
+        agents(
+            ["other"],
+            {"other": AgentSettings(kind="scripted")},
+            shared,
+            sitting.place,
+            sitting.artifacts,
+        )

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.agents.script import Line, read
-from punchlist.adapters.agents.scripted import calls
+from punchlist.adapters.agents.scripted.agent import calls
+from punchlist.adapters.agents.scripted.script import Line, read
 from punchlist.ports.agent import Trouble
 from punchlist.roles.crew import ROLES
 
@@ -36,7 +36,9 @@ def test_the_guide_names_every_field_trouble_and_role():
 @pytest.mark.slow
 def test_the_example_runs_as_the_guide_says(script, repo, tmp_path):
     repo.commit({"shop.py": "def mean(values):\n    return sum(values) / len(values)\n"})
-    (tmp_path / "settings.toml").write_text(f'[agents]\nuse = ["robot"]\n[agent.robot]\nkind = "scripted"\nscript = "{script}"\n')
+    (tmp_path / "settings.toml").write_text(
+        f'[agents]\nuse = ["robot"]\n[agent.robot]\nkind = "scripted"\nscript = "{script}"\n'
+    )
     env = {
         **os.environ,
         "PYTHONPATH": str(ROOT / "src"),
@@ -44,6 +46,8 @@ def test_the_example_runs_as_the_guide_says(script, repo, tmp_path):
         "PUNCHLIST_CONFIG": str(tmp_path / "settings.toml"),
     }
     command = [sys.executable, "-m", "punchlist", "run", "--workflow", "unified", "--all"]
-    ran = subprocess.run(command, cwd=repo.root, env=env, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        command, cwd=repo.root, env=env, capture_output=True, text=True, check=False
+    )
     assert "The one item is fixed" in ran.stdout + ran.stderr, ran.stdout + ran.stderr
     assert [call.role for call in calls(tmp_path / "calls.jsonl")] == ["unified", "fixer"]

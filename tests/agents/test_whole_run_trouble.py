@@ -52,24 +52,36 @@ def test_what_passes_by_itself_is_waited_for(project, kind):
     assert project.audited()
 
 
-@pytest.mark.parametrize(("first", "second", "step"), [("claude", "codex", BUSY), ("codex", "claude", OVERLOADED)])
+@pytest.mark.parametrize(
+    ("first", "second", "step"), [("claude", "codex", BUSY), ("codex", "claude", OVERLOADED)]
+)
 def test_where_it_does_not_pass_the_next_agent_is_asked(project, first, second, step):
     project.model.down = {KINDS[first].api: step}
-    told = project.use(first, second, shared="retries = 0").run(*project.strict(), *project.reported("cheapest"))
+    told = project.use(first, second, shared="retries = 0").run(
+        *project.strict(), *project.reported("cheapest")
+    )
     assert (told["outcome"], whys(told)) == ("fixed", [])
-    assert {attempt["by"] for attempt in told["items"][0]["attempts"] if attempt["fact"] == "said-fixed"} == {second}
-    assert {call["api"] for call in project.model.calls if call["rule"] == "fixer"} == {KINDS[second].api}
+    assert {
+        attempt["by"] for attempt in told["items"][0]["attempts"] if attempt["fact"] == "said-fixed"
+    } == {second}
+    assert {call["api"] for call in project.model.calls if call["rule"] == "fixer"} == {
+        KINDS[second].api
+    }
     assert project.audited()
 
 
 def test_nobody_who_is_refused_reviews_fixes_or_approves_anything(project, kind):
     project.model.down = {KINDS[kind].api: REFUSED}
-    told = project.use(kind).run(*project.strict("technical", attempts=1), *project.reported("cheapest"), code=3)
+    told = project.use(kind).run(
+        *project.strict("technical", attempts=1), *project.reported("cheapest"), code=3
+    )
     assert told["outcome"] == "incomplete"
     (item,) = told["items"]
     assert (item["status"], item["proofs"]) == ("filed", [])
     assert "401" in whys(told)[0]
-    assert "401" in next(review["failed"] for review in told["reviewers"] if review["reviewer"] == "technical")
+    assert "401" in next(
+        review["failed"] for review in told["reviewers"] if review["reviewer"] == "technical"
+    )
     assert project.branch() == {}
     assert project.audited()
 
@@ -95,7 +107,9 @@ def test_a_hang_a_cut_a_crash_and_a_kill_are_survived(project, kind):
     silent, cut, killed = whys(told)
     assert "silent for 12 s" in silent
     assert not {"silent", "signal"} & set(cut.split())
-    assert "ended by signal 6" in killed  # it was asked to go on with its conversation, and then to begin anew
+    assert (
+        "ended by signal 6" in killed
+    )  # it was asked to go on with its conversation, and then to begin anew
     assert "ended by signal 9" in killed
     assert told["outcome"] == "fixed"
     assert project.audited()
@@ -110,7 +124,9 @@ def test_a_challenger_in_trouble_approves_nothing(project, kind, trouble):
     told = project.told(child, 1)
     (item,) = told["items"]
     assert (told["outcome"], item["status"], item["proofs"]) == ("leftovers", "filed", [])
-    assert any("the challenger gave it no usable score" in attempt["why"] for attempt in item["attempts"])
+    assert any(
+        "the challenger gave it no usable score" in attempt["why"] for attempt in item["attempts"]
+    )
     assert project.branch() == {}
     assert project.audited()
 
@@ -121,5 +137,7 @@ def test_when_an_agent_is_killed_the_next_one_does_its_work(project):
     struck(project, "opencode", "fixer", signal.SIGKILL)
     told = project.told(child)
     assert (told["outcome"], whys(told)) == ("fixed", [])
-    assert {call["api"] for call in project.model.calls if call["rule"] in ("fixer", "challenger")} == {KINDS["codex"].api}
+    assert {
+        call["api"] for call in project.model.calls if call["rule"] in ("fixer", "challenger")
+    } == {KINDS["codex"].api}
     assert project.audited()

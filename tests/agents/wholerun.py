@@ -164,12 +164,21 @@ class Company(StubModel):
     def _technical(self, prompt: str) -> list[Step]:
         left = [name for name, fault in self.faults.items() if fault.new.strip() not in prompt]
         first = next(iter(self.faults.values()))
-        read = {"blocks": [{"text": "Reading."}, {"tool": "@read", "input": {"path": f"{_HERE}/{first.path}"}}]}
+        read = {
+            "blocks": [
+                {"text": "Reading."},
+                {"tool": "@read", "input": {"path": f"{_HERE}/{first.path}"}},
+            ]
+        }
         return [read, *said({"findings": [finding(name) for name in left], "summary": "looked"})]
 
     def _reproducer(self, prompt: str) -> list[Step]:
         tests = [
-            {"id": code, "path": fault.test.replace("test_", "test_private_"), "content": fault.tested}
+            {
+                "id": code,
+                "path": fault.test.replace("test_", "test_private_"),
+                "content": fault.tested,
+            }
             for code, fault in self._meant(prompt)
         ]
         return said({"tests": tests})
@@ -182,11 +191,20 @@ class Company(StubModel):
             steps += [
                 {"tool": "@read", "input": {"path": path}},
                 {"tool": "@edit", "input": {"path": path, "old": fault.old, "new": fault.new}},
-                {"tool": "@write", "input": {"path": f"{_HERE}/{fault.test}", "content": fault.tested}},
+                {
+                    "tool": "@write",
+                    "input": {"path": f"{_HERE}/{fault.test}", "content": fault.tested},
+                },
             ]
         steps.append({"tool": "@shell", "input": {"cmd": "git diff --stat"}})
         outcomes = [
-            {"id": code, "outcome": "fixed", "explanation": "done", "files": [fault.path], "tests": [fault.test]}
+            {
+                "id": code,
+                "outcome": "fixed",
+                "explanation": "done",
+                "files": [fault.path],
+                "tests": [fault.test],
+            }
             for code, fault in meant
         ]
         return [*steps, *said({"outcomes": outcomes})]
@@ -200,11 +218,18 @@ class Company(StubModel):
         """The items of a prompt, and the fault that each of them speaks of."""
         parts = _CODE.split(prompt)[1:]
         told = zip(parts[::2], parts[1::2], strict=True)
-        return [(code, fault) for code, text in told for fault in self.faults.values() if f"title: {fault.title}" in text]
+        return [
+            (code, fault)
+            for code, text in told
+            for fault in self.faults.values()
+            if f"title: {fault.title}" in text
+        ]
 
     def begun(self) -> Counter[str]:
         """How many conversations there were with each role."""
-        return Counter(call["rule"] for call in self.calls if call["rule"] != "side" and not call["rounds"])
+        return Counter(
+            call["rule"] for call in self.calls if call["rule"] != "side" and not call["rounds"]
+        )
 
     def hanging(self, role: str) -> int:
         """How often a role was left waiting."""
@@ -241,7 +266,9 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "claude": Kind(lambda url: {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url}, api="anthropic"),
+    "claude": Kind(
+        lambda url: {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url}, api="anthropic"
+    ),
     "codex": Kind(
         lambda url: {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{url}/v1"},
         'model = "gpt-5.5"\ninput-price = 1\noutput-price = 2\n',
@@ -252,7 +279,9 @@ KINDS = {
         'model = "gemini-2.5-pro"\ninput-price = 1\noutput-price = 2\n',
         api="gemini",
     ),
-    "opencode": Kind(lambda url: {"OPENCODE_CONFIG_CONTENT": _opencode(url)}, 'model = "stub/m1"\n', api="chat"),
+    "opencode": Kind(
+        lambda url: {"OPENCODE_CONFIG_CONTENT": _opencode(url)}, 'model = "stub/m1"\n', api="chat"
+    ),
 }
 STRICT = """\
 about: Reviewed, fixed, verified and challenged; nothing lands that no challenger approved.
@@ -297,7 +326,9 @@ class Project:
         for name in agents:
             self.env |= KINDS[name].env(self.model.url)
             command = json.dumps(list(realcli.command(name)))
-            named += f"[agent.{name}]\ncommand = {command}\n{KINDS[name].settings}{own.get(name, '')}\n"
+            named += (
+                f"[agent.{name}]\ncommand = {command}\n{KINDS[name].settings}{own.get(name, '')}\n"
+            )
         check = f'[[checks]]\nname = "tests"\ncommand = ["{sys.executable}", "-m", "unittest"]\nkind = "unittest"\n'
         use = f"[agents]\nuse = {json.dumps(list(agents))}\ntimeout = 120\n{shared}\n[analyzers]\nenabled = []\n"
         (self.folder / "settings.toml").write_text(f"{use}{named}{more}\n{check}")
@@ -306,7 +337,9 @@ class Project:
     def strict(self, *reviewers: str, attempts: int = 3) -> tuple[str, str]:
         """The option for a workflow in which the challenger must approve."""
         path = self.folder / "strict.yaml"
-        path.write_text(STRICT.replace("ATTEMPTS", str(attempts)).replace("REVIEWERS", json.dumps(reviewers)))
+        path.write_text(
+            STRICT.replace("ATTEMPTS", str(attempts)).replace("REVIEWERS", json.dumps(reviewers))
+        )
         return "--workflow", str(path)
 
     def reported(self, *names: str) -> tuple[str, str]:
@@ -319,7 +352,13 @@ class Project:
         line = [sys.executable, "-m", "punchlist", *arguments]
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            line, cwd=self.repo.root, env=self.env, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
+            line,
+            cwd=self.repo.root,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
         )
 
     def ended(self, child: subprocess.Popen[str], code: int = 0) -> dict[str, Any]:
@@ -345,13 +384,21 @@ class Project:
 
     def branch(self) -> dict[str, str]:
         """The files that the run's branch changes, as it has them; none where there is no branch."""
-        branches = self.repo.git("for-each-ref", "--format=%(refname)", "refs/heads/punchlist").splitlines()
-        names = self.repo.git("diff", "--name-only", "feature", branches[-1]).splitlines() if branches else ()
+        branches = self.repo.git(
+            "for-each-ref", "--format=%(refname)", "refs/heads/punchlist"
+        ).splitlines()
+        names = (
+            self.repo.git("diff", "--name-only", "feature", branches[-1]).splitlines()
+            if branches
+            else ()
+        )
         return {name: self.repo.git("show", f"{branches[-1]}:{name}") for name in names}
 
     def transcripts(self, role: str) -> list[str]:
         """Names of the conversations that were kept, of every try."""
-        return sorted(path.name for path in (self.folder / "state" / "runs").glob(f"*/calls/*{role}*"))
+        return sorted(
+            path.name for path in (self.folder / "state" / "runs").glob(f"*/calls/*{role}*")
+        )
 
     def processes(self) -> dict[int, list[str]]:
         """Command lines of what is running and has to do with this project: its folder is in the arguments or the environment."""
@@ -367,7 +414,11 @@ class Project:
     def program(self, kind: str) -> int | None:
         """The process of an agent that is running, not the walls around it."""
         name = realcli.command(kind)[-1]
-        found = [pid for pid, line in self.processes().items() if name in line and not line[0].endswith(("bwrap", "punchlist"))]
+        found = [
+            pid
+            for pid, line in self.processes().items()
+            if name in line and not line[0].endswith(("bwrap", "punchlist"))
+        ]
         return min(found, default=None)
 
 

@@ -20,8 +20,12 @@ class GitTree:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
         subprocess.run(["git", "init", "-q", "."], cwd=root, check=True)
         subprocess.run(["git", "add", "-A"], cwd=root, check=True)
-        listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, check=True, capture_output=True).stdout
-        self._files = tuple(name.decode("utf-8", "surrogateescape") for name in listed.split(b"\0") if name)
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=root, check=True, capture_output=True
+        ).stdout
+        self._files = tuple(
+            name.decode("utf-8", "surrogateescape") for name in listed.split(b"\0") if name
+        )
 
     def files(self):
         return self._files

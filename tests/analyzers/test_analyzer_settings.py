@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from punchlist.adapters.analyzers import ANALYZERS, AnalyzerSettings, analyzers, detected
-from punchlist.adapters.analyzers.custom import CustomTool
 from punchlist.adapters.analyzers.tool import ARGV_LIMIT, Kit, portions
-from punchlist.adapters.sandbox import available
+from punchlist.adapters.analyzers.tools.custom import CustomTool
+from punchlist.adapters.process.sandbox import available
 from punchlist.errors import SettingsError
-from punchlist.model.severity import Severity
+from punchlist.model.finding.severity import Severity
 
 NOWHERE = Kit(find=lambda _: None)
 CODE = "import os\nprint(eval(input()))\n"
@@ -21,11 +21,17 @@ CODE = "import os\nprint(eval(input()))\n"
 
 def own(code, **options):
     """A tool that is a Python program."""
-    return CustomTool(name="mine", command=(sys.executable, "-c", code, *options.pop("then", ())), **options)
+    return CustomTool(
+        name="mine", command=(sys.executable, "-c", code, *options.pop("then", ())), **options
+    )
 
 
 def ran(tree, tool, paths=None):
-    return asyncio.run(analyzers(AnalyzerSettings(enabled=(tool.name,), custom=(tool,)))[tool.name].analyze(tree, paths))
+    return asyncio.run(
+        analyzers(AnalyzerSettings(enabled=(tool.name,), custom=(tool,)))[tool.name].analyze(
+            tree, paths
+        )
+    )
 
 
 def test_auto_is_what_comes_along_what_is_found_and_the_users_own():
@@ -49,7 +55,9 @@ def test_an_unknown_name_gets_a_hint():
     assert "'ruff'" in caught.value.hint
 
 
-@pytest.mark.parametrize("odd", [{"name": "ruff"}, {"format": "xml"}, {"severity": "purple"}, {"command": ()}])
+@pytest.mark.parametrize(
+    "odd", [{"name": "ruff"}, {"format": "xml"}, {"severity": "purple"}, {"command": ()}]
+)
 def test_a_custom_tool_that_cannot_work_is_refused_at_once(odd):
     tool = msgspec.structs.replace(own(""), **odd)
     with pytest.raises(SettingsError, match=r"analyzers\.custom"):
@@ -58,20 +66,27 @@ def test_a_custom_tool_that_cannot_work_is_refused_at_once(odd):
 
 @pytest.mark.parametrize("program", ["./tools/lint", "tools/lint", "../lint"])
 def test_a_custom_tool_of_the_tree_under_review_is_refused_at_once(program):
-    with pytest.raises(SettingsError, match=r"analyzers\.custom\.mine: .*code under review") as caught:
+    with pytest.raises(
+        SettingsError, match=r"analyzers\.custom\.mine: .*code under review"
+    ) as caught:
         analyzers(AnalyzerSettings(custom=(CustomTool(name="mine", command=(program, "{files}")),)))
     assert caught.value.hint == "give an absolute path or a program on PATH"
 
 
 def test_an_enabled_tool_that_is_not_installed_is_a_failure_not_a_clean_answer(grown):
     analyzer = analyzers(AnalyzerSettings(enabled=("shellcheck",)), NOWHERE)["shellcheck"]
-    assert "not installed" in asyncio.run(analyzer.analyze(grown({"a.sh": "echo $1\n"}), None)).failed
+    assert (
+        "not installed" in asyncio.run(analyzer.analyze(grown({"a.sh": "echo $1\n"}), None)).failed
+    )
 
 
 def test_what_is_there_is_told_with_its_version():
     found = {tool.name: tool for tool in asyncio.run(detected((), NOWHERE))}
     assert found.keys() == ANALYZERS.keys()
-    assert all(found[name].there and found[name].version[0].isdigit() for name in ("ruff", "bandit", "ast-grep"))
+    assert all(
+        found[name].there and found[name].version[0].isdigit()
+        for name in ("ruff", "bandit", "ast-grep")
+    )
     assert not found["shellcheck"].there
 
 
@@ -86,11 +101,16 @@ def test_a_tool_of_the_users_own_gets_the_files_it_wants(grown):
     tree = grown({"a.py": CODE, "b c.txt": "x", "-d.py": CODE})
     code = "import sys\nfor name in sys.argv[1:-1]: print(f'{name}:1: warning: odd')"
     analysis = ran(tree, own(code, then=("{files}", "--end"), files=("*.py",), severity="minor"))
-    assert [(f.spot.path, f.severity) for f in analysis.findings] == [("-d.py", Severity.MINOR), ("a.py", Severity.MINOR)]
+    assert [(f.spot.path, f.severity) for f in analysis.findings] == [
+        ("-d.py", Severity.MINOR),
+        ("a.py", Severity.MINOR),
+    ]
     assert analysis.looked_at == 2
 
 
-def test_a_tool_without_files_in_its_command_finds_them_itself_and_answers_for_what_was_asked(grown):
+def test_a_tool_without_files_in_its_command_finds_them_itself_and_answers_for_what_was_asked(
+    grown,
+):
     tool = own("print('a.py:1: error: x'); print('b.py:1: error: y')")
     tree = grown({"a.py": "x\n", "b.py": "y\n"})
     assert [f.title for f in ran(tree, tool).findings] == ["x", "y"]
@@ -99,7 +119,12 @@ def test_a_tool_without_files_in_its_command_finds_them_itself_and_answers_for_w
 
 @pytest.mark.parametrize(
     "code",
-    ["import sys; sys.exit(3)", "import sys; sys.exit(1)", "import os; os.kill(os.getpid(), 9)", "print('a.py:1: x'); 1/0"],
+    [
+        "import sys; sys.exit(3)",
+        "import sys; sys.exit(1)",
+        "import os; os.kill(os.getpid(), 9)",
+        "print('a.py:1: x'); 1/0",
+    ],
 )
 def test_a_tool_that_fails_says_so_and_never_raises(grown, code):
     tool = own(code, exits=(0, 1) if "1/0" not in code else (0,))
@@ -109,7 +134,9 @@ def test_a_tool_that_fails_says_so_and_never_raises(grown, code):
 def test_the_time_a_tool_may_take_is_a_setting(grown):
     tool = own("import time; time.sleep(60)")
     analyzer = analyzers(AnalyzerSettings(custom=(tool,), timeout=0.3), NOWHERE)["mine"]
-    assert "timed out after 0.3 s" in asyncio.run(analyzer.analyze(grown({"a.py": ""}), None)).failed
+    assert (
+        "timed out after 0.3 s" in asyncio.run(analyzer.analyze(grown({"a.py": ""}), None)).failed
+    )
 
 
 def test_what_a_failed_tool_said_is_kept(grown):
@@ -122,9 +149,15 @@ REACHES = "import socket\ntry: socket.create_connection(('127.0.0.1', {port}), 2
 WRITES = "try: open('a.py', 'a').write('!'); print('a.py:1: written')\nexcept OSError: print('a.py:1: refused')\n"
 
 
-@pytest.mark.skipif(available() != "bubblewrap", reason="no bubblewrap here: analyzers run without walls")
+@pytest.mark.skipif(
+    available() != "bubblewrap", reason="no bubblewrap here: analyzers run without walls"
+)
 @pytest.mark.parametrize(
-    ("kit", "said"), [(NOWHERE, ["cut off", "refused"]), (Kit(walls=lambda _root, _needs: None), ["reached", "written"])]
+    ("kit", "said"),
+    [
+        (NOWHERE, ["cut off", "refused"]),
+        (Kit(walls=lambda _root, _needs: None), ["reached", "written"]),
+    ],
 )
 def test_only_walls_keep_an_analyzer_from_the_network_and_from_writing_the_tree(grown, kit, said):
     tree = grown({"a.py": "x\n"})
@@ -146,15 +179,26 @@ def test_an_interpreter_that_the_repository_carries_is_not_used(grown):
 
 
 def test_analyzers_work_without_walls(grown):
-    tools = analyzers(AnalyzerSettings(enabled=("ruff", "bandit")), Kit(walls=lambda _root, _needs: None))
+    tools = analyzers(
+        AnalyzerSettings(enabled=("ruff", "bandit")), Kit(walls=lambda _root, _needs: None)
+    )
     tree = grown({"a.py": CODE})
     assert all(asyncio.run(tool.analyze(tree, None)).findings for tool in tools.values())
 
 
 def test_a_program_that_the_repository_carries_is_not_run(grown):
-    tree = grown({"node_modules/.bin/eslint": "#!/bin/sh\ntouch /tmp/pwned\n", "a.js": "", "eslint.config.js": ""})
+    tree = grown(
+        {
+            "node_modules/.bin/eslint": "#!/bin/sh\ntouch /tmp/pwned\n",
+            "a.js": "",
+            "eslint.config.js": "",
+        }
+    )
     kit = Kit(checkout=tree.root, find=lambda _: None)
-    assert "not run" in asyncio.run(analyzers(AnalyzerSettings(), kit)["eslint"].analyze(tree, None)).skipped
+    assert (
+        "not run"
+        in asyncio.run(analyzers(AnalyzerSettings(), kit)["eslint"].analyze(tree, None)).skipped
+    )
     asked = AnalyzerSettings(enabled=("eslint",))
     assert "not run" in asyncio.run(analyzers(asked, kit)["eslint"].analyze(tree, None)).failed
 
@@ -169,10 +213,18 @@ def test_many_files_go_in_portions_that_fit_a_command_line():
 
 
 def test_portions_of_one_analysis_are_one_answer(grown, monkeypatch):
-    monkeypatch.setattr("punchlist.adapters.analyzers.tool.portions", lambda files: [[name] for name in files])
+    monkeypatch.setattr(
+        "punchlist.adapters.analyzers.tool.portions", lambda files: [[name] for name in files]
+    )
     tree = grown({f"{letter}.py": "import os\n" for letter in "cab"})
-    analysis = asyncio.run(analyzers(AnalyzerSettings(enabled=("ruff",)))["ruff"].analyze(tree, None))
-    assert [(f.id, f.spot.path) for f in analysis.findings] == [("ruff:1", "a.py"), ("ruff:2", "b.py"), ("ruff:3", "c.py")]
+    analysis = asyncio.run(
+        analyzers(AnalyzerSettings(enabled=("ruff",)))["ruff"].analyze(tree, None)
+    )
+    assert [(f.id, f.spot.path) for f in analysis.findings] == [
+        ("ruff:1", "a.py"),
+        ("ruff:2", "b.py"),
+        ("ruff:3", "c.py"),
+    ]
 
 
 def test_the_checkouts_folders_are_lent_to_the_tree_only_while_a_tool_runs(grown, tmp_path):

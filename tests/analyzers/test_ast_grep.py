@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from punchlist.adapters.analyzers.ast_grep import AstGrep, parse
 from punchlist.adapters.analyzers.tool import Command, Kit
-from punchlist.model.finding import Safety
-from punchlist.model.patch import spliced
-from punchlist.model.severity import Severity
-from punchlist.model.sources import Sources
+from punchlist.adapters.analyzers.tools.ast_grep import AstGrep, parse
+from punchlist.intake.source_files import Sources
+from punchlist.model.finding.finding import Safety
+from punchlist.model.finding.severity import Severity
+from punchlist.model.patch.patch import spliced
 
 RULES = """
 id: no-eval
@@ -35,7 +35,11 @@ def looked(tree, rules=RULES):
 def test_a_rewrite_lands_on_the_right_characters(grown, start):
     text = start + 'x = "é😀"; eval(x)\r\nprint(1)\r\n'
     evaluated, printed = looked(grown({"src/a.py": text})).findings
-    assert (evaluated.rule, evaluated.title, evaluated.detail) == ("no-eval", "no eval of x", "it runs anything")
+    assert (evaluated.rule, evaluated.title, evaluated.detail) == (
+        "no-eval",
+        "no eval of x",
+        "it runs anything",
+    )
     assert (evaluated.severity, evaluated.fix.safety) == (Severity.MAJOR, Safety.UNSAFE)
     assert (evaluated.spot.column, evaluated.spot.end_column) == (11, 18)
     assert spliced(text, evaluated.fix.splices) == text.replace("eval(x)", "literal_eval(x)")
@@ -51,7 +55,13 @@ def test_a_broken_rule_is_a_failure(grown):
 
 
 def test_the_trees_own_configuration_is_not_loaded(grown):
-    tree = grown({"sgconfig.yml": "ruleDirs: [rules]\n", "rules/r.yml": "not: a rule\n", "-a b.py": "eval(1)\n"})
+    tree = grown(
+        {
+            "sgconfig.yml": "ruleDirs: [rules]\n",
+            "rules/r.yml": "not: a rule\n",
+            "-a b.py": "eval(1)\n",
+        }
+    )
     analysis = looked(tree)
     assert (analysis.failed, [f.spot.path for f in analysis.findings]) == ("", ["-a b.py"])
 

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from punchlist.adapters.analyzers.bandit import Bandit, parse
 from punchlist.adapters.analyzers.tool import Command, Kit
-from punchlist.model.severity import Severity
-from punchlist.model.sources import Sources
+from punchlist.adapters.analyzers.tools.bandit import Bandit, parse
+from punchlist.intake.source_files import Sources
+from punchlist.model.finding.severity import Severity
 
 SHELL = 'import subprocess\nz = "é😀"; subprocess.call("ls " + z, shell=True)\n'
 
@@ -22,9 +22,16 @@ def test_a_finding_is_ranked_by_severity_and_confidence_and_placed_in_code_point
     assert (analysis.failed, analysis.looked_at) == ("", 1)
     by_rule = {f.rule: f for f in analysis.findings}
     shell = by_rule["B602"]
-    assert (shell.severity, shell.severity_word, shell.category) == (Severity.CRITICAL, "high, confidence high", "security")
+    assert (shell.severity, shell.severity_word, shell.category) == (
+        Severity.CRITICAL,
+        "high, confidence high",
+        "security",
+    )
     assert (shell.spot.path, shell.spot.line, shell.spot.column) == ("src/a.py", 2, 11)
-    assert SHELL.splitlines()[1][shell.spot.column - 1 : shell.spot.end_column - 1] == 'subprocess.call("ls " + z, shell=True)'
+    assert (
+        SHELL.splitlines()[1][shell.spot.column - 1 : shell.spot.end_column - 1]
+        == 'subprocess.call("ls " + z, shell=True)'
+    )
     assert (shell.label, shell.url[:8]) == ("subprocess_popen_with_shell_equals_true", "https://")
     assert by_rule["B404"].severity is Severity.MINOR
 
@@ -42,12 +49,17 @@ def test_many_files_are_shared_out_and_none_is_left_out(grown):
     tree = grown(dict.fromkeys(names, SHELL))
     analysis = asyncio.run(Command(Bandit(), Kit(width=2)).analyze(tree, None))
     assert [f.spot.path for f in analysis.findings if f.rule == "B602"] == names
-    assert (analysis.looked_at, len({f.id for f in analysis.findings})) == (45, len(analysis.findings))
+    assert (analysis.looked_at, len({f.id for f in analysis.findings})) == (
+        45,
+        len(analysis.findings),
+    )
 
 
 def test_asserts_are_no_news_unless_the_project_configures_bandit(grown):
     assert looked(grown({"a.py": "assert 1\n"})).findings == ()
-    configured = grown({"a.py": "assert 1\n", "pyproject.toml": "[tool.bandit]\nskips = ['B404']\n"})
+    configured = grown(
+        {"a.py": "assert 1\n", "pyproject.toml": "[tool.bandit]\nskips = ['B404']\n"}
+    )
     assert [f.rule for f in looked(configured).findings] == ["B101"]
 
 
@@ -73,7 +85,9 @@ RESULT = {
 }
 
 
-@pytest.mark.parametrize("bad", [None, {}, {**RESULT, "line_number": "x"}, {**RESULT, "issue_severity": None}])
+@pytest.mark.parametrize(
+    "bad", [None, {}, {**RESULT, "line_number": "x"}, {**RESULT, "issue_severity": None}]
+)
 def test_one_bad_entry_never_costs_the_others(grown, bad):
     report = json.dumps({"results": [RESULT, bad, RESULT], "errors": [{"odd": 1}]}).encode()
     analysis = parse(report, Sources(grown({"a.py": "x\n"})))

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from punchlist.adapters.analyzers import biome, eslint, semgrep, shellcheck
-from punchlist.adapters.analyzers.semgrep import UNBOUND, Semgrep
-from punchlist.adapters.analyzers.shellcheck import Shellcheck
+from punchlist.adapters.analyzers.tools import biome, eslint, semgrep, shellcheck
+from punchlist.adapters.analyzers.tools.semgrep import UNBOUND, Semgrep
+from punchlist.adapters.analyzers.tools.shellcheck import Shellcheck
 from punchlist.errors import SettingsError
-from punchlist.model.finding import Safety
-from punchlist.model.patch import spliced
-from punchlist.model.severity import Severity
-from punchlist.model.sources import Sources
+from punchlist.intake.source_files import Sources
+from punchlist.model.finding.finding import Safety
+from punchlist.model.finding.severity import Severity
+from punchlist.model.patch.patch import spliced
 
 SCRIPT = '\ufeffconst z = "é😀"; let y = "😀"; if (y == z) { z; }\nif (!!z) { y; }\n'
 
@@ -22,7 +22,11 @@ def eslint_report(*messages):
 
 def test_eslints_ranges_are_utf_16_without_the_byte_order_mark(grown):
     fix = {"range": [17, 30], "text": 'const y = "😀";'}
-    suggestion = {"messageId": "replace", "fix": {"range": [37, 39], "text": "==="}, "desc": "Use '==='."}
+    suggestion = {
+        "messageId": "replace",
+        "fix": {"range": [37, 39], "text": "==="},
+        "desc": "Use '==='.",
+    }
     report = eslint_report(
         {
             "ruleId": "prefer-const",
@@ -44,8 +48,20 @@ def test_eslints_ranges_are_utf_16_without_the_byte_order_mark(grown):
             "endColumn": 40,
             "suggestions": [suggestion],
         },
-        {"ruleId": None, "fatal": True, "severity": 2, "message": "Parsing error: x", "line": 1, "column": 1},
-        {"ruleId": None, "fatal": False, "severity": 1, "message": "File ignored because of a matching ignore pattern."},
+        {
+            "ruleId": None,
+            "fatal": True,
+            "severity": 2,
+            "message": "Parsing error: x",
+            "line": 1,
+            "column": 1,
+        },
+        {
+            "ruleId": None,
+            "fatal": False,
+            "severity": 1,
+            "message": "File ignored because of a matching ignore pattern.",
+        },
         {"ruleId": 7},
     )
     analysis = eslint.parse(report, Sources(grown({"a.js": SCRIPT})))
@@ -53,8 +69,16 @@ def test_eslints_ranges_are_utf_16_without_the_byte_order_mark(grown):
     assert SCRIPT[const.spot.column] == "y", "the mark is no column"
     assert spliced(SCRIPT, const.fix.splices) == SCRIPT.replace("let y", "const y")
     assert spliced(SCRIPT, equal.fix.splices) == SCRIPT.replace("==", "===")
-    assert (const.fix.safety, equal.fix.safety, equal.suggestion) == (Safety.SAFE, Safety.DISPLAY, "Use '==='.")
-    assert [f.severity for f in analysis.findings] == [Severity.CRITICAL, Severity.MAJOR, Severity.MINOR]
+    assert (const.fix.safety, equal.fix.safety, equal.suggestion) == (
+        Safety.SAFE,
+        Safety.DISPLAY,
+        "Use '==='.",
+    )
+    assert [f.severity for f in analysis.findings] == [
+        Severity.CRITICAL,
+        Severity.MAJOR,
+        Severity.MINOR,
+    ]
     assert const.url.endswith("/prefer-const")
     assert fatal.rule == "syntax"
     assert len(analysis.refused) == 1
@@ -78,13 +102,23 @@ def biome_entry(rule, severity, start, end, suggestions=()):
 
 
 def test_biomes_columns_are_characters_with_the_byte_order_mark(grown):
-    part = {"range": {"start": {"line": 1, "column": 18}, "end": {"line": 1, "column": 21}}, "text": "const"}
-    entries = [biome_entry("lint/style/useConst", "WARNING", 18, 21, [part]), biome_entry("parse", "ERROR", 1, 2)]
+    part = {
+        "range": {"start": {"line": 1, "column": 18}, "end": {"line": 1, "column": 21}},
+        "text": "const",
+    }
+    entries = [
+        biome_entry("lint/style/useConst", "WARNING", 18, 21, [part]),
+        biome_entry("parse", "ERROR", 1, 2),
+    ]
     report = json.dumps({"source": {"name": "Biome"}, "diagnostics": entries}).encode()
     const, unparsed = biome.parse(report, Sources(grown({"a.js": SCRIPT}))).findings
     assert SCRIPT[const.spot.column : const.spot.end_column] == "let"
     assert spliced(SCRIPT, const.fix.splices) == SCRIPT.replace("let", "const")
-    assert (const.severity, const.category, const.fix.safety) == (Severity.MINOR, "style", Safety.UNSAFE)
+    assert (const.severity, const.category, const.fix.safety) == (
+        Severity.MINOR,
+        "style",
+        Safety.UNSAFE,
+    )
     assert unparsed.severity is Severity.CRITICAL
 
 
@@ -112,13 +146,25 @@ def test_all_replacements_of_a_shellcheck_fix_belong_together(grown):
         "code": 2006,
         "message": "m",
     }
-    broken = {"file": "a.sh", "line": 1, "column": 1, "level": "error", "code": 1072, "message": "m", "fix": None}
+    broken = {
+        "file": "a.sh",
+        "line": 1,
+        "column": 1,
+        "level": "error",
+        "code": 1072,
+        "message": "m",
+        "fix": None,
+    }
     fixed = {**comment, "fix": {"replacements": [part(11, "$("), part(14, ")")]}}
     report = json.dumps({"comments": [fixed, broken, {"file": "a.sh"}]}).encode()
     analysis = shellcheck.parse(report, Sources(grown({"a.sh": SHELL})))
     style, syntax = analysis.findings
     assert spliced(SHELL, style.fix.splices) == SHELL.replace("`ls`", "$(ls)")
-    assert (style.rule, style.severity, syntax.severity) == ("SC2006", Severity.MINOR, Severity.CRITICAL)
+    assert (style.rule, style.severity, syntax.severity) == (
+        "SC2006",
+        Severity.MINOR,
+        Severity.CRITICAL,
+    )
     assert len(analysis.refused) == 1
 
 
@@ -146,12 +192,20 @@ def semgrep_result(start, end, fix=None):
         "fix": fix,
     }
     place = {"line": 1, "col": 1}
-    return {"check_id": "r", "path": "e.py", "start": {**place, "offset": start}, "end": {**place, "offset": end}, "extra": extra}
+    return {
+        "check_id": "r",
+        "path": "e.py",
+        "start": {**place, "offset": start},
+        "end": {**place, "offset": end},
+        "extra": extra,
+    }
 
 
 def test_semgreps_offsets_are_bytes(grown):
     results = [semgrep_result(23, 34, 'log("ü")'), semgrep_result(14, 21, "safe($X)"), None]
-    report = json.dumps({"results": results, "errors": [{"message": "timeout", "path": "b.py"}]}).encode()
+    report = json.dumps(
+        {"results": results, "errors": [{"message": "timeout", "path": "b.py"}]}
+    ).encode()
     analysis = semgrep.parse(report, Sources(grown({"e.py": CODE})))
     printed, evaluated = analysis.findings
     assert CODE[printed.spot.column - 1 : printed.spot.end_column - 1] == 'print("ü")'

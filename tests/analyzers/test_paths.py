@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.paths import DIRECTORY, NO_FILE, OUTSIDE, normal_path
+from punchlist.model.finding.paths import DIRECTORY, NO_FILE, OUTSIDE, normal_path
 
 ROOT = "/home/me/my project"
 
@@ -34,7 +34,10 @@ def test_all_spellings_of_a_file_are_one(raw):
     assert normal_path(raw, ROOT) == ("src/a.py", "")
 
 
-@pytest.mark.parametrize("raw", ["C:\\proj\\src\\a.py", "c:\\proj\\src\\a.py", "file:///C:/proj/src/a.py", "C:/proj/src/a.py"])
+@pytest.mark.parametrize(
+    "raw",
+    ["C:\\proj\\src\\a.py", "c:\\proj\\src\\a.py", "file:///C:/proj/src/a.py", "C:/proj/src/a.py"],
+)
 def test_a_windows_report_of_a_windows_root_is_understood(raw):
     assert normal_path(raw, "C:\\proj\\") == ("src/a.py", "")
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.adapters.analyzers.reports import decoded
-from punchlist.model.positions import UTF8, UTF16, Positions
+from punchlist.adapters.analyzers.entries import decoded
+from punchlist.model.patch.text_positions import UTF8, UTF16, Positions
 
 TEXTS = st.text(st.sampled_from(list("ab é😀\r\n\u2028\x0c\udcff\ufeff")), max_size=30)
 
@@ -21,14 +21,22 @@ def test_code_units_lead_to_the_character_they_begin(text, data):
     offset = data.draw(st.integers(0, len(text)))
     head = text[:offset]
     assert Positions(text).of_units(len(head.encode("utf-8", "surrogateescape")), UTF8) == offset
-    assert Positions(text).of_units(len(head.encode("utf-16-le", "surrogatepass")) // 2, UTF16) == offset
+    assert (
+        Positions(text).of_units(len(head.encode("utf-16-le", "surrogatepass")) // 2, UTF16)
+        == offset
+    )
 
 
 def test_a_place_the_file_does_not_have_is_none():
     positions = Positions("ab\nc")
     assert positions.offset(1, 4) == 3
-    assert positions.offset(3, 1) == 4, "one past the last line is the end of the file, with or without a line end"
-    assert all(positions.offset(*place) is None for place in ((1, 5), (2, 3), (3, 2), (4, 1), (0, 1), (1, 0)))
+    assert positions.offset(3, 1) == 4, (
+        "one past the last line is the end of the file, with or without a line end"
+    )
+    assert all(
+        positions.offset(*place) is None
+        for place in ((1, 5), (2, 3), (3, 2), (4, 1), (0, 1), (1, 0))
+    )
     assert Positions("").offset(1, 1) == 0
     assert Positions("a\n").offset(2, 1) == 2
     assert [positions.of_units(units, UTF8) for units in (-1, 4, 5)] == [None, 4, None]

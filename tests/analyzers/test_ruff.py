@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.analyzers.ruff import CELL_FIX, Ruff, parse
-from punchlist.adapters.analyzers.ruff_rules import DEFAULT_IGNORE, DEFAULT_SELECT, meaning
 from punchlist.adapters.analyzers.tool import Command, Kit
-from punchlist.model.finding import Safety
-from punchlist.model.patch import spliced
-from punchlist.model.positions import Positions
-from punchlist.model.severity import Severity
-from punchlist.model.sources import LOST_FIX, Sources
+from punchlist.adapters.analyzers.tools.ruff import CELL_FIX, Ruff, parse
+from punchlist.adapters.analyzers.tools.ruff_rules import DEFAULT_IGNORE, DEFAULT_SELECT, meaning
+from punchlist.intake.source_files import LOST_FIX, Sources
+from punchlist.model.finding.finding import Safety
+from punchlist.model.finding.severity import Severity
+from punchlist.model.patch.patch import spliced
+from punchlist.model.patch.text_positions import Positions
 
 RUFF = str(Path(sys.executable).parent / "ruff")
 
@@ -27,7 +27,12 @@ def looked(tree, paths=None, **options):
 def test_a_finding_has_its_rule_place_weight_url_and_fix(grown):
     tree = grown({"src/a.py": "def f():\n    import os\n    return undefined\n"})
     analysis = looked(tree)
-    assert (analysis.failed, analysis.skipped, analysis.refused, analysis.looked_at) == ("", "", (), 1)
+    assert (analysis.failed, analysis.skipped, analysis.refused, analysis.looked_at) == (
+        "",
+        "",
+        (),
+        1,
+    )
     unused, undefined = analysis.findings
     assert (unused.id, unused.source, unused.rule, unused.spot.path, unused.spot.line) == (
         "ruff:1",
@@ -41,7 +46,11 @@ def test_a_finding_has_its_rule_place_weight_url_and_fix(grown):
     assert unused.url.startswith("https://")
     assert unused.fix.safety is Safety.SAFE
     assert unused.context.symbol
-    assert (undefined.rule, undefined.severity, undefined.category) == ("F821", Severity.CRITICAL, "correctness")
+    assert (undefined.rule, undefined.severity, undefined.category) == (
+        "F821",
+        Severity.CRITICAL,
+        "correctness",
+    )
 
 
 def test_a_syntax_error_is_a_critical_finding(grown):
@@ -55,7 +64,10 @@ def test_all_edits_of_a_fix_belong_together_and_say_how_safe_they_are(grown):
     tree = grown({"a.py": text, "b.py": "# x = 1\n"})
     mutable, commented = looked(tree, select=["B006", "ERA001"]).findings
     assert (len(mutable.fix.splices), mutable.fix.safety) == (2, Safety.UNSAFE)
-    assert spliced(text, mutable.fix.splices) == "def f(a=None):\n    if a is None:\n        a = []\n    return a\n"
+    assert (
+        spliced(text, mutable.fix.splices)
+        == "def f(a=None):\n    if a is None:\n        a = []\n    return a\n"
+    )
     assert commented.fix.safety is Safety.DISPLAY
 
 
@@ -90,7 +102,15 @@ def test_nothing_newer_than_the_oldest_supported_python_is_asked_for(grown, name
 
 
 def test_odd_names_are_looked_at_and_named_as_git_has_them(grown):
-    names = ["-dash.py", "sp ace.py", "new\nline.py", "per%20cent.py", "back\\slash.py", "@at.py", "ünï.py"]
+    names = [
+        "-dash.py",
+        "sp ace.py",
+        "new\nline.py",
+        "per%20cent.py",
+        "back\\slash.py",
+        "@at.py",
+        "ünï.py",
+    ]
     raw = b"n\xffame.py".decode("utf-8", "surrogateescape")
     tree = grown(dict.fromkeys([*names, raw], "import os\n"))
     findings = looked(tree).findings
@@ -139,10 +159,27 @@ def test_a_file_it_cannot_read_is_never_silently_clean(grown):
 
 
 def test_a_notebooks_finding_is_kept_without_a_fix(grown):
-    cell = {"cell_type": "code", "execution_count": None, "id": "a", "metadata": {}, "outputs": [], "source": ["import os\n"]}
-    notebook = {"cells": [cell], "metadata": {"language_info": {"name": "python"}}, "nbformat": 4, "nbformat_minor": 5}
+    cell = {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": "a",
+        "metadata": {},
+        "outputs": [],
+        "source": ["import os\n"],
+    }
+    notebook = {
+        "cells": [cell],
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     (finding,) = looked(grown({"n.ipynb": json.dumps(notebook)}), select=["F401"]).findings
-    assert (finding.fix, finding.marks, finding.spot.line, finding.detail) == (None, (CELL_FIX,), None, "cell 1, line 1")
+    assert (finding.fix, finding.marks, finding.spot.line, finding.detail) == (
+        None,
+        (CELL_FIX,),
+        None,
+        "cell 1, line 1",
+    )
 
 
 ENTRY = {
@@ -155,7 +192,15 @@ ENTRY = {
 
 
 @pytest.mark.parametrize(
-    "bad", [None, 3, {}, {**ENTRY, "message": None}, {**ENTRY, "location": {"row": "x"}}, {**ENTRY, "fix": 7}]
+    "bad",
+    [
+        None,
+        3,
+        {},
+        {**ENTRY, "message": None},
+        {**ENTRY, "location": {"row": "x"}},
+        {**ENTRY, "fix": 7},
+    ],
 )
 def test_one_bad_entry_never_costs_the_others(grown, bad):
     sources = Sources(grown({"a.py": "x\n"}))
@@ -172,14 +217,20 @@ def test_garbage_is_a_failure_never_clean(grown, garbage):
 
 
 def test_a_fix_that_points_outside_the_file_is_left_out_and_said_so(grown):
-    edit = {"content": "", "location": {"row": 1, "column": 1}, "end_location": {"row": 9, "column": 1}}
+    edit = {
+        "content": "",
+        "location": {"row": 1, "column": 1},
+        "end_location": {"row": 9, "column": 1},
+    }
     entry = {**ENTRY, "fix": {"edits": [edit], "applicability": "safe", "message": "m"}}
     (finding,) = parse(json.dumps([entry]).encode(), Sources(grown({"a.py": "x\n"}))).findings
     assert (finding.fix, finding.marks) == (None, (LOST_FIX,))
 
 
 def test_a_syntax_error_without_a_code_as_older_versions_write_it_is_understood(grown):
-    (finding,) = parse(json.dumps([{**ENTRY, "code": None}]).encode(), Sources(grown({"a.py": "x\n"}))).findings
+    (finding,) = parse(
+        json.dumps([{**ENTRY, "code": None}]).encode(), Sources(grown({"a.py": "x\n"}))
+    ).findings
     assert (finding.rule, finding.severity) == ("invalid-syntax", Severity.CRITICAL)
 
 
@@ -193,7 +244,14 @@ def test_a_rules_meaning_is_that_of_its_own_group():
 
 def test_every_default_rule_exists():
     """A rule that a new version of ruff renamed would make every run fail."""
-    command = [RUFF, "check", "--isolated", f"--select={DEFAULT_SELECT}", f"--ignore={DEFAULT_IGNORE}", "-"]
+    command = [
+        RUFF,
+        "check",
+        "--isolated",
+        f"--select={DEFAULT_SELECT}",
+        f"--ignore={DEFAULT_IGNORE}",
+        "-",
+    ]
     ran = subprocess.run(command, input=b"", capture_output=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, b"")
 

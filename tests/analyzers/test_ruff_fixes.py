@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from punchlist.adapters.analyzers.ruff import parse
-from punchlist.model.patch import Patch, Taken, spliced
-from punchlist.model.sources import Sources
+from punchlist.adapters.analyzers.tools.ruff import parse
+from punchlist.intake.source_files import Sources
+from punchlist.model.patch.patch import Patch, Taken, spliced
 
 RUFF = str(Path(sys.executable).parent / "ruff")
 OPTIONS = ("check", "--isolated", "--no-cache", "--exit-zero", "--quiet", "--target-version=py310")

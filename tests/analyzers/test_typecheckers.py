@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.analyzers import pyright, ty
-from punchlist.adapters.analyzers.mypy import Mypy, parse
 from punchlist.adapters.analyzers.tool import Command, Kit
-from punchlist.model.severity import Severity
-from punchlist.model.sources import Sources
+from punchlist.adapters.analyzers.tools import pyright, ty
+from punchlist.adapters.analyzers.tools.mypy import Mypy, parse
+from punchlist.intake.source_files import Sources
+from punchlist.model.finding.severity import Severity
 
 WRONG = "def f(a: str) -> int:\n    return a\n"
-mypy_here = pytest.mark.skipif(not (Path(sys.executable).parent / "mypy").is_file(), reason="mypy is a development dependency")
+mypy_here = pytest.mark.skipif(
+    not (Path(sys.executable).parent / "mypy").is_file(), reason="mypy is a development dependency"
+)
 
 
 def looked(tree, paths=None, **options):
@@ -65,18 +67,34 @@ def test_pyright_counts_from_zero_in_utf_16(grown):
         "range": {"start": {"line": 0, "character": 25}, "end": {"line": 0, "character": 28}},
         "rule": "reportAssignmentType",
     }
-    broken = {"file": "a.py", "severity": "error", "message": "Expected expression", "range": entry["range"]}
+    broken = {
+        "file": "a.py",
+        "severity": "error",
+        "message": "Expected expression",
+        "range": entry["range"],
+    }
     report = {"generalDiagnostics": [entry, broken, {"severity": 1}]}
     analysis = pyright.parse(json.dumps(report).encode(), Sources(grown({"a.py": text})))
     finding, syntax = analysis.findings
-    assert (finding.spot.line, finding.title, finding.rule) == (1, 'Type "str" is not assignable', "reportAssignmentType")
+    assert (finding.spot.line, finding.title, finding.rule) == (
+        1,
+        'Type "str" is not assignable',
+        "reportAssignmentType",
+    )
     assert text[1:][finding.spot.column - 1 : finding.spot.end_column - 1] == '"a"'
-    assert (finding.severity, syntax.severity, syntax.rule) == (Severity.MAJOR, Severity.CRITICAL, "syntax")
+    assert (finding.severity, syntax.severity, syntax.rule) == (
+        Severity.MAJOR,
+        Severity.CRITICAL,
+        "syntax",
+    )
     assert len(analysis.refused) == 1
 
 
 def test_ty_is_read_from_its_gitlab_report(grown):
-    place = {"path": "a.py", "positions": {"begin": {"line": 2, "column": 12}, "end": {"line": 2, "column": 13}}}
+    place = {
+        "path": "a.py",
+        "positions": {"begin": {"line": 2, "column": 12}, "end": {"line": 2, "column": 13}},
+    }
     entry = {
         "check_name": "invalid-return-type",
         "description": "invalid-return-type: wrong",

@@ -5,13 +5,15 @@ import json
 
 import pytest
 
-from punchlist.adapters.analyzers import AnalyzerSettings, analyzers, biome, eslint, sarif, semgrep, shellcheck
-from punchlist.adapters.analyzers.ast_grep import AstGrep
-from punchlist.adapters.analyzers.bandit import Bandit
-from punchlist.adapters.analyzers.reports import joined
-from punchlist.adapters.analyzers.ruff import Ruff
+from punchlist.adapters.analyzers import AnalyzerSettings, analyzers
+from punchlist.adapters.analyzers.entries import joined
+from punchlist.adapters.analyzers.formats import sarif
 from punchlist.adapters.analyzers.tool import Command, Kit
-from punchlist.model.sources import Sources
+from punchlist.adapters.analyzers.tools import biome, eslint, semgrep, shellcheck
+from punchlist.adapters.analyzers.tools.ast_grep import AstGrep
+from punchlist.adapters.analyzers.tools.bandit import Bandit
+from punchlist.adapters.analyzers.tools.ruff import Ruff
+from punchlist.intake.source_files import Sources
 from punchlist.ports import Analysis
 
 LATIN = b'x = "\xff"\n'
@@ -63,20 +65,46 @@ def test_what_semgrep_could_not_scan_is_a_file_or_nobody_knows(grown, error, unr
 
 def test_a_script_that_does_not_parse_hides_what_other_rules_would_say(grown):
     sources = Sources(grown({"a.js": "let\n", "a.sh": "if\n"}))
-    fatal = {"ruleId": None, "fatal": True, "severity": 2, "message": "Parsing error", "line": 1, "column": 1}
-    assert eslint.parse(json.dumps([{"filePath": "a.js", "messages": [fatal]}]).encode(), sources).unread == ("a.js",)
+    fatal = {
+        "ruleId": None,
+        "fatal": True,
+        "severity": 2,
+        "message": "Parsing error",
+        "line": 1,
+        "column": 1,
+    }
+    assert eslint.parse(
+        json.dumps([{"filePath": "a.js", "messages": [fatal]}]).encode(), sources
+    ).unread == ("a.js",)
     place = {"path": "a.js", "range": {"start": {"line": 1, "column": 1}}}
-    parse = {"message": "expected", "location": place, "severity": "ERROR", "code": {"value": "parse"}}
+    parse = {
+        "message": "expected",
+        "location": place,
+        "severity": "ERROR",
+        "code": {"value": "parse"},
+    }
     assert biome.parse(json.dumps({"diagnostics": [parse]}).encode(), sources).unread == ("a.js",)
-    stopped = {"file": "a.sh", "line": 1, "column": 1, "level": "error", "code": 1072, "message": "m"}
-    assert shellcheck.parse(json.dumps({"comments": [stopped]}).encode(), sources).unread == ("a.sh",)
+    stopped = {
+        "file": "a.sh",
+        "line": 1,
+        "column": 1,
+        "level": "error",
+        "code": 1072,
+        "message": "m",
+    }
+    assert shellcheck.parse(json.dumps({"comments": [stopped]}).encode(), sources).unread == (
+        "a.sh",
+    )
 
 
 def test_an_error_that_a_sarif_log_tells_of_is_about_its_file_or_about_any(grown):
     sources = Sources(grown({"a.py": ""}))
 
     def unread(**note):
-        call = {"executionSuccessful": True, "toolExecutionNotifications": [{"message": {"text": "m"}, **note}]}
+        call = {
+            "executionSuccessful": True,
+            "toolExecutionNotifications": [{"message": {"text": "m"}, **note}],
+        }
         runs = [{"tool": {"driver": {"name": "t"}}, "results": [], "invocations": [call]}]
         return sarif.parse(json.dumps({"version": "2.1.0", "runs": runs}).encode(), sources).unread
 
@@ -111,4 +139,7 @@ def test_a_run_has_the_analyzers_it_began_with_whatever_is_installed_now(grown):
 def test_an_analyzer_that_was_found_by_itself_is_not_asked_for_by_name_when_a_run_goes_on(grown):
     """A type checker found here looks only at projects that configure it, also after a pause."""
     tools = analyzers(AnalyzerSettings(), Kit(), ("mypy",))
-    assert "no settings for mypy" in asyncio.run(tools["mypy"].analyze(grown({"a.py": "x = 1\n"}), None)).skipped
+    assert (
+        "no settings for mypy"
+        in asyncio.run(tools["mypy"].analyze(grown({"a.py": "x = 1\n"}), None)).skipped
+    )

@@ -36,7 +36,11 @@ def _forms(bug):
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
     """By form of the code, kind of test and bug: which of those tests pass."""
-    codes = {"bug": {}, "fix": {bug.name: bug.fix for bug in BUGS}, "special": {bug.name: bug.special for bug in BUGS}}
+    codes = {
+        "bug": {},
+        "fix": {bug.name: bug.fix for bug in BUGS},
+        "special": {bug.name: bug.special for bug in BUGS},
+    }
     return {form: _passing(tmp_path_factory.mktemp(form), codes[form]) for form in codes}
 
 
@@ -44,7 +48,13 @@ def _passing(folder, codes):
     written(folder, files(BUGS, covered=False, codes=codes))
     for bug in BUGS:
         kinds = {"tests": bug.tests, "covering": bug.covering, "reproducer": bug.reproducer}
-        written(folder, {f"tests/{kind}/test_{kind}_{bug.name}.py": bug.headed(text) for kind, text in kinds.items()})
+        written(
+            folder,
+            {
+                f"tests/{kind}/test_{kind}_{bug.name}.py": bug.headed(text)
+                for kind, text in kinds.items()
+            },
+        )
     _, cases = run_tests(folder, *(f"tests/{kind}" for kind in KINDS))
     found = {kind: {bug.name: [] for bug in BUGS} for kind in KINDS}
     for name, passed in cases.items():
@@ -64,7 +74,10 @@ def test_there_are_at_least_forty_and_each_has_two_wrong_fixes():
 
 
 def test_the_oracle_accepts_the_right_fix_alone(verdicts):
-    wrongly = {name: [form for form, said in by.items() if said != (form == "fix")] for name, by in verdicts.items()}
+    wrongly = {
+        name: [form for form, said in by.items() if said != (form == "fix")]
+        for name, by in verdicts.items()
+    }
     assert {name: forms for name, forms in wrongly.items() if forms} == {}
 
 

@@ -6,10 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    Request,
+    sync_playwright,
+)
 
 # Read now: the tests themselves run with a clean environment.
-PROGRAM = os.environ.get("TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or ""
+PROGRAM = (
+    os.environ.get("TEST_CHROMIUM")
+    or shutil.which("chromium")
+    or shutil.which("chromium-browser")
+    or ""
+)
 ARGUMENTS = (
     "--headless",
     "--no-sandbox",
@@ -29,9 +42,16 @@ PATIENCE = 30_000
 @contextmanager
 def chromium(home: Path) -> Iterator[Browser]:
     """`home` is where it may leave what it leaves."""
-    env = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home), "XDG_CACHE_HOME": str(home)}
+    env = {
+        **os.environ,
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home),
+        "XDG_CACHE_HOME": str(home),
+    }
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=PROGRAM, args=list(ARGUMENTS), env=env, timeout=2 * PATIENCE)
+        browser = playwright.chromium.launch(
+            executable_path=PROGRAM, args=list(ARGUMENTS), env=env, timeout=2 * PATIENCE
+        )
         try:
             yield browser
         finally:
@@ -61,7 +81,9 @@ class Watch:
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            self._complain(f"console {message.type}: {message.text} at {message.location.get('url', '')}")
+            self._complain(
+                f"console {message.type}: {message.text} at {message.location.get('url', '')}"
+            )
 
     def _broken(self, error: Error) -> None:
         self._complain(f"page error: {error}")

@@ -25,7 +25,9 @@ Open = Callable[..., Page]
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """One for a module: while playwright is at work nobody else in this process can run an event loop."""
     if not PROGRAM:
-        npm.missing("THE DASHBOARD IS NOT TESTED: there is no chromium; install it, or name it with TEST_CHROMIUM")
+        npm.missing(
+            "THE DASHBOARD IS NOT TESTED: there is no chromium; install it, or name it with TEST_CHROMIUM"
+        )
     with chromium(tmp_path_factory.mktemp("chromium")) as running:
         yield running
 
@@ -59,7 +61,14 @@ def opened(browser: Browser) -> Iterator[Open]:
     watches: list[Watch] = []
     contexts = []
 
-    def open_(site: Site, path: str = "/", role: str = "admin", *, expect: tuple[str, ...] = (), **look: Any) -> Page:
+    def open_(
+        site: Site,
+        path: str = "/",
+        role: str = "admin",
+        *,
+        expect: tuple[str, ...] = (),
+        **look: Any,
+    ) -> Page:
         look = {"viewport": DESKTOP, "color_scheme": "light", "reduced_motion": "reduce", **look}
         watch = Watch(site.address)
         watch.expect(*expect)
@@ -69,7 +78,10 @@ def opened(browser: Browser) -> Iterator[Open]:
         contexts.append(context)
         if role:
             signed = context.request.post(
-                "/sign-in", form={"token": site.tokens[role]}, headers={"origin": site.address}, max_redirects=0
+                "/sign-in",
+                form={"token": site.tokens[role]},
+                headers={"origin": site.address},
+                max_redirects=0,
             )
             assert signed.status == 303, signed.text()
         page = context.new_page()

@@ -6,23 +6,23 @@ from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 
-from punchlist import __version__
+from punchlist._version import __version__
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.model import events as ev
-from punchlist.model.change import Change, ScopeKind
-from punchlist.model.check import Check, CheckKind, Verdict
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.fold import fold
-from punchlist.model.hunk import Hunk
-from punchlist.model.item import Fact, Move
-from punchlist.model.merge import MergeRule
-from punchlist.model.patch import FileChange, Patch
-from punchlist.model.plan import AGENT, Batch
-from punchlist.model.proof import Proof, ProofClass
-from punchlist.model.run import Run
-from punchlist.model.score import Score
-from punchlist.model.severity import Severity
-from punchlist.model.usage import Usage
+from punchlist.model.checks.check import Check, CheckKind, Verdict
+from punchlist.model.dedup.merge import MergeRule
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.batch import AGENT, Batch
+from punchlist.model.item.item import Fact, Move
+from punchlist.model.item.proof import Proof, ProofClass
+from punchlist.model.item.score import Score
+from punchlist.model.item.usage import Usage
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import fold
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.model.patch.hunk import Hunk
+from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.settings import load, pinned
 from punchlist.steps.consolidate import consolidated
 from punchlist.workflow import load_builtin
@@ -48,7 +48,9 @@ class Ledger:
         self.run = Run(id=run)
 
     def tell(self, event: ev.AnyEvent, place: str = "1", key: str = "") -> None:
-        entry = self._store.append(self.run.id, place, key or f"event {self.run.seq}", event, time.time())
+        entry = self._store.append(
+            self.run.id, place, key or f"event {self.run.seq}", event, time.time()
+        )
         self.run = fold(self.run, entry)
 
 
@@ -57,10 +59,20 @@ def crowd(home: Path, repository: Path, count: int, run: str = RUN) -> Ledger:
     ledger = Ledger(SqliteStore.open(home), run)
     head = _git(repository, "rev-parse", "HEAD")
     change = Change(kind=ScopeKind.ALL, base=head, head=head)
-    ledger.tell(_started(str(Path(_git(repository, "rev-parse", "--absolute-git-dir"))), change), "start", "started")
+    ledger.tell(
+        _started(str(Path(_git(repository, "rev-parse", "--absolute-git-dir"))), change),
+        "start",
+        "started",
+    )
     found = list(_findings(count))
-    ledger.tell(ev.Reviewed(reviewer="ruff", commit=head, findings=tuple(found[::2]), looked_at=200), "1.1.0")
-    ledger.tell(ev.Reviewed(reviewer="technical", agent="robot", commit=head, findings=tuple(found[1::2])), "1.1.0")
+    ledger.tell(
+        ev.Reviewed(reviewer="ruff", commit=head, findings=tuple(found[::2]), looked_at=200),
+        "1.1.0",
+    )
+    ledger.tell(
+        ev.Reviewed(reviewer="technical", agent="robot", commit=head, findings=tuple(found[1::2])),
+        "1.1.0",
+    )
     ledger.tell(consolidated(ledger.run, change, MergeRule.EXACT), "1.1.1")
     fates = dict(zip(ledger.run.items, cycle(_FATES), strict=False))
     for event in _work(ledger.run, fates):
@@ -77,7 +89,9 @@ def _started(git_dir: str, change: Change) -> ev.Started:
         workflow=load_builtin("proven").text,
         settings=pinned(load(None, {})),
         reviewers=("ruff", "technical"),
-        checks=(Check(name="tests", command=("python", "-m", "unittest"), kind=CheckKind.UNITTEST),),
+        checks=(
+            Check(name="tests", command=("python", "-m", "unittest"), kind=CheckKind.UNITTEST),
+        ),
         checks_allowed=True,
         version=__version__,
         crew=dict.fromkeys(("technical", "fixer", "challenger"), ("robot",)),
@@ -96,7 +110,11 @@ def _findings(count: int) -> Iterator[Finding]:
             detail=f"Whatever is in {name} goes on as it is. Callers rely on it being checked here, and nobody does.",
             category="correctness",
             severity=next(severities),
-            spot=Spot(f"shop/part_{number % 200}/orders.py", 10 * (number // 200) + 3, 10 * (number // 200) + 4),
+            spot=Spot(
+                f"shop/part_{number % 200}/orders.py",
+                10 * (number // 200) + 3,
+                10 * (number // 200) + 4,
+            ),
             code=_BODY.format(name=name),
             suggestion=f"Check {name} before it is used.",
         )
@@ -109,26 +127,45 @@ def _work(run: Run, fates: dict[int, str]) -> Iterator[ev.AnyEvent]:
     yield ev.Attempted(
         fixer=AGENT,
         agent="robot",
-        patches={each.number: Patch(files=(FileChange(each.paths[0], "x = 1\n"),)) for each in batches},
+        patches={
+            each.number: Patch(files=(FileChange(each.paths[0], "x = 1\n"),)) for each in batches
+        },
         hunks={each.number: (_hunk(each),) for each in batches},
         moves=tuple(_said(fates)),
         usage=Usage(seconds=30, input_tokens=120_000, output_tokens=9_000, dollars=1.25),
     )
     yield ev.Baselined(check="tests", exit_code=0, passed=1200)
     landed = tuple(number for number, fate in fates.items() if fate == "fixed")
-    yield ev.Tried(batches=landed, verdicts=(Verdict(check="tests", passed=True, why="1200 tests"),), complete=True)
+    yield ev.Tried(
+        batches=landed,
+        verdicts=(Verdict(check="tests", passed=True, why="1200 tests"),),
+        complete=True,
+    )
     yield ev.Verified(passed=landed)
-    yield ev.Challenged(agent="robot", scores=tuple(Score(n, 91 + n % 9, "SOLVED", "good") for n in landed), approved=landed)
+    yield ev.Challenged(
+        agent="robot",
+        scores=tuple(Score(n, 91 + n % 9, "SOLVED", "good") for n in landed),
+        approved=landed,
+    )
     tip = _COMMIT.format(landed[-1])
-    proofs = (Proof(ProofClass.CHECKED, "tests: 1200 tests"), Proof(ProofClass.REVIEWED, "scored 95 by robot"))
+    proofs = (
+        Proof(ProofClass.CHECKED, "tests: 1200 tests"),
+        Proof(ProofClass.REVIEWED, "scored 95 by robot"),
+    )
     yield ev.Committed(
         branch=run.branch,
         tip=tip,
         landed=tuple(ev.Landed(n, _COMMIT.format(n)) for n in landed),
-        moves=tuple(Move(n, Fact.COMMITTED, by="punchlist", proofs=proofs, ref=_COMMIT.format(n)) for n in landed),
+        moves=tuple(
+            Move(n, Fact.COMMITTED, by="punchlist", proofs=proofs, ref=_COMMIT.format(n))
+            for n in landed
+        ),
     )
     filed = (number for number, fate in fates.items() if fate == "filed")
-    yield ev.Filed(tracker="files", moves=tuple(Move(n, Fact.FILED, by="files", ref=f"issues/{n:05}.md") for n in filed))
+    yield ev.Filed(
+        tracker="files",
+        moves=tuple(Move(n, Fact.FILED, by="files", ref=f"issues/{n:05}.md") for n in filed),
+    )
     gone = tuple(number for number, fate in fates.items() if fate == "dismissed")
     moves = tuple(Move(n, Fact.DISMISSED, by="ada", why="generated code") for n in gone)
     yield ev.Dismissed(by="ada", why="generated code", moves=moves)
@@ -136,11 +173,17 @@ def _work(run: Run, fates: dict[int, str]) -> Iterator[ev.AnyEvent]:
 
 def _batch(run: Run, number: int) -> Batch:
     lead = run.items[number].lead
-    return Batch(number=number, items=(number,), fixer=AGENT, title=lead.title, paths=(lead.spot.path,))
+    return Batch(
+        number=number, items=(number,), fixer=AGENT, title=lead.title, paths=(lead.spot.path,)
+    )
 
 
 def _hunk(batch: Batch) -> Hunk:
-    return Hunk(batch.paths[0], 3, (" def rows(rows):", "-    total = 0", "+    total = Decimal(0)", "     for row in rows:"))
+    return Hunk(
+        batch.paths[0],
+        3,
+        (" def rows(rows):", "-    total = 0", "+    total = Decimal(0)", "     for row in rows:"),
+    )
 
 
 def _said(fates: dict[int, str]) -> Iterator[Move]:
@@ -157,4 +200,6 @@ def _said(fates: dict[int, str]) -> Iterator[Move]:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.strip()

@@ -12,10 +12,23 @@ from workbench import Workbench, finding, fix, fixer, review, scores
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>{{ 7*7 }} \u202egnp.exe"
 """What would do something if anybody let it."""
-READY = {"role": "clarifier", "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True}}
-STEPS = {"approach": "patch", "steps": ["count from one", HOSTILE], "risks": ["callers count from zero"]}
-PLANS = {"role": "planner", "answer": {"issues": [{"issue_code": "F001", "plan": STEPS, "files": []}]}}
-HALF = {**fix("page"), "edits": [{"path": "shop/pages.py", "replace": "rows[number", "with": "rows[(number - 1)"}]}
+READY = {
+    "role": "clarifier",
+    "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True},
+}
+STEPS = {
+    "approach": "patch",
+    "steps": ["count from one", HOSTILE],
+    "risks": ["callers count from zero"],
+}
+PLANS = {
+    "role": "planner",
+    "answer": {"issues": [{"issue_code": "F001", "plan": STEPS, "files": []}]},
+}
+HALF = {
+    **fix("page"),
+    "edits": [{"path": "shop/pages.py", "replace": "rows[number", "with": "rows[(number - 1)"}],
+}
 LEFT = fix("mean", "deferred", "the owner of the data has to decide")
 _QUIET = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 _WHO = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
@@ -42,7 +55,12 @@ class Checkout:
 
     def git(self, *arguments: str) -> str:
         done = subprocess.run(
-            ["git", *_WHO, *arguments], cwd=self.root, env={**os.environ, **_QUIET}, capture_output=True, text=True, check=True
+            ["git", *_WHO, *arguments],
+            cwd=self.root,
+            env={**os.environ, **_QUIET},
+            capture_output=True,
+            text=True,
+            check=True,
         )
         return done.stdout.strip()
 
@@ -76,14 +94,25 @@ class Museum:
         self.bench.play(*lines)
 
     def begin(self, client: httpx.Client, workflow: str) -> str:
-        wish = {"repository_id": self.repository, "workflow": workflow, "allow_checks": True, "force": True}
+        wish = {
+            "repository_id": self.repository,
+            "workflow": workflow,
+            "allow_checks": True,
+            "force": True,
+        }
         answer = client.post("/api/runs", json=wish)
         assert answer.status_code == 201, answer.text
         return str(answer.json()["id"])
 
     def _ended(self, client: httpx.Client) -> str:
         """The first fix of page() scores low and the second one lands; mean() is put off; one item is about a file of no kind."""
-        odd = {**finding("mean"), "title": HOSTILE, "file_path": "shop/<b>odd&.py", "description": HOSTILE, "severity": "major"}
+        odd = {
+            **finding("mean"),
+            "title": HOSTILE,
+            "file_path": "shop/<b>odd&.py",
+            "description": HOSTILE,
+            "severity": "major",
+        }
         said = review("mean", "page")
         said["answer"]["findings"].append(odd)
         self.play(
@@ -92,7 +121,11 @@ class Museum:
             READY,
             PLANS,
             fixer(
-                fix("page"), LEFT, round=1, say=[HOSTILE], usage={"input_tokens": 12_400, "output_tokens": 900, "dollars": 0.07}
+                fix("page"),
+                LEFT,
+                round=1,
+                say=[HOSTILE],
+                usage={"input_tokens": 12_400, "output_tokens": 900, "dollars": 0.07},
             ),
             fixer(HALF, LEFT),
             scores(times=1, F001=40),

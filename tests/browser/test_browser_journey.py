@@ -18,15 +18,31 @@ ASKED = {
     "answer": {
         "has_questions": True,
         "questions_by_issue": [
-            {"issue_code": "F001", "questions": [{"id": "F001-q1", "question": "Which page is first?", "context": "0 or 1"}]}
+            {
+                "issue_code": "F001",
+                "questions": [
+                    {"id": "F001-q1", "question": "Which page is first?", "context": "0 or 1"}
+                ],
+            }
         ],
         "ready_to_plan": False,
     },
 }
-READY = {"role": "clarifier", "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True}}
+READY = {
+    "role": "clarifier",
+    "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True},
+}
 PLANS = {
     "role": "planner",
-    "answer": {"issues": [{"issue_code": "F001", "plan": {"approach": "patch", "steps": ["count from one"]}, "files": []}]},
+    "answer": {
+        "issues": [
+            {
+                "issue_code": "F001",
+                "plan": {"approach": "patch", "steps": ["count from one"]},
+                "files": [],
+            }
+        ]
+    },
 }
 TALK = "I look at how pages are counted"
 expect.set_options(timeout=PATIENCE)
@@ -48,7 +64,10 @@ def stuck(bench) -> None:
     rest = list(ORDER.values())
     bench.play(
         *(review("mean", *rest[turn:], role="adversarial", times=1) for turn in range(4)),
-        *(fixer(fix(name), fix("mean", "deferred", left), {"outcome": None}, round=n) for n, name in ORDER.items()),
+        *(
+            fixer(fix(name), fix("mean", "deferred", left), {"outcome": None}, round=n)
+            for n, name in ORDER.items()
+        ),
     )
 
 
@@ -82,7 +101,9 @@ def looked_at(page: Page) -> None:
     """What landed for one item, why it counts as fixed, and all that landed."""
     column(page, "Fixed").get_by_role("link", name="page() skips the first page").click()
     expect(page.get_by_role("heading", name="The fix that landed")).to_be_visible()
-    expect(page.locator("#diff .l-a")).to_have_text("    return rows[(number - 1) * size : number * size]\n")
+    expect(page.locator("#diff .l-a")).to_have_text(
+        "    return rows[(number - 1) * size : number * size]\n"
+    )
     proof = page.get_by_role("region", name="Proof")
     expect(proof.get_by_text("reviewed", exact=True)).to_be_visible()
     expect(proof.get_by_text("checked", exact=True)).to_be_visible()
@@ -121,8 +142,12 @@ def test_a_run_from_the_sign_in_to_what_landed(bench, site, opened):
     questioned(bench, thinks=0.5)
     resume.click()
     expect(column(watcher, "Fixed").get_by_role("listitem")).to_have_count(2)
-    assert watcher.evaluate("window.stays") is True, "all of this was seen without loading the page anew"
-    expect(watcher.get_by_role("heading", name="All 2 items are fixed, each with a proof.")).to_be_visible()
+    assert watcher.evaluate("window.stays") is True, (
+        "all of this was seen without loading the page anew"
+    )
+    expect(
+        watcher.get_by_role("heading", name="All 2 items are fixed, each with a proof.")
+    ).to_be_visible()
 
     page.goto(address)
     looked_at(page)
@@ -164,7 +189,9 @@ def on_a_terminal(site) -> str:
     command = [sys.executable, "-m", "punchlist", "serve", "--port", "0"]
     env = {**site.env, "COLUMNS": "200"}
     with os.fdopen(theirs, "wb") as end:
-        site.adopt(subprocess.Popen(command, env=env, cwd=site.folder, stdin=end, stdout=end, stderr=end))
+        site.adopt(
+            subprocess.Popen(command, env=env, cwd=site.folder, stdin=end, stdout=end, stderr=end)
+        )
     said = b""
     with os.fdopen(ours, "rb", buffering=0) as terminal:
         while b"stops it" not in said:

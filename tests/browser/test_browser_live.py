@@ -9,12 +9,18 @@ from museum import Museum, asks
 from playwright.sync_api import Page, expect
 from workbench import fix, fixer, review
 
-from punchlist.model.events import Dismissed
-from punchlist.model.item import Fact, Move
+from punchlist.model.item.item import Fact, Move
+from punchlist.model.ledger.events import Dismissed
 
 pytestmark = pytest.mark.slow
 expect.set_options(timeout=PATIENCE)
-GONE = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "htmx:")
+GONE = (
+    "ERR_CONNECTION_REFUSED",
+    "ERR_CONNECTION_RESET",
+    "ERR_INCOMPLETE_CHUNKED_ENCODING",
+    "ERR_EMPTY_RESPONSE",
+    "htmx:",
+)
 """What a browser says of a server that is not there."""
 CARDS = 50
 
@@ -61,14 +67,18 @@ def test_what_is_typed_focused_and_scrolled_to_stays_while_the_page_changes(site
     box.press_sequentially("From 1, beca")
     scrolled = page.evaluate("scrollY")
     with site.client() as client:
-        answer = client.post(f"/api/runs/{asking}/dismissals", json={"numbers": [2], "why": "generated"})
+        answer = client.post(
+            f"/api/runs/{asking}/dismissals", json={"numbers": [2], "why": "generated"}
+        )
         assert answer.status_code == 200, answer.text
     expect(column(page, "Dismissed").get_by_role("listitem")).to_have_count(1)
     expect(box).to_be_focused()
     assert page.evaluate("scrollY") == scrolled
     page.keyboard.type("use people count so")
     expect(box).to_have_value("From 1, because people count so")
-    assert page.evaluate("document.activeElement.selectionStart") == len("From 1, because people count so")
+    assert page.evaluate("document.activeElement.selectionStart") == len(
+        "From 1, because people count so"
+    )
 
 
 def test_the_page_of_an_item_keeps_up_with_what_becomes_of_it(site, asking, opened):
@@ -77,15 +87,21 @@ def test_the_page_of_an_item_keeps_up_with_what_becomes_of_it(site, asking, open
     box = page.get_by_label("Why it needs no work")
     box.press_sequentially("I think")
     with site.client() as client:
-        client.post(f"/api/runs/{asking}/dismissals", json={"numbers": [1], "why": "something else"}).raise_for_status()
+        client.post(
+            f"/api/runs/{asking}/dismissals", json={"numbers": [1], "why": "something else"}
+        ).raise_for_status()
         expect(box).to_have_value("I think")
-        client.post(f"/api/runs/{asking}/dismissals", json={"numbers": [2], "why": "generated"}).raise_for_status()
+        client.post(
+            f"/api/runs/{asking}/dismissals", json={"numbers": [2], "why": "generated"}
+        ).raise_for_status()
     expect(page.get_by_role("region", name="History").get_by_text("generated")).to_be_visible()
     expect(page.get_by_role("button", name="Take it up again")).to_be_visible()
     assert page.evaluate("window.stays") is True
 
 
-def test_a_server_that_was_killed_is_missed_comes_back_and_nothing_is_lost(bench, site, asking, opened):
+def test_a_server_that_was_killed_is_missed_comes_back_and_nothing_is_lost(
+    bench, site, asking, opened
+):
     page = opened(site, f"/runs/{asking}", expect=GONE)
     banner = page.locator("#offline")
     expect(banner).to_be_hidden()
@@ -96,7 +112,10 @@ def test_a_server_that_was_killed_is_missed_comes_back_and_nothing_is_lost(bench
     expect(box).to_have_value("From 1")
     bench.play(
         review("mean", "page"),
-        {"role": "clarifier", "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True}},
+        {
+            "role": "clarifier",
+            "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True},
+        },
         {"role": "planner", "answer": {"issues": []}},
     )
     site.start()
@@ -119,8 +138,14 @@ def test_a_page_that_cannot_be_brought_up_to_date_says_so(site, asking, opened):
         expect(banner).to_be_hidden()
 
 
-def test_a_run_that_was_killed_with_its_server_is_resumed_and_watched_to_its_end(bench, site, repository, opened):
-    bench.play(review("page", role="adversarial", times=1), fixer(fix("page"), seconds=600), review(role="adversarial"))
+def test_a_run_that_was_killed_with_its_server_is_resumed_and_watched_to_its_end(
+    bench, site, repository, opened
+):
+    bench.play(
+        review("page", role="adversarial", times=1),
+        fixer(fix("page"), seconds=600),
+        review(role="adversarial"),
+    )
     with site.client() as client:
         run = begin(client, repository, "converge")
     page = opened(site, f"/runs/{run}", expect=GONE)
@@ -128,7 +153,9 @@ def test_a_run_that_was_killed_with_its_server_is_resumed_and_watched_to_its_end
     expect(column(page, "Open").get_by_role("listitem")).to_have_count(1)
     site.kill()
     expect(page.locator("#offline")).to_be_visible()
-    bench.play(review("page", role="adversarial", times=1), fixer(fix("page")), review(role="adversarial"))
+    bench.play(
+        review("page", role="adversarial", times=1), fixer(fix("page")), review(role="adversarial")
+    )
     site.start()
     page.evaluate("window.stays = true")
     resume = page.get_by_role("button", name="Resume")
@@ -159,7 +186,9 @@ def test_ten_thousand_items_are_shown_a_page_at_a_time(bench, site, opened):
     page.get_by_role("searchbox").fill("")
     expect(column(page, "Dismissed").get_by_role("heading")).to_contain_text("833")
     number = next(item.number for item in ledger.run.items.values() if item.status == "open")
-    ledger.tell(Dismissed(by="ada", why="live", moves=(Move(number, Fact.DISMISSED, by="ada", why="live"),)))
+    ledger.tell(
+        Dismissed(by="ada", why="live", moves=(Move(number, Fact.DISMISSED, by="ada", why="live"),))
+    )
     expect(column(page, "Dismissed").get_by_role("heading")).to_contain_text("834")
     assert page.evaluate("window.stays") is True, "all of it in place"
 
@@ -223,7 +252,10 @@ def test_all_can_be_done_with_the_keyboard_alone(bench, site, asking, opened):
     expect(box).to_be_focused()
     bench.play(
         review("mean", "page"),
-        {"role": "clarifier", "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True}},
+        {
+            "role": "clarifier",
+            "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True},
+        },
         {"role": "planner", "answer": {"issues": []}},
     )
     keys.type("From 1")

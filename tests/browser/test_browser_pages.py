@@ -16,7 +16,9 @@ LOOKS = {
     "phone": {"color_scheme": "light", "viewport": PHONE},
     "dark phone": {"color_scheme": "dark", "viewport": PHONE},
 }
-SEEN = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>{{ 7*7 }} \u2039U+202E\u203agnp.exe"
+SEEN = (
+    "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>{{ 7*7 }} \u2039U+202E\u203agnp.exe"
+)
 """The hostile text as a person reads it: as it is, but for what would turn the line around."""
 
 
@@ -30,7 +32,9 @@ def museum(tmp_path_factory) -> Iterator[Museum]:
 def faults(page: Page, axe: str) -> list[str]:
     """What axe has against a page, a line each."""
     page.evaluate(axe)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(told => told.violations)")
+    found = page.evaluate(
+        "axe.run(document, {resultTypes: ['violations']}).then(told => told.violations)"
+    )
     return [f"{each['id']}: {each['help']}: {each['nodes'][0]['html'][:200]}" for each in found]
 
 
@@ -50,7 +54,9 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(museum, opened, 
 
 
 def too_wide(page: Page) -> list[str]:
-    wide, there = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    wide, there = page.evaluate(
+        "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
     return [f"{wide} px wide in a window of {there}"] if wide > there else []
 
 
@@ -77,7 +83,9 @@ def test_what_strangers_wrote_is_shown_as_text_and_does_nothing(museum, opened):
     for name, path in museum.pages().items():
         page.goto(path)
         assert page.locator("img").count() == 1, f"{name}: only the brand's picture"
-        assert page.locator("main script, main [onerror], main b:text-is('odd&.py')").count() == 0, name
+        assert (
+            page.locator("main script, main [onerror], main b:text-is('odd&.py')").count() == 0
+        ), name
     assert shouted == []
     pages = museum.pages()
     page.goto(pages["ended run"])
@@ -97,7 +105,9 @@ def test_what_strangers_wrote_is_shown_as_text_and_does_nothing(museum, opened):
 def test_a_report_is_shut_in_and_complains_of_nothing(museum, opened):
     page = opened(museum.site, f"/runs/{museum.ended}/reports/html")
     expect(page.get_by_text("page() skips the first page").first).to_be_visible()
-    assert page.evaluate("self.origin") == "null", "to the browser it is nobody's page, and has nobody's cookies"
+    assert page.evaluate("self.origin") == "null", (
+        "to the browser it is nobody's page, and has nobody's cookies"
+    )
 
 
 def test_what_an_agent_says_while_it_works_is_text(museum, opened):
@@ -121,7 +131,9 @@ def test_an_agent_that_talks_very_much_does_not_hold_the_page_up(museum, opened)
     written = page.evaluate(loud, talk.get_attribute("data-label"))
     assert written[0].endswith("\nline 19999")
     assert len(written[0]) <= 4000
-    assert len(written) <= 6, "at most four times a second, and as often as the part is brought up to date"
+    assert len(written) <= 6, (
+        "at most four times a second, and as often as the part is brought up to date"
+    )
 
 
 def test_who_may_only_read_is_offered_nothing_and_refused(museum, opened):
@@ -137,7 +149,9 @@ def test_who_may_only_read_is_offered_nothing_and_refused(museum, opened):
     acts = ("cancel", "resume", "apply", "answers", "items/1/dismiss", "items/1/restore")
     before = page.context.request.get(f"/runs/{museum.asking}").text()
     for act in acts:
-        answer = request.post(f"/runs/{museum.asking}/{act}", headers=origin, form={"choice": "a", "why": "because"})
+        answer = request.post(
+            f"/runs/{museum.asking}/{act}", headers=origin, form={"choice": "a", "why": "because"}
+        )
         assert answer.status == 403, act
         assert "may not do this" in answer.text()
     assert request.get(f"/repositories/{museum.repository}/start").status == 403
@@ -150,7 +164,9 @@ def test_who_may_run_may_not_apply(museum, opened):
     page = opened(museum.site, f"/runs/{museum.ended}", role="run")
     expect(page.get_by_role("button", name="Apply")).to_have_count(0)
     answer = page.context.request.post(
-        f"/runs/{museum.ended}/apply", headers={"origin": museum.site.address}, form={"squash": "yes"}
+        f"/runs/{museum.ended}/apply",
+        headers={"origin": museum.site.address},
+        form={"squash": "yes"},
     )
     assert answer.status == 403
 
@@ -160,14 +176,29 @@ def test_what_another_page_sends_is_refused_though_the_cookie_comes_along(museum
     request = opened(museum.site).context.request
     headers = {"origin": origin} if origin else {}
     for act in ("cancel", "resume", "answers", "items/1/dismiss"):
-        assert request.post(f"/runs/{museum.asking}/{act}", headers=headers, form={"answer-F001-q1": "x"}).status == 403
-    assert request.post("/sign-in", headers=headers, form={"token": museum.site.tokens["admin"]}).status == 403
+        assert (
+            request.post(
+                f"/runs/{museum.asking}/{act}", headers=headers, form={"answer-F001-q1": "x"}
+            ).status
+            == 403
+        )
+    assert (
+        request.post(
+            "/sign-in", headers=headers, form={"token": museum.site.tokens["admin"]}
+        ).status
+        == 403
+    )
 
 
 def test_a_cookie_opens_no_door_of_the_api(museum, opened):
     request = opened(museum.site).context.request
     assert request.get("/api/runs").status == 401
-    assert request.post(f"/api/runs/{museum.asking}/cancel", headers={"origin": museum.site.address}).status == 401
+    assert (
+        request.post(
+            f"/api/runs/{museum.asking}/cancel", headers={"origin": museum.site.address}
+        ).status
+        == 401
+    )
 
 
 def test_an_item_is_dismissed_with_a_reason_and_taken_up_again(museum, opened):
@@ -200,7 +231,9 @@ def test_what_a_page_must_not_do_is_noticed_and_stopped(museum, browser):
     page.evaluate("console.error('a complaint')")
     page.evaluate("setTimeout(() => { throw new Error('a fault') })")
     page.evaluate("fetch('http://127.0.0.1:1/elsewhere').catch(() => {})")
-    page.evaluate("document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = true'}))")
+    page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = true'}))"
+    )
     limit = time.monotonic() + PATIENCE / 1000
     for wanted in ("a complaint", "a fault", "elsewhere", "inline script"):
         while not any(wanted in said for said in watch.complaints):

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters import sandbox
 from punchlist.adapters.checks import Runner
-from punchlist.model.check import Check
-from punchlist.model.judges import FAMILIES
+from punchlist.adapters.process import sandbox
+from punchlist.model.checks.check import Check
+from punchlist.model.checks.coverage import FAMILIES
 
 
 class Folder:
@@ -43,7 +43,9 @@ class Checked:
         return Folder(self.base / "state" / name, files)
 
     def run(self, check: Check, tree: Folder, **options):
-        return asyncio.run(Runner(self.checkout, hidden=(self.base / "state",)).run(check, tree, **options))
+        return asyncio.run(
+            Runner(self.checkout, hidden=(self.base / "state",)).run(check, tree, **options)
+        )
 
     def sentinel(self, check: Check, tree: Folder, *kinds: str) -> str:
         """With all kinds of source at once, unless some are named."""
@@ -59,7 +61,9 @@ def walls(request, monkeypatch):
     if request.param == "none":
         monkeypatch.setattr(sandbox, "bubblewrap", str)
     elif sandbox.available() != "bubblewrap":
-        pytest.skip("LOUD: bubblewrap is not installed or does not work here; checks are NOT tested behind it")
+        pytest.skip(
+            "LOUD: bubblewrap is not installed or does not work here; checks are NOT tested behind it"
+        )
     return request.param
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from punchlist.adapters.checks import detect, trimmed
-from punchlist.model.check import CheckKind
+from punchlist.model.checks.check import CheckKind
 
 TEST = {"tests/test_app.py": "def test_it():\n    pass\n"}
 UNIT = {"tests/test_app.py": "import unittest\n\nclass TestIt(unittest.TestCase):\n    pass\n"}
@@ -66,7 +66,10 @@ def test_without_pytest_unittest_runs_the_tests_written_for_it(checked, found, m
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
     (check,) = found(UNIT)
-    assert (check.command, check.kind) == ((str(python), "-m", "unittest", "discover", "-s", "tests"), CheckKind.UNITTEST)
+    assert (check.command, check.kind) == (
+        (str(python), "-m", "unittest", "discover", "-s", "tests"),
+        CheckKind.UNITTEST,
+    )
     (check,) = found({**UNIT, "tests/__init__.py": ""})
     assert check.command[-4:] == ("-s", "tests", "-t", ".")
     assert found({"tests/test_app.py": "import pytest\n"}) == ()
@@ -78,7 +81,12 @@ def test_without_pytest_unittest_runs_the_tests_written_for_it(checked, found, m
         ({"package.json": PACKAGE}, [("npm", "test")]),
         ({"package.json": PACKAGE, "pnpm-lock.yaml": ""}, [("pnpm", "test")]),
         ({"package.json": PACKAGE, "yarn.lock": ""}, []),  # yarn is not installed
-        ({"package.json": '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'}, []),
+        (
+            {
+                "package.json": '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'
+            },
+            [],
+        ),
         ({"package.json": "not json"}, []),
         ({"package.json": '{"scripts": []}'}, []),
         ({"Cargo.toml": "", "go.mod": ""}, [("cargo", "test"), ("go", "test", "./...")]),

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from punchlist.adapters.checks import stamp
-from punchlist.model.check import Check
+from punchlist.adapters.checks import environment_stamp as stamp
+from punchlist.model.checks.check import Check
 
 CHECK = Check(name="tests", command=(sys.executable, "-m", "pytest"))
 
@@ -16,7 +16,9 @@ CHECK = Check(name="tests", command=(sys.executable, "-m", "pytest"))
 def ground(checked):
     """A repository that ignores a few things, and what its checks stand on at the moment."""
     subprocess.run(["git", "init", "--quiet", checked.checkout], check=True)
-    (checked.checkout / ".gitignore").write_text("*.flag\nbuild/\n.venv/\nnode_modules/\n__pycache__/\n*.log\n")
+    (checked.checkout / ".gitignore").write_text(
+        "*.flag\nbuild/\n.venv/\nnode_modules/\n__pycache__/\n*.log\n"
+    )
     for folder in ("build/lib", ".venv/lib/python3.11/site-packages", "node_modules"):
         (checked.checkout / folder).mkdir(parents=True)
     (checked.checkout / "build/lib/product.so").write_text("old")
@@ -43,10 +45,21 @@ def test_what_did_not_change_is_the_same_ground(ground):
         lambda root: (root / "build/lib/product.so").unlink(),
         lambda root: later(root / ".venv/pyvenv.cfg"),
         lambda root: (root / ".venv/lib/python3.11/site-packages/new.dist-info").mkdir(),
-        lambda root: (root / ".venv/lib/python3.11/site-packages/it.pth").write_text("/elsewhere\n"),
+        lambda root: (root / ".venv/lib/python3.11/site-packages/it.pth").write_text(
+            "/elsewhere\n"
+        ),
         lambda root: later(root / "node_modules/.package-lock.json"),
     ],
-    ids=["a file", "a product", "a new product", "a lost product", "a venv", "a package", "an editable", "modules"],
+    ids=[
+        "a file",
+        "a product",
+        "a new product",
+        "a lost product",
+        "a venv",
+        "a package",
+        "an editable",
+        "modules",
+    ],
 )
 def test_what_is_lent_to_a_check_is_part_of_the_ground(checked, ground, change):
     before = ground()

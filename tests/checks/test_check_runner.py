@@ -6,20 +6,23 @@ import sys
 
 import pytest
 
-from punchlist.adapters.checkout import Checkout
 from punchlist.adapters.checks import Runner
-from punchlist.adapters.checks.evidence import LIMIT
-from punchlist.adapters.workshop import Workshop
-from punchlist.adapters.worktree import WorkTrees
-from punchlist.model.check import Check, CheckKind
-from punchlist.model.check import TestOutcome as Outcome
+from punchlist.adapters.checks.kept_output import LIMIT
+from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.git.workshop import Workshop
+from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.model.checks.check import Check, CheckKind
+from punchlist.model.checks.check import TestOutcome as Outcome
 
 PASSED, FAILED, SKIPPED = Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED
 # Plugins of the machine make each run slower, and are not what is tested here.
 LEAN = (sys.executable, "-m", "pytest", "--disable-plugin-autoload")
 PYTEST = Check(name="pytest", command=LEAN, kind=CheckKind.PYTEST, timeout=60)
 UNITTEST = Check(
-    name="unittest", command=(sys.executable, "-m", "unittest", "discover", "-s", "tests"), kind=CheckKind.UNITTEST, timeout=60
+    name="unittest",
+    command=(sys.executable, "-m", "unittest", "discover", "-s", "tests"),
+    kind=CheckKind.UNITTEST,
+    timeout=60,
 )
 PROJECT = {
     "app.py": "def double(x):\n    return 2 * x\n",
@@ -59,7 +62,9 @@ def test_a_limited_run_runs_the_files_of_these_tests(checked, walls):
 
 
 def test_a_limited_run_does_not_add_to_the_paths_the_command_names(checked):
-    check = Check(name="pytest", command=(*LEAN, "-k", "tests or test_", "tests"), kind=CheckKind.PYTEST)
+    check = Check(
+        name="pytest", command=(*LEAN, "-k", "tests or test_", "tests"), kind=CheckKind.PYTEST
+    )
     only = ["tests/test_other.py::test_other"]
     assert list(checked.run(check, checked.tree(PROJECT), only=only).tests) == only
 
@@ -113,14 +118,20 @@ def test_a_module_that_cannot_be_imported_is_a_failing_test(checked):
     ("app", "trouble"),
     [
         ("import os; os._exit(0)", "it wrote no report of its tests: it ended early"),
-        ("import sys, threading, os; threading.Timer(0.2, os._exit, [0]).start()\nimport time; time.sleep(5)", "ended early"),
+        (
+            "import sys, threading, os; threading.Timer(0.2, os._exit, [0]).start()\nimport time; time.sleep(5)",
+            "ended early",
+        ),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended "),
         ("import sys; sys.exit(0)", ""),
         ("raise KeyboardInterrupt", ""),
     ],
 )
 def test_code_that_ends_the_runner_is_trouble(checked, app, trouble):
-    result = checked.run(PYTEST, checked.tree({"app.py": app, "test_app.py": "import app\n\ndef test_it():\n    pass\n"}))
+    result = checked.run(
+        PYTEST,
+        checked.tree({"app.py": app, "test_app.py": "import app\n\ndef test_it():\n    pass\n"}),
+    )
     assert result.trouble
     assert trouble in result.trouble
     assert not result.green
@@ -128,7 +139,10 @@ def test_code_that_ends_the_runner_is_trouble(checked, app, trouble):
 
 def test_code_that_stalls_the_runner_is_trouble(checked, walls):
     check = Check(name="pytest", command=LEAN, kind=CheckKind.PYTEST, timeout=1.5)
-    result = checked.run(check, checked.tree({"app.py": "import time; time.sleep(60)", "test_app.py": "import app\n"}))
+    result = checked.run(
+        check,
+        checked.tree({"app.py": "import time; time.sleep(60)", "test_app.py": "import app\n"}),
+    )
     assert (result.trouble, result.green) == ("timed out after 1.5 s", False)
     assert result.seconds < 4
 
@@ -136,13 +150,19 @@ def test_code_that_stalls_the_runner_is_trouble(checked, walls):
 def test_an_exit_in_the_middle_that_says_success_is_trouble(checked):
     text = "import os\n\ndef test_one():\n    pass\n\ndef test_two():\n    os._exit(0)\n"
     result = checked.run(PYTEST, checked.tree({"test_app.py": text}))
-    assert (result.exit_code, result.trouble) == (0, "it wrote no report of its tests: it ended early")
+    assert (result.exit_code, result.trouble) == (
+        0,
+        "it wrote no report of its tests: it ended early",
+    )
 
 
 def test_a_polite_request_to_stop_with_success_is_trouble(checked):
     text = "import pytest\n\ndef test_one():\n    pass\n\ndef test_two():\n    pytest.exit('enough', returncode=0)\n\ndef test_three():\n    pass\n"
     result = checked.run(PYTEST, checked.tree({"test_app.py": text}))
-    assert (result.exit_code, result.trouble) == (0, "it ended early: _pytest.outcomes.Exit: enough")
+    assert (result.exit_code, result.trouble) == (
+        0,
+        "it ended early: _pytest.outcomes.Exit: enough",
+    )
 
 
 def test_a_report_that_the_judged_code_rewrote_is_not_believed(checked):
@@ -156,10 +176,15 @@ def test_a_report_that_the_judged_code_rewrote_is_not_believed(checked):
     assert 'it printed "1 failed" and reported 1 tests with 0 failures' in result.trouble
 
 
-@pytest.mark.parametrize("trick", ["os.mkfifo(at)", "os.symlink('/etc/passwd', at)", "os.mkdir(at)"])
+@pytest.mark.parametrize(
+    "trick", ["os.mkfifo(at)", "os.symlink('/etc/passwd', at)", "os.mkdir(at)"]
+)
 def test_a_report_that_is_no_plain_file_is_neither_followed_nor_waited_for(checked, trick):
     app = f"import atexit, os, sys\nat = sys.argv[sys.argv.index('--junitxml') + 1]\natexit.register(lambda: (os.remove(at), {trick}))\n"
-    result = checked.run(PYTEST, checked.tree({"app.py": app, "test_app.py": "import app\n\ndef test_it():\n    pass\n"}))
+    result = checked.run(
+        PYTEST,
+        checked.tree({"app.py": app, "test_app.py": "import app\n\ndef test_it():\n    pass\n"}),
+    )
     assert result.trouble.startswith("its report of the tests cannot be read")
 
 
@@ -180,7 +205,10 @@ def test_a_linked_folder_in_the_tree_does_not_lead_what_is_lent_out_of_it(checke
 
 def test_success_beside_a_failing_test_is_trouble(checked):
     conftest = "import pytest\n@pytest.hookimpl(trylast=True)\ndef pytest_sessionfinish(session):\n    session.exitstatus = 0\n"
-    result = checked.run(PYTEST, checked.tree({"conftest.py": conftest, "test_app.py": "def test_it():\n    assert 0\n"}))
+    result = checked.run(
+        PYTEST,
+        checked.tree({"conftest.py": conftest, "test_app.py": "def test_it():\n    assert 0\n"}),
+    )
     assert result.exit_code == 0
     assert result.trouble == "it exits 0 and reports 1 failing tests"
 
@@ -193,8 +221,13 @@ def test_no_tests_is_trouble_whatever_the_exit_code(checked):
 
 
 def test_a_command_line_pytest_refuses_is_trouble(checked):
-    check = Check(name="pytest", command=(*PYTEST.command, "--no-such-option"), kind=CheckKind.PYTEST)
-    assert checked.run(check, checked.tree(PROJECT)).trouble == "pytest did not understand its command line"
+    check = Check(
+        name="pytest", command=(*PYTEST.command, "--no-such-option"), kind=CheckKind.PYTEST
+    )
+    assert (
+        checked.run(check, checked.tree(PROJECT)).trouble
+        == "pytest did not understand its command line"
+    )
 
 
 UNITTESTS = {
@@ -297,13 +330,16 @@ def test_a_check_sees_neither_the_user_s_checkout_nor_what_is_hidden(checked, wa
     result = checked.run(sh(script), checked.tree({"file": ""}))
     assert result.output.startswith("file\n")
     assert "mine.txt" not in result.output
-    assert ("secret" in result.output) == (walls == "none")  # said in the docs: without bubblewrap nothing is hidden
+    assert ("secret" in result.output) == (
+        walls == "none"
+    )  # said in the docs: without bubblewrap nothing is hidden
 
 
 def test_the_user_s_checkout_cannot_be_written_to(checked, walls):
     (checked.checkout / "mine.txt").write_text("uncommitted")
     checked.run(
-        sh(f"echo changed > {checked.checkout}/new.txt; echo changed > mine.txt"), checked.tree({"mine.txt": "committed"})
+        sh(f"echo changed > {checked.checkout}/new.txt; echo changed > mine.txt"),
+        checked.tree({"mine.txt": "committed"}),
     )
     assert (checked.checkout / "mine.txt").read_text() == "uncommitted"
     assert not (checked.checkout / "new.txt").exists() or walls == "none"
@@ -312,12 +348,20 @@ def test_the_user_s_checkout_cannot_be_written_to(checked, walls):
 def test_ignored_folders_of_the_checkout_are_lent_and_caches_and_keys_are_not(checked, walls):
     git = ["git", "-C", str(checked.checkout)]
     subprocess.run([*git, "init", "-q"], check=True)
-    for path in ("node_modules/lib/index.js", "pkg/_version.py", ".env", "pkg/__pycache__/x.pyc", "pkg/code.py"):
+    for path in (
+        "node_modules/lib/index.js",
+        "pkg/_version.py",
+        ".env",
+        "pkg/__pycache__/x.pyc",
+        "pkg/code.py",
+    ):
         (checked.checkout / path).parent.mkdir(parents=True, exist_ok=True)
         (checked.checkout / path).write_text("lent")
     (checked.checkout / ".gitignore").write_text("node_modules\n_version.py\n.env\n__pycache__\n")
     subprocess.run([*git, "add", "--all"], check=True)
-    tree = checked.tree({"pkg/code.py": "", ".gitignore": (checked.checkout / ".gitignore").read_text()})
+    tree = checked.tree(
+        {"pkg/code.py": "", ".gitignore": (checked.checkout / ".gitignore").read_text()}
+    )
     result = checked.run(sh("cat node_modules/lib/index.js pkg/_version.py; ls -A . pkg"), tree)
     assert result.output.startswith("lentlent")
     assert ".env" not in result.output
@@ -325,7 +369,9 @@ def test_ignored_folders_of_the_checkout_are_lent_and_caches_and_keys_are_not(ch
     assert sorted(path.name for path in tree.root.rglob("*")) == [".gitignore", "code.py", "pkg"]
 
 
-def test_a_check_can_ask_git_about_the_tree_whose_objects_lie_in_the_checkout(repo, tmp_path, walls):
+def test_a_check_can_ask_git_about_the_tree_whose_objects_lie_in_the_checkout(
+    repo, tmp_path, walls
+):
     """As projects do that take their version from tags; the state folder that holds the tree is hidden."""
     commit = repo.commit({"file": "content"}, "the first")
     repo.git("tag", "v1.2")
@@ -335,7 +381,10 @@ def test_a_check_can_ask_git_about_the_tree_whose_objects_lie_in_the_checkout(re
         workshop = await Workshop.open(await Checkout.find(repo.root), tmp_path / "state")
         async with WorkTrees(workshop).at(commit) as tree:
             runner = Runner(repo.root, hidden=(tmp_path / "state",))
-            return await runner.run(sh("git describe --tags; git log -1 --format=%s; git status --short; cat file"), tree)
+            return await runner.run(
+                sh("git describe --tags; git log -1 --format=%s; git status --short; cat file"),
+                tree,
+            )
 
     result = asyncio.run(told())
     assert result.output == "v1.2\nthe first\ncontent"

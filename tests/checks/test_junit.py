@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from punchlist.adapters.checks import junit
 from punchlist.adapters.checks.junit import Case, parse, read
-from punchlist.adapters.checks.names import Names
-from punchlist.model.check import TestOutcome as Outcome
+from punchlist.adapters.checks.test_ids import Names
+from punchlist.model.checks.check import TestOutcome as Outcome
 
 REPORT = (
     b'<?xml version="1.0"?><testsuites><testsuite tests="4">'
@@ -21,7 +21,12 @@ REPORT = (
 
 def test_cases_outcomes_and_failures_are_counted():
     report = parse(REPORT)
-    assert [case.outcome for case in report.cases] == [Outcome.PASSED, Outcome.FAILED, Outcome.FAILED, Outcome.SKIPPED]
+    assert [case.outcome for case in report.cases] == [
+        Outcome.PASSED,
+        Outcome.FAILED,
+        Outcome.FAILED,
+        Outcome.SKIPPED,
+    ]
     assert (report.failures, report.declared, report.trouble) == (3, 4, "")
 
 

@@ -7,15 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.process import which
-from punchlist.model.check import Check, CheckKind
+from punchlist.adapters.process.run import which
+from punchlist.model.checks.check import Check, CheckKind
 
 SOURCES = {
     "src/thing/__init__.py": "from __future__ import annotations\n\ndef answer():\n    return 42\n",
     "tests/test_thing.py": "from thing import answer\n\ndef test_answer():\n    assert answer() == 42\n",
     "conftest.py": "",
 }
-FLAT = {"thing.py": "def answer():\n    return 42\n", "tests/test_thing.py": SOURCES["tests/test_thing.py"]}
+FLAT = {
+    "thing.py": "def answer():\n    return 42\n",
+    "tests/test_thing.py": SOURCES["tests/test_thing.py"],
+}
 ODD = {**SOURCES, "python/lib/thing/__init__.py": SOURCES["src/thing/__init__.py"]}
 ODD.pop("src/thing/__init__.py")
 
@@ -37,12 +40,24 @@ def lay(checked, files):
 
 
 def own_pytest(checked, program="python"):
-    base = (str(checked.checkout / ".venv/bin" / program), *(("-m", "pytest") if program == "python" else ()))
-    return Check(name="pytest", command=(*base, "--disable-plugin-autoload"), kind=CheckKind.PYTEST, timeout=60)
+    base = (
+        str(checked.checkout / ".venv/bin" / program),
+        *(("-m", "pytest") if program == "python" else ()),
+    )
+    return Check(
+        name="pytest",
+        command=(*base, "--disable-plugin-autoload"),
+        kind=CheckKind.PYTEST,
+        timeout=60,
+    )
 
 
-@pytest.mark.parametrize(("files", "folder"), [(SOURCES, "src"), (ODD, "python/lib")], ids=["src", "elsewhere"])
-def test_a_check_with_an_editable_install_of_the_checkout_judges_the_tree(checked, walls, environment, files, folder):
+@pytest.mark.parametrize(
+    ("files", "folder"), [(SOURCES, "src"), (ODD, "python/lib")], ids=["src", "elsewhere"]
+)
+def test_a_check_with_an_editable_install_of_the_checkout_judges_the_tree(
+    checked, walls, environment, files, folder
+):
     lay(checked, files)
     (environment / "__editable__.thing.pth").write_text(f"{checked.checkout / folder}\n")
     assert checked.sentinel(own_pytest(checked), checked.tree(files)) == ""
@@ -62,7 +77,9 @@ def test_a_check_with_an_editable_finder_judges_the_tree(checked, walls, environ
         "def install():\n    sys.meta_path.append(Finder)\n"
     )
     (environment / "__editable___thing_finder.py").write_text(finder)
-    (environment / "__editable__.thing.pth").write_text("import __editable___thing_finder; __editable___thing_finder.install()\n")
+    (environment / "__editable__.thing.pth").write_text(
+        "import __editable___thing_finder; __editable___thing_finder.install()\n"
+    )
     assert checked.sentinel(own_pytest(checked), checked.tree(ODD)) == ""
 
 
@@ -71,10 +88,15 @@ def test_an_installed_copy_does_not_win_over_a_tree_in_a_usual_layout(checked, w
     assert checked.sentinel(own_pytest(checked), checked.tree(SOURCES, "again")) == ""
 
 
-def test_an_installed_copy_of_an_unusual_layout_is_unusable_and_said_so(checked, walls, environment):
+def test_an_installed_copy_of_an_unusual_layout_is_unusable_and_said_so(
+    checked, walls, environment
+):
     shutil.copytree(checked.tree(ODD).root / "python/lib/thing", environment / "thing")
     reason = checked.sentinel(own_pytest(checked), checked.tree(ODD, "again"))
-    assert reason == "still green with all 1 source files broken: it judges an installed copy, not the work tree"
+    assert (
+        reason
+        == "still green with all 1 source files broken: it judges an installed copy, not the work tree"
+    )
 
 
 def test_a_check_that_names_the_checkout_by_its_path_is_right_only_behind_walls(checked, walls):
@@ -91,12 +113,18 @@ def test_a_check_that_names_the_checkout_by_its_path_is_right_only_behind_walls(
 
 def test_unittest_sees_the_planted_failure(checked, walls):
     tests = "import unittest, thing\n\nclass TestIt(unittest.TestCase):\n    def test_it(self):\n        self.assertEqual(thing.answer(), 42)\n"
-    check = Check(name="unittest", command=(sys.executable, "-m", "unittest", "discover", "-s", "tests"), kind=CheckKind.UNITTEST)
+    check = Check(
+        name="unittest",
+        command=(sys.executable, "-m", "unittest", "discover", "-s", "tests"),
+        kind=CheckKind.UNITTEST,
+    )
     assert checked.sentinel(check, checked.tree({**FLAT, "tests/test_thing.py": tests})) == ""
 
 
 def test_a_check_that_runs_nothing_of_the_project_is_unusable(checked):
-    assert "still green" in checked.sentinel(Check(name="true", command=("true",)), checked.tree(FLAT))
+    assert "still green" in checked.sentinel(
+        Check(name="true", command=("true",)), checked.tree(FLAT)
+    )
 
 
 def test_a_check_that_was_red_before_is_not_taken_for_one_that_saw_it(checked):
@@ -106,7 +134,10 @@ def test_a_check_that_was_red_before_is_not_taken_for_one_that_saw_it(checked):
 
 def test_a_check_that_cannot_run_is_unusable(checked):
     check = Check(name="gone", command=("no-such-command",))
-    assert checked.sentinel(check, checked.tree(FLAT)) == "it could not be run: command not found: no-such-command"
+    assert (
+        checked.sentinel(check, checked.tree(FLAT))
+        == "it could not be run: command not found: no-such-command"
+    )
 
 
 def test_a_check_that_swallows_the_failure_is_unusable(checked):
@@ -132,7 +163,9 @@ def test_a_failure_is_planted_in_the_kinds_that_are_asked_for_and_no_others(chec
     check = Check(name="js", command=("sh", "-c", "grep -q ok a.js || { cat a.js; exit 1; }"))
     assert checked.sentinel(check, checked.tree(files, "scripts"), ".js", ".ts") == ""
     tree = checked.tree(files, "python")
-    assert checked.sentinel(check, tree, ".py").startswith("still green with all 1 source files broken")
+    assert checked.sentinel(check, tree, ".py").startswith(
+        "still green with all 1 source files broken"
+    )
     assert (tree.text("a.js"), tree.text("web/b.ts")) == ("ok\n", "ok\n")
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import punchlist as punchlist_package
-from punchlist.cli.door import through
+from punchlist.cli.errors import through
 from punchlist.cli.root import root
 from punchlist.cli.terminal import forget
 
@@ -50,7 +50,12 @@ class Punchlist:
     def __init__(self, home: Path, folder: Path) -> None:
         self.home = home
         self.folder = folder
-        self.env = {**os.environ, "PUNCHLIST_HOME": str(home), "COLUMNS": "100", "PYTHONPATH": SOURCE}
+        self.env = {
+            **os.environ,
+            "PUNCHLIST_HOME": str(home),
+            "COLUMNS": "100",
+            "PYTHONPATH": SOURCE,
+        }
 
     def __call__(self, *arguments: str, cwd: Path | None = None, **env: str) -> "Told":
         """In this process, for speed; what must be killed, or needs a terminal, is started with `start`."""
@@ -61,7 +66,12 @@ class Punchlist:
         out, err = (TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2))
         try:
             with chdir(cwd or self.folder), redirect_stdout(out), redirect_stderr(err):
-                code = through(lambda: root.main(list(arguments), prog_name="punchlist", standalone_mode=False), arguments)
+                code = through(
+                    lambda: root.main(
+                        list(arguments), prog_name="punchlist", standalone_mode=False
+                    ),
+                    arguments,
+                )
         finally:
             os.environ.clear()
             os.environ.update(before)
@@ -73,7 +83,12 @@ class Punchlist:
         return json.loads(done.stdout)
 
     def start(self, *arguments: str, **streams: Any) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-m", "punchlist", *arguments], cwd=self.folder, env=self.env, **streams)
+        return subprocess.Popen(
+            [sys.executable, "-m", "punchlist", *arguments],
+            cwd=self.folder,
+            env=self.env,
+            **streams,
+        )
 
 
 @pytest.fixture
@@ -98,7 +113,11 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Punchlist:
     """A repository in which `punchlist run --all` has been; only for tests that change nothing."""
     folder = tmp_path_factory.mktemp("done")
     punchlist = Punchlist(folder / "state", folder / "repo")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "XDG_", "PUNCHLIST_"))}
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("GIT_", "XDG_", "PUNCHLIST_"))
+    }
     punchlist.env = {
         **clean,
         "HOME": str(folder),

@@ -26,7 +26,11 @@ def test_list_and_status_agree_on_a_run_whose_leftovers_were_dismissed(ran):
     assert told.returncode == 0, told.stderr
     assert "items of run" in told.stdout or "1 item of run" in told.stdout
     after, status = row(ran), ran.json("status")
-    assert (after["state"], after["outcome"], after["seconds"]) == ("ended", "fixed", before["seconds"])
+    assert (after["state"], after["outcome"], after["seconds"]) == (
+        "ended",
+        "fixed",
+        before["seconds"],
+    )
     assert after["seconds"] == pytest.approx(status["report"]["run"]["seconds"], abs=0.01)
     assert (status["exit"], status["report"]["outcome"]) == (0, "fixed")
     assert ran("resume").returncode == 0
@@ -39,8 +43,22 @@ def test_a_rule_is_dismissed_by_whom_git_names_and_a_number_that_is_none_is_refu
     assert "can be dismissed" in ran("dismiss", "last", "--rule", "NONE", "--why", "w").stderr
     items = ran.json("status")["report"]["items"]
     left = next(item for item in items if item["status"] == "filed")
-    assert "dismissed" in ran("dismiss", "last", "--path", "cart.py", "--rule", left["findings"][0]["rule"], "--why", "w").stdout
-    now = next(item for item in ran.json("status")["report"]["items"] if item["number"] == left["number"])
+    assert (
+        "dismissed"
+        in ran(
+            "dismiss",
+            "last",
+            "--path",
+            "cart.py",
+            "--rule",
+            left["findings"][0]["rule"],
+            "--why",
+            "w",
+        ).stdout
+    )
+    now = next(
+        item for item in ran.json("status")["report"]["items"] if item["number"] == left["number"]
+    )
     assert (now["status"], now["attempts"][-1]["by"]) == ("dismissed", "Ada L.")
     assert "taken up again" in ran("dismiss", "last", str(left["number"]), "--undo").stdout
     assert "not dismissed" in ran("dismiss", "last", str(left["number"]), "--undo").stderr
@@ -70,12 +88,17 @@ def test_cleaning_names_what_it_removes_and_reports_go_only_when_asked_for(ran):
         assert "go together" in ran("clean", *alone).stderr
     ran("dismiss", "last", "1-99", "--why", "a later word does not make it younger, nor unfinished")
     assert "nothing to remove" in ran("clean", "--reports", "--older-than", "1").stdout
-    assert f"removed the reports of 1 run: {run}" in ran("clean", "--reports", "--older-than", "0").stdout
+    assert (
+        f"removed the reports of 1 run: {run}"
+        in ran("clean", "--reports", "--older-than", "0").stdout
+    )
     assert not report.exists()
     assert ran("audit").returncode == 0
 
 
-def test_what_is_kept_of_a_repository_that_is_gone_goes_from_anywhere_and_the_ledger_stays(ran, tmp_path):
+def test_what_is_kept_of_a_repository_that_is_gone_goes_from_anywhere_and_the_ledger_stays(
+    ran, tmp_path
+):
     run = row(ran)["run"]
     assert "nothing to remove" in ran("clean", "--all", cwd=tmp_path).stdout
     shutil.rmtree(ran.folder)
@@ -88,7 +111,10 @@ def test_what_is_kept_of_a_repository_that_is_gone_goes_from_anywhere_and_the_le
 
 
 def test_the_state_folder_is_closed_to_others(ran):
-    modes = {name: stat.S_IMODE((ran.home / name).stat().st_mode) for name in ("", "runs", "repos", "ledger.sqlite3")}
+    modes = {
+        name: stat.S_IMODE((ran.home / name).stat().st_mode)
+        for name in ("", "runs", "repos", "ledger.sqlite3")
+    }
     assert modes == {"": 0o700, "runs": 0o700, "repos": 0o700, "ledger.sqlite3": 0o600}
 
 

@@ -5,17 +5,28 @@ from io import StringIO
 from rich.console import Console, Group
 
 from punchlist.app import Audit
-from punchlist.cli.caveats import caveats
-from punchlist.cli.tables import audit_text
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.item import Item
-from punchlist.model.run import Review, Run
-from punchlist.model.severity import Severity
+from punchlist.cli.show.caveats import caveats
+from punchlist.cli.show.tables import audit_text
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Item
+from punchlist.model.ledger.run import Review, Run
 
 
 def item(number: int) -> Item:
-    finding = Finding(id=f"f{number}", source="ruff", title="x", spot=Spot("a.py", number), severity=Severity.MINOR)
-    return Item(number=number, fingerprint=str(number), findings=(finding,), flags=("touches the judge: look at it",))
+    finding = Finding(
+        id=f"f{number}",
+        source="ruff",
+        title="x",
+        spot=Spot("a.py", number),
+        severity=Severity.MINOR,
+    )
+    return Item(
+        number=number,
+        fingerprint=str(number),
+        findings=(finding,),
+        flags=("touches the judge: look at it",),
+    )
 
 
 def told(run: Run) -> str:
@@ -26,12 +37,16 @@ def told(run: Run) -> str:
 
 def test_flagged_fixes_are_one_line_for_each_reason():
     said = told(Run(id="r", items={number: item(number) for number in range(1, 14)}))
-    assert "Look at 13 flagged fixes (1, 2, 3, 4, 5, 6, 7, 8, ...): touches the judge\n" in said + "\n"
+    assert (
+        "Look at 13 flagged fixes (1, 2, 3, 4, 5, 6, 7, 8, ...): touches the judge\n" in said + "\n"
+    )
     assert "Not checked" not in said
 
 
 def test_an_interruption_is_a_note_and_a_reviewer_that_failed_is_not():
-    said = told(Run(id="r", interrupted=True, reviews={"ruff": Review("ruff", "c", failed="it fell over")}))
+    said = told(
+        Run(id="r", interrupted=True, reviews={"ruff": Review("ruff", "c", failed="it fell over")})
+    )
     unchecked, _, notes = said.partition("Note")
     assert "ruff failed: it fell over" in unchecked
     assert "The run was interrupted" in notes

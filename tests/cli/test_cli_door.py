@@ -10,8 +10,8 @@ import click
 import pytest
 
 from punchlist import errors
-from punchlist.cli.door import CODES, through
-from punchlist.cli.exits import MEANINGS, Exit
+from punchlist.cli.errors import CODES, through
+from punchlist.cli.exit_codes import MEANINGS, Exit
 from punchlist.cli.terminal import forget
 
 
@@ -34,12 +34,22 @@ def test_every_exit_code_has_a_meaning():
 
 
 def test_every_error_of_the_tree_has_an_exit_code():
-    assert set(CODES) == {kind for kind in errors.PunchlistError.__subclasses__() if kind.__module__ == errors.__name__}
+    assert set(CODES) == {
+        kind
+        for kind in errors.PunchlistError.__subclasses__()
+        if kind.__module__ == errors.__name__
+    }
 
 
-@pytest.mark.parametrize(("kind", "code"), CODES.items(), ids=lambda each: getattr(each, "__name__", str(each)))
+@pytest.mark.parametrize(
+    ("kind", "code"), CODES.items(), ids=lambda each: getattr(each, "__name__", str(each))
+)
 def test_an_error_is_told_on_stderr_with_its_hint_and_its_code(kind, code, capsys):
-    error = kind("no such thing", hint="try another", **({"run": "x"} if kind is errors.AlreadyRunning else {}))
+    error = kind(
+        "no such thing",
+        hint="try another",
+        **({"run": "x"} if kind is errors.AlreadyRunning else {}),
+    )
     assert through(raising(error), []) == code
     told = capsys.readouterr()
     assert told.err == "error: no such thing\n  hint: try another\n"
@@ -47,7 +57,10 @@ def test_an_error_is_told_on_stderr_with_its_hint_and_its_code(kind, code, capsy
 
 
 def test_an_error_under_json_is_one_document_on_stdout_as_well(capsys):
-    assert through(raising(errors.RepositoryError("bare", hint="clone it")), ["run", "--json"]) == Exit.SETUP
+    assert (
+        through(raising(errors.RepositoryError("bare", hint="clone it")), ["run", "--json"])
+        == Exit.SETUP
+    )
     told = capsys.readouterr()
     assert json.loads(told.out) == {"error": "bare", "hint": "clone it", "exit": 6}
     assert "error: bare" in told.err
@@ -63,7 +76,9 @@ def test_a_mistake_on_the_command_line_is_exit_code_2(capsys):
     assert "error: no such option" in capsys.readouterr().err
 
 
-def test_what_nobody_foresaw_leaves_a_crash_log_and_exit_code_70(tmp_path: Path, monkeypatch, capsys):
+def test_what_nobody_foresaw_leaves_a_crash_log_and_exit_code_70(
+    tmp_path: Path, monkeypatch, capsys
+):
     monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path))
     assert through(raising(ZeroDivisionError("a surprise")), ["run", "--all"]) == Exit.CRASHED
     (log,) = (tmp_path / "crashes").iterdir()
@@ -74,7 +89,9 @@ def test_what_nobody_foresaw_leaves_a_crash_log_and_exit_code_70(tmp_path: Path,
     assert "Traceback" not in told
 
 
-def test_a_crash_without_a_place_for_its_log_shows_the_traceback(tmp_path: Path, monkeypatch, capsys):
+def test_a_crash_without_a_place_for_its_log_shows_the_traceback(
+    tmp_path: Path, monkeypatch, capsys
+):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "file" / "below"))
     assert through(raising(ZeroDivisionError("a surprise")), []) == Exit.CRASHED
@@ -108,7 +125,10 @@ def test_a_full_disk_behind_stdout_is_told_without_a_traceback(done, arguments):
 
 def test_closed_streams_are_no_error(done):
     closed = subprocess.run(
-        ["sh", "-c", f"exec {sys.executable} -m punchlist list <&- >&- 2>&-"], cwd=done.folder, env=done.env, check=False
+        ["sh", "-c", f"exec {sys.executable} -m punchlist list <&- >&- 2>&-"],
+        cwd=done.folder,
+        env=done.env,
+        check=False,
     )
     assert closed.returncode == 0
 
@@ -117,7 +137,9 @@ def test_a_folder_that_is_gone_is_told(done, tmp_path):
     gone = tmp_path / "gone"
     gone.mkdir()
     command = f"rmdir {gone}; exec {sys.executable} -m punchlist list"
-    told = subprocess.run(["sh", "-c", command], cwd=gone, env=done.env, capture_output=True, text=True, check=False)
+    told = subprocess.run(
+        ["sh", "-c", command], cwd=gone, env=done.env, capture_output=True, text=True, check=False
+    )
     assert told.returncode == Exit.USAGE
     assert "the folder you are in is gone" in told.stderr
 

@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console, Group
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.cli.summary import summary
-from punchlist.model.fold import folded
+from punchlist.cli.show.summary import summary
+from punchlist.model.ledger.fold import folded
 
 
 def recorded(punchlist):

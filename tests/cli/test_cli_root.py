@@ -7,11 +7,21 @@ from importlib import import_module
 import click
 import pytest
 
-from punchlist import __version__
+from punchlist._version import __version__
 from punchlist.cli.root import SECTIONS, root
 
 NAMES = [name for section in SECTIONS.values() for name in section]
-HEAVY = ("msgspec", "rich", "yaml", "jinja2", "asyncio", "sqlite3", "punchlist.app", "punchlist.model", "punchlist.cli.commands.")
+HEAVY = (
+    "msgspec",
+    "rich",
+    "yaml",
+    "jinja2",
+    "asyncio",
+    "sqlite3",
+    "punchlist.app",
+    "punchlist.model",
+    "punchlist.cli.commands.",
+)
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help"])
@@ -31,7 +41,12 @@ finally:
 
 
 def test_the_version_is_one_line():
-    ran = subprocess.run([sys.executable, "-m", "punchlist", "--version"], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-m", "punchlist", "--version"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert ran.stdout == f"punchlist {__version__}\n"
 
 
@@ -44,21 +59,30 @@ def test_every_command_of_the_table_has_a_module_and_help(name):
 
 @pytest.mark.parametrize("arguments", [[], ["help"], ["--help"]])
 def test_help_is_a_result_and_no_error(arguments):
-    ran = subprocess.run([sys.executable, "-m", "punchlist", *arguments], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-m", "punchlist", *arguments], capture_output=True, text=True, check=False
+    )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("Usage: punchlist ")
 
 
 def test_help_of_a_command_is_its_own_help():
     asked, own = (
-        subprocess.run([sys.executable, "-m", "punchlist", *arguments], capture_output=True, text=True, check=False)
+        subprocess.run(
+            [sys.executable, "-m", "punchlist", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         for arguments in (["help", "run"], ["run", "--help"])
     )
     assert asked.stdout == own.stdout
 
 
 def test_a_misspelt_command_gets_a_guess():
-    ran = subprocess.run([sys.executable, "-m", "punchlist", "reveiw"], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-m", "punchlist", "reveiw"], capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 2
     assert 'did you mean "review"?' in ran.stderr
 
@@ -72,6 +96,11 @@ def test_completing_a_command_imports_none_of_them():
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_completion_script_names_the_command(shell):
-    ran = subprocess.run([sys.executable, "-m", "punchlist", "completion", shell], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-m", "punchlist", "completion", shell],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert ran.returncode == 0, ran.stderr
     assert "_PUNCHLIST_COMPLETE" in ran.stdout

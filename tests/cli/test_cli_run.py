@@ -92,7 +92,10 @@ def test_a_dry_run_under_json_names_the_checks_and_where_they_come_from(punchlis
 
 def test_checks_nobody_allowed_do_not_run_and_that_is_said(punchlist, cart):
     cart.commit(
-        {"pytest.ini": "[pytest]\n", "tests/test_cart.py": f"import pathlib\npathlib.Path({str(cart.root / 'ran')!r}).touch()\n"}
+        {
+            "pytest.ini": "[pytest]\n",
+            "tests/test_cart.py": f"import pathlib\npathlib.Path({str(cart.root / 'ran')!r}).touch()\n",
+        }
     )
     ran = punchlist("run", "--all")
     assert "may not run yet" in ran.stderr
@@ -148,7 +151,16 @@ def test_fix_takes_the_items_of_an_earlier_review(punchlist, cart):
 def test_fix_takes_findings_from_a_file(punchlist, cart, tmp_path):
     findings = tmp_path / "review.json"
     findings.write_text(
-        json.dumps([{"file": "cart.py", "line": 12, "title": "eval of a stranger's text", "severity": "critical"}])
+        json.dumps(
+            [
+                {
+                    "file": "cart.py",
+                    "line": 12,
+                    "title": "eval of a stranger's text",
+                    "severity": "critical",
+                }
+            ]
+        )
     )
     document = punchlist.json("fix", "--all", "--findings", str(findings))
     assert "eval of a stranger's text" in {
@@ -190,7 +202,12 @@ def test_a_run_that_waits_says_what_to_type_and_an_answer_lets_it_go_on(waiting)
     assert "the answers are a (" in wrong.stderr
     answered = waiting("answer", "last", "b", "--by", "Ada", "--json")
     items = json.loads(answered.stdout)["report"]["items"]
-    assert {attempt["by"] for item in items if item["status"] == "dismissed" for attempt in item["attempts"][-1:]} == {"Ada"}
+    assert {
+        attempt["by"]
+        for item in items
+        if item["status"] == "dismissed"
+        for attempt in item["attempts"][-1:]
+    } == {"Ada"}
     assert waiting.json("status")["state"] == "ended"
 
 
@@ -310,7 +327,9 @@ def test_a_limit_of_time_leaves_the_run_incomplete(punchlist):
 def test_a_ledger_that_does_not_add_up_is_exit_code_7(punchlist):
     punchlist("review", "--all", "--quiet")
     with sqlite3.connect(punchlist.home / "ledger.sqlite3") as database:
-        database.execute("UPDATE entries SET line = CAST(replace(line, 'E711', 'E712') AS BLOB) WHERE kind = 'reviewed'")
+        database.execute(
+            "UPDATE entries SET line = CAST(replace(line, 'E711', 'E712') AS BLOB) WHERE kind = 'reviewed'"
+        )
     audited = punchlist("audit")
     assert audited.returncode == 7
     assert "does NOT add up" in audited.stdout

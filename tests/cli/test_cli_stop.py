@@ -9,12 +9,12 @@ import pytest
 
 from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.adapters.store.stopping import Stop, ask_to_stop, asked_to_stop
+from punchlist.adapters.store.stop_request import Stop, ask_to_stop, asked_to_stop
 from punchlist.app import App
-from punchlist.app.obeying import obeyed
-from punchlist.app.stopping import stop
-from punchlist.model.events import Interrupted, Resumed
-from punchlist.model.run import Run
+from punchlist.app.drive.stop import stop
+from punchlist.app.drive.stop_watcher import obeyed
+from punchlist.model.ledger.events import Interrupted, Resumed
+from punchlist.model.ledger.run import Run
 
 SLOW_TOOL = """
 [[analyzers.custom]]
@@ -62,7 +62,10 @@ def started(punchlist, *arguments: str, entries: int) -> subprocess.Popen[bytes]
 
 
 def kinds(punchlist) -> list[str]:
-    return [json.loads(line)["event"]["kind"] for line in punchlist("status", "--events").stdout.splitlines()]
+    return [
+        json.loads(line)["event"]["kind"]
+        for line in punchlist("status", "--events").stdout.splitlines()
+    ]
 
 
 def test_a_run_in_another_terminal_is_stopped_and_can_be_resumed(slow, begun):
@@ -122,7 +125,9 @@ def test_whoever_drives_goes_on_after_having_obeyed(tmp_path):
         ran = await asyncio.wait_for(obeyed(tmp_path, waiting, Run(id="r")), 30)
         assert ran.id == "stopped by ada"
         assert asked_to_stop(tmp_path) is None
-        async with asyncio.timeout(30):  # a task that still counts as stopped would be stopped here once more
+        async with asyncio.timeout(
+            30
+        ):  # a task that still counts as stopped would be stopped here once more
             await asyncio.sleep(0)
 
     asyncio.run(main())

@@ -13,9 +13,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from punchlist.cli.live import Board
-from punchlist.model.events import Entry, Interrupted
-from punchlist.model.run import Run
+from punchlist.cli.show.progress import Board
+from punchlist.model.ledger.events import Entry, Interrupted
+from punchlist.model.ledger.run import Run
 from punchlist.steps.verb import Action, NoOptions
 
 SLOW_TOOL = """
@@ -87,7 +87,9 @@ def wait_for(punchlist, *, entries: int = 1) -> None:
 
 
 def test_checks_are_shown_and_asked_for_once_on_a_terminal(punchlist, cart):
-    cart.commit({"pytest.ini": "[pytest]\n", "tests/test_cart.py": "def test_it():\n    assert True\n"})
+    cart.commit(
+        {"pytest.ini": "[pytest]\n", "tests/test_cart.py": "def test_it():\n    assert True\n"}
+    )
     screen = Screen(punchlist, "run", "--all")
     asked = screen.until("[n]o")
     assert "-m pytest" in asked
@@ -180,7 +182,9 @@ def test_a_line_above_the_live_view_finds_the_ended_action_gone(slow):
 
 
 def drawn(board: Board, width: int) -> str:
-    console = Console(width=width, force_terminal=True, color_system=None, record=True, file=StringIO())
+    console = Console(
+        width=width, force_terminal=True, color_system=None, record=True, file=StringIO()
+    )
     console.print(board.drawn())
     return console.export_text()
 
@@ -188,10 +192,20 @@ def drawn(board: Board, width: int) -> str:
 def test_the_board_never_wraps_and_forgets_what_ended():
     now = 100.0
     board = Board(lambda *_: None, lambda: now)
-    board.began("1", Action("look", NoOptions(), "a reviewer with a very long name indeed looks at everything there is"))
+    board.began(
+        "1",
+        Action(
+            "look",
+            NoOptions(),
+            "a reviewer with a very long name indeed looks at everything there is",
+        ),
+    )
     now = 175.0
     assert "1:15" in drawn(board, 200)
     assert all(len(line) <= 30 for line in drawn(board, 30).splitlines())
     assert len(drawn(board, 30).splitlines()) == 2
-    board.told(Entry(run="r", seq=2, at=0, place="1", key="look", event=Interrupted(reason="enough")), Run(id="r"))
+    board.told(
+        Entry(run="r", seq=2, at=0, place="1", key="look", event=Interrupted(reason="enough")),
+        Run(id="r"),
+    )
     assert "reviewer" not in drawn(board, 200)

@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.cli.words import ago, count, duration, homely, one_line, safe
+from punchlist.cli.show.words import ago, count, duration, homely, one_line, safe
 
 
 @given(st.text(st.characters()))
 def test_no_text_can_steer_the_terminal(text):
     shown = safe(text)
-    assert not {character for character in shown if unicodedata.category(character) in ("Cc", "Cs")} - {"\n", "\t"}
+    assert not {
+        character for character in shown if unicodedata.category(character) in ("Cc", "Cs")
+    } - {"\n", "\t"}
     shown.encode()
 
 
@@ -31,23 +33,32 @@ def test_an_odd_byte_shows_itself():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"), [(0, "0s"), (59.9, "59s"), (65, "1:05"), (3600, "1:00:00"), (7389, "2:03:09"), (-1, "0s")]
+    ("seconds", "shown"),
+    [(0, "0s"), (59.9, "59s"), (65, "1:05"), (3600, "1:00:00"), (7389, "2:03:09"), (-1, "0s")],
 )
 def test_a_duration_is_short(seconds, shown):
     assert duration(seconds) == shown
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"), [(5, "just now"), (60, "1 minute ago"), (7200, "2 hours ago"), (200_000, "2 days ago")]
+    ("seconds", "shown"),
+    [(5, "just now"), (60, "1 minute ago"), (7200, "2 hours ago"), (200_000, "2 days ago")],
 )
 def test_how_long_ago_is_rough(seconds, shown):
     assert ago(seconds) == shown
 
 
 def test_one_is_not_several():
-    assert (count(1, "item"), count(0, "item"), count(1200, "item")) == ("1 item", "0 items", "1,200 items")
+    assert (count(1, "item"), count(0, "item"), count(1200, "item")) == (
+        "1 item",
+        "0 items",
+        "1,200 items",
+    )
 
 
 def test_a_path_elsewhere_stays_as_it_is(monkeypatch):
     monkeypatch.setenv("HOME", "/home/ada")
-    assert (homely("/home/ada/shop/report.html"), homely("/srv/report.html")) == ("~/shop/report.html", "/srv/report.html")
+    assert (homely("/home/ada/shop/report.html"), homely("/srv/report.html")) == (
+        "~/shop/report.html",
+        "/srv/report.html",
+    )

@@ -11,23 +11,23 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from punchlist.adapters.artifacts import FolderArtifacts
 from punchlist.adapters.fixers import Edits
 from punchlist.adapters.reports import REPORTS
+from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.trackers.files import FilesTracker
-from punchlist.app.audit import Audit, audited
+from punchlist.app.after.audit import Audit, audited
 from punchlist.engine import Engine, Limits
-from punchlist.model import events as ev
-from punchlist.model.change import Change, ScopeKind
-from punchlist.model.check import Check, CheckKind, CheckResult, TestOutcome
-from punchlist.model.finding import Finding, Fix, Safety, Splice, Spot
-from punchlist.model.fold import fold, folded
-from punchlist.model.identity import Source
-from punchlist.model.patch import combined
-from punchlist.model.protected import Protected
-from punchlist.model.run import Run
-from punchlist.model.severity import Severity
+from punchlist.model.checks.check import Check, CheckKind, CheckResult, TestOutcome
+from punchlist.model.checks.protected import Protected
+from punchlist.model.dedup.identity import Source
+from punchlist.model.finding.finding import Finding, Fix, Safety, Splice, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import fold, folded
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.model.patch.patch import combined
 from punchlist.ports import Analysis, Heard, World
 from punchlist.workflow.loader import load_builtin, parse
 
@@ -69,7 +69,9 @@ class MemoryGit:
         if action not in self.actions:
             shas = tuple(f"c{len(self.commits) + n}" for n in range(len(commits)))
             for n, sha in enumerate(shas):
-                self.commits[sha] = self._patched(parent, [draft.patch for draft in commits[: n + 1]])
+                self.commits[sha] = self._patched(
+                    parent, [draft.patch for draft in commits[: n + 1]]
+                )
             self.messages += [draft.message for draft in commits]
             self.actions[action] = shas
         return self.actions[action]
@@ -96,7 +98,12 @@ class Words:
 
     async def analyze(self, tree, paths):
         self.looks += 1
-        found = [finding for path in tree.files() if paths is None or path in paths for finding in self._in(tree, path)]
+        found = [
+            finding
+            for path in tree.files()
+            if paths is None or path in paths
+            for finding in self._in(tree, path)
+        ]
         return Analysis(findings=tuple(found), looked_at=len(tree.files()), failed=self.broken)
 
     def _in(self, tree, path):
@@ -105,7 +112,11 @@ class Words:
             if match[0] in self.words:
                 severity, better = self.words[match[0]]
                 spot = Spot(path, text.count("\n", 0, match.start()) + 1)
-                fix = Fix((Splice(path, *match.span(), better),), self.safety) if better is not None else None
+                fix = (
+                    Fix((Splice(path, *match.span(), better),), self.safety)
+                    if better is not None
+                    else None
+                )
                 title = f"`{match[0]}` is not for here"
                 yield Finding(
                     id="", source=self.name, rule=match[0], title=title, spot=spot, severity=severity, fix=fix,
@@ -145,7 +156,12 @@ class Judge:
             self.flaky = set()
         code = 0 if TestOutcome.FAILED not in outcomes.values() else 1
         return CheckResult(
-            check=check.name, exit_code=code, seconds=0, tests=outcomes, trouble=self.trouble, output="said the check"
+            check=check.name,
+            exit_code=code,
+            seconds=0,
+            tests=outcomes,
+            trouble=self.trouble,
+            output="said the check",
         )
 
     async def sentinel(self, check, tree, kinds):
@@ -211,35 +227,53 @@ class Bench:
     def run(self, workflow: str = "", watch: Watch | None = None, owed=()) -> Run:
         run_id = f"r{next(self.ids)}"
         text = workflow or load_builtin("proven").text
-        entry = self.store.append(run_id, "start", "started", self.started(text, owed), float(self.tick()))
+        entry = self.store.append(
+            run_id, "start", "started", self.started(text, owed), float(self.tick())
+        )
         return self._driven(fold(Run(id=run_id), entry), watch)
 
     def resume(self, run_id: str, watch: Watch | None = None) -> Run:
         run = self.load(run_id)
-        entry = self.store.append(run_id, "signal", f"resumed {run.seq}", ev.Resumed(version="0"), float(self.tick()))
+        entry = self.store.append(
+            run_id, "signal", f"resumed {run.seq}", ev.Resumed(version="0"), float(self.tick())
+        )
         return self._driven(fold(run, entry), watch)
 
     def answer(self, run: Run, choice: str) -> Run:
-        self.store.append(run.id, run.waiting_for.place, "answer", ev.Answered(choice=choice, by="Ada"), float(self.tick()))
+        self.store.append(
+            run.id,
+            run.waiting_for.place,
+            "answer",
+            ev.Answered(choice=choice, by="Ada"),
+            float(self.tick()),
+        )
         return self.resume(run.id)
 
     def load(self, run_id: str) -> Run:
         return folded(run_id, self.store.read(run_id))
 
     def audit(self, run_id: str) -> Audit:
-        return audited(run_id, self.store.read(run_id), (line.rstrip(b"\n") for line in self.store.export(run_id)))
+        return audited(
+            run_id,
+            self.store.read(run_id),
+            (line.rstrip(b"\n") for line in self.store.export(run_id)),
+        )
 
     def _driven(self, run: Run, watch: Watch | None) -> Run:
         started = run.started
         workflow = parse(started.workflow, "mine", "mine.yaml")
 
         async def main():
-            return await Engine(workflow, self.world(run.id), self.store, self.limits, watch or Watch()).drive(run)
+            return await Engine(
+                workflow, self.world(run.id), self.store, self.limits, watch or Watch()
+            ).drive(run)
 
         return asyncio.run(main())
 
 
-def finding(number: int, path: str = "a.py", line: int | None = 1, severity: Severity = MAJOR, **more) -> Finding:
+def finding(
+    number: int, path: str = "a.py", line: int | None = 1, severity: Severity = MAJOR, **more
+) -> Finding:
     """One of a document's."""
     known = {"id": f"d{number}", "source": "document", "title": f"`thing{number}` is wrong", **more}
     return Finding(spot=Spot(path, line), severity=severity, **known)

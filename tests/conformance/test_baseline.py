@@ -4,11 +4,11 @@ import pytest
 from msgspec.structs import replace
 from scripted import CHECK, MAJOR, Judge, Words
 
-from punchlist.model.check import CheckResult
-from punchlist.model.check import TestOutcome as Outcome
-from punchlist.model.item import Status
-from punchlist.model.proof import ProofClass
-from punchlist.steps.baseline import either
+from punchlist.model.checks.check import CheckResult
+from punchlist.model.checks.check import TestOutcome as Outcome
+from punchlist.model.item.item import Status
+from punchlist.model.item.proof import ProofClass
+from punchlist.steps.judging.baseline import either
 
 PASSED, FAILED, SKIPPED = Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED
 
@@ -104,7 +104,9 @@ class OnlyScripts(Judge):
         return "" if ".js" in kinds else "still green"
 
 
-def test_a_check_is_tried_with_one_language_after_the_other_and_vouches_for_what_it_noticed(make_bench):
+def test_a_check_is_tried_with_one_language_after_the_other_and_vouches_for_what_it_noticed(
+    make_bench,
+):
     bench = make_bench({"a.py": "bad\n", "a.js": "bad\n"}, Words(bad=(MAJOR, "good")))
     bench.judge = OnlyScripts()
     run = bench.run()
@@ -112,8 +114,14 @@ def test_a_check_is_tried_with_one_language_after_the_other_and_vouches_for_what
     assert bench.judge.asked == ((".py",), (".js",))
     assert (baseline.unusable, baseline.judges) == ("", (".js",))
     assert baseline.sentinel == "a planted failure was seen in .js files only"
-    proven = {item.lead.spot.path: {proof.kind for proof in item.proofs} for item in run.having(Status.FIXED)}
-    assert proven == {"a.py": {ProofClass.RECHECKED}, "a.js": {ProofClass.RECHECKED, ProofClass.CHECKED}}
+    proven = {
+        item.lead.spot.path: {proof.kind for proof in item.proofs}
+        for item in run.having(Status.FIXED)
+    }
+    assert proven == {
+        "a.py": {ProofClass.RECHECKED},
+        "a.js": {ProofClass.RECHECKED, ProofClass.CHECKED},
+    }
 
 
 def test_a_proof_names_the_checks_that_judged_it_and_no_others(make_bench):
@@ -140,11 +148,36 @@ def test_a_check_that_notices_nothing_in_any_language_is_unusable(make_bench):
 @pytest.mark.parametrize(
     ("one", "other", "tests", "exit_code"),
     [
-        (result(exit_code=1, a=FAILED, b=PASSED), result(a=PASSED, b=PASSED), {"a": PASSED, "b": PASSED}, 0),
-        (result(exit_code=1, a=FAILED, b=PASSED), result(exit_code=1, a=PASSED, b=FAILED), {"a": PASSED, "b": PASSED}, 1),
-        (result(exit_code=1, a=FAILED), result(exit_code=1, a=FAILED, c=PASSED), {"a": FAILED, "c": PASSED}, 1),
-        (result(exit_code=1, a=FAILED, b=PASSED), result(a=SKIPPED, b=SKIPPED), {"a": SKIPPED, "b": PASSED}, 0),
-        (result(exit_code=1, a=FAILED), result(a=PASSED, trouble="it ended early"), {"a": FAILED}, 1),
+        (
+            result(exit_code=1, a=FAILED, b=PASSED),
+            result(a=PASSED, b=PASSED),
+            {"a": PASSED, "b": PASSED},
+            0,
+        ),
+        (
+            result(exit_code=1, a=FAILED, b=PASSED),
+            result(exit_code=1, a=PASSED, b=FAILED),
+            {"a": PASSED, "b": PASSED},
+            1,
+        ),
+        (
+            result(exit_code=1, a=FAILED),
+            result(exit_code=1, a=FAILED, c=PASSED),
+            {"a": FAILED, "c": PASSED},
+            1,
+        ),
+        (
+            result(exit_code=1, a=FAILED, b=PASSED),
+            result(a=SKIPPED, b=SKIPPED),
+            {"a": SKIPPED, "b": PASSED},
+            0,
+        ),
+        (
+            result(exit_code=1, a=FAILED),
+            result(a=PASSED, trouble="it ended early"),
+            {"a": FAILED},
+            1,
+        ),
         (result(exit_code=2, file=FAILED), result(a=PASSED), {"a": PASSED}, 0),
     ],
     ids=["then green", "by turns", "still red", "skipped", "not believed", "not imported at first"],

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from scripted import MAJOR, MINOR, Said, Watch, Words, finding
 
-from punchlist.model.item import Fact, Status
+from punchlist.model.item.item import Fact, Status
 from punchlist.ports import Analysis
 
 TWICE = "steps:\n  - review: {}\n  - consolidate: {}\n  - review: {}\n  - consolidate: {}\n  - report: {}\n"
@@ -20,7 +20,9 @@ class Shy(Words):
         said = await super().analyze(tree, paths)
         unread = tuple(path for path in tree.files() if self.stumbles in tree.text(path))
         known = tuple(each for each in said.findings if each.spot.path not in unread)
-        return replace(said, findings=known, unread=unread if self.says_where else ("",) * bool(unread))
+        return replace(
+            said, findings=known, unread=unread if self.says_where else ("",) * bool(unread)
+        )
 
 
 def why(run, number):
@@ -32,10 +34,14 @@ def by_rule(run):
 
 
 @pytest.mark.parametrize("says_where", [True, False])
-def test_an_item_is_not_fixed_by_another_tools_fix_that_keeps_its_own_from_reading(make_bench, says_where):
+def test_an_item_is_not_fixed_by_another_tools_fix_that_keeps_its_own_from_reading(
+    make_bench, says_where
+):
     careful = Shy("careful", evil=(MAJOR, None))
     careful.says_where = says_where
-    bench = make_bench({"a.py": "evil = 1\npebble = 2\n"}, careful, Words("bold", pebble=(MINOR, "stone")))
+    bench = make_bench(
+        {"a.py": "evil = 1\npebble = 2\n"}, careful, Words("bold", pebble=(MINOR, "stone"))
+    )
     run = bench.run()
     items = by_rule(run)
     assert items["pebble"].status is Status.FIXED
@@ -44,10 +50,15 @@ def test_an_item_is_not_fixed_by_another_tools_fix_that_keeps_its_own_from_readi
 
 
 def test_a_fix_after_which_its_tool_cannot_read_the_file_does_not_land(make_bench):
-    bench = make_bench({"a.py": "pebble = 1\n", "b.py": "gravel = 1\n"}, Shy(pebble=(MINOR, "stone"), gravel=(MINOR, "sand")))
+    bench = make_bench(
+        {"a.py": "pebble = 1\n", "b.py": "gravel = 1\n"},
+        Shy(pebble=(MINOR, "stone"), gravel=(MINOR, "sand")),
+    )
     run = bench.run()
     items = by_rule(run)
-    assert why(run, items["pebble"].number) == ["words could not look again: it could not read a.py"]
+    assert why(run, items["pebble"].number) == [
+        "words could not look again: it could not read a.py"
+    ]
     assert (items["pebble"].status is Status.FIXED, items["gravel"].status) == (False, Status.FIXED)
 
 
@@ -60,7 +71,11 @@ def test_a_tool_that_does_not_say_what_it_could_not_read_confirms_nothing(make_b
 
 def test_a_fix_that_keeps_another_tool_from_reading_its_file_goes_back(make_bench):
     careful = Shy("careful", gravel=(MINOR, "sand"))
-    bench = make_bench({"a.py": "pebble = 1\n", "b.py": "gravel = 1\n"}, careful, Words("bold", pebble=(MINOR, "stone")))
+    bench = make_bench(
+        {"a.py": "pebble = 1\n", "b.py": "gravel = 1\n"},
+        careful,
+        Words("bold", pebble=(MINOR, "stone")),
+    )
     run = bench.run()
     items = by_rule(run)
     assert why(run, items["pebble"].number) == ["keeps careful from reading a.py"]
@@ -69,7 +84,11 @@ def test_a_fix_that_keeps_another_tool_from_reading_its_file_goes_back(make_benc
 
 def test_who_never_could_read_a_file_does_not_keep_others_from_mending_it(make_bench):
     careful = Shy("careful", gravel=(MINOR, "sand"))
-    bench = make_bench({"a.py": "pebble = stone\n", "b.py": "gravel = 1\n"}, careful, Words("bold", pebble=(MINOR, "x")))
+    bench = make_bench(
+        {"a.py": "pebble = stone\n", "b.py": "gravel = 1\n"},
+        careful,
+        Words("bold", pebble=(MINOR, "x")),
+    )
     assert {item.status for item in bench.run().items.values()} == {Status.FIXED}
 
 
@@ -117,7 +136,10 @@ def test_a_tool_that_has_something_new_to_say_each_time_confirms_nothing(make_be
         async def analyze(self, tree, paths):
             said = await super().analyze(tree, paths)
             fixed = [path for path in tree.files() if "sand" in tree.text(path)]
-            news = [finding(1, path, 1, MAJOR, id="", source="words", title="oh", rule="news") for path in fixed[:1]]
+            news = [
+                finding(1, path, 1, MAJOR, id="", source="words", title="oh", rule="news")
+                for path in fixed[:1]
+            ]
             return Analysis(findings=(*said.findings, *news), looked_at=1)
 
     files = {f"{name}.py": "pebble = 1\n" for name in "abcdefgh"}

@@ -9,10 +9,10 @@ from scripted import CRITICAL, MAJOR, MINOR, Bench, Judge, Said, Watch, Words, f
 
 from punchlist.adapters.trackers.files import FilesTracker
 from punchlist.engine import Limits
-from punchlist.model import events as ev
-from punchlist.model.item import ENDED, Status
-from punchlist.model.outcome import Outcome
-from punchlist.model.usage import Usage
+from punchlist.model.item.item import ENDED, Status
+from punchlist.model.item.usage import Usage
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.outcome import Outcome
 from punchlist.ports import Analysis
 from punchlist.workflow import load_builtin
 
@@ -110,7 +110,9 @@ def test_one_reviewer_fails_the_others_are_kept_and_the_run_cannot_end_clean(mak
 
 def test_what_a_reviewer_said_before_it_failed_is_kept(make_bench):
     bench = make_bench(SHOP)
-    bench.documents = {"document": Said(finding(1), finding(2, line=40), failed="the report is cut off")}
+    bench.documents = {
+        "document": Said(finding(1), finding(2, line=40), failed="the report is cut off")
+    }
     run = bench.run()
     assert len(run.items) == 2
     assert run.ended == Outcome.INCOMPLETE
@@ -139,15 +141,21 @@ def test_a_refusing_hook_leaves_every_item_with_its_end(bench):
     assert not run.having(Status.FIXED)
     assert run.ended == Outcome.INCOMPLETE
     assert all(item.status is Status.FILED for item in run.items.values())
-    assert "not on a Sunday" in " ".join(attempt.evidence for item in run.items.values() for attempt in item.attempts)
+    assert "not on a Sunday" in " ".join(
+        attempt.evidence for item in run.items.values() for attempt in item.attempts
+    )
     accounted(bench, run)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     files=st.dictionaries(
         st.sampled_from(["a.py", "b.py", "tests/test_c.py"]),
-        st.lists(st.sampled_from(["bad", "worse", "hopeless", "fine", "bad bad"]), max_size=5).map("\n".join),
+        st.lists(st.sampled_from(["bad", "worse", "hopeless", "fine", "bad bad"]), max_size=5).map(
+            "\n".join
+        ),
         min_size=1,
     ),
     broken=st.booleans(),
@@ -161,9 +169,14 @@ def test_whatever_goes_wrong_together_every_finding_is_accounted_for(
 ):
     folder = tmp_path_factory.mktemp("bench")
     bench = Bench(folder, files)
-    bench.reviewers = {"words": words(), "other": Words("other", bad=(MINOR, None), fine=(MINOR, "better"))}
+    bench.reviewers = {
+        "words": words(),
+        "other": Words("other", bad=(MINOR, None), fine=(MINOR, "better")),
+    }
     bench.reviewers["other"].broken = "crashed" if broken else ""
-    bench.judge = Judge(no_better=lambda tree: not red or all("better" not in text for text in tree.texts.values()))
+    bench.judge = Judge(
+        no_better=lambda tree: not red or all("better" not in text for text in tree.texts.values())
+    )
     bench.git.refusal = refusal
     bench.limits = Limits(seconds=seconds)
     if not tracker:

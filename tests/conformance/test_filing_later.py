@@ -4,12 +4,12 @@ import pytest
 from scripted import MAJOR, MINOR, Said, Words, finding
 
 from punchlist.adapters.trackers.files import INDEX, FilesTracker
-from punchlist.app.debts import debts
+from punchlist.app.start.unfiled import debts
 from punchlist.errors import ToolError
-from punchlist.model.item import Status
-from punchlist.model.summary import gaps
+from punchlist.model.item.item import Status
 from punchlist.ports import Filing
 from punchlist.steps import report
+from punchlist.views.summary import gaps
 
 
 @pytest.fixture
@@ -26,19 +26,27 @@ def down(bench) -> FilesTracker:
 
 
 def issues(bench) -> list[str]:
-    return sorted(path.name for path in (bench.folder / "issues").glob("*.md") if path.name != INDEX)
+    return sorted(
+        path.name for path in (bench.folder / "issues").glob("*.md") if path.name != INDEX
+    )
 
 
 def test_what_could_not_be_filed_is_listed_and_the_run_is_incomplete(bench):
     bench.tracker = down(bench)
     run = bench.run()
     assert run.ended == "incomplete"
-    assert set(run.unfiled) == {item.number for item in run.items.values() if item.status is not Status.FIXED} == set(run.listed)
+    assert (
+        set(run.unfiled)
+        == {item.number for item in run.items.values() if item.status is not Status.FIXED}
+        == set(run.listed)
+    )
     assert [gap.what for gap in gaps(run) if gap.about == "filing"] == [
         f"Item {n} could not be filed; the next run tries again" for n in sorted(run.unfiled)
     ]
     assert bench.audit(run.id).ok
-    assert [debt.name for debt in debts(bench.store, "memory")] == [f"{run.id}/{n}" for n in sorted(run.unfiled)]
+    assert [debt.name for debt in debts(bench.store, "memory")] == [
+        f"{run.id}/{n}" for n in sorted(run.unfiled)
+    ]
 
 
 def test_the_next_run_files_it_once_even_if_it_finds_only_some_of_it_again(bench):
@@ -47,7 +55,9 @@ def test_the_next_run_files_it_once_even_if_it_finds_only_some_of_it_again(bench
     bench.tracker, bench.documents = tracker, {}
     second = bench.run(owed=debts(bench.store, "memory"))
     assert len(first.unfiled) == 2
-    assert len(issues(bench)) == 2, "one for what the analyzer sees again, one for what only the document knew"
+    assert len(issues(bench)) == 2, (
+        "one for what the analyzer sees again, one for what only the document knew"
+    )
     assert debts(bench.store, "memory") == ()
     assert second.ended == "leftovers"
     text = "".join((bench.folder / "issues" / name).read_text() for name in issues(bench))
@@ -107,7 +117,11 @@ class Moody:
         self.calls += 1
         if self.calls in self.raises:
             raise ToolError("502 from the tracker")
-        return [Filing(item=each.item.number, ref="#1") for each in dossiers if each.item.lead.title != "`thing3` is wrong"]
+        return [
+            Filing(item=each.item.number, ref="#1")
+            for each in dossiers
+            if each.item.lead.title != "`thing3` is wrong"
+        ]
 
 
 def test_one_refusal_does_not_keep_the_others_from_being_filed(make_bench):

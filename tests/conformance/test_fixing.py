@@ -11,28 +11,30 @@ from scripted import CRITICAL, MAJOR, MINOR, Bench, Judge, MemoryTree, Said, Wat
 
 from punchlist.adapters.fixers import Edits
 from punchlist.adapters.reports import REPORTS
-from punchlist.cli.detail import detail
+from punchlist.cli.show.item import detail
 from punchlist.errors import RepositoryError
-from punchlist.model.change import Change, Lines, ScopeKind
-from punchlist.model.finding import Fix, Splice
-from punchlist.model.item import Fact, Item, Status
-from punchlist.model.outcome import Outcome
-from punchlist.model.patch import Patch, combined, spliced
-from punchlist.model.plan import Batch
-from punchlist.model.protected import Protected
-from punchlist.model.run import Run
-from punchlist.model.summary import gaps
+from punchlist.model.checks.protected import Protected
+from punchlist.model.finding.finding import Fix, Splice
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.item import Fact, Item, Status
+from punchlist.model.ledger.outcome import Outcome
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import Change, Lines, ScopeKind
+from punchlist.model.patch.patch import Patch, combined, spliced
 from punchlist.ports import Analysis, Fixed
+from punchlist.steps.judging.recheck import NO_OP
 from punchlist.steps.plan import GONE, Options, planned
-from punchlist.steps.recheck import NO_OP
 from punchlist.steps.review import in_view
+from punchlist.views.summary import gaps
 
 FLOOR = """steps: [review, consolidate, {repeat: {steps: [
   {plan: {floor: %s}}, fix, verify, commit, {review: {again: true}}, consolidate, {stop-when: settled}]}}, report]"""
 
 
 def the(run: Run, rule: str) -> Item:
-    (item,) = [item for item in run.items.values() if item.lead.rule == rule or rule in item.lead.title]
+    (item,) = [
+        item for item in run.items.values() if item.lead.rule == rule or rule in item.lead.title
+    ]
     return item
 
 
@@ -44,7 +46,9 @@ def test_an_item_whose_file_is_gone_is_blocked_and_no_fixer_is_asked(make_bench)
     bench = make_bench({"a.py": "fine\n"})
     bench.fixer = Nobody()
     fix = Fix((Splice("gone.py", 0, 1, "x"),))
-    bench.documents = {"document": Said(finding(1, "gone.py", fix=fix), finding(2, "also/gone.py", line=None))}
+    bench.documents = {
+        "document": Said(finding(1, "gone.py", fix=fix), finding(2, "also/gone.py", line=None))
+    }
     run = bench.run()
     for item in run.items.values():
         assert (item.attempts[0].fact, item.attempts[0].why) == (Fact.SAID_BLOCKED, GONE)
@@ -53,10 +57,16 @@ def test_an_item_whose_file_is_gone_is_blocked_and_no_fixer_is_asked(make_bench)
 
 
 @pytest.mark.parametrize(
-    ("floor", "fixed"), [("critical", {"worst"}), ("major", {"worst", "bad"}), ("minor", {"worst", "bad", "odd"})]
+    ("floor", "fixed"),
+    [("critical", {"worst"}), ("major", {"worst", "bad"}), ("minor", {"worst", "bad", "odd"})],
 )
-def test_only_items_at_or_above_the_floor_are_worked_on_and_the_others_are_filed(make_bench, floor, fixed):
-    bench = make_bench({"a.py": "worst\nbad\nodd\n"}, Words(worst=(CRITICAL, "x"), bad=(MAJOR, "y"), odd=(MINOR, "z")))
+def test_only_items_at_or_above_the_floor_are_worked_on_and_the_others_are_filed(
+    make_bench, floor, fixed
+):
+    bench = make_bench(
+        {"a.py": "worst\nbad\nodd\n"},
+        Words(worst=(CRITICAL, "x"), bad=(MAJOR, "y"), odd=(MINOR, "z")),
+    )
     run = bench.run(FLOOR % floor)
     assert {item.lead.rule for item in run.having(Status.FIXED)} == fixed
     assert {item.lead.rule for item in run.having(Status.FILED)} == {"worst", "bad", "odd"} - fixed
@@ -78,17 +88,27 @@ class Odd(Edits):
     [
         (lambda _: [], "no status was given"),
         (lambda batches: [Fixed(batch=99, patch=batches[0].patch)], "no status was given"),
-        (lambda batches: [Fixed(batch=b.number, patch=Patch()) for b in batches], "no change was made"),
+        (
+            lambda batches: [Fixed(batch=b.number, patch=Patch()) for b in batches],
+            "no change was made",
+        ),
         (lambda batches: [Fixed(batch=b.number) for b in batches], "no change was made"),
         (
             lambda batches: [
-                f for b in batches for f in (Fixed(batch=b.number, patch=b.patch), Fixed(batch=b.number, refused="cannot"))
+                f
+                for b in batches
+                for f in (
+                    Fixed(batch=b.number, patch=b.patch),
+                    Fixed(batch=b.number, refused="cannot"),
+                )
             ],
             "two answers contradict each other",
         ),
     ],
 )
-def test_an_answer_that_is_none_fixes_nothing_however_green_the_checks_are(make_bench, answers, why):
+def test_an_answer_that_is_none_fixes_nothing_however_green_the_checks_are(
+    make_bench, answers, why
+):
     bench = make_bench({"a.py": "bad\n"}, Words(bad=(MAJOR, "good")))
     bench.fixer = Odd(answers)
     run = bench.run()
@@ -111,12 +131,20 @@ def test_a_fixer_that_planned_a_cure_and_wrote_a_comment_has_fixed_nothing(make_
     assert not run.landed
 
 
-def refusal(text: str, splice: Splice, *more: Splice, path: str = "a.py", about: str = "a.py") -> str:
+def refusal(
+    text: str, splice: Splice, *more: Splice, path: str = "a.py", about: str = "a.py"
+) -> str:
     """What the fixer that applies tools' edits says to one of them."""
     item = Item(number=1, fingerprint="f", findings=(finding(1, about, fix=Fix((splice, *more))),))
     patch = Patch(splices=(splice, *more))
     batch = Batch(
-        number=1, items=(1,), fixer="edits", title="t", paths=patch.paths, protected=Protected().holds(splice.path), patch=patch
+        number=1,
+        items=(1,),
+        fixer="edits",
+        title="t",
+        paths=patch.paths,
+        protected=Protected().holds(splice.path),
+        patch=patch,
     )
     (fixed,) = asyncio.run(Edits().fix([batch], {1: item}, MemoryTree("base", {path: text})))
     return fixed.refused
@@ -137,7 +165,9 @@ def refusal(text: str, splice: Splice, *more: Splice, path: str = "a.py", about:
     ],
 )
 def test_an_edit_that_only_hides_the_finding_is_no_fix(text, splice):
-    assert refusal(text, splice, path=splice.path, about=splice.path) == "it only adds a suppression"
+    assert (
+        refusal(text, splice, path=splice.path, about=splice.path) == "it only adds a suppression"
+    )
 
 
 def test_an_edit_that_leaves_a_suppression_as_it_was_is_a_fix():
@@ -155,8 +185,14 @@ def test_an_edit_outside_the_file_or_that_breaks_it_is_no_fix():
 
 
 def test_edits_of_one_fix_that_overlap_are_no_fix():
-    assert refusal("x = 1\n", Splice("a.py", 0, 3, "y"), Splice("a.py", 2, 4, "z")) == "the proposed edits overlap"
-    assert refusal("x = 1\n", Splice("a.py", 0, 3, "y"), Splice("a.py", 1, 1, "z")) == "the proposed edits overlap"
+    assert (
+        refusal("x = 1\n", Splice("a.py", 0, 3, "y"), Splice("a.py", 2, 4, "z"))
+        == "the proposed edits overlap"
+    )
+    assert (
+        refusal("x = 1\n", Splice("a.py", 0, 3, "y"), Splice("a.py", 1, 1, "z"))
+        == "the proposed edits overlap"
+    )
     assert refusal("x = 1\n", Splice("a.py", 0, 1, "y"), Splice("a.py", 1, 1, "z")) == ""
 
 
@@ -172,9 +208,13 @@ def test_no_edits_however_malformed_stop_the_fixer(spans):
     assert bool(refused) is not bool(fits)
 
 
-@pytest.mark.parametrize("judge", ["tests/test_a.py", "conftest.py", "pyproject.toml", ".github/workflows/ci.yml"])
+@pytest.mark.parametrize(
+    "judge", ["tests/test_a.py", "conftest.py", "pyproject.toml", ".github/workflows/ci.yml"]
+)
 def test_a_fix_may_not_touch_the_judge_s_files_for_a_finding_elsewhere(judge):
-    said = refusal("assert x == 1\n", Splice(judge, 0, 13, "assert True"), path=judge, about="src/a.py")
+    said = refusal(
+        "assert x == 1\n", Splice(judge, 0, 13, "assert True"), path=judge, about="src/a.py"
+    )
     assert said == "it would change files of the judge that the finding is not about"
 
 
@@ -198,7 +238,9 @@ def test_a_fix_of_the_judge_s_own_file_is_flagged_for_a_person(judged):
     assert [gap.why for gap in gaps(run) if gap.about == "flag"] == [FLAG]
 
 
-@pytest.mark.parametrize("form", [form for form in REPORTS if not form.endswith("xml")])  # JUnit has no place for it
+@pytest.mark.parametrize(
+    "form", [form for form in REPORTS if not form.endswith("xml")]
+)  # JUnit has no place for it
 def test_every_report_shows_the_flag(judged, form):
     _, run, *_ = judged
     assert "touches the judge" in REPORTS[form](run).decode()
@@ -219,14 +261,18 @@ def test_a_test_that_passed_cannot_be_turned_off_by_a_fix_of_its_own_file(make_b
     assert the(run, "bad").attempts[1].why == "breaks test_a"
 
 
-texts = st.lists(st.sampled_from(["bad", "bad bad", "fine", "worse-bad", "(bad)"]), min_size=1, max_size=6).map("\n".join)
+texts = st.lists(
+    st.sampled_from(["bad", "bad bad", "fine", "worse-bad", "(bad)"]), min_size=1, max_size=6
+).map("\n".join)
 
 
 @given(st.lists(texts, min_size=1, max_size=3), st.booleans())
 def test_what_is_worked_on_at_once_never_overlaps_and_what_does_waits(files, wide):
     """Some fixes replace a word, some (wide) also what stands around it: the batches of one round can always be combined."""
     tree = MemoryTree("base", {f"{n}.py": text for n, text in enumerate(files)})
-    found = asyncio.run(Words(bad=(MAJOR, "good"), worse=(MAJOR, "better")).analyze(tree, None)).findings
+    found = asyncio.run(
+        Words(bad=(MAJOR, "good"), worse=(MAJOR, "better")).analyze(tree, None)
+    ).findings
     items = {}
     for number, each in enumerate(found, 1):
         (splice,) = each.fix.splices
@@ -243,7 +289,9 @@ def test_what_is_worked_on_at_once_never_overlaps_and_what_does_waits(files, wid
 def test_items_with_one_and_the_same_fix_are_one_batch():
     fix = Fix((Splice("a.py", 0, 3, "good"),))
     items = {n: Item(number=n, fingerprint=str(n), findings=(finding(n, fix=fix),)) for n in (1, 2)}
-    (batch,) = planned(Run(id="r", items=items), Options(), Protected(), frozenset({"a.py"})).batches
+    (batch,) = planned(
+        Run(id="r", items=items), Options(), Protected(), frozenset({"a.py"})
+    ).batches
     assert batch.items == (1, 2)
 
 
@@ -275,16 +323,24 @@ def test_a_reviewer_that_did_not_look_again_has_not_seen_that_it_is_gone(make_be
 def test_an_item_whose_reviewer_had_nothing_to_do_later_is_not_gone(make_bench):
     class Leaves(Words):
         async def analyze(self, tree, paths):
-            return await super().analyze(tree, paths) if tree.commit == "base" else Analysis(skipped="nothing to do")
+            return (
+                await super().analyze(tree, paths)
+                if tree.commit == "base"
+                else Analysis(skipped="nothing to do")
+            )
 
-    bench = make_bench({"a.py": "bad\nodd\n"}, Words(bad=(MAJOR, "good")), Leaves("leaves", odd=(MAJOR, None)))
+    bench = make_bench(
+        {"a.py": "bad\nodd\n"}, Words(bad=(MAJOR, "good")), Leaves("leaves", odd=(MAJOR, None))
+    )
     run = bench.run()
     assert the(run, "bad").status is Status.FIXED
     assert the(run, "odd").status is Status.FILED
 
 
 def test_a_round_that_cannot_be_planned_does_not_do_the_last_one_s_work_again(make_bench):
-    bench = make_bench({"a.py": "one\nmore\n"}, Words(one=(MAJOR, "two"), two=(MAJOR, "three"), more=(MAJOR, None)))
+    bench = make_bench(
+        {"a.py": "one\nmore\n"}, Words(one=(MAJOR, "two"), two=(MAJOR, "three"), more=(MAJOR, None))
+    )
     asked, at = [], bench.git.at
 
     def failing(commit, patches=(), **more):
@@ -306,6 +362,15 @@ def test_an_item_stays_in_view_even_where_its_file_is_not_part_of_the_change():
     change = Change(kind=ScopeKind.BRANCH, base="b", head="h", files={"a.py": (Lines(1, 9),)})
     item = Item(number=1, fingerprint="f", findings=(finding(1, "c.py", source="words"),))
     bench = Bench.__new__(Bench)
-    bench.change, bench.reviewers, bench.documents, bench.checks, bench.allowed = change, {"words": None}, {}, (), False
+    bench.change, bench.reviewers, bench.documents, bench.checks, bench.allowed = (
+        change,
+        {"words": None},
+        {},
+        (),
+        False,
+    )
     run = Run(id="r", items={1: item}, started=bench.started(""))
-    assert in_view(change, run, MemoryTree("h", {"a.py": "", "b.py": "", "c.py": ""})) == ["a.py", "c.py"]
+    assert in_view(change, run, MemoryTree("h", {"a.py": "", "b.py": "", "c.py": ""})) == [
+        "a.py",
+        "c.py",
+    ]

@@ -7,13 +7,13 @@ import pytest
 from msgspec.structs import replace
 from scripted import CHECK, MAJOR, Judge, Said, Watch, Words, finding
 
-from punchlist.model import events as ev
-from punchlist.model.check import CheckResult
-from punchlist.model.finding import Fix, Safety, Splice
-from punchlist.model.item import Fact, Status
-from punchlist.model.outcome import Outcome
-from punchlist.model.proof import ProofClass
-from punchlist.model.summary import gaps
+from punchlist.model.checks.check import CheckResult
+from punchlist.model.finding.finding import Fix, Safety, Splice
+from punchlist.model.item.item import Fact, Status
+from punchlist.model.item.proof import ProofClass
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.outcome import Outcome
+from punchlist.views.summary import gaps
 
 OTHER = replace(CHECK, name="types", command=("types",))
 
@@ -35,15 +35,21 @@ def test_a_red_check_does_not_keep_the_later_ones_from_running(bench):
     bench.checks = (CHECK, OTHER)
     bench.judge = Judge(test_a=without("better"))
     run = bench.run()
-    assert [[verdict.check for verdict in event.verdicts] for event in tried(bench, run)] == [["tests", "types"]] * len(
-        tried(bench, run)
-    )
+    assert [[verdict.check for verdict in event.verdicts] for event in tried(bench, run)] == [
+        ["tests", "types"]
+    ] * len(tried(bench, run))
     (culprit,) = run.having(Status.FILED)
     assert culprit.lead.rule == "worse"
 
 
 @pytest.mark.parametrize(
-    "trouble", ["command not found: tests", "timed out after 5 s", "killed by signal 11", "ended early: 3 of 9 tests ran"]
+    "trouble",
+    [
+        "command not found: tests",
+        "timed out after 5 s",
+        "killed by signal 11",
+        "ended early: 3 of 9 tests ran",
+    ],
 )
 def test_trouble_with_the_check_is_a_failure_with_its_reason_and_nothing_lands(bench, trouble):
     class Fails(Judge):
@@ -71,7 +77,10 @@ def test_a_check_that_cannot_judge_here_is_unusable_and_the_fixes_unverified(ben
         setattr(bench.judge, name, value)
     run = bench.run()
     assert said in run.unverified
-    assert all([proof.kind for proof in item.proofs] == [ProofClass.RECHECKED] for item in run.having(Status.FIXED))
+    assert all(
+        [proof.kind for proof in item.proofs] == [ProofClass.RECHECKED]
+        for item in run.having(Status.FIXED)
+    )
     assert any(gap.about == "check" and "unverified" in gap.what for gap in gaps(run))
 
 
@@ -79,7 +88,9 @@ def test_without_checks_fixes_are_unverified_and_never_called_checked(bench):
     bench.checks = ()
     run = bench.run()
     assert run.unverified == "no checks are configured or were found"
-    assert {proof.kind for item in run.having(Status.FIXED) for proof in item.proofs} == {ProofClass.RECHECKED}
+    assert {proof.kind for item in run.having(Status.FIXED) for proof in item.proofs} == {
+        ProofClass.RECHECKED
+    }
     assert "unverified" in " ".join(gap.what for gap in gaps(run))
     assert tried(bench, run) == []
 
@@ -120,7 +131,10 @@ def test_the_baseline_is_measured_once_per_tree(bench):
 def test_a_test_that_failed_before_is_held_against_nobody_and_a_new_failure_is(bench):
     bench.judge = Judge(old=lambda _: False, new=without("better"))
     run = bench.run()
-    assert {item.lead.rule: item.status for item in run.items.values()} == {"bad": Status.FIXED, "worse": Status.FILED}
+    assert {item.lead.rule: item.status for item in run.items.values()} == {
+        "bad": Status.FIXED,
+        "worse": Status.FILED,
+    }
     assert run.baselines["tests"].failed == 1
 
 
@@ -139,16 +153,26 @@ def test_fewer_tests_than_before_are_a_failure(bench):
             result = await super().run(check, tree)
             gone = "better" in tree.texts["a.py"]
             return replace(
-                result, tests={name: outcome for name, outcome in result.tests.items() if not (gone and name == "second")}
+                result,
+                tests={
+                    name: outcome
+                    for name, outcome in result.tests.items()
+                    if not (gone and name == "second")
+                },
             )
 
     bench.judge = Shrinks(first=bool, second=bool)
     run = bench.run()
-    assert {item.lead.rule: item.status for item in run.items.values()} == {"bad": Status.FIXED, "worse": Status.FILED}
+    assert {item.lead.rule: item.status for item in run.items.values()} == {
+        "bad": Status.FIXED,
+        "worse": Status.FILED,
+    }
 
 
 def test_of_two_fixes_that_pass_alone_and_fail_together_one_lands_and_the_other_is_named(bench):
-    bench.judge = Judge(test=lambda tree: not ("good" in tree.texts["a.py"] and "better" in tree.texts["a.py"]))
+    bench.judge = Judge(
+        test=lambda tree: not ("good" in tree.texts["a.py"] and "better" in tree.texts["a.py"])
+    )
     run = bench.run()
     assert sorted(item.status for item in run.items.values()) == [Status.FILED, Status.FIXED]
     (left,) = run.having(Status.FILED)

@@ -10,11 +10,11 @@ import pytest
 from scripted import Watch, finding
 
 from punchlist.app import App, Request
-from punchlist.model import events as ev
-from punchlist.model.change import ScopeKind
-from punchlist.model.item import Item, Status
-from punchlist.model.plan import Batch
-from punchlist.model.run import Run
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.item import Item, Status
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import ScopeKind
 from punchlist.steps.commit import message
 
 FLAGS = {"analyzers.enabled": "ruff", "analyzers.select": "F"}
@@ -33,7 +33,8 @@ def do(repo, work, **flags):
 def run_all(repo, watch=None, *, flags=None, **request):
     async def work(app):
         return await app.run(
-            await app.prepare(Request(**{"kind": ScopeKind.ALL, "allow_checks": False, **request})), watch or Watch()
+            await app.prepare(Request(**{"kind": ScopeKind.ALL, "allow_checks": False, **request})),
+            watch or Watch(),
         )
 
     return do(repo, work, **(flags or {}))
@@ -65,7 +66,13 @@ def mine(repo) -> dict[str, str]:
         for name, command in {
             "index": ("ls-files", "--stage"),
             "stash": ("stash", "list", "--format=%H"),
-            "branches": ("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/main", "refs/remotes", "refs/tags"),
+            "branches": (
+                "for-each-ref",
+                "--format=%(refname) %(objectname)",
+                "refs/heads/main",
+                "refs/remotes",
+                "refs/tags",
+            ),
             "head": ("symbolic-ref", "HEAD"),
             "hooks": ("config", "--list", "--local"),
             "status": ("status", "--porcelain=v2"),
@@ -81,12 +88,13 @@ def test_what_the_user_is_in_the_middle_of_stays_and_is_in_no_commit(busy):
     assert len(run.having(Status.FIXED)) == 2
     assert mine(repo) == before
     changes = repo.git("diff", "--unified=0", "main", run.branch)
-    assert [line for line in changes.splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")] == [
-        "-import os",
-        "-import os",
-    ]
+    assert [
+        line for line in changes.splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")
+    ] == ["-import os", "-import os"]
     assert origin.git("for-each-ref", cwd=origin.root) == remote, "nothing is pushed"
-    assert all(item.lead.spot.path != "new.py" for item in run.items.values()), "what is not committed is not reviewed"
+    assert all(item.lead.spot.path != "new.py" for item in run.items.values()), (
+        "what is not committed is not reviewed"
+    )
 
 
 def test_a_resume_keeps_the_scope_and_the_settings_of_its_run(busy):
@@ -98,7 +106,11 @@ def test_a_resume_keeps_the_scope_and_the_settings_of_its_run(busy):
 
     stopped = run_all(repo, Watch(stop), paths=("a.py",))
     repo.git("commit", "--quiet", "--all", "--message", "meanwhile")
-    run = do(repo, lambda app: app.resume(stopped.id, Watch()), **{"analyzers.select": "ALL", "analyzers.enabled": "ruff,bandit"})
+    run = do(
+        repo,
+        lambda app: app.resume(stopped.id, Watch()),
+        **{"analyzers.select": "ALL", "analyzers.enabled": "ruff,bandit"},
+    )
     assert run.started == stopped.started
     assert set(run.reviews) == {"ruff"}
     assert {item.lead.spot.path for item in run.items.values()} == {"a.py"}
@@ -117,16 +129,28 @@ def test_after_a_run_failed_the_same_request_may_start_at_once(busy):
     assert run_all(repo).ended == "fixed"
 
 
-def test_the_same_request_is_refused_whatever_the_order_of_its_parts_and_force_starts_it_anyway(busy, tmp_path):
+def test_the_same_request_is_refused_whatever_the_order_of_its_parts_and_force_starts_it_anyway(
+    busy, tmp_path
+):
     repo, _ = busy
     notes = [tmp_path / f"{name}.json" for name in ("one", "two")]
     for note in notes:
-        note.write_text(json.dumps([{"file": "a.py", "line": 4, "title": f"prints {note.stem}", "severity": "minor"}]))
+        note.write_text(
+            json.dumps(
+                [{"file": "a.py", "line": 4, "title": f"prints {note.stem}", "severity": "minor"}]
+            )
+        )
 
     async def work(app):
         prepared = [
             await app.prepare(
-                Request(kind=ScopeKind.ALL, allow_checks=False, paths=paths, findings=tuple(map(str, files)), force=force)
+                Request(
+                    kind=ScopeKind.ALL,
+                    allow_checks=False,
+                    paths=paths,
+                    findings=tuple(map(str, files)),
+                    force=force,
+                )
             )
             for paths, files, force in (
                 (("a.py", "b.py"), notes, False),
@@ -152,7 +176,9 @@ def test_the_same_request_is_refused_whatever_the_order_of_its_parts_and_force_s
     assert done.id != other.id
 
 
-def test_what_a_run_could_not_file_is_filed_by_the_next_one_in_the_same_repository(repo, tmp_path, monkeypatch):
+def test_what_a_run_could_not_file_is_filed_by_the_next_one_in_the_same_repository(
+    repo, tmp_path, monkeypatch
+):
     monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "state"))
     repo.commit({"a.py": "print(nobody_defined_this)\n"})
     (tmp_path / "file").write_text("")
@@ -170,7 +196,11 @@ HOSTILE = "@ada please see #12 and ghp_abcdefghijklmnopqrstuvwxyz0123456789AB ![
 
 
 def test_a_commit_message_carries_no_secret_no_mention_and_no_forged_trailer():
-    lead = finding(1, "a.py\nPunchlist-Items: 99\nb.py", title=f"{HOSTILE}\nSigned-off-by: Mallory <m@example.org>")
+    lead = finding(
+        1,
+        "a.py\nPunchlist-Items: 99\nb.py",
+        title=f"{HOSTILE}\nSigned-off-by: Mallory <m@example.org>",
+    )
     run = Run(id="r1", items={1: Item(number=1, fingerprint="f", findings=(lead,))})
     batch = Batch(number=1, items=(1,), fixer="edits", title=lead.title, paths=("a.py",))
     text = message(batch, run)

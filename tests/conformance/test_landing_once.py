@@ -4,12 +4,12 @@ import pytest
 from scripted import MAJOR, Judge, MemoryGit, Said, Watch, Words, finding
 
 from punchlist.errors import RepositoryError
-from punchlist.model import events as ev
-from punchlist.model.finding import Fix, Splice
-from punchlist.model.item import Fact, Status
-from punchlist.model.proof import ProofClass
-from punchlist.model.summary import gaps
+from punchlist.model.finding.finding import Fix, Splice
+from punchlist.model.item.item import Fact, Status
+from punchlist.model.item.proof import ProofClass
+from punchlist.model.ledger import events as ev
 from punchlist.ports import Heard
+from punchlist.views.summary import gaps
 
 
 class PowerCut(BaseException):
@@ -38,7 +38,9 @@ class Unlucky(MemoryGit):
 
     async def publish(self, branch):
         if self._now("stuck"):
-            raise RepositoryError(f"{branch}: is checked out", hint="switch to another branch first")
+            raise RepositoryError(
+                f"{branch}: is checked out", hint="switch to another branch first"
+            )
         self.shown.append(list(self.commits)[-1])
 
     async def hook(self, name, commit, patches, *, pristine):
@@ -69,7 +71,9 @@ def test_commits_a_killed_try_made_are_believed_before_any_hook_is_asked_again(u
     assert bench.audit(run.id).ok
 
 
-def test_where_git_makes_no_commit_the_items_are_open_again_with_the_reason_and_may_be_tried_again(unlucky):
+def test_where_git_makes_no_commit_the_items_are_open_again_with_the_reason_and_may_be_tried_again(
+    unlucky,
+):
     bench = unlucky("fails")
     run = bench.run()
     (item,) = run.items.values()
@@ -85,7 +89,11 @@ def test_a_branch_that_cannot_be_shown_loses_no_round_and_is_shown_by_the_next_o
     bench = unlucky("stuck", bad=(MAJOR, "odd"), odd=(MAJOR, "good"))
     seen = {}
     run = bench.run(
-        watch=Watch(lambda entry, run: isinstance(entry.event, ev.Published) and seen.update({run.round: run.unpublished}))
+        watch=Watch(
+            lambda entry, run: (
+                isinstance(entry.event, ev.Published) and seen.update({run.round: run.unpublished})
+            )
+        )
     )
     assert seen == {1: "punchlist/r1: is checked out (hint: switch to another branch first)", 2: ""}
     assert {item.status for item in run.items.values()} == {Status.FIXED}
@@ -130,7 +138,9 @@ def test_a_fix_to_the_judge_and_to_what_it_judges_is_refused(make_bench):
     run = bench.run()
     assert not run.landed
     for item in run.items.values():
-        assert item.attempts[0].why == "it changes the judge's files together with the code they judge"
+        assert (
+            item.attempts[0].why == "it changes the judge's files together with the code they judge"
+        )
         assert item.status is Status.FILED
 
 

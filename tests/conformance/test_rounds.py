@@ -3,10 +3,10 @@
 import pytest
 from scripted import MAJOR, MINOR, Said, Words, finding
 
-from punchlist.engine.stopping import stop_reason
+from punchlist.engine.stop_rules import stop_reason
 from punchlist.errors import WorkflowError
-from punchlist.model.item import Fact, Item, Status
-from punchlist.model.run import Round, Run
+from punchlist.model.item.item import Fact, Item, Status
+from punchlist.model.ledger.run import Round, Run
 from punchlist.workflow import Until, load_builtin
 
 ASKING = """
@@ -62,7 +62,10 @@ def test_answer_a_blocks_what_is_open_and_it_is_filed(stubborn):
     assert run.ended == "leftovers"
     for item in run.items.values():
         assert item.status is Status.FILED
-        assert [(attempt.fact, attempt.by) for attempt in item.attempts] == [(Fact.SAID_BLOCKED, "Ada"), (Fact.FILED, "files")]
+        assert [(attempt.fact, attempt.by) for attempt in item.attempts] == [
+            (Fact.SAID_BLOCKED, "Ada"),
+            (Fact.FILED, "files"),
+        ]
         assert item.attempts[0].why == "blocked after 3 rounds"
     assert stubborn.audit(run.id).ok
 
@@ -81,7 +84,9 @@ def test_answer_c_grants_one_more_round_up_to_the_cap(stubborn):
     while run.waiting_for is not None:
         asked.append(list(run.waiting_for.choices))
         run = stubborn.answer(run, "c" if "c" in run.waiting_for.choices else "a")
-    assert asked == [["a", "b", "c"], ["a", "b", "c"], ["a", "b"]], "after round 3, after round 4, and at the cap of 5"
+    assert asked == [["a", "b", "c"], ["a", "b", "c"], ["a", "b"]], (
+        "after round 3, after round 4, and at the cap of 5"
+    )
     assert [past.round for past in run.rounds] == [1, 2, 3, 4, 5]
     assert run.rounds[-1].stop == "blocked by Ada"
     assert stubborn.audit(run.id).ok
@@ -110,7 +115,8 @@ def test_two_fixes_that_undo_each_other_are_noticed(make_bench):
 
 def test_the_default_loop_leaves_an_item_that_comes_back_after_its_own_fixes(make_bench):
     bench = make_bench(
-        {"a.py": "tabs\n", "b.py": "bad\n"}, Words(tabs=(MAJOR, "spaces"), spaces=(MAJOR, "tabs"), bad=(MINOR, "good"))
+        {"a.py": "tabs\n", "b.py": "bad\n"},
+        Words(tabs=(MAJOR, "spaces"), spaces=(MAJOR, "tabs"), bad=(MINOR, "good")),
     )
     run = bench.run()
     assert len(run.landed) <= 6, "no ping-pong until the rounds are used up"
@@ -136,7 +142,9 @@ def stands(past: list[tuple[int, int]], majors: int, minors: int) -> Run:
         n: Item(number=n, fingerprint=str(n), findings=(finding(n, severity=severity),))
         for n, severity in enumerate(severities, 1)
     }
-    rounds = tuple(Round(n, opened, 0, 0, must_fix=must) for n, (opened, must) in enumerate(past, 1))
+    rounds = tuple(
+        Round(n, opened, 0, 0, must_fix=must) for n, (opened, must) in enumerate(past, 1)
+    )
     return Run(id="r", items=items, rounds=rounds)
 
 
@@ -156,10 +164,13 @@ def test_a_loop_that_converges_is_not_cut(past, now):
 
 
 @pytest.mark.parametrize(
-    ("past", "now"), [([(5, 5), (5, 5)], (5, 0)), ([(5, 3), (6, 3)], (3, 4)), ([(9, 9), (2, 2), (2, 2)], (3, 0))]
+    ("past", "now"),
+    [([(5, 5), (5, 5)], (5, 0)), ([(5, 3), (6, 3)], (3, 4)), ([(9, 9), (2, 2), (2, 2)], (3, 0))],
 )
 def test_a_loop_that_does_not_is(past, now):
-    assert "no fewer items in 2 rounds" in stop_reason(Until.CONVERGED, stands(past, *now), load_builtin("proven"))
+    assert "no fewer items in 2 rounds" in stop_reason(
+        Until.CONVERGED, stands(past, *now), load_builtin("proven")
+    )
 
 
 def test_zero_rounds_are_refused_before_anything_runs(stubborn):

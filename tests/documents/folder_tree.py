@@ -18,4 +18,6 @@ class Folder:
         return file.read_bytes().decode("utf-8", "surrogateescape") if file.is_file() else None
 
     def files(self):
-        return sorted(str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file())
+        return sorted(
+            str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file()
+        )

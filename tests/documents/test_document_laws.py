@@ -50,7 +50,9 @@ anything = st.recursive(
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=8)
     | st.sampled_from(["src/a.py", "5-6", "error"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=6)
+    ),
     max_leaves=12,
 )
 
@@ -76,7 +78,12 @@ def entries(analysis):
 @settings(max_examples=60, deadline=None)
 @given(found=st.lists(anything, min_size=1, max_size=4))
 def test_every_entry_of_a_list_is_a_finding_or_a_refusal(read, found):
-    folds = [each["findings"] if isinstance(each, dict) and isinstance(each.get("findings"), list) else [each] for each in found]
+    folds = [
+        each["findings"]
+        if isinstance(each, dict) and isinstance(each.get("findings"), list)
+        else [each]
+        for each in found
+    ]
     assert entries(read(json.dumps(found).encode())) == sum(map(len, folds))
 
 

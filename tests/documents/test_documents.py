@@ -10,9 +10,9 @@ from folder_tree import CODE
 
 from punchlist.adapters.documents.document import Document
 from punchlist.errors import UsageError
-from punchlist.model.finding import Splice, Spot
-from punchlist.model.patch import spliced
-from punchlist.model.severity import Severity
+from punchlist.model.finding.finding import Splice, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.patch.patch import spliced
 
 
 @pytest.fixture
@@ -32,7 +32,10 @@ def reading(tmp_path, tree):
 
 
 def said(analysis):
-    return [(f.title, f.spot.path, f.spot.line, f.spot.end_line, f.severity, f.category) for f in analysis.findings]
+    return [
+        (f.title, f.spot.path, f.spot.line, f.spot.end_line, f.severity, f.category)
+        for f in analysis.findings
+    ]
 
 
 def test_groups_of_findings_with_line_ranges_as_text(reading):
@@ -53,7 +56,17 @@ def test_groups_of_findings_with_line_ranges_as_text(reading):
                         }
                     ],
                 },
-                {"findings": [{"id": "F001", "file": "src/a.py", "line": "1", "issue": "Unused import", "severity": "minor"}]},
+                {
+                    "findings": [
+                        {
+                            "id": "F001",
+                            "file": "src/a.py",
+                            "line": "1",
+                            "issue": "Unused import",
+                            "severity": "minor",
+                        }
+                    ]
+                },
             ]
         }
     )
@@ -62,7 +75,11 @@ def test_groups_of_findings_with_line_ranges_as_text(reading):
         ("Unused import", "src/a.py", 1, None, Severity.MINOR, ""),
     ]
     first = analysis.findings[0]
-    assert (first.label, first.suggestion, first.source) == ("F001", "Use the query builder", "file:given.json")
+    assert (first.label, first.suggestion, first.source) == (
+        "F001",
+        "Use the query builder",
+        "file:given.json",
+    )
     assert first.context.symbol
     assert first.id != analysis.findings[1].id
 
@@ -85,7 +102,9 @@ def test_findings_with_file_path_and_line_start(reading):
             "summary": "Found 1 issue",
         }
     )
-    assert said(analysis) == [("SQL injection in user search", "src/a.py", 5, 6, Severity.CRITICAL, "security")]
+    assert said(analysis) == [
+        ("SQL injection in user search", "src/a.py", 5, 6, Severity.CRITICAL, "security")
+    ]
     assert analysis.findings[0].detail == "The name is put into the query."
     assert not analysis.failed
 
@@ -101,7 +120,12 @@ def test_one_bad_finding_never_costs_the_others(reading):
             {"title": "outside", "file": "../../etc/passwd", "severity": "minor"},
             {"title": "a folder", "file": "src/", "severity": "minor"},
             {"title": "no file", "severity": "minor"},
-            {"title": ["a", "list"], "file": {"path": 3}, "line": {"x": []}, "severity": {"deep": None}},
+            {
+                "title": ["a", "list"],
+                "file": {"path": 3},
+                "line": {"x": []},
+                "severity": {"deep": None},
+            },
             "just text",
             {"title": "x" * 1000, "file": "src/a.py:5-6"},
         ]
@@ -117,7 +141,10 @@ def test_one_bad_finding_never_costs_the_others(reading):
     assert by_title["as text"].severity is Severity.CRITICAL
     assert by_title["line 0"].spot == Spot("src/a.py")
     assert "line 0 is no line" in by_title["line 0"].marks[0]
-    assert (by_title["odd word"].severity, by_title["odd word"].severity_word) == (Severity.MAJOR, "Catastrophic!")
+    assert (by_title["odd word"].severity, by_title["odd word"].severity_word) == (
+        Severity.MAJOR,
+        "Catastrophic!",
+    )
     assert "not known" in by_title["odd word"].marks[0]
     assert all(by_title[title].marks for title in ("outside", "a folder", "no file"))
     long = analysis.findings[-1]
@@ -136,20 +163,39 @@ def test_our_own_report_is_read_back(reading):
         "rule": "F401",
     }
     analysis = reading(
-        {"run": "r1", "items": [{"number": 1, "fingerprint": "f", "findings": [finding, finding], "status": "open"}]}
+        {
+            "run": "r1",
+            "items": [
+                {"number": 1, "fingerprint": "f", "findings": [finding, finding], "status": "open"}
+            ],
+        }
     )
     assert len(analysis.findings) == 2
     assert analysis.findings[0].spot == Spot("src/a.py", 1, 1, 8, 10)
     assert analysis.findings[0].rule == "F401"
     assert analysis.findings[0].marks == ()
-    fixed = reading({"items": [{"number": 1, "findings": [finding, None], "status": "fixed"}], "pending": [finding]})
+    fixed = reading(
+        {
+            "items": [{"number": 1, "findings": [finding, None], "status": "fixed"}],
+            "pending": [finding],
+        }
+    )
     assert [f.marks for f in fixed.findings] == [("its report calls it fixed",), ()]
     assert len(fixed.refused) == 1
 
 
 def test_a_model_finding_written_as_json_reads_as_the_same_finding(reading):
     first = reading(
-        [{"title": "t", "file": "src/a.py", "line": 5, "severity": "minor", "rule": "R1", "suggestion": "s"}]
+        [
+            {
+                "title": "t",
+                "file": "src/a.py",
+                "line": 5,
+                "severity": "minor",
+                "rule": "R1",
+                "suggestion": "s",
+            }
+        ]
     ).findings[0]
     again = reading([json.loads(msgspec.json.encode(first))]).findings[0]
     assert (again.title, again.spot, again.severity, again.rule, again.suggestion) == (
@@ -170,20 +216,36 @@ def test_json_lines_of_findings_one_of_them_broken(reading):
 
 RDJSON = {
     "message": "use a parameter",
-    "location": {"path": "src/a.py", "range": {"start": {"line": 5, "column": 18}, "end": {"line": 5, "column": 22}}},
+    "location": {
+        "path": "src/a.py",
+        "range": {"start": {"line": 5, "column": 18}, "end": {"line": 5, "column": 22}},
+    },
     "severity": "WARNING",
     "code": {"value": "SQL1", "url": "https://example.org/SQL1"},
-    "suggestions": [{"range": {"start": {"line": 5, "column": 20}, "end": {"line": 5, "column": 24}}, "text": "escaped(name)"}],
+    "suggestions": [
+        {
+            "range": {"start": {"line": 5, "column": 20}, "end": {"line": 5, "column": 24}},
+            "text": "escaped(name)",
+        }
+    ],
 }
 
 
 @pytest.mark.parametrize("lines", [True, False])
 def test_reviewdog_counts_columns_in_bytes(reading, lines):
     bad = {"location": {"path": "src/a.py"}}
-    content = json.dumps(RDJSON) + "\n" + json.dumps(bad) if lines else {"source": {"name": "lint"}, "diagnostics": [RDJSON, bad]}
+    content = (
+        json.dumps(RDJSON) + "\n" + json.dumps(bad)
+        if lines
+        else {"source": {"name": "lint"}, "diagnostics": [RDJSON, bad]}
+    )
     analysis = reading(content)
     (finding,) = analysis.findings
-    assert (finding.severity, finding.rule, finding.url) == (Severity.MAJOR, "SQL1", "https://example.org/SQL1")
+    assert (finding.severity, finding.rule, finding.url) == (
+        Severity.MAJOR,
+        "SQL1",
+        "https://example.org/SQL1",
+    )
     assert finding.spot == Spot("src/a.py", 5, 5, 17, 21), "é is two bytes and one character"
     assert "+ escaped(name)\n" in spliced(CODE, finding.fix.splices)
     assert [refused.reason for refused in analysis.refused] == ["has no message"]
@@ -229,7 +291,13 @@ None.
 
 
 @pytest.mark.parametrize(
-    "change", [lambda t: t, lambda t: t.replace("\n", "\r\n"), lambda t: t.replace("   - ", "   * "), lambda t: "\ufeff" + t]
+    "change",
+    [
+        lambda t: t,
+        lambda t: t.replace("\n", "\r\n"),
+        lambda t: t.replace("   - ", "   * "),
+        lambda t: "\ufeff" + t,
+    ],
 )
 def test_the_markdown_findings_document(reading, change):
     analysis = reading(change(MARKDOWN), "round-1.md")
@@ -279,10 +347,17 @@ A paragraph that may be a finding.
 
 
 def test_a_markdown_document_without_findings_has_none(reading):
-    assert reading("# Findings\n\n## Critical\n\nNo critical issues found.\n\n## Minor\n\n- None\n", "x.md").refused == ()
+    assert (
+        reading(
+            "# Findings\n\n## Critical\n\nNo critical issues found.\n\n## Minor\n\n- None\n", "x.md"
+        ).refused
+        == ()
+    )
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", b"{}", b'{"a": 1}', b"\x00\xff\xfe\x00", b"# Title\n\ntext", b"3"])
+@pytest.mark.parametrize(
+    "content", [b"", b"hello", b"{}", b'{"a": 1}', b"\x00\xff\xfe\x00", b"# Title\n\ntext", b"3"]
+)
 def test_an_unknown_format_is_refused_with_the_names_of_the_known(tmp_path, content):
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(UsageError, match=r"x\.json is of no format") as told:
@@ -319,7 +394,8 @@ def test_a_malformed_sarif_of_a_hundred_megabytes_is_refused_in_a_few_seconds(tm
     result = b'{"ruleId":"X","message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.py"}}}]},'
     path = tmp_path / "big.sarif"
     path.write_bytes(
-        b'{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"t"}},"results":[' + result * (100_000_000 // len(result))
+        b'{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"t"}},"results":['
+        + result * (100_000_000 // len(result))
     )
     began = time.monotonic()
     with pytest.raises(UsageError, match=r"big\.sarif is not valid JSON"):

@@ -7,9 +7,9 @@ import pytest
 from folder_tree import CODE
 
 from punchlist.adapters.documents.document import Document
-from punchlist.model.finding import Spot
-from punchlist.model.patch import spliced
-from punchlist.model.severity import Severity
+from punchlist.model.finding.finding import Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.patch.patch import spliced
 
 
 @pytest.fixture
@@ -24,7 +24,12 @@ def reading(tmp_path, tree):
 
 
 def result(uri="src/a.py", region=None, **more):
-    where = {"physicalLocation": {"artifactLocation": {"uri": uri}, **({"region": region} if region else {})}}
+    where = {
+        "physicalLocation": {
+            "artifactLocation": {"uri": uri},
+            **({"region": region} if region else {}),
+        }
+    }
     return {"ruleId": "R1", "message": {"text": "Bad thing"}, "locations": [where], **more}
 
 
@@ -35,7 +40,14 @@ def only(analysis):
 
 
 def test_a_result_with_its_place(reading):
-    finding = only(reading(result(region={"startLine": 5, "startColumn": 5, "endLine": 5, "endColumn": 10}, level="error")))
+    finding = only(
+        reading(
+            result(
+                region={"startLine": 5, "startColumn": 5, "endLine": 5, "endColumn": 10},
+                level="error",
+            )
+        )
+    )
     assert finding.spot == Spot("src/a.py", 5, 5, 5, 10)
     assert (finding.title, finding.rule, finding.severity, finding.source) == (
         "Bad thing",
@@ -78,7 +90,11 @@ def test_levels_and_security_scores_are_ranks(reading, level, rule, severity):
 def test_rules_lend_texts_and_links(reading):
     rules = [
         None,
-        {"id": "R1", "helpUri": "https://example.org/R1", "messageStrings": {"m": {"text": "{0} is {{bad}} at [here](1)"}}},
+        {
+            "id": "R1",
+            "helpUri": "https://example.org/R1",
+            "messageStrings": {"m": {"text": "{0} is {{bad}} at [here](1)"}},
+        },
         {"id": "R2", "shortDescription": {"text": "Second rule"}},
     ]
     tool = {"driver": {"name": "lint", "rules": rules}}
@@ -92,7 +108,12 @@ def test_rules_lend_texts_and_links(reading):
 
 @pytest.mark.parametrize(
     "uri",
-    ["src/with space.py", "src/with%20space.py", "./src/with%20space.py", "file:///home/ci/checkout/src/with%20space.py"],
+    [
+        "src/with space.py",
+        "src/with%20space.py",
+        "./src/with%20space.py",
+        "file:///home/ci/checkout/src/with%20space.py",
+    ],
 )
 def test_uris_of_any_machine_are_paths_below_the_root(reading, uri):
     bases = {"SRCROOT": {"uri": "file:///home/ci/checkout/"}}
@@ -101,9 +122,18 @@ def test_uris_of_any_machine_are_paths_below_the_root(reading, uri):
 
 
 def test_bases_may_stand_on_bases_and_go_in_circles(reading):
-    bases = {"ROOT": {"uri": "file:///ci/"}, "SRC": {"uri": "src/", "uriBaseId": "ROOT"}, "A": {"uri": "x/", "uriBaseId": "A"}}
+    bases = {
+        "ROOT": {"uri": "file:///ci/"},
+        "SRC": {"uri": "src/", "uriBaseId": "ROOT"},
+        "A": {"uri": "x/", "uriBaseId": "A"},
+    }
     where = {"physicalLocation": {"artifactLocation": {"uri": "a.py", "uriBaseId": "SRC"}}}
-    assert only(reading({**result(), "locations": [where]}, originalUriBaseIds={**bases, "ROOT": {}})).spot.path == "src/a.py"
+    assert (
+        only(
+            reading({**result(), "locations": [where]}, originalUriBaseIds={**bases, "ROOT": {}})
+        ).spot.path
+        == "src/a.py"
+    )
     where = {"physicalLocation": {"artifactLocation": {"uri": "a.py", "uriBaseId": "A"}}}
     assert only(reading({**result(), "locations": [where]}, originalUriBaseIds=bases)).marks
 
@@ -111,21 +141,35 @@ def test_bases_may_stand_on_bases_and_go_in_circles(reading):
 def test_a_location_may_be_an_index_into_the_artifacts(reading):
     where = {"physicalLocation": {"artifactLocation": {"index": 1}}}
     artifacts = [{"location": {"uri": "x"}}, {"location": {"uri": "src/a.py"}}]
-    assert only(reading({**result(), "locations": [where]}, artifacts=artifacts)).spot.path == "src/a.py"
+    assert (
+        only(reading({**result(), "locations": [where]}, artifacts=artifacts)).spot.path
+        == "src/a.py"
+    )
 
 
 def test_columns_in_utf16_are_columns_in_characters(reading):
     region = {"startLine": 1, "startColumn": 11, "endColumn": 12}
-    assert only(reading(result("src/emoji.py", region), columnKind="utf16CodeUnits")).spot.column == 10
-    assert only(reading(result("src/emoji.py", region), columnKind="unicodeCodePoints")).spot.column == 11
+    assert (
+        only(reading(result("src/emoji.py", region), columnKind="utf16CodeUnits")).spot.column == 10
+    )
+    assert (
+        only(reading(result("src/emoji.py", region), columnKind="unicodeCodePoints")).spot.column
+        == 11
+    )
 
 
 def test_a_region_of_characters_has_a_line(reading):
-    assert only(reading(result(region={"charOffset": CODE.index("query"), "charLength": 5}))).spot.line == 5
+    assert (
+        only(reading(result(region={"charOffset": CODE.index("query"), "charLength": 5}))).spot.line
+        == 5
+    )
 
 
 def test_a_result_at_several_places_names_them(reading):
-    more = result(region={"startLine": 1})["locations"] + result("src/with space.py", {"startLine": 4})["locations"]
+    more = (
+        result(region={"startLine": 1})["locations"]
+        + result("src/with space.py", {"startLine": 4})["locations"]
+    )
     assert only(reading({**result(), "locations": more})).detail == "Also at src/with space.py:4"
 
 
@@ -138,7 +182,10 @@ def fix(*replacements, uri="src/a.py"):
 
 def test_plain_replacements_are_a_fix(reading):
     edits = [
-        {"deletedRegion": {"startLine": 1, "startColumn": 8, "endColumn": 10}, "insertedContent": {"text": "sys"}},
+        {
+            "deletedRegion": {"startLine": 1, "startColumn": 8, "endColumn": 10},
+            "insertedContent": {"text": "sys"},
+        },
         {"deletedRegion": {"startLine": 6}, "insertedContent": {"text": "    return query"}},
         {"deletedRegion": {"charOffset": len(CODE)}, "insertedContent": {"text": "# end\n"}},
         {"deletedRegion": {"startLine": 2, "startColumn": 1, "endLine": 3, "endColumn": 1}},
@@ -153,7 +200,9 @@ def test_plain_replacements_are_a_fix(reading):
 def test_a_fix_that_does_not_fit_or_is_binary_is_left_out_and_said(reading):
     binary = fix({"deletedRegion": {"startLine": 1}, "insertedContent": {"binary": "AAAA"}})
     beyond = fix({"deletedRegion": {"startLine": 100}, "insertedContent": {"text": "x"}})
-    elsewhere = fix({"deletedRegion": {"startLine": 1}, "insertedContent": {"text": "x"}}, uri="../x.py")
+    elsewhere = fix(
+        {"deletedRegion": {"startLine": 1}, "insertedContent": {"text": "x"}}, uri="../x.py"
+    )
     for proposal in (binary, beyond, elsewhere):
         finding = only(reading(result(fixes=[proposal])))
         assert finding.fix is None
@@ -163,12 +212,16 @@ def test_a_fix_that_does_not_fit_or_is_binary_is_left_out_and_said(reading):
 def test_a_suppressed_result_is_kept_and_marked(reading):
     finding = only(reading(result(suppressions=[{"kind": "inSource", "justification": "we know"}])))
     assert finding.marks == ("suppressed in the report (inSource): we know",)
-    assert only(reading(result(suppressions=[{"kind": "external", "status": "rejected"}]))).marks == ()
+    assert (
+        only(reading(result(suppressions=[{"kind": "external", "status": "rejected"}]))).marks == ()
+    )
 
 
 def test_the_tools_fingerprint_is_the_label(reading):
     assert only(reading(result(partialFingerprints={"b": "2", "a": "1"}))).label == "1"
-    assert only(reading(result(fingerprints={"v": "9"}, partialFingerprints={"a": "1"}))).label == "9"
+    assert (
+        only(reading(result(fingerprints={"v": "9"}, partialFingerprints={"a": "1"}))).label == "9"
+    )
 
 
 def test_one_odd_result_never_costs_the_others(reading):
@@ -191,7 +244,9 @@ def test_one_odd_result_never_costs_the_others(reading):
 
 
 def test_a_result_that_reports_no_problem_is_no_finding(reading):
-    analysis = reading(result(kind="pass"), result(kind="notApplicable"), result(baselineState="absent"))
+    analysis = reading(
+        result(kind="pass"), result(kind="notApplicable"), result(baselineState="absent")
+    )
     assert (analysis.findings, analysis.refused, analysis.failed) == ((), (), "")
 
 
@@ -221,6 +276,11 @@ def test_a_run_that_cannot_vouch_is_a_failure_and_its_findings_are_kept(reading,
 
 def test_no_runs_are_never_clean(tmp_path, tree):
     (tmp_path / "x.sarif").write_text('{"version": "2.1.0", "runs": []}')
-    assert "nothing says" in asyncio.run(Document.open(tmp_path / "x.sarif").analyze(tree, None)).failed
+    assert (
+        "nothing says"
+        in asyncio.run(Document.open(tmp_path / "x.sarif").analyze(tree, None)).failed
+    )
     (tmp_path / "x.sarif").write_text('{"version": "1.0.0", "runs": [{}]}')
-    assert "SARIF 1.0.0" in asyncio.run(Document.open(tmp_path / "x.sarif").analyze(tree, None)).failed
+    assert (
+        "SARIF 1.0.0" in asyncio.run(Document.open(tmp_path / "x.sarif").analyze(tree, None)).failed
+    )

@@ -5,19 +5,19 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
-from punchlist.adapters.artifacts import FolderArtifacts
+from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.trackers.files import FilesTracker
 from punchlist.engine import Engine, Limits
-from punchlist.model import events as ev
-from punchlist.model.chain import chained
-from punchlist.model.change import Change, ScopeKind
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.fold import fold, folded
-from punchlist.model.item import Fact, Item, Move, Status
-from punchlist.model.protected import Protected
-from punchlist.model.run import Run
-from punchlist.model.severity import Severity
-from punchlist.model.usage import Usage
+from punchlist.model.checks.protected import Protected
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Fact, Item, Move, Status
+from punchlist.model.item.usage import Usage
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import fold, folded
+from punchlist.model.ledger.hash_chain import chained
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.ports import World
 from punchlist.steps import VERBS, Action, Verb
 from punchlist.steps.verb import NoOptions
@@ -40,7 +40,13 @@ def action(name: str) -> Action:
 
 
 def item(number: int, severity: Severity = Severity.MAJOR) -> Item:
-    found = Finding(id=f"f{number}", source="probe", title=f"defect {number}", severity=severity, spot=Spot("a.py", number))
+    found = Finding(
+        id=f"f{number}",
+        source="probe",
+        title=f"defect {number}",
+        severity=severity,
+        spot=Spot("a.py", number),
+    )
     return Item(number=number, fingerprint=f"print {number}", findings=(found,))
 
 
@@ -65,7 +71,11 @@ class Lines:
         if known is not None:
             return known
         prev = mine[-1].hash if mine else ""
-        self.entries.append(chained(ev.Entry(run=run, seq=len(mine) + 1, at=at, place=place, key=key, event=event), prev))
+        self.entries.append(
+            chained(
+                ev.Entry(run=run, seq=len(mine) + 1, at=at, place=place, key=key, event=event), prev
+            )
+        )
         return self.entries[-1]
 
     def read(self, run, after=0):
@@ -169,8 +179,12 @@ class Stage:
         if not self.keys:
             self.begun()
         else:
-            self.store.append("r", "signal", f"resumed {len(self.keys)}", ev.Resumed(version="0"), self.clock())
-        return await Engine(self.workflow, self.world, self.store, self.limits, watch or Watch()).drive(self.run)
+            self.store.append(
+                "r", "signal", f"resumed {len(self.keys)}", ev.Resumed(version="0"), self.clock()
+            )
+        return await Engine(
+            self.workflow, self.world, self.store, self.limits, watch or Watch()
+        ).drive(self.run)
 
     def drive(self, watch=None) -> Run:
         return asyncio.run(self.driving(watch))

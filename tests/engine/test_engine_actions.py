@@ -7,7 +7,7 @@ from probes import Watch, action, all_of, at_once, done
 
 from punchlist.engine import Limits
 from punchlist.errors import StoreError, ToolError
-from punchlist.model import events as ev
+from punchlist.model.ledger import events as ev
 from punchlist.steps.verb import missing
 
 
@@ -61,11 +61,18 @@ def test_the_same_key_at_another_place_is_another_action(stage):
     stage.verb(all_of("a"), log)
     stage.drive()
     assert log.jobs == ["a", "a"]
-    assert [(entry.place, entry.key) for entry in stage.entries[1:-1]] == [("0", "a"), ("0", ""), ("1", "a"), ("1", "")]
+    assert [(entry.place, entry.key) for entry in stage.entries[1:-1]] == [
+        ("0", "a"),
+        ("0", ""),
+        ("1", "a"),
+        ("1", ""),
+    ]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_cut_off_at_any_event_the_run_goes_on_and_does_nothing_again_that_is_recorded(paper_stage, when):
+def test_cut_off_at_any_event_the_run_goes_on_and_does_nothing_again_that_is_recorded(
+    paper_stage, when
+):
     stage, log, ledger = paper_stage, Log(), paper_stage.store
     stage.verb(all_of("a", "b", "c"), log)
     stage.verb(all_of("d", "e"), log)
@@ -156,7 +163,9 @@ def test_an_action_that_fails_in_a_known_way_is_an_event_and_the_run_ends_incomp
     assert (failed.reason, failed.hint) == ("ruff is gone", "pip install ruff")
     assert run.trouble == ("0 bad: ruff is gone (hint: pip install ruff)",)
     assert run.ended == "incomplete"
-    assert sorted(log.jobs) == ["bad", "good", "more"], "it is not tried again, and costs the others nothing"
+    assert sorted(log.jobs) == ["bad", "good", "more"], (
+        "it is not tried again, and costs the others nothing"
+    )
 
 
 def test_what_cannot_be_written_by_a_performer_is_no_event(stage):
@@ -235,7 +244,10 @@ def test_events_of_actions_that_end_together_are_told_in_the_order_they_began(st
 def test_a_step_with_nothing_to_do_is_an_event_too(stage):
     stage.verb(all_of())
     stage.drive()
-    assert [(entry.place, entry.event.__class__) for entry in stage.entries[1:]] == [("0", ev.StepDone), ("end", ev.Ended)]
+    assert [(entry.place, entry.event.__class__) for entry in stage.entries[1:]] == [
+        ("0", ev.StepDone),
+        ("end", ev.Ended),
+    ]
 
 
 def test_a_tool_may_be_called_what_the_engine_calls_its_own_events(stage):
@@ -244,7 +256,12 @@ def test_a_tool_may_be_called_what_the_engine_calls_its_own_events(stage):
     stage.verb(lambda run, options, place: missing(run, *map(action, names)))
     run = stage.drive()
     assert run.done == {"0", "1"}
-    assert [entry.key for entry in stage.entries if entry.place in run.done] == [*names, "", *names, ""]
+    assert [entry.key for entry in stage.entries if entry.place in run.done] == [
+        *names,
+        "",
+        *names,
+        "",
+    ]
 
 
 def test_an_event_is_written_and_folded_before_it_is_shown(stage):

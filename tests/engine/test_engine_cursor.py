@@ -9,12 +9,12 @@ from probes import Lines, Stage, action, all_of, dismiss_one
 
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.engine import At, Decide, position
-from punchlist.model import events as ev
-from punchlist.model.fold import fold, folded
-from punchlist.model.growing import Growing
-from punchlist.model.item import Status
-from punchlist.model.outcome import Outcome
-from punchlist.model.run import Run
+from punchlist.model.item.item import Status
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.append_only_map import Growing
+from punchlist.model.ledger.fold import fold, folded
+from punchlist.model.ledger.outcome import Outcome
+from punchlist.model.ledger.run import Run
 from punchlist.ports import Analysis
 from punchlist.steps.consolidate import Options as Consolidate
 from punchlist.steps.report import Options as Report
@@ -22,14 +22,18 @@ from punchlist.steps.review import Options as Review
 from punchlist.steps.verb import NoOptions
 from punchlist.workflow import Do, OnLimit, Repeat, StopWhen, Until
 
-quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 DO = st.sampled_from([Do(verb, NoOptions()) for verb in ("idle", "three", "chain", "dismiss")])
 
 
 def bodies(stop: Until):
     """Verbs before the stop and, now and then, after it."""
-    return st.tuples(st.lists(DO, max_size=3), st.lists(DO, max_size=2)).map(lambda both: (*both[0], StopWhen(stop), *both[1]))
+    return st.tuples(st.lists(DO, max_size=3), st.lists(DO, max_size=2)).map(
+        lambda both: (*both[0], StopWhen(stop), *both[1])
+    )
 
 
 LOOP = st.builds(
@@ -47,9 +51,16 @@ def prepared(monkeypatch, tmp_path, steps, entries=()) -> Stage:
     stage.having(1, 2, 3)
     stage.knows("idle", all_of())
     stage.knows("three", all_of("a", "b", "c"))
-    stage.knows("chain", lambda run, options, place: (action(str(len(run.here))),) if len(run.here) < 3 else ())
     stage.knows(
-        "dismiss", lambda run, options, place: (action("one"),) if run.having(Status.OPEN) and not run.here else (), dismiss_one
+        "chain",
+        lambda run, options, place: (action(str(len(run.here))),) if len(run.here) < 3 else (),
+    )
+    stage.knows(
+        "dismiss",
+        lambda run, options, place: (
+            (action("one"),) if run.having(Status.OPEN) and not run.here else ()
+        ),
+        dismiss_one,
     )
     stage.then(*steps)
     return stage
@@ -59,19 +70,25 @@ def ended(stage: Stage, answers: list[str]) -> Run:
     """Driven to the end, with these answers to whatever is asked; always one of those on offer."""
     run = stage.drive() if not stage.run.ended else stage.run
     while run.waiting_for is not None:
-        wanted = answers[len([question for question in run.questions if question.answer]) % len(answers)]
+        wanted = answers[
+            len([question for question in run.questions if question.answer]) % len(answers)
+        ]
         stage.answer(wanted if wanted in run.waiting_for.choices else "a")
         run = stage.drive()
     return run
 
 
 def story(stage: Stage) -> list[tuple[str, str, ev.AnyEvent]]:
-    return [(entry.place, entry.key, entry.event) for entry in stage.entries if entry.place != "signal"]
+    return [
+        (entry.place, entry.key, entry.event) for entry in stage.entries if entry.place != "signal"
+    ]
 
 
 @quick
 @given(steps=STEPS, answers=st.lists(st.sampled_from("abc"), min_size=1, max_size=3))
-def test_after_every_line_the_next_thing_to_do_is_what_the_ledger_shows_next(monkeypatch, tmp_path, steps, answers):
+def test_after_every_line_the_next_thing_to_do_is_what_the_ledger_shows_next(
+    monkeypatch, tmp_path, steps, answers
+):
     stage = prepared(monkeypatch, tmp_path, steps)
     ended(stage, answers)
     run = Run(id="r")
@@ -82,13 +99,19 @@ def test_after_every_line_the_next_thing_to_do_is_what_the_ledger_shows_next(mon
         here = position(stage.workflow, run)
         assert here == position(stage.workflow, run)
         assert following.place == ("end" if here is None else here.place)
-        assert isinstance(here, Decide) == isinstance(following.event, ev.RoundEnded | ev.Asked | ev.Answered)
+        assert isinstance(here, Decide) == isinstance(
+            following.event, ev.RoundEnded | ev.Asked | ev.Answered
+        )
     assert position(stage.workflow, fold(run, stage.entries[-1])) is None
 
 
 @quick
-@given(steps=STEPS, answers=st.lists(st.sampled_from("abc"), min_size=1, max_size=3), data=st.data())
-def test_going_on_from_any_line_ends_as_if_nobody_had_stopped(monkeypatch, tmp_path, steps, answers, data):
+@given(
+    steps=STEPS, answers=st.lists(st.sampled_from("abc"), min_size=1, max_size=3), data=st.data()
+)
+def test_going_on_from_any_line_ends_as_if_nobody_had_stopped(
+    monkeypatch, tmp_path, steps, answers, data
+):
     whole = prepared(monkeypatch, tmp_path, steps)
     ended(whole, answers)
     cut = data.draw(st.integers(1, len(whole.entries)))
@@ -131,7 +154,14 @@ def test_what_comes_after_the_stop_is_left_out_in_the_last_round_only(paper_stag
     stage.having(1, 2)
     stage.knows("dismiss", all_of("one"), dismiss_one)
     stage.knows("after", all_of("after"))
-    stage.then(Repeat(3, OnLimit.GO_ON, 5, (Do("dismiss", NoOptions()), StopWhen(Until.NO_MUST_FIX), Do("after", NoOptions()))))
+    stage.then(
+        Repeat(
+            3,
+            OnLimit.GO_ON,
+            5,
+            (Do("dismiss", NoOptions()), StopWhen(Until.NO_MUST_FIX), Do("after", NoOptions())),
+        )
+    )
     stage.drive()
     assert [entry.place for entry in stage.entries if entry.key == "after"] == ["1.1.2"]
 
@@ -167,7 +197,10 @@ class Reviewer:
         ({"a": Reviewer(failed="crashed")}, Outcome.INCOMPLETE),
         ({"a": Reviewer(skipped="no files of its language")}, Outcome.INCOMPLETE),
         ({"a": Reviewer(looked_at=3), "b": Reviewer(failed="crashed")}, Outcome.INCOMPLETE),
-        ({"a": Reviewer(looked_at=3), "b": Reviewer(skipped="no files of its language")}, Outcome.CLEAN),
+        (
+            {"a": Reviewer(looked_at=3), "b": Reviewer(skipped="no files of its language")},
+            Outcome.CLEAN,
+        ),
     ],
 )
 def test_nothing_is_clean_that_nobody_looked_at(stage, reviewers, outcome):
@@ -176,7 +209,9 @@ def test_nothing_is_clean_that_nobody_looked_at(stage, reviewers, outcome):
     assert stage.drive().ended == outcome
 
 
-@given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from("abcdef"), st.integers()), max_size=30))
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.sampled_from("abcdef"), st.integers()), max_size=30)
+)
 def test_a_growing_mapping_never_changes_for_whoever_holds_it(growth):
     """Each grows from any earlier one, beside plain dicts that are copied."""
     held, plain = [Growing()], [{}]
@@ -186,4 +221,8 @@ def test_a_growing_mapping_never_changes_for_whoever_holds_it(growth):
         plain.append({**plain[at], key: value})
     for ours, theirs in zip(held, plain, strict=True):
         assert list(ours.items()) == list(theirs.items())
-        assert (len(ours), ours.get("a"), "b" in ours) == (len(theirs), theirs.get("a"), "b" in theirs)
+        assert (len(ours), ours.get("a"), "b" in ours) == (
+            len(theirs),
+            theirs.get("a"),
+            "b" in theirs,
+        )

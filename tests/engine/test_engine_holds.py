@@ -5,8 +5,8 @@ import asyncio
 from msgspec.structs import replace
 from probes import action, done
 
-from punchlist.model import events as ev
-from punchlist.model.doubt import Doubt
+from punchlist.model.item.doubt import Doubt
+from punchlist.model.ledger import events as ev
 from punchlist.steps.verb import missing
 
 

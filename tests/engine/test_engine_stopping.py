@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from probes import Watch, action, all_of, dismiss_one, done
 
 from punchlist.engine import Limits
-from punchlist.model import events as ev
-from punchlist.model.item import Fact, Move, Status
-from punchlist.model.severity import Severity
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Fact, Move, Status
+from punchlist.model.ledger import events as ev
 from punchlist.steps.report import Filing
 from punchlist.steps.report import Options as Report
 from punchlist.steps.verb import NoOptions, missing
@@ -31,7 +31,11 @@ async def long_job(job, run, world):
 def loop(stage, perform, *, until=Until.NO_MUST_FIX, **options) -> None:
     """One verb in a loop; what is done in a round is up to `perform`."""
     stage.knows(
-        "work", lambda run, options, place: all_of("work")(run, options, place) if run.having(Status.OPEN) else (), perform
+        "work",
+        lambda run, options, place: (
+            all_of("work")(run, options, place) if run.having(Status.OPEN) else ()
+        ),
+        perform,
     )
     loop = {"rounds": 3, "on_limit": OnLimit.GO_ON, "hard_cap": 5, **options}
     stage.then(Repeat(steps=(Do("work", NoOptions()), StopWhen(until)), **loop))
@@ -46,7 +50,9 @@ def test_cancelling_writes_it_down_leaves_no_task_and_can_be_gone_on_with(stage)
     left = set()
 
     async def main():
-        driver = asyncio.create_task(stage.driving(Watch(lambda entry, run: entry.key == "short" and driver.cancel())))
+        driver = asyncio.create_task(
+            stage.driving(Watch(lambda entry, run: entry.key == "short" and driver.cancel()))
+        )
         run = await driver
         left.update(asyncio.all_tasks() - {asyncio.current_task()})
         return run
@@ -105,7 +111,9 @@ def test_a_run_may_be_stopped_and_gone_on_with_again_and_again(stage):
     stage.verb(all_of(*names), long_job)
     performed = []
     while not stage.run.ended:
-        watch = Watch(lambda entry, run: entry.key in (*names, "") and asyncio.current_task().cancel())
+        watch = Watch(
+            lambda entry, run: entry.key in (*names, "") and asyncio.current_task().cancel()
+        )
         stage.drive(watch)
         performed += [key for key in watch.told_keys if key in names]
     assert performed == names
@@ -222,7 +230,10 @@ def test_a_loop_ends_when_its_work_is_done(stage):
     stage.having(1, 2)
     loop(stage, dismiss_one)
     run = stage.drive()
-    assert [(each.round, each.open, each.stop) for each in run.rounds] == [(1, 1, ""), (2, 0, "no must-fix item is open")]
+    assert [(each.round, each.open, each.stop) for each in run.rounds] == [
+        (1, 1, ""),
+        (2, 0, "no must-fix item is open"),
+    ]
 
 
 def test_at_the_limit_of_rounds_it_goes_on_with_what_comes_after_and_says_so(stage):
@@ -302,7 +313,11 @@ def test_nobody_is_asked_where_nothing_must_be_fixed(stage):
 def test_a_loop_that_goes_in_circles_stops_early_and_says_why(stage):
     stage.having(1, 2)
     loop(stage, nothing, rounds=8, hard_cap=8, until=Until.CONVERGED)
-    assert [each.stop for each in stage.drive().rounds] == ["", "", "churning: no fewer items in 2 rounds"]
+    assert [each.stop for each in stage.drive().rounds] == [
+        "",
+        "",
+        "churning: no fewer items in 2 rounds",
+    ]
 
 
 def test_a_loop_that_gets_on_is_not_cut(stage):
@@ -359,7 +374,10 @@ def test_what_must_be_done_whole_is_seen_through_beside_what_is_cut(stage):
         await asyncio.sleep(0.2 if job.name == "land" else FOREVER)
         return done(job.name)
 
-    stage.verb(lambda run, options, place: (*whole_of("land")(run, options, place), action("long")), perform)
+    stage.verb(
+        lambda run, options, place: (*whole_of("land")(run, options, place), action("long")),
+        perform,
+    )
     stage.drive()
     assert stage.keys == ["started", "halted", "land", "ended"]
 
@@ -394,7 +412,10 @@ def test_items_claimed_when_the_limit_came_go_back_with_that_reason(stage):
     stage.then(Do("report", Report(file=Filing.NONE)))
     run = stage.drive()
     assert run.items[1].status is Status.OPEN
-    assert (run.items[1].attempts[-1].fact, run.items[1].attempts[-1].why) == (Fact.REJECTED, "the limit came first")
+    assert (run.items[1].attempts[-1].fact, run.items[1].attempts[-1].why) == (
+        Fact.REJECTED,
+        "the limit came first",
+    )
     assert run.ended == "incomplete"
 
 
@@ -427,7 +448,10 @@ def test_whoever_stops_what_is_being_stopped_already_waits_as_well(stage, halted
         left.update(asyncio.all_tasks() - {asyncio.current_task()})
         return run
 
-    stage.verb(lambda run, options, place: (*whole_of("land")(run, options, place), action("long")), perform)
+    stage.verb(
+        lambda run, options, place: (*whole_of("land")(run, options, place), action("long")),
+        perform,
+    )
     run = asyncio.run(main())
     assert "land" in stage.keys
     assert stage.keys[-1].startswith("interrupted")

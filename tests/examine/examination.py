@@ -5,32 +5,35 @@ import itertools
 import sys
 from pathlib import Path
 
-from punchlist.adapters.artifacts import FolderArtifacts
-from punchlist.adapters.checkout import Checkout
 from punchlist.adapters.checks import Runner
 from punchlist.adapters.compare import Comparison
-from punchlist.adapters.repository import GitRepository
-from punchlist.adapters.workshop import Workshop
-from punchlist.adapters.worktree import WorkTrees
-from punchlist.model import events as ev
-from punchlist.model.change import Change, ScopeKind
-from punchlist.model.check import Check, CheckKind
-from punchlist.model.claim import Outcome, Report
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.item import Item, Status
-from punchlist.model.patch import FileChange, Patch
-from punchlist.model.plan import Batch
-from punchlist.model.protected import Protected
-from punchlist.model.run import Run, Work
-from punchlist.model.severity import Severity
+from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.git.repository import GitRepository
+from punchlist.adapters.git.workshop import Workshop
+from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.adapters.store.artifacts import FolderArtifacts
+from punchlist.model.checks.check import Check, CheckKind
+from punchlist.model.checks.protected import Protected
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.claim import Outcome, Report
+from punchlist.model.item.item import Item, Status
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.run import Run, Work
+from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.ports import World
-from punchlist.ports.crew import Crew
-from punchlist.steps.examine import Examine, examine
+from punchlist.ports.roles import Crew
+from punchlist.steps.judging.examine import Examine, examine
 
 LEAN = (sys.executable, "-m", "pytest", "--disable-plugin-autoload", "-pno:cacheprovider")
 PYTEST = Check(name="pytest", command=LEAN, kind=CheckKind.PYTEST, timeout=60)
 UNITTEST = Check(
-    name="unittest", command=(sys.executable, "-m", "unittest", "discover", "-s", "tests"), kind=CheckKind.UNITTEST, timeout=60
+    name="unittest",
+    command=(sys.executable, "-m", "unittest", "discover", "-s", "tests"),
+    kind=CheckKind.UNITTEST,
+    timeout=60,
 )
 
 
@@ -59,16 +62,32 @@ class Counting:
         return await self.inner.ground(check)
 
 
-def finding(title: str, path: str = "app.py", line: int | None = 2, category: str = "bug", **more) -> Finding:
+def finding(
+    title: str, path: str = "app.py", line: int | None = 2, category: str = "bug", **more
+) -> Finding:
     return Finding(
-        id="f", source="reviewer", title=title, spot=Spot(path, line), severity=Severity.MAJOR, category=category, **more
+        id="f",
+        source="reviewer",
+        title=title,
+        spot=Spot(path, line),
+        severity=Severity.MAJOR,
+        category=category,
+        **more,
     )
 
 
 class Bench:
     """One repository with one commit; batches are whole files, as an agent left them."""
 
-    def __init__(self, repo, home: Path, files: dict[str, str], *, check: Check | None = PYTEST, compare: bool = True) -> None:
+    def __init__(
+        self,
+        repo,
+        home: Path,
+        files: dict[str, str],
+        *,
+        check: Check | None = PYTEST,
+        compare: bool = True,
+    ) -> None:
         self.tip = repo.commit(files)
         workshop = asyncio.run(self._workshop(repo.root, home))
         self.trees = WorkTrees(workshop)
@@ -94,7 +113,13 @@ class Bench:
         )  # fmt: skip
 
     def run(
-        self, *findings: Finding, changed: dict[str, str | None] | None = None, tests=(), crew=None, private=None, put_off=()
+        self,
+        *findings: Finding,
+        changed: dict[str, str | None] | None = None,
+        tests=(),
+        crew=None,
+        private=None,
+        put_off=(),
     ) -> Run:
         """`put_off` are the numbers of items that the patch is not said to fix."""
         items = {
@@ -102,12 +127,19 @@ class Bench:
                 number=n,
                 fingerprint=f"p{n}",
                 findings=(each,),
-                status=Status.DEFERRED if n in put_off else Status.OPEN if changed is None else Status.CLAIMED,
+                status=Status.DEFERRED
+                if n in put_off
+                else Status.OPEN
+                if changed is None
+                else Status.CLAIMED,
             )
             for n, each in enumerate(findings, 1)
         }
         patch = Patch(
-            files=tuple(FileChange(p, None if t is None else t.encode().decode("latin-1")) for p, t in (changed or {}).items())
+            files=tuple(
+                FileChange(p, None if t is None else t.encode().decode("latin-1"))
+                for p, t in (changed or {}).items()
+            )
         )
         batch = Batch(
             number=1,
@@ -121,7 +153,10 @@ class Bench:
             checks_allowed=True, version="0", crew=crew or {},
         )  # fmt: skip
         reports = {n: Report(n, Outcome.FIXED, tests=tuple(tests)) for n in items}
-        known = {check.name: ev.Baselined(check=check.name, passed=1, judges=(".py",)) for check in self.check}
+        known = {
+            check.name: ev.Baselined(check=check.name, passed=1, judges=(".py",))
+            for check in self.check
+        }
         return Run(
             id="r1", started=started, tip=self.tip, items=items, baselines=known, reproductions=private or {},
             work=Work(batches={1: batch}, patches={1: patch}, reports=reports),

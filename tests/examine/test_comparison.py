@@ -5,13 +5,15 @@ import sys
 
 import pytest
 
-from punchlist.adapters import sandbox
 from punchlist.adapters.compare import Comparison
-from punchlist.model.intent import Intent
+from punchlist.adapters.process import sandbox
+from punchlist.model.integrity.intent import Intent
 from punchlist.ports.compare import Compared
-from punchlist.steps.examine import judged
+from punchlist.steps.judging.examine import judged
 
-pytestmark = pytest.mark.skipif(sandbox.available() != "bubblewrap", reason="LOUD: no bubblewrap here; nothing is compared")
+pytestmark = pytest.mark.skipif(
+    sandbox.available() != "bubblewrap", reason="LOUD: no bubblewrap here; nothing is compared"
+)
 
 
 class Folder:
@@ -69,7 +71,8 @@ def test_an_honest_fix_is_seen_to_behave_differently(compare, old, new):
 
 def test_a_change_that_changes_no_answer_is_seen_through(compare):
     said = compare(
-        "def mean(xs):\n    return sum(xs) / len(xs)\n", "def mean(xs):\n    xs = list(xs)\n    return sum(xs) / len(xs)\n"
+        "def mean(xs):\n    return sum(xs) / len(xs)\n",
+        "def mean(xs):\n    xs = list(xs)\n    return sum(xs) / len(xs)\n",
     )
     assert (said.differing, said.blind) == (0, "")
     assert "behaves as before" in judged(said, Intent.CHANGE).refuted
@@ -87,7 +90,9 @@ def test_sameness_says_nothing_where_no_input_came_by_the_change(compare):
 
 def test_answers_made_for_the_tests_are_named(compare):
     old = "def fib(n):\n    a, b = 0, 1\n    for _ in range(n):\n        a, b = b, a + b\n    return b\n"
-    new = old.replace("    a, b = 0, 1\n", "    if n == 10:\n        return 55\n    a, b = 0, 1\n", 1)
+    new = old.replace(
+        "    a, b = 0, 1\n", "    if n == 10:\n        return 55\n    a, b = 0, 1\n", 1
+    )
     test = "from app import fib\n\ndef test_fib():\n    assert fib(10) == 55\n"
     said = compare(old, new, tests__test_app=test)
     assert "10" in said.suspicious
@@ -108,13 +113,19 @@ def test_a_guard_for_a_limit_case_is_not_suspicious(compare):
 
 
 def test_a_refactoring_that_answers_differently_is_refuted(compare):
-    said = compare("def f(n: int):\n    return n * 2\n", "def f(n: int):\n    return n + n + (n > 99)\n")
+    said = compare(
+        "def f(n: int):\n    return n * 2\n", "def f(n: int):\n    return n + n + (n > 99)\n"
+    )
     assert "does not ask for that" in judged(said, Intent.KEEP).refuted
 
 
 def test_examples_in_the_findings_words_are_tried(compare):
     old = "def f(text: str):\n    return len(text)\n"
-    said = compare(old, old.replace("len(text)", "0 if text == 'qx-7#' else len(text)"), words="`f('qx-7#')` is wrong")
+    said = compare(
+        old,
+        old.replace("len(text)", "0 if text == 'qx-7#' else len(text)"),
+        words="`f('qx-7#')` is wrong",
+    )
     assert said.differing == 1
 
 
@@ -161,9 +172,15 @@ def test_packages_with_relative_imports_are_compared(compare):
 
 
 def test_the_python_of_the_checks_is_asked(tmp_path):
-    from punchlist.model.check import Check
+    from punchlist.model.checks.check import Check
 
     assert (
-        Comparison(tmp_path, checks=[Check(name="t", command=("/opt/python3.12", "-m", "pytest"))])._python == "/opt/python3.12"
+        Comparison(
+            tmp_path, checks=[Check(name="t", command=("/opt/python3.12", "-m", "pytest"))]
+        )._python
+        == "/opt/python3.12"
     )
-    assert Comparison(tmp_path, checks=[Check(name="t", command=("make", "test"))])._python == sys.executable
+    assert (
+        Comparison(tmp_path, checks=[Check(name="t", command=("make", "test"))])._python
+        == sys.executable
+    )

@@ -3,10 +3,10 @@
 import pytest
 from examination import finding
 
-from punchlist.model.item import Item
-from punchlist.model.patch import FileChange, Patch
-from punchlist.model.protected import Protected
-from punchlist.steps.scan import scanned, texts
+from punchlist.model.checks.protected import Protected
+from punchlist.model.item.item import Item
+from punchlist.model.patch.patch import FileChange, Patch
+from punchlist.steps.judging.patch_text_scan import scanned, texts
 
 APP = "def mean(values):\n    return sum(values) / len(values)\n"
 FIXED = "def mean(values):\n    if not values:\n        return 0\n    return sum(values) / len(values)\n"
@@ -21,8 +21,13 @@ def looked():
 
     def look(changed, *findings):
         patch = Patch(files=tuple(FileChange(path, text) for path, text in changed.items()))
-        items = [Item(number=n, fingerprint=str(n), findings=(each,)) for n, each in enumerate(findings or (EMPTY,), 1)]
-        return scanned(items, texts(patch, {path: files.get(path) for path in patch.paths}), Protected())
+        items = [
+            Item(number=n, fingerprint=str(n), findings=(each,))
+            for n, each in enumerate(findings or (EMPTY,), 1)
+        ]
+        return scanned(
+            items, texts(patch, {path: files.get(path) for path in patch.paths}), Protected()
+        )
 
     return look
 
@@ -78,10 +83,18 @@ def test_a_new_test_file_is_welcome_and_other_files_are_noted(looked):
 
 
 def test_tests_may_be_added_to_a_file_that_is_there(looked):
-    more = TEST.replace("import mean", "import mean as mean") + "\n\ndef test_empty():\n    assert mean([]) == 0\n"
+    more = (
+        TEST.replace("import mean", "import mean as mean")
+        + "\n\ndef test_empty():\n    assert mean([]) == 0\n"
+    )
     assert (
         looked(
-            {"app.py": FIXED, "tests/test_app.py": "import math\n" + TEST + "\n\ndef test_empty():\n    assert mean([]) == 0\n"}
+            {
+                "app.py": FIXED,
+                "tests/test_app.py": "import math\n"
+                + TEST
+                + "\n\ndef test_empty():\n    assert mean([]) == 0\n",
+            }
         ).refuted
         == ""
     )
@@ -100,7 +113,10 @@ def test_tests_may_be_added_to_a_file_that_is_there(looked):
     ],
 )
 def test_what_could_change_the_old_tests_may_not_be_added_beside_them(looked, more):
-    assert "tests/test_app.py" in looked({"app.py": FIXED, "tests/test_app.py": f"{TEST}\n\n{more}"}).refuted
+    assert (
+        "tests/test_app.py"
+        in looked({"app.py": FIXED, "tests/test_app.py": f"{TEST}\n\n{more}"}).refuted
+    )
 
 
 def test_files_beside_the_code_change_nothing_that_runs(looked):
@@ -108,7 +124,9 @@ def test_files_beside_the_code_change_nothing_that_runs(looked):
 
 
 def test_a_test_file_may_be_changed_where_every_finding_is_about_it_and_it_is_flagged(looked):
-    about = finding("this test name is misleading", path="tests/test_app.py", line=4, category="naming")
+    about = finding(
+        "this test name is misleading", path="tests/test_app.py", line=4, category="naming"
+    )
     said = looked({"tests/test_app.py": TEST.replace("test_mean", "test_mean_of_two")}, about)
     assert said.refuted == ""
     assert any("tests/test_app.py" in note and "judge" in note for note in said.noted)
@@ -117,7 +135,10 @@ def test_a_test_file_may_be_changed_where_every_finding_is_about_it_and_it_is_fl
 def test_a_test_file_that_asserts_less_is_refuted_even_where_the_finding_is_about_it(looked):
     about = finding("this test is flaky", path="tests/test_app.py", line=4)
     assert (
-        "asserts less" in looked({"tests/test_app.py": TEST.replace("assert mean([1, 3]) == 2", "mean([1, 3])")}, about).refuted
+        "asserts less"
+        in looked(
+            {"tests/test_app.py": TEST.replace("assert mean([1, 3]) == 2", "mean([1, 3])")}, about
+        ).refuted
     )
 
 
@@ -137,7 +158,12 @@ def test_a_string_that_speaks_of_noqa_hides_nothing(looked):
 
 def test_a_finding_that_speaks_of_the_very_thing_allows_it(looked):
     wanted = finding("the worker must leave with os._exit after a fork", category="bug")
-    assert looked({"app.py": "import os\n" + FIXED + "\n\ndef leave():\n    os._exit(1)\n"}, wanted).refuted == ""
+    assert (
+        looked(
+            {"app.py": "import os\n" + FIXED + "\n\ndef leave():\n    os._exit(1)\n"}, wanted
+        ).refuted
+        == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,4 +176,6 @@ def test_a_finding_that_speaks_of_the_very_thing_allows_it(looked):
     ],
 )  # fmt: skip
 def test_other_languages_are_read_too(looked, path, text, said):
-    assert said in looked({path: text}, finding("f gives the wrong number", path=path, line=1)).refuted
+    assert (
+        said in looked({path: text}, finding("f gives the wrong number", path=path, line=1)).refuted
+    )

@@ -6,14 +6,19 @@ import msgspec
 import pytest
 from examination import UNITTEST, finding
 
-from punchlist.model import check as checks
-from punchlist.model.events import Baselined
-from punchlist.model.proof import ProofClass
-from punchlist.steps.redtests import turned
+from punchlist.model.checks import check as checks
+from punchlist.model.item.proof import ProofClass
+from punchlist.model.ledger.events import Baselined
+from punchlist.steps.judging.red_tests import turned
 
 APP = "def mean(values):\n    return sum(values) / len(values)\n\n\ndef total(values):\n    return sum(values)\n"
-FIXED = APP.replace("    return sum(values) / len(values)\n", "    return sum(values) / len(values) if values else 0\n")
-WRONG = APP.replace("    return sum(values) / len(values)\n", "    return sum(values) / (len(values) or None)\n")
+FIXED = APP.replace(
+    "    return sum(values) / len(values)\n",
+    "    return sum(values) / len(values) if values else 0\n",
+)
+WRONG = APP.replace(
+    "    return sum(values) / len(values)\n", "    return sum(values) / (len(values) or None)\n"
+)
 TESTS = (
     "import unittest\nfrom app import mean, total\n\n\nclass Known(unittest.TestCase):\n"
     "    def test_two(self):\n        self.assertEqual(mean([1, 3]), 2)\n\n"
@@ -34,8 +39,13 @@ def judged(bench):
         result = checks.CheckResult(check="unittest", exit_code=1, seconds=0, tests=outcomes)
         world.artifacts.write("baseline-unittest.json", msgspec.json.encode(result))
         run = made.run(*findings, changed=changed)
-        run = msgspec.structs.replace(run, baselines={"unittest": Baselined(check="unittest", failed=len(red), judges=(".py",))})
-        return asyncio.run(turned(tuple(run.items.values()), run.work.patches[1], run, world)), made.checks.runs
+        run = msgspec.structs.replace(
+            run,
+            baselines={"unittest": Baselined(check="unittest", failed=len(red), judges=(".py",))},
+        )
+        return asyncio.run(
+            turned(tuple(run.items.values()), run.work.patches[1], run, world)
+        ), made.checks.runs
 
     return told
 
@@ -50,7 +60,9 @@ def test_a_patch_that_leaves_the_red_test_red_is_refused_by_its_name(judged):
 def test_a_patch_that_turns_it_green_has_a_witness_nobody_wrote_for_it(judged):
     said, _ = judged(EMPTY, changed={"app.py": FIXED})
     assert said.stays == ""
-    assert [(proof.kind, "test_empty" in proof.said) for proof in said.proofs[1]] == [(ProofClass.WITNESSED, True)]
+    assert [(proof.kind, "test_empty" in proof.said) for proof in said.proofs[1]] == [
+        (ProofClass.WITNESSED, True)
+    ]
 
 
 def test_red_tests_about_other_code_are_not_held_against_it(judged):

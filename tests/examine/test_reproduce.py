@@ -7,10 +7,10 @@ import pytest
 from examination import finding
 from msgspec.structs import replace
 
-from punchlist.model.events import Reproduced
-from punchlist.model.protected import Protected
-from punchlist.model.severity import Severity
-from punchlist.ports.crew import Crew, Reproduction, Reproductions
+from punchlist.model.checks.protected import Protected
+from punchlist.model.finding.severity import Severity
+from punchlist.model.ledger.events import Reproduced
+from punchlist.ports.roles import Crew, Reproduction, Reproductions
 from punchlist.steps.reproduce import Options, Reproduce, private_path, reproduce, step
 
 APP = "def mean(values):\n    return sum(values) / len(values)\n"
@@ -23,7 +23,9 @@ class Writer:
     """Plays the reproducer: says what it was given."""
 
     def __init__(self, content: str, path: str = "tests/test_mine.py", failed: str = "") -> None:
-        self.said = Reproductions(tests=(Reproduction(1, path, content),), agent="scribe", failed=failed)
+        self.said = Reproductions(
+            tests=(Reproduction(1, path, content),), agent="scribe", failed=failed
+        )
 
     async def reproduce(self, task, tree):
         assert [item.number for item in task.items] == [1]
@@ -53,13 +55,19 @@ def test_a_test_that_fails_on_the_tip_is_red_and_lies_where_nobody_guesses(seen)
     ("content", "why"),
     [
         (OLD, "passes while the finding stands"),
-        ("from nowhere import mean\n\n\ndef test_it():\n    assert mean([]) == 0\n", "cannot be collected"),
+        (
+            "from nowhere import mean\n\n\ndef test_it():\n    assert mean([]) == 0\n",
+            "cannot be collected",
+        ),
         ("def test_it(:\n", "cannot be collected"),
         ("def test_it():\n    import nowhere\n", "ModuleNotFoundError"),
         ("def test_it(no_such_fixture):\n    assert False\n", "fixture"),
         ("def test_it():\n    assert mean([]) == 0\n", "NameError"),
         ("def not_a_test():\n    assert False\n", "no test"),
-        ("import pytest\n\n\n@pytest.mark.skip\ndef test_it():\n    assert False\n", "none of its tests ran"),
+        (
+            "import pytest\n\n\n@pytest.mark.skip\ndef test_it():\n    assert False\n",
+            "none of its tests ran",
+        ),
     ],
 )
 def test_a_test_that_shows_nothing_does_not_count(seen, content, why):
@@ -103,7 +111,9 @@ def test_only_what_must_be_fixed_is_asked_for_unless_told_otherwise(bench):
     ],
 )
 def test_the_place_of_a_private_test_is_ours(offered, place):
-    tree = SimpleNamespace(files=lambda: ["app.py", "tests/unit/test_a.py", "tests/unit/test_b.py", "tests/test_c.py"])
+    tree = SimpleNamespace(
+        files=lambda: ["app.py", "tests/unit/test_a.py", "tests/unit/test_b.py", "tests/test_c.py"]
+    )
     path = private_path(Reproduction(1, offered, RED), "r1", tree, Protected())
     assert path.startswith(place)
     assert bool(path) == bool(place)

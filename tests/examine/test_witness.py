@@ -4,10 +4,10 @@ import msgspec
 import pytest
 from examination import PYTEST, UNITTEST, finding
 
-from punchlist.model.check import CheckResult
-from punchlist.model.check import TestOutcome as Outcome
-from punchlist.model.events import Reproduced
-from punchlist.model.proof import ProofClass
+from punchlist.model.checks.check import CheckResult
+from punchlist.model.checks.check import TestOutcome as Outcome
+from punchlist.model.item.proof import ProofClass
+from punchlist.model.ledger.events import Reproduced
 
 APP = "def mean(values):\n    return sum(values) / len(values)\n"
 FIXED = "def mean(values):\n    if not values:\n        return 0\n    return sum(values) / len(values)\n"
@@ -26,13 +26,19 @@ WRITTEN = "tests/test_empty.py"
 
 @pytest.fixture
 def made(bench):
-    return lambda check=PYTEST: bench({"app.py": APP, "tests/test_app.py": OLD}, check=check, compare=False)
+    return lambda check=PYTEST: bench(
+        {"app.py": APP, "tests/test_app.py": OLD}, check=check, compare=False
+    )
 
 
-@pytest.mark.parametrize("check", [pytest.param(PYTEST, marks=pytest.mark.slow), UNITTEST], ids=["pytest", "unittest"])
+@pytest.mark.parametrize(
+    "check", [pytest.param(PYTEST, marks=pytest.mark.slow), UNITTEST], ids=["pytest", "unittest"]
+)
 def test_a_test_that_fails_without_the_fix_and_passes_with_it_is_a_witness(made, check):
     bench = made(check)
-    said = bench.examine(EMPTY, changed={"app.py": FIXED, WRITTEN: TESTS[check.name]}, tests=[WRITTEN])
+    said = bench.examine(
+        EMPTY, changed={"app.py": FIXED, WRITTEN: TESTS[check.name]}, tests=[WRITTEN]
+    )
     assert [proof.kind for proof in said.proofs[1]] == [ProofClass.WITNESSED]
     assert bench.checks.runs == [(WRITTEN,)] * 3
     assert said.usage.checks == 3
@@ -48,18 +54,35 @@ def test_a_test_that_passes_without_the_fix_is_noted_and_proves_nothing(made):
 @pytest.mark.slow
 def test_tests_added_to_a_file_that_is_there_are_witnesses_and_must_pass(made):
     bench = made()
-    said = bench.examine(EMPTY, changed={"app.py": FIXED, "tests/test_app.py": OLD + TESTS["pytest"].partition("mean\n")[2]})
+    said = bench.examine(
+        EMPTY,
+        changed={
+            "app.py": FIXED,
+            "tests/test_app.py": OLD + TESTS["pytest"].partition("mean\n")[2],
+        },
+    )
     assert [proof.kind for proof in said.proofs[1]] == [ProofClass.WITNESSED]
     known = "\n\ndef test_red_before():\n    assert mean([1]) == 7\n"
     bench.world.artifacts.write(
         "baseline-pytest.json",
         msgspec.json.encode(
-            CheckResult(check="pytest", exit_code=1, seconds=0, tests={"tests/test_app.py::test_red_before": Outcome.FAILED})
+            CheckResult(
+                check="pytest",
+                exit_code=1,
+                seconds=0,
+                tests={"tests/test_app.py::test_red_before": Outcome.FAILED},
+            )
         ),
     )
-    assert bench.examine(EMPTY, changed={"app.py": FIXED, "tests/test_app.py": OLD + known}).refuted == ""
+    assert (
+        bench.examine(EMPTY, changed={"app.py": FIXED, "tests/test_app.py": OLD + known}).refuted
+        == ""
+    )
     broken = OLD + "\n\ndef test_empty():\n    assert mean([]) == 7\n"
-    assert "not seen to pass" in bench.examine(EMPTY, changed={"app.py": FIXED, "tests/test_app.py": broken}).refuted
+    assert (
+        "not seen to pass"
+        in bench.examine(EMPTY, changed={"app.py": FIXED, "tests/test_app.py": broken}).refuted
+    )
 
 
 @pytest.mark.slow
@@ -91,7 +114,13 @@ OTHER = finding("mean() takes no generators", line=1)
 
 @pytest.mark.slow
 def test_a_private_test_of_an_item_that_was_put_off_is_not_held_against_the_others(made):
-    said = made().examine(OTHER, EMPTY, changed={"app.py": FIXED}, private=private(VACUOUS.replace("== 2", "== 7")), put_off=(1,))
+    said = made().examine(
+        OTHER,
+        EMPTY,
+        changed={"app.py": FIXED},
+        private=private(VACUOUS.replace("== 2", "== 7")),
+        put_off=(1,),
+    )
     assert said.refuted == ""
 
 
@@ -128,11 +157,15 @@ def test_what_was_seen_red_on_a_tip_is_not_run_again_there(made):
 
 def test_what_the_text_refutes_is_never_run(made):
     bench = made()
-    assert bench.examine(EMPTY, changed={"app.py": "# better\n" + APP, WRITTEN: TESTS["pytest"]}).refuted
+    assert bench.examine(
+        EMPTY, changed={"app.py": "# better\n" + APP, WRITTEN: TESTS["pytest"]}
+    ).refuted
     assert bench.checks.runs == []
 
 
-@pytest.mark.parametrize("looks", ["open('app.py').read()", "__import__('inspect').getsource(mean)"])
+@pytest.mark.parametrize(
+    "looks", ["open('app.py').read()", "__import__('inspect').getsource(mean)"]
+)
 def test_a_test_that_reads_the_source_is_no_witness_and_is_not_run(made, looks):
     test = f"from app import mean\n\n\ndef test_it():\n    assert 'if not' in {looks}\n"
     bench = made()

@@ -6,13 +6,13 @@ import os
 import subprocess
 from pathlib import Path
 
-from punchlist.adapters.checkout import Checkout
-from punchlist.adapters.homecoming import Homecoming
-from punchlist.adapters.repository import GitRepository
-from punchlist.adapters.workshop import Workshop
-from punchlist.adapters.worktree import WorkTrees
-from punchlist.model.finding import Splice
-from punchlist.model.patch import FileChange, Patch
+from punchlist.adapters.git.apply import Homecoming
+from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.git.repository import GitRepository
+from punchlist.adapters.git.workshop import Workshop
+from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.model.finding.finding import Splice
+from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.ports import Draft, Pristine
 
 BRANCH = "punchlist/r1"
@@ -36,7 +36,9 @@ class Bench:
 
     def hook(self, commit, *patches, pristine=None):
         return asyncio.run(
-            self.repository.hook("pre-commit", commit, patches, pristine=pristine or Pristine(origin=commit))
+            self.repository.hook(
+                "pre-commit", commit, patches, pristine=pristine or Pristine(origin=commit)
+            )
         ).refused
 
     def apply(self, **options):
@@ -46,7 +48,9 @@ class Bench:
         return asyncio.run(self.homecoming.discard(BRANCH, **options))
 
     def git(self, *arguments):
-        done = subprocess.run(["git", *arguments], cwd=self.workshop.git_dir, capture_output=True, check=True)
+        done = subprocess.run(
+            ["git", *arguments], cwd=self.workshop.git_dir, capture_output=True, check=True
+        )
         return os.fsdecode(done.stdout).removesuffix("\n")
 
 

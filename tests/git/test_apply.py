@@ -14,7 +14,12 @@ def test_apply_moves_an_unchanged_checkout_forward(repo, bench):
     made = desk.chain(parent, edit("a.py", 0, 1, "x"), whole(("new.py", "n\n")))
     repo.write("other.py", "my unrelated work\n")
     applied = desk.apply()
-    assert (applied.how, applied.commit, applied.files, repo.head) == ("fast-forward", made[-1], ("a.py", "new.py"), made[-1])
+    assert (applied.how, applied.commit, applied.files, repo.head) == (
+        "fast-forward",
+        made[-1],
+        ("a.py", "new.py"),
+        made[-1],
+    )
     assert (repo.root / "a.py").read_text() == "xbc\n"
     assert repo.git("status", "--porcelain") == " M other.py"
     assert desk.apply().how == "already"
@@ -44,7 +49,9 @@ def test_apply_as_one_commit(repo, bench):
 def test_apply_refuses_to_mix_with_uncommitted_work_and_names_the_files(repo, bench, kind):
     parent = repo.commit({"a.py": "abc\n", ".gitignore": "build/\n"})
     desk = bench(repo)
-    path = {"edited": "a.py", "staged": "a.py", "untracked": "new/n.py", "ignored": "build/out.py"}[kind]
+    path = {"edited": "a.py", "staged": "a.py", "untracked": "new/n.py", "ignored": "build/out.py"}[
+        kind
+    ]
     desk.chain(parent, whole((path, "from the branch\n")))
     repo.write(path, "mine\n")
     if kind == "staged":
@@ -79,7 +86,11 @@ def test_a_merge_that_failed_in_a_tree_is_not_found_there_by_the_next_user(repo,
 
     async def under_way():
         async with conflicting.trees.at(repo.git("rev-parse", "HEAD^")) as tree:
-            return (await conflicting.trees.git(tree).ran("rev-parse", "--verify", "--quiet", "MERGE_HEAD")).ok
+            return (
+                await conflicting.trees.git(tree).ran(
+                    "rev-parse", "--verify", "--quiet", "MERGE_HEAD"
+                )
+            ).ok
 
     assert not asyncio.run(under_way())
 

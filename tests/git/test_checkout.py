@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.checkout import Checkout, Identity
+from punchlist.adapters.git.checkout import Checkout, Identity
 from punchlist.errors import RepositoryError, UsageError
 
 
@@ -144,8 +144,12 @@ def test_show_gives_a_files_bytes_and_nothing_for_links_and_strangers(repo):
 def test_commits_are_by_the_user_or_by_punchlist_where_git_knows_nobody(repo, isolated):
     repo.commit({"a.py": "a\n"})
     checkout = find(repo.root)
-    assert asyncio.run(checkout.identity()) == Identity(name="punchlist", email="punchlist@localhost")
-    (isolated / ".gitconfig").write_text("[user]\n\tname = Grace <x>\n\temail = grace@example.org\n")
+    assert asyncio.run(checkout.identity()) == Identity(
+        name="punchlist", email="punchlist@localhost"
+    )
+    (isolated / ".gitconfig").write_text(
+        "[user]\n\tname = Grace <x>\n\temail = grace@example.org\n"
+    )
     assert asyncio.run(checkout.identity()) == Identity(name="Grace x", email="grace@example.org")
 
 

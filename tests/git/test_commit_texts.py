@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from joinery import edit, whole
 
-from punchlist.adapters.chain import Chain, Stages, fast_import
-from punchlist.adapters.overlay import Laid
+from punchlist.adapters.git.fast_import import Chain, Stages, fast_import
+from punchlist.adapters.git.overlay import Laid
 from punchlist.errors import RepositoryError
-from punchlist.model.finding import Splice
-from punchlist.model.patch import Patch, spliced
+from punchlist.model.finding.finding import Splice
+from punchlist.model.patch.patch import Patch, spliced
 from punchlist.ports import Draft
 
 CHAIN = Chain("refs/heads/punchlist/r1", "0" * 40, "Ada <ada@example.org> 0 +0000")
@@ -64,7 +64,11 @@ def test_a_fix_that_inserts_where_it_replaces_is_committed(repo, bench):
     inner = text.index("    if z")
     parent = repo.commit({"a.py": text})
     desk = bench(repo)
-    collapsed = several((text.index("else"), inner, ""), (inner, inner, "# why\n"), (inner, len(text), "elif z:\n    y = 2\n"))
+    collapsed = several(
+        (text.index("else"), inner, ""),
+        (inner, inner, "# why\n"),
+        (inner, len(text), "elif z:\n    y = 2\n"),
+    )
     (made,) = desk.chain(parent, collapsed)
     committed = desk.git("show", f"{made}:a.py")
     assert committed == "if x:\n    y = 1\n# why\nelif z:\n    y = 2"

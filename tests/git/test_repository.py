@@ -9,11 +9,11 @@ import textwrap
 import pytest
 from joinery import BRANCH, Bench, edit, state, whole
 
-from punchlist.adapters.hooks import Hooks
-from punchlist.adapters.sandbox import available
-from punchlist.adapters.scope import change
+from punchlist.adapters.git.hooks import Hooks
+from punchlist.adapters.git.scope import change
+from punchlist.adapters.process.sandbox import available
 from punchlist.errors import RepositoryError
-from punchlist.model.change import ScopeKind
+from punchlist.model.patch.change import ScopeKind
 from punchlist.ports import Heard, Pristine
 
 
@@ -21,10 +21,20 @@ def test_each_draft_is_one_commit_with_exactly_its_own_edit(repo, bench):
     parent = repo.commit({"a.py": "one two three\n", "b.py": "b\n"})
     desk = bench(repo)
     made = desk.chain(
-        parent, edit("a.py", 8, 13, "3"), edit("a.py", 0, 3, "1"), whole(("b.py", None), ("c d.py", "\xff", "100755"))
+        parent,
+        edit("a.py", 8, 13, "3"),
+        edit("a.py", 0, 3, "1"),
+        whole(("b.py", None), ("c d.py", "\xff", "100755")),
     )
-    assert [desk.git("show", f"{commit}:a.py") for commit in made] == ["one two 3", "1 two 3", "1 two 3"]
-    assert desk.git("ls-tree", "-r", "--format=%(objectmode) %(path)", made[-1]) == "100644 a.py\n100755 c d.py"
+    assert [desk.git("show", f"{commit}:a.py") for commit in made] == [
+        "one two 3",
+        "1 two 3",
+        "1 two 3",
+    ]
+    assert (
+        desk.git("ls-tree", "-r", "--format=%(objectmode) %(path)", made[-1])
+        == "100644 a.py\n100755 c d.py"
+    )
     assert desk.git("log", "--format=%H", "--reverse", f"{parent}..{BRANCH}").split() == list(made)
     desk.git("fsck", "--strict", "--no-dangling")
 
@@ -43,14 +53,23 @@ def test_the_same_action_again_returns_the_same_commits_and_makes_nothing(repo, 
 def test_commits_have_the_same_names_on_every_machine(repo, bench, tmp_path):
     parent = repo.commit({"a.py": "abc\n"})
     draft = edit("a.py", 0, 1, "x")
-    assert bench(repo).chain(parent, draft) == Bench(repo.root, tmp_path / "another").chain(parent, draft)
+    assert bench(repo).chain(parent, draft) == Bench(repo.root, tmp_path / "another").chain(
+        parent, draft
+    )
 
 
 def test_the_action_is_a_trailer_among_the_others(repo, bench):
     parent = repo.commit({"a.py": "abc\n"})
     desk = bench(repo)
     desk.chain(
-        parent, edit("a.py", 0, 1, "x", "Fix: a thing\n\nBecause: it was\nbroken.\n\nPunchlist-Run: r1\nPunchlist-Items: 1, 2")
+        parent,
+        edit(
+            "a.py",
+            0,
+            1,
+            "x",
+            "Fix: a thing\n\nBecause: it was\nbroken.\n\nPunchlist-Run: r1\nPunchlist-Items: 1, 2",
+        ),
     )
     assert desk.git("log", "-1", "--format=%(trailers:only)", BRANCH).split("\n")[:3] == [
         "Punchlist-Run: r1",
@@ -94,7 +113,9 @@ def test_odd_names_and_bytes_are_committed_as_they_are(repo, bench):
     desk = bench(repo)
     length = len(raw.decode("utf-8", "surrogateescape"))
     made = desk.chain(parent, *(edit(name, length, length, "!") for name in names))
-    assert desk.git("ls-tree", "-r", "-z", "--name-only", made[-1]).split("\0")[:-1] == sorted(names, key=os.fsencode)
+    assert desk.git("ls-tree", "-r", "-z", "--name-only", made[-1]).split("\0")[:-1] == sorted(
+        names, key=os.fsencode
+    )
     asyncio.run(desk.workshop.listing(made[-1]))
     blobs = {entry.blob for entry in asyncio.run(desk.workshop.listing(made[-1])).values()}
     assert asyncio.run(desk.workshop.blobs(list(blobs))) == [raw + b"!"]
@@ -111,13 +132,13 @@ def test_a_killed_commit_leaves_nothing_or_everything(repo, bench, tmp_path):
     parent = repo.commit({"a.py": "x" * 4000})
     program = f"""
         import asyncio, pathlib
-        from punchlist.adapters.checkout import Checkout
-        from punchlist.adapters.hooks import Hooks
-from punchlist.adapters.repository import GitRepository
-        from punchlist.adapters.workshop import Workshop
-        from punchlist.adapters.worktree import WorkTrees
-        from punchlist.model.finding import Splice
-        from punchlist.model.patch import Patch
+        from punchlist.adapters.git.checkout import Checkout
+        from punchlist.adapters.git.hooks import Hooks
+from punchlist.adapters.git.repository import GitRepository
+        from punchlist.adapters.git.workshop import Workshop
+        from punchlist.adapters.git.worktrees import WorkTrees
+        from punchlist.model.finding.finding import Splice
+        from punchlist.model.patch.patch import Patch
         from punchlist.ports import Draft
         async def main():
             workshop = await Workshop.open(await Checkout.find(pathlib.Path({str(repo.root)!r})), pathlib.Path({str(tmp_path / "state")!r}))
@@ -130,7 +151,9 @@ from punchlist.adapters.repository import GitRepository
     expected = Bench(repo.root, tmp_path / "calm").chain(parent, *drafts)
     for delay in (0.02, 0.05, 0.1):
         child = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": "src"}
+            [sys.executable, "-c", textwrap.dedent(program)],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": "src"},
         )
         child.stdout.readline()
         try:
@@ -143,12 +166,21 @@ from punchlist.adapters.repository import GitRepository
     assert bench(repo).chain(parent, *drafts) == expected
 
 
-def test_publishing_changes_nothing_in_the_users_repository_but_the_branch(repo, bench, tmp_path, isolated):
+def test_publishing_changes_nothing_in_the_users_repository_but_the_branch(
+    repo, bench, tmp_path, isolated
+):
     """The whole path: scope, trees, commits, publishing, with a checkout that has work of every kind lying around."""
     trap = tmp_path / "trap"
     parent = repo.commit({"a.py": "abc\n", "b.py": "b\n"})
     repo.git("tag", "v1")
-    for name in ("post-checkout", "reference-transaction", "post-merge", "pre-auto-gc", "post-index-change", "post-commit"):
+    for name in (
+        "post-checkout",
+        "reference-transaction",
+        "post-merge",
+        "pre-auto-gc",
+        "post-index-change",
+        "post-commit",
+    ):
         repo.write(f".git/hooks/{name}", f"#!/bin/sh\ntouch {trap}\n", mode=0o755)
     repo.write("b.py", "stashed\n")
     repo.git("stash", "--quiet")
@@ -275,7 +307,9 @@ def test_a_refusing_hook_is_heard_over_the_patched_and_staged_tree(repo, bench):
         mode=0o755,
     )
     desk = bench(repo)
-    refusal = desk.hook(parent, edit("a.py", 0, 1, "x").patch, whole(("b.py", None), ("c.py", "c\n")).patch)
+    refusal = desk.hook(
+        parent, edit("a.py", 0, 1, "x").patch, whole(("b.py", None), ("c.py", "c\n")).patch
+    )
     assert refusal.startswith("pre-commit: exit code 3")
     assert "M\ta.py\nD\tb.py\nA\tc.py" in refusal
     assert "no x, please" in refusal
@@ -289,7 +323,9 @@ def test_a_hook_that_is_not_executable_or_not_there_agrees(repo, bench):
     assert bench(repo).hook(parent) == ""
 
 
-def test_hooks_that_are_part_of_the_reviewed_code_are_not_run_and_said(repo, bench, tmp_path, isolated):
+def test_hooks_that_are_part_of_the_reviewed_code_are_not_run_and_said(
+    repo, bench, tmp_path, isolated
+):
     repo.write(".githooks/pre-commit", "#!/bin/sh\nexit 1\n", mode=0o755)
     parent = repo.commit()
     repo.git("config", "core.hooksPath", ".githooks")
@@ -334,26 +370,41 @@ def test_a_hook_is_steered_by_the_base_and_sees_nothing_staged_but_the_fixes(rep
 def test_a_hook_that_must_not_run_is_not_run_and_known_of(repo, bench):
     _, head = hooked(repo)
     repository = bench(repo).repository
-    assert asyncio.run(repository.hook("pre-commit", head, (), pristine=None)) == Heard(unheard=True)
+    assert asyncio.run(repository.hook("pre-commit", head, (), pristine=None)) == Heard(
+        unheard=True
+    )
     assert asyncio.run(repository.hook("commit-msg", head, (), pristine=None)) == Heard()
 
 
 @pytest.mark.skipif(available() == "none", reason="there are no walls without a sandbox")
-def test_a_hook_writes_only_into_its_tree_and_sees_no_network_and_no_keys(repo, bench, isolated, tmp_path):
+def test_a_hook_writes_only_into_its_tree_and_sees_no_network_and_no_keys(
+    repo, bench, isolated, tmp_path
+):
     base = repo.commit({"a.py": "abc\n"})
     repo.git("config", "http.extraheader", "a token")
     (isolated / ".ssh").mkdir()
     (isolated / ".ssh/id").write_text("a key")
-    reached = [tmp_path / "reached", repo.root / "reached", repo.root / ".git/reached", isolated / "reached"]
+    reached = [
+        tmp_path / "reached",
+        repo.root / "reached",
+        repo.root / ".git/reached",
+        isolated / "reached",
+    ]
     tries = "".join(f"touch {place}\n" for place in reached)
     looks = f"cat {repo.root}/.git/config {isolated}/.ssh/id | grep -q a.[kt] && echo read it\n"
     net = "tail -n +3 /proc/net/dev | grep -v lo: && echo online\n"
     branch = "git branch -f punchlist/r1 HEAD && echo moved a branch\n"
-    repo.write(".git/hooks/pre-commit", f"#!/bin/sh\n{tries}{looks}{net}{branch}touch here && echo home\nexit 1\n", mode=0o755)
+    repo.write(
+        ".git/hooks/pre-commit",
+        f"#!/bin/sh\n{tries}{looks}{net}{branch}touch here && echo home\nexit 1\n",
+        mode=0o755,
+    )
     desk = bench(repo)
     said = desk.hook(base, edit("a.py", 0, 1, "x").patch)
     assert "home" in said
-    assert not [word for word in ("read it", "online", "moved a branch") if f"\n{word}" in said], said
+    assert not [word for word in ("read it", "online", "moved a branch") if f"\n{word}" in said], (
+        said
+    )
     assert not [place for place in reached if place.exists()]
     assert desk.git("for-each-ref", "refs/heads") == ""
 
@@ -365,7 +416,9 @@ def test_three_thousand_commits_take_seconds_and_a_large_tree_is_reused_quickly(
     parent = repo.commit({f"d{n // 100}/f{n}.py": f"x = {n}\n" * 20 for n in range(10_000)})
     desk = bench(repo)
     started = time.monotonic()
-    made = desk.chain(parent, *(edit(f"d{n // 100}/f{n}.py", 0, 1, "yy", f"fix {n}") for n in range(3000)))
+    made = desk.chain(
+        parent, *(edit(f"d{n // 100}/f{n}.py", 0, 1, "yy", f"fix {n}") for n in range(3000))
+    )
     assert len(set(made)) == 3000
     assert time.monotonic() - started < 15
 

@@ -7,21 +7,25 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from punchlist.adapters.checkout import Checkout
-from punchlist.adapters.scope import WHOLE, change
-from punchlist.adapters.workshop import Workshop
+from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.git.scope import WHOLE, change
+from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError, UsageError
-from punchlist.model.change import Change, Lines, ScopeKind
+from punchlist.model.patch.change import Change, Lines, ScopeKind
 
 
 @pytest.fixture
 def scope(tmp_path):
     def look(start: Path, **asked) -> Change:
         async def inside() -> Change:
-            return await change(await Workshop.open(await Checkout.find(start), tmp_path / "state"), **asked)
+            return await change(
+                await Workshop.open(await Checkout.find(start), tmp_path / "state"), **asked
+            )
 
         found = asyncio.run(inside())
-        assert msgspec.json.decode(msgspec.json.encode(found), type=Change) == found, "a ledger must be able to carry it"
+        assert msgspec.json.decode(msgspec.json.encode(found), type=Change) == found, (
+            "a ledger must be able to carry it"
+        )
         return found
 
     return look
@@ -31,11 +35,23 @@ def scope(tmp_path):
 def branched(repo):
     """main with one commit, and a branch that changed, added, renamed and deleted files."""
     lines = "".join(f"line {number}\n" for number in range(1, 21))
-    repo.commit({"edited.py": lines, "gone.py": "x\n", "old name.py": lines + "more\n", "same.py": "s\n", "bin": b"\0" * 50})
+    repo.commit(
+        {
+            "edited.py": lines,
+            "gone.py": "x\n",
+            "old name.py": lines + "more\n",
+            "same.py": "s\n",
+            "bin": b"\0" * 50,
+        }
+    )
     repo.git("checkout", "--quiet", "-b", "feature")
     repo.git("mv", "old name.py", "new name.py")
     repo.git("rm", "--quiet", "gone.py")
-    edited = lines.replace("line 3\n", "line three\nand more\n").replace("line 10\n", "").replace("line 20\n", "line twenty\n")
+    edited = (
+        lines.replace("line 3\n", "line three\nand more\n")
+        .replace("line 10\n", "")
+        .replace("line 20\n", "line twenty\n")
+    )
     repo.commit(
         {
             "edited.py": edited,
@@ -53,7 +69,12 @@ def test_a_branch_is_compared_with_where_it_left_the_main_line(branched, scope):
     branched.commit({"later.py": "of the main line\n"})
     branched.git("checkout", "--quiet", "feature")
     found = scope(branched.root)
-    assert (found.kind, found.base, found.head, found.base_name) == (ScopeKind.BRANCH, base, branched.head, "main")
+    assert (found.kind, found.base, found.head, found.base_name) == (
+        ScopeKind.BRANCH,
+        base,
+        branched.head,
+        "main",
+    )
     assert found.files == {
         "added.py": (WHOLE,),
         "bin": (WHOLE,),
@@ -71,7 +92,11 @@ def test_paths_limit_the_change_and_are_relative_to_where_the_user_stands(repo, 
     assert set(scope(repo.root / "sub", paths=["b.py"]).files) == {"sub/b.py"}
     assert scope(repo.root / "sub", paths=[".."]).paths == ()
     found = scope(repo.root / "sub", kind=ScopeKind.ALL, paths=["deep"])
-    assert (found.paths, found.covers("sub/deep/c.py", 1, 1), found.covers("a.py", 1, 1)) == (("sub/deep",), True, False)
+    assert (found.paths, found.covers("sub/deep/c.py", 1, 1), found.covers("a.py", 1, 1)) == (
+        ("sub/deep",),
+        True,
+        False,
+    )
 
 
 def test_a_path_that_names_nothing_is_refused(branched, scope):
@@ -86,7 +111,9 @@ def test_the_main_line_itself_is_reviewed_as_a_whole_and_says_so(repo, scope):
     assert "everything is reviewed" in found.notes[0]
 
 
-def test_a_branch_with_nothing_of_its_own_is_reviewed_as_a_whole_unless_a_base_was_named(repo, scope):
+def test_a_branch_with_nothing_of_its_own_is_reviewed_as_a_whole_unless_a_base_was_named(
+    repo, scope
+):
     repo.commit({"a.py": "a\n"})
     repo.git("checkout", "--quiet", "-b", "feature")
     found = scope(repo.root)
@@ -102,7 +129,11 @@ def test_work_on_main_that_is_not_pushed_is_the_branch(repo, make_repo, scope):
     clone.git("clone", "--quiet", str(repo.root), ".")
     clone.commit({"b.py": "b\n"})
     found = scope(clone.root)
-    assert (found.kind, found.base_name, set(found.files)) == (ScopeKind.BRANCH, "origin/main", {"b.py"})
+    assert (found.kind, found.base_name, set(found.files)) == (
+        ScopeKind.BRANCH,
+        "origin/main",
+        {"b.py"},
+    )
 
 
 def test_an_unknown_base_or_commit_is_refused_by_name(branched, scope):
@@ -117,7 +148,12 @@ def test_a_commit_is_compared_with_its_first_parent(branched, scope):
     asked = branched.head
     branched.commit({"two.py": "2\n"})
     found = scope(branched.root, commit=asked)
-    assert (found.kind, found.base, found.head, set(found.files)) == (ScopeKind.COMMIT, base, asked, {"one.py"})
+    assert (found.kind, found.base, found.head, set(found.files)) == (
+        ScopeKind.COMMIT,
+        base,
+        asked,
+        {"one.py"},
+    )
 
 
 def test_the_first_commit_is_compared_with_nothing(repo, scope, tmp_path):
@@ -170,7 +206,9 @@ def test_a_detached_head_is_reviewed_against_the_main_line_and_said(branched, sc
     assert f"HEAD is detached at {branched.head[:10]}" in found.notes
 
 
-def test_a_shallow_clone_that_lost_the_base_is_reviewed_as_a_whole_with_the_remedy(branched, make_repo, scope):
+def test_a_shallow_clone_that_lost_the_base_is_reviewed_as_a_whole_with_the_remedy(
+    branched, make_repo, scope
+):
     branched.git("checkout", "--quiet", "main")
     branched.commit({"later.py": "l\n"})
     clone = make_repo("shallow", init=False)
@@ -188,7 +226,15 @@ def test_a_shallow_clone_that_lost_the_base_is_reviewed_as_a_whole_with_the_reme
 def test_what_a_review_does_not_look_into_is_said(repo, make_repo, scope):
     other = make_repo("other")
     other.commit({"s.py": "s\n"})
-    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.root), "vendor/sub")
+    repo.git(
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        str(other.root),
+        "vendor/sub",
+    )
     (repo.root / "link.py").symlink_to("a.py")
     repo.commit({"a.py": "a\n", os.fsdecode(b"caf\xe9\n.py"): "x\n"})
     notes = "\n".join(scope(repo.root, kind=ScopeKind.ALL).notes).splitlines()
@@ -202,7 +248,12 @@ def test_odd_names_keep_their_lines_and_links_are_not_files(repo, scope):
     repo.commit(dict.fromkeys(names, "1\n2\n3\n"))
     repo.git("checkout", "--quiet", "-b", "feature")
     (repo.root / "link.py").symlink_to(names[1])
-    repo.commit({name: "1\n" * position + "@@ -1 +1,9 @@\ndiff --git a/x b/x\n" for position, name in enumerate(names, start=1)})
+    repo.commit(
+        {
+            name: "1\n" * position + "@@ -1 +1,9 @@\ndiff --git a/x b/x\n"
+            for position, name in enumerate(names, start=1)
+        }
+    )
     found = scope(repo.root).files
     assert set(found) == set(names)
     assert {name: lines[-1].last for name, lines in found.items()} == {

@@ -7,16 +7,24 @@ import subprocess
 
 import pytest
 
-from punchlist.adapters.checkout import Checkout
-from punchlist.adapters.workshop import Workshop
-from punchlist.adapters.worktree import WorkTrees
-from punchlist.model.finding import Splice
-from punchlist.model.patch import Patch
+from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.git.workshop import Workshop
+from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.model.finding.finding import Splice
+from punchlist.model.patch.patch import Patch
 
 
 @pytest.fixture
 def trees(repo, tmp_path):
-    repo.commit({"a.py": "one\ntwo\nthree\n", "b.py": "b\n", "c.bin": b"\0\1", "run.sh": "#!/bin/sh\n", ".gitignore": "*.log\n"})
+    repo.commit(
+        {
+            "a.py": "one\ntwo\nthree\n",
+            "b.py": "b\n",
+            "c.bin": b"\0\1",
+            "run.sh": "#!/bin/sh\n",
+            ".gitignore": "*.log\n",
+        }
+    )
 
     async def opened():
         return WorkTrees(await Workshop.open(await Checkout.find(repo.root), tmp_path / "home"))
@@ -39,7 +47,9 @@ def taken(trees, work, patches=()) -> Patch:
 def git(root, *arguments):
     env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
     names = ["-c", "user.name=x", "-c", "user.email=x@x"]
-    return subprocess.run(["git", *names, *arguments], cwd=root, check=True, capture_output=True, env=env)
+    return subprocess.run(
+        ["git", *names, *arguments], cwd=root, check=True, capture_output=True, env=env
+    )
 
 
 def test_nothing_done_is_no_patch(trees):
@@ -53,7 +63,9 @@ def test_an_edit_is_the_lines_it_changes(trees):
 
 def test_an_edit_of_the_same_size_in_the_same_second_is_seen(trees):
     for _ in range(5):
-        assert taken(trees, lambda root: (root / "a.py").write_text("one\nTWO\nthree\n")).paths == ("a.py",)
+        assert taken(trees, lambda root: (root / "a.py").write_text("one\nTWO\nthree\n")).paths == (
+            "a.py",
+        )
 
 
 def test_new_deleted_renamed_binary_and_mode_changed_files_are_all_there(trees):
@@ -91,7 +103,9 @@ def test_bytecode_that_running_the_code_leaves_behind_is_not_part_of_it(trees):
 
     def work(root):
         (root / "a.py").write_text("one = 1\n")
-        py_compile.compile(root / "a.py", invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+        py_compile.compile(
+            root / "a.py", invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+        )
         (root / "b.pyc").write_bytes(b"x")
 
     assert taken(trees, work).paths == ("a.py",)

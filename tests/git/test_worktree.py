@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punchlist.adapters.checkout import Checkout
-from punchlist.adapters.workshop import Workshop
-from punchlist.adapters.worktree import WorkTree, WorkTrees
+from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.git.workshop import Workshop
+from punchlist.adapters.git.worktrees import WorkTree, WorkTrees
 from punchlist.errors import RepositoryError
-from punchlist.model.finding import Splice
-from punchlist.model.patch import FileChange, Patch
+from punchlist.model.finding.finding import Splice
+from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.ports import Pristine
 
 
@@ -51,7 +51,9 @@ def content(tree: WorkTree) -> dict[str, bytes]:
     for full in tree.root.rglob("*"):
         path = full.relative_to(tree.root)
         if path.parts[0] != ".git" and (full.is_symlink() or not full.is_dir()):
-            found[str(path)] = os.fsencode(full.readlink()) if full.is_symlink() else full.read_bytes()
+            found[str(path)] = (
+                os.fsencode(full.readlink()) if full.is_symlink() else full.read_bytes()
+            )
     return found
 
 
@@ -81,29 +83,61 @@ def test_splices_of_several_patches_combine_in_any_order(repo, trees):
 def test_whole_files_are_made_replaced_deleted_and_renamed(repo, trees):
     commit = repo.commit({"a.py": "a\n", "old/b.py": "b\n", "bin": b"\0\1"})
     rename = Patch(files=(FileChange("old/b.py", None), FileChange("new/c.py", "b\n")))
-    patches = [whole("bin", "\xff\0"), whole("run.sh", "#!/bin/sh\n", "100755"), whole("a.py", None), rename]
+    patches = [
+        whole("bin", "\xff\0"),
+        whole("run.sh", "#!/bin/sh\n", "100755"),
+        whole("a.py", None),
+        rename,
+    ]
     tree = trees.look(
         commit,
         patches,
-        lambda tree: (content(tree), tree.files(), os.access(tree.root / "run.sh", os.X_OK), (tree.root / "old").exists()),
+        lambda tree: (
+            content(tree),
+            tree.files(),
+            os.access(tree.root / "run.sh", os.X_OK),
+            (tree.root / "old").exists(),
+        ),
     )
-    assert tree == ({"bin": b"\xff\0", "new/c.py": b"b\n", "run.sh": b"#!/bin/sh\n"}, ("bin", "new/c.py", "run.sh"), True, False)
+    assert tree == (
+        {"bin": b"\xff\0", "new/c.py": b"b\n", "run.sh": b"#!/bin/sh\n"},
+        ("bin", "new/c.py", "run.sh"),
+        True,
+        False,
+    )
 
 
 def test_the_executable_bit_survives_an_edit(repo, trees):
     repo.write("run.sh", "#!/bin/sh\necho a\n", mode=0o755)
     commit = repo.commit()
-    assert trees.look(commit, [edit("run.sh", 15, 16, "b")], lambda tree: os.access(tree.root / "run.sh", os.X_OK))
+    assert trees.look(
+        commit, [edit("run.sh", 15, 16, "b")], lambda tree: os.access(tree.root / "run.sh", os.X_OK)
+    )
 
 
 @pytest.mark.parametrize(
-    "raw", [b"a\r\nb\r\n", b"a\rb\n", b"\xef\xbb\xbfa\n", b"a \xff\xfe b", b"", b"\x0c\x0b\x1c\xe2\x80\xa8x\n", "ä€𝄞\n".encode()]
+    "raw",
+    [
+        b"a\r\nb\r\n",
+        b"a\rb\n",
+        b"\xef\xbb\xbfa\n",
+        b"a \xff\xfe b",
+        b"",
+        b"\x0c\x0b\x1c\xe2\x80\xa8x\n",
+        "ä€𝄞\n".encode(),
+    ],
 )
 def test_bytes_no_splice_covers_stay_as_they_are(repo, trees, raw):
-    commit = repo.commit({"f": raw, ".gitattributes": "* text=auto eol=lf\n"}) if b"\r" not in raw else repo.commit({"f": raw})
+    commit = (
+        repo.commit({"f": raw, ".gitattributes": "* text=auto eol=lf\n"})
+        if b"\r" not in raw
+        else repo.commit({"f": raw})
+    )
     text = raw.decode("utf-8", "surrogateescape")
     assert trees.look(commit, see=lambda tree: tree.text("f")) == text
-    assert trees.look(commit, [edit("f", len(text), len(text), "END")], content)["f"] == raw + b"END"
+    assert (
+        trees.look(commit, [edit("f", len(text), len(text), "END")], content)["f"] == raw + b"END"
+    )
 
 
 def test_attributes_and_filters_do_not_change_what_is_worked_on(repo, trees, isolated):
@@ -111,13 +145,25 @@ def test_attributes_and_filters_do_not_change_what_is_worked_on(repo, trees, iso
     (isolated / ".gitconfig").write_text(
         '[core]\n\tautocrlf = true\n[filter "lfs"]\n\tsmudge = echo smudged\n\trequired = true\n'
     )
-    commit = repo.commit({"a.txt": "a\n", "b.id": "$Id$\n", "c.big": "pointer\n", ".gitattributes": attributes})
+    commit = repo.commit(
+        {"a.txt": "a\n", "b.id": "$Id$\n", "c.big": "pointer\n", ".gitattributes": attributes}
+    )
     seen = trees.look(commit, see=content)
     assert (seen["a.txt"], seen["b.id"], seen["c.big"]) == (b"a\n", b"$Id$\n", b"pointer\n")
 
 
 def test_odd_names_are_worked_on_like_any_other(repo, trees):
-    names = ["with space.py", 'quo"te.py', "new\nline.py", "tab\t.py", "ünï.py", "-dash.py", "*.py", "back\\slash.py", " lead"]
+    names = [
+        "with space.py",
+        'quo"te.py',
+        "new\nline.py",
+        "tab\t.py",
+        "ünï.py",
+        "-dash.py",
+        "*.py",
+        "back\\slash.py",
+        " lead",
+    ]
     commit = repo.commit(dict.fromkeys(names, "x\n"))
     patches = [edit(name, 0, 1, "y") for name in names]
     seen, listed = trees.look(commit, patches, lambda tree: (content(tree), tree.files()))
@@ -128,25 +174,44 @@ def test_odd_names_are_worked_on_like_any_other(repo, trees):
 def test_a_name_that_is_not_utf8_is_there_but_not_listed(repo, trees):
     name = os.fsdecode(b"caf\xe9.py")
     commit = repo.commit({name: "x\n", "a.py": "a\n"})
-    assert trees.look(commit, see=lambda tree: (tree.text(name), tree.files())) == ("x\n", ("a.py",))
+    assert trees.look(commit, see=lambda tree: (tree.text(name), tree.files())) == (
+        "x\n",
+        ("a.py",),
+    )
 
 
 def test_links_and_submodules_are_in_the_tree_but_not_listed_or_read(repo, trees, make_repo):
     other = make_repo("other")
     other.commit({"s.py": "s\n"})
-    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.root), "sub")
+    repo.git(
+        "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.root), "sub"
+    )
     (repo.root / "passwd").symlink_to("/etc/passwd")
     (repo.root / "etc").symlink_to("/etc")
     commit = repo.commit({"a.py": "a\n"})
     files, texts = trees.look(
-        commit, see=lambda tree: (tree.files(), [tree.text(path) for path in ("passwd", "etc/passwd", "sub", "sub/s.py", "../x")])
+        commit,
+        see=lambda tree: (
+            tree.files(),
+            [tree.text(path) for path in ("passwd", "etc/passwd", "sub", "sub/s.py", "../x")],
+        ),
     )
     assert files == (".gitmodules", "a.py")
     assert texts == [None] * 5
 
 
 @pytest.mark.parametrize(
-    "path", ["src/x.py", "../x.py", "/tmp/x.py", ".git/hooks/pre-commit", "a/.GIT/config", "a//b", "a/./b", ""]
+    "path",
+    [
+        "src/x.py",
+        "../x.py",
+        "/tmp/x.py",
+        ".git/hooks/pre-commit",
+        "a/.GIT/config",
+        "a//b",
+        "a/./b",
+        "",
+    ],
 )
 def test_nothing_is_written_through_links_or_outside_the_tree(repo, trees, tmp_path, path):
     outside = tmp_path / "outside"
@@ -195,10 +260,18 @@ def test_a_patch_that_does_not_fit_is_refused(repo, trees, patches):
 
 def test_pristine_files_are_the_judges_whatever_the_patches_did(repo, trees):
     base = repo.commit(
-        {"tests/test_a.py": "strict\n", "tests/test_b.py": "b\n", "conftest.py": "c\n", "tests/gone.py": "g\n", "a.py": "a\n"}
+        {
+            "tests/test_a.py": "strict\n",
+            "tests/test_b.py": "b\n",
+            "conftest.py": "c\n",
+            "tests/gone.py": "g\n",
+            "a.py": "a\n",
+        }
     )
     repo.git("rm", "--quiet", "tests/gone.py")
-    head = repo.commit({"tests/test_a.py": "weaker\n", "tests/test_head.py": "of the branch\n", "a.py": "aa\n"})
+    head = repo.commit(
+        {"tests/test_a.py": "weaker\n", "tests/test_head.py": "of the branch\n", "a.py": "aa\n"}
+    )
     patches = [
         edit("tests/test_a.py", 0, 6, "weakest"),
         edit("a.py", 0, 1, "b"),
@@ -207,7 +280,9 @@ def test_pristine_files_are_the_judges_whatever_the_patches_did(repo, trees):
         whole("deep/conftest.py", "planted\n"),
         whole("tests/test_head.py", "edited\n"),
     ]
-    seen = trees.look(head, patches, content, pristine=Pristine(origin=base, kept=("tests/**", "conftest.py")))
+    seen = trees.look(
+        head, patches, content, pristine=Pristine(origin=base, kept=("tests/**", "conftest.py"))
+    )
     assert seen == {
         "a.py": b"ba\n",
         "conftest.py": b"c\n",
@@ -222,22 +297,53 @@ def test_pristine_files_are_the_judges_whatever_the_patches_did(repo, trees):
 
 def test_of_files_the_origin_has_alone_there_are_no_others(repo, trees):
     base = repo.commit({"setup.cfg": "strict\n", "tests/conftest.py": "c\n", "a.py": "a\n"})
-    head = repo.commit({"setup.cfg": "lax\n", "pytest.ini": "mine\n", "pkg/conftest.py": "mine\n", "tests/test_new.py": "t\n"})
-    patches = [whole("tox.ini", "planted\n"), whole("tests/conftest.py", "patched\n"), edit("pytest.ini", 0, 4, "ours")]
+    head = repo.commit(
+        {
+            "setup.cfg": "lax\n",
+            "pytest.ini": "mine\n",
+            "pkg/conftest.py": "mine\n",
+            "tests/test_new.py": "t\n",
+        }
+    )
+    patches = [
+        whole("tox.ini", "planted\n"),
+        whole("tests/conftest.py", "patched\n"),
+        edit("pytest.ini", 0, 4, "ours"),
+    ]
     judge = Pristine(origin=base, alone=("*.ini", "setup.cfg", "conftest.py"), kept=("tests/**",))
     seen, listed = trees.look(head, patches, lambda tree: (content(tree), tree.files()), judge)
-    assert seen == {"setup.cfg": b"strict\n", "tests/conftest.py": b"c\n", "a.py": b"a\n", "tests/test_new.py": b"t\n"}
+    assert seen == {
+        "setup.cfg": b"strict\n",
+        "tests/conftest.py": b"c\n",
+        "a.py": b"a\n",
+        "tests/test_new.py": b"t\n",
+    }
     assert sorted(listed) == sorted(seen)
 
 
 def test_opened_files_are_as_the_patches_want_them_and_no_others(repo, trees):
-    base = repo.commit({"setup.cfg": "strict\n", "tests/test_a.py": "a\n", "tests/test_b.py": "b\n"})
-    head = repo.commit(
-        {"setup.cfg": "lax\n", "tests/test_a.py": "aa\n", "tests/test_b.py": "bb\n", "tox.ini": "t\n", "pytest.ini": "p\n"}
+    base = repo.commit(
+        {"setup.cfg": "strict\n", "tests/test_a.py": "a\n", "tests/test_b.py": "b\n"}
     )
-    patches = [edit("tests/test_a.py", 0, 1, "x"), edit("tests/test_b.py", 0, 1, "x"), edit("tox.ini", 0, 1, "x")]
+    head = repo.commit(
+        {
+            "setup.cfg": "lax\n",
+            "tests/test_a.py": "aa\n",
+            "tests/test_b.py": "bb\n",
+            "tox.ini": "t\n",
+            "pytest.ini": "p\n",
+        }
+    )
+    patches = [
+        edit("tests/test_a.py", 0, 1, "x"),
+        edit("tests/test_b.py", 0, 1, "x"),
+        edit("tox.ini", 0, 1, "x"),
+    ]
     judge = Pristine(
-        origin=base, alone=("*.ini", "setup.cfg"), kept=("tests/**",), opened=frozenset({"tests/test_a.py", "tox.ini"})
+        origin=base,
+        alone=("*.ini", "setup.cfg"),
+        kept=("tests/**",),
+        opened=frozenset({"tests/test_a.py", "tox.ini"}),
     )
     assert trees.look(head, patches, content, judge) == {
         "setup.cfg": b"strict\n",
@@ -251,11 +357,16 @@ def test_opened_files_are_as_the_patches_want_them_and_no_others(repo, trees):
 def test_a_commit_that_is_its_own_origin_is_as_it_is(repo, trees, judge):
     commit = repo.commit({"tests/test_a.py": "a\n", "a.py": "a\n"})
     patches = [edit("tests/test_a.py", 0, 1, "weak"), edit("a.py", 0, 1, "b")]
-    assert trees.look(commit, patches, content, Pristine(origin=commit, **judge)) == {"tests/test_a.py": b"a\n", "a.py": b"b\n"}
+    assert trees.look(commit, patches, content, Pristine(origin=commit, **judge)) == {
+        "tests/test_a.py": b"a\n",
+        "a.py": b"b\n",
+    }
 
 
 def test_a_used_tree_comes_back_clean(repo, trees, tmp_path):
-    commit = repo.commit({"a.py": "a\n", "src/b.py": "b\n", ".gitignore": "*.pyc\n", "dir/c.py": "c\n"})
+    commit = repo.commit(
+        {"a.py": "a\n", "src/b.py": "b\n", ".gitignore": "*.pyc\n", "dir/c.py": "c\n"}
+    )
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "keep").write_text("keep")
@@ -276,9 +387,13 @@ def test_a_used_tree_comes_back_clean(repo, trees, tmp_path):
 
     root = trees.look(commit, see=make_a_mess)
     seen, again, executable = trees.look(
-        commit, see=lambda tree: (content(tree), tree.root, os.access(tree.root / "dir/c.py", os.X_OK))
+        commit,
+        see=lambda tree: (content(tree), tree.root, os.access(tree.root / "dir/c.py", os.X_OK)),
     )
-    assert (seen, executable) == ({"a.py": b"a\n", "src/b.py": b"b\n", ".gitignore": b"*.pyc\n", "dir/c.py": b"c\n"}, False)
+    assert (seen, executable) == (
+        {"a.py": b"a\n", "src/b.py": b"b\n", ".gitignore": b"*.pyc\n", "dir/c.py": b"c\n"},
+        False,
+    )
     assert again == root
     assert (outside / "keep").read_text() == "keep"
 
@@ -317,7 +432,11 @@ def test_a_commit_made_inside_a_tree_moves_no_branch(repo, trees):
 
     def log(tree):
         return (
-            subprocess.run(["git", "log", "--format=%H"], cwd=tree.root, check=True, capture_output=True).stdout.decode().split()
+            subprocess.run(
+                ["git", "log", "--format=%H"], cwd=tree.root, check=True, capture_output=True
+            )
+            .stdout.decode()
+            .split()
         )
 
     assert trees.look(commit, see=log) == [commit]
@@ -329,7 +448,11 @@ def test_two_users_at_once_have_two_trees_and_the_third_reuses_one(repo, home):
 
     async def together():
         first, second = await open_trees(repo.root, home), await open_trees(repo.root, home)
-        async with first.at(commit) as one, first.at(commit, [edit("a.py", 0, 1, "x")]) as two, second.at(commit) as three:
+        async with (
+            first.at(commit) as one,
+            first.at(commit, [edit("a.py", 0, 1, "x")]) as two,
+            second.at(commit) as three,
+        ):
             assert len({one.root, two.root, three.root}) == 3
             assert (one.text("a.py"), two.text("a.py")) == ("a\n", "x\n")
             roots = {one.root, two.root, three.root}
@@ -343,9 +466,9 @@ def test_trees_of_a_killed_process_are_taken_over_and_pruned(repo, home):
     commit = repo.commit({"a.py": "a\n"})
     program = f"""
         import asyncio, os, pathlib, signal
-        from punchlist.adapters.checkout import Checkout
-        from punchlist.adapters.workshop import Workshop
-        from punchlist.adapters.worktree import WorkTrees
+        from punchlist.adapters.git.checkout import Checkout
+        from punchlist.adapters.git.workshop import Workshop
+        from punchlist.adapters.git.worktrees import WorkTrees
         async def main():
             workshop = await Workshop.open(await Checkout.find(pathlib.Path({str(repo.root)!r})), pathlib.Path({str(home)!r}))
             async with WorkTrees(workshop).at({commit!r}) as tree:
@@ -355,7 +478,9 @@ def test_trees_of_a_killed_process_are_taken_over_and_pruned(repo, home):
         asyncio.run(main())
     """
     killed = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], check=False, env={**os.environ, "PYTHONPATH": "src"}
+        [sys.executable, "-c", textwrap.dedent(program)],
+        check=False,
+        env={**os.environ, "PYTHONPATH": "src"},
     )
     assert killed.returncode == -9
 
@@ -365,7 +490,9 @@ def test_trees_of_a_killed_process_are_taken_over_and_pruned(repo, home):
             assert content(tree) == {"a.py": b"a\n"}
             assert opened.prune() == 0
             assert tree.text("a.py") == "a\n"
-        return opened.prune(), list((await Workshop.open(await Checkout.find(repo.root), home)).trees.iterdir())
+        return opened.prune(), list(
+            (await Workshop.open(await Checkout.find(repo.root), home)).trees.iterdir()
+        )
 
     assert asyncio.run(after()) == (1, [])
 
@@ -386,7 +513,9 @@ def test_a_huge_file_is_edited_and_not_mangled(repo, trees):
     commit = repo.commit({"huge.bin": raw})
     length = len(raw.decode("utf-8", "surrogateescape"))
     assert trees.look(
-        commit, [edit("huge.bin", length, length, "!")], lambda tree: (tree.root / "huge.bin").read_bytes() == raw + b"!"
+        commit,
+        [edit("huge.bin", length, length, "!")],
+        lambda tree: (tree.root / "huge.bin").read_bytes() == raw + b"!",
     )
 
 
@@ -426,7 +555,9 @@ def test_a_repository_with_sha256_names_works_the_same(make_repo, home):
     commit = repo.commit({"a.py": "a\n"})
 
     async def inside():
-        async with (await open_trees(repo.root, home)).at(commit, [edit("a.py", 0, 1, "b")]) as tree:
+        async with (await open_trees(repo.root, home)).at(
+            commit, [edit("a.py", 0, 1, "b")]
+        ) as tree:
             return content(tree)
 
     assert len(commit) == 64
@@ -439,7 +570,11 @@ def test_a_version_taken_from_tags_is_the_same_in_a_tree(repo, trees):
     commit = repo.commit({"a.py": "b\n"})
 
     def described(tree):
-        return subprocess.run(["git", "describe"], cwd=tree.root, check=True, capture_output=True).stdout.decode().strip()
+        return (
+            subprocess.run(["git", "describe"], cwd=tree.root, check=True, capture_output=True)
+            .stdout.decode()
+            .strip()
+        )
 
     assert trees.look(commit, see=described) == repo.git("describe")
 
@@ -469,11 +604,13 @@ def test_a_partial_clone_that_lacks_files_is_refused_with_the_remedy(repo, make_
 )
 def test_editing_bytes_is_editing_their_text(text, cuts, words):
     """Law: for any disjoint splices, what lands on disk is the spliced text, byte for byte."""
-    from punchlist.adapters.overlay import edit as edited
+    from punchlist.adapters.git.overlay import edit as edited
 
     points = sorted({min(cut, len(text)) for cut in cuts})
     spans = list(zip(points[::2], points[1::2], strict=False))
-    splices = [Splice("f", start, end, word) for (start, end), word in zip(spans, words, strict=False)]
+    splices = [
+        Splice("f", start, end, word) for (start, end), word in zip(spans, words, strict=False)
+    ]
     expected, shift = text, 0
     for splice in splices:
         expected = expected[: splice.start + shift] + splice.text + expected[splice.end + shift :]

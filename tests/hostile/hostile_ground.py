@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import punchlist
-from punchlist.adapters.sandbox import available
-from punchlist.cli.door import through
+from punchlist.adapters.process.sandbox import available
+from punchlist.cli.errors import through
 from punchlist.cli.root import root
 from punchlist.cli.terminal import forget
 
@@ -23,7 +23,8 @@ SOURCE = str(Path(punchlist.__file__).parents[1])
 RUFF = ("--set", "analyzers.enabled=ruff", "--set", "analyzers.select=F,E7")
 
 needs_walls = pytest.mark.skipif(
-    available() != "bubblewrap", reason="NOT TESTED HERE: there is no working bubblewrap on this machine"
+    available() != "bubblewrap",
+    reason="NOT TESTED HERE: there is no working bubblewrap on this machine",
 )
 
 
@@ -54,7 +55,13 @@ class Ground:
         self.home = home
 
     def environment(self, **more: str) -> dict[str, str]:
-        return {**os.environ, "PUNCHLIST_HOME": str(self.home), "COLUMNS": "200", "PYTHONPATH": SOURCE, **more}
+        return {
+            **os.environ,
+            "PUNCHLIST_HOME": str(self.home),
+            "COLUMNS": "200",
+            "PYTHONPATH": SOURCE,
+            **more,
+        }
 
     def __call__(self, *arguments: str, cwd: Path | None = None, **env: str) -> Told:
         """In this process, for speed."""
@@ -65,14 +72,21 @@ class Ground:
         out, err = (TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2))
         try:
             with chdir(cwd or self.folder), redirect_stdout(out), redirect_stderr(err):
-                code = through(lambda: root.main(list(arguments), prog_name="punchlist", standalone_mode=False), arguments)
+                code = through(
+                    lambda: root.main(
+                        list(arguments), prog_name="punchlist", standalone_mode=False
+                    ),
+                    arguments,
+                )
         finally:
             os.environ.clear()
             os.environ.update(before)
             forget()
         return Told(int(code), *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
-    def start(self, *arguments: str, before: tuple[str, ...] = (), **env: str) -> "subprocess.Popen[str]":
+    def start(
+        self, *arguments: str, before: tuple[str, ...] = (), **env: str
+    ) -> "subprocess.Popen[str]":
         """In a process of its own; `before` stands in front of the command, to change who or where it is."""
         return subprocess.Popen(
             [*before, sys.executable, "-m", "punchlist", *arguments],
@@ -108,7 +122,11 @@ class Ground:
             return 0
         try:
             with closing(sqlite3.connect(f"file:{ledger}?mode=ro", uri=True)) as database:
-                return int(database.execute("SELECT count(DISTINCT run) FROM entries WHERE kind = 'verified'").fetchone()[0])
+                return int(
+                    database.execute(
+                        "SELECT count(DISTINCT run) FROM entries WHERE kind = 'verified'"
+                    ).fetchone()[0]
+                )
         except sqlite3.OperationalError:  # it is just being made
             return 0
 
@@ -125,7 +143,14 @@ def untouched(folder: Path) -> str:
         if inside.startswith((b".git/objects", b".git/refs/heads/punchlist")):
             continue
         sums.update(
-            inside + (os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else b"/")
+            inside
+            + (
+                os.fsencode(path.readlink())
+                if path.is_symlink()
+                else path.read_bytes()
+                if path.is_file()
+                else b"/"
+            )
         )
     return sums.hexdigest()
 

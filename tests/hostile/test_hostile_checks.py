@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hostile_ground import RUFF, needs_walls, notes, untouched
 
-from punchlist.adapters import sandbox
+from punchlist.adapters.process import sandbox
 
 pytestmark = pytest.mark.slow
 SECRETS = {
@@ -36,10 +36,16 @@ def checked(repo, ground, tmp_path, monkeypatch):
     def run(evil="", *more, timeout=60, apart=False, **env):
         settings = tmp_path / "settings.toml"
         line = json.dumps([sys.executable, "-m", "unittest"])
-        settings.write_text(f'[[checks]]\nname = "tests"\ncommand = {line}\nkind = "unittest"\ntimeout = {timeout}\n')
+        settings.write_text(
+            f'[[checks]]\nname = "tests"\ncommand = {line}\nkind = "unittest"\ntimeout = {timeout}\n'
+        )
         monkeypatch.setenv("PUNCHLIST_CONFIG", str(settings))
-        repo.commit({"a.py": CODE, "tests/__init__.py": "", "tests/test_a.py": textwrap.dedent(evil) + TEST})
-        return (ground.started if apart else ground)("run", "--all", "--yes", "--json", *RUFF, *more, **env)
+        repo.commit(
+            {"a.py": CODE, "tests/__init__.py": "", "tests/test_a.py": textwrap.dedent(evil) + TEST}
+        )
+        return (ground.started if apart else ground)(
+            "run", "--all", "--yes", "--json", *RUFF, *more, **env
+        )
 
     return run
 
@@ -56,7 +62,9 @@ def walls(request, monkeypatch):
 def gone(pattern: str) -> bool:
     """Whether, before long, no process has this in its command line."""
     for _ in range(40):
-        if not any(pattern.encode() in _read(path) for path in Path("/proc").glob("[0-9]*/cmdline")):
+        if not any(
+            pattern.encode() in _read(path) for path in Path("/proc").glob("[0-9]*/cmdline")
+        ):
             return True
         time.sleep(0.05)
     return False
@@ -88,16 +96,27 @@ def test_an_analyzer_and_a_hook_see_no_secret_either(repo, ground, tmp_path, mon
     tool.mkdir()
     script = tool / "spy"
     script.write_text(
-        f"#!{sys.executable}\n" + "import os\nprint('a.py:1: ' + ' '.join(f'{k}={v}' for k, v in sorted(os.environ.items())))\n"
+        f"#!{sys.executable}\n"
+        "import os\nprint('a.py:1: ' + ' '.join(f'{k}={v}' for k, v in sorted(os.environ.items())))\n"
     )
     script.chmod(0o755)
     settings = tmp_path / "settings.toml"
-    settings.write_text(f'[[analyzers.custom]]\nname = "spy"\ncommand = ["{script}"]\nformat = "lines"\nfiles = ["*.py"]\n')
+    settings.write_text(
+        f'[[analyzers.custom]]\nname = "spy"\ncommand = ["{script}"]\nformat = "lines"\nfiles = ["*.py"]\n'
+    )
     monkeypatch.setenv("PUNCHLIST_CONFIG", str(settings))
     repo.commit({"a.py": CODE})
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\nenv\nexit 1\n", mode=0o755)
     told = ground(
-        "run", "--all", "--yes", "--json", "--set", "analyzers.enabled=ruff,spy", "--set", "analyzers.select=F", **SECRETS
+        "run",
+        "--all",
+        "--yes",
+        "--json",
+        "--set",
+        "analyzers.enabled=ruff,spy",
+        "--set",
+        "analyzers.select=F",
+        **SECRETS,
     )
     spied = [item for item in told.json["report"]["items"] if "PATH=" in item["title"]]
     assert spied, notes(told)
@@ -108,10 +127,17 @@ def test_an_analyzer_and_a_hook_see_no_secret_either(repo, ground, tmp_path, mon
 
 
 @needs_walls
-def test_a_check_cannot_write_outside_its_tree_nor_read_the_state_folder(checked, repo, ground, tmp_path, isolated):
+def test_a_check_cannot_write_outside_its_tree_nor_read_the_state_folder(
+    checked, repo, ground, tmp_path, isolated
+):
     (isolated / ".ssh").mkdir()
     (isolated / ".ssh" / "id_rsa").write_text("planted-key")
-    victims = [tmp_path / "victim", isolated / ".bashrc", Path("/tmp/punchlist-hostile-test"), repo.root / ".git" / "config"]
+    victims = [
+        tmp_path / "victim",
+        isolated / ".bashrc",
+        Path("/tmp/punchlist-hostile-test"),
+        repo.root / ".git" / "config",
+    ]
     evil = f"""
         import os, pathlib
         for path in {[str(path) for path in victims]!r}:
@@ -168,12 +194,17 @@ def test_a_check_reaches_no_network_not_even_the_hosts_own(checked):
 @pytest.mark.usefixtures("walls")
 def test_a_check_that_hangs_is_ended_in_time_and_nothing_is_believed(checked, ground):
     began = time.monotonic()
-    told = checked("import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(4242)\n", timeout=2)
+    told = checked(
+        "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(4242)\n",
+        timeout=2,
+    )
     assert time.monotonic() - began < 45
     assert told.code in (0, 1, 3), told.stderr
     assert "timed out after 2 s" in notes(told)
     assert gone("time.sleep(4242)")
-    assert all("checked" not in [proof["kind"] for proof in item["proofs"]] for item in ground.items())
+    assert all(
+        "checked" not in [proof["kind"] for proof in item["proofs"]] for item in ground.items()
+    )
     assert ground.sound()["ok"]
 
 
@@ -197,9 +228,13 @@ def test_daemons_of_a_check_end_with_it(checked, ground):
 
 @pytest.mark.usefixtures("walls")
 def test_a_check_that_prints_a_hundred_megabytes_costs_neither_memory_nor_ledger(checked, ground):
-    told = checked("import sys\nfor _ in range(100):\n    sys.stdout.write(('x' * 99 + chr(10)) * 10_000)\n")
+    told = checked(
+        "import sys\nfor _ in range(100):\n    sys.stdout.write(('x' * 99 + chr(10)) * 10_000)\n"
+    )
     assert told.code in (0, 1, 3), notes(told)
-    assert sum(path.stat().st_size for path in ground.home.rglob("*") if path.is_file()) < 20_000_000
+    assert (
+        sum(path.stat().st_size for path in ground.home.rglob("*") if path.is_file()) < 20_000_000
+    )
     assert ground.sound()["ok"]
 
 
@@ -208,20 +243,26 @@ def test_a_check_that_kills_its_whole_group_ends_itself_and_not_the_run(checked,
     told = checked("import os\nos.killpg(0, 9)\n")
     assert told.code in (0, 1, 3), told.stderr
     assert "tests could not judge" in notes(told)
-    assert all("checked" not in [proof["kind"] for proof in item["proofs"]] for item in ground.items())
+    assert all(
+        "checked" not in [proof["kind"] for proof in item["proofs"]] for item in ground.items()
+    )
     assert ground.sound()["ok"]
 
 
 @needs_walls
 @pytest.mark.parametrize("whom", ["os.getppid()", "-1", "1"])
 def test_behind_walls_a_check_cannot_kill_the_run(checked, ground, whom):
-    told = checked(f"import os\nif os.getpid() > 100:\n    raise SystemExit('no walls: nobody is killed')\nos.kill({whom}, 9)\n")
+    told = checked(
+        f"import os\nif os.getpid() > 100:\n    raise SystemExit('no walls: nobody is killed')\nos.kill({whom}, 9)\n"
+    )
     assert told.code in (0, 1, 3), told.stderr
     assert ground.sound()["ok"]
 
 
 @pytest.mark.usefixtures("walls")
-def test_a_check_that_deletes_the_tree_or_writes_into_its_repository_spoils_nothing(checked, repo, ground):
+def test_a_check_that_deletes_the_tree_or_writes_into_its_repository_spoils_nothing(
+    checked, repo, ground
+):
     evil = """
         import atexit, os, shutil, subprocess
         for line in (["git", "config", "core.hooksPath", "/tmp/evil"], ["git", "update-ref", "refs/heads/evil", "HEAD"],
@@ -271,7 +312,9 @@ def test_a_hostile_conftest_or_test_is_not_run_before_somebody_allowed_it(repo, 
     assert "not allowed to run" in notes(told)
 
 
-def test_a_branch_that_weakens_its_tests_is_judged_by_those_of_the_base(repo, ground, checked, tmp_path, monkeypatch):
+def test_a_branch_that_weakens_its_tests_is_judged_by_those_of_the_base(
+    repo, ground, checked, tmp_path, monkeypatch
+):
     settings = tmp_path / "settings.toml"
     line = json.dumps([sys.executable, "-m", "unittest"])
     settings.write_text(f'[[checks]]\nname = "tests"\ncommand = {line}\nkind = "unittest"\n')
@@ -298,7 +341,9 @@ def test_a_branch_that_weakens_its_tests_is_judged_by_those_of_the_base(repo, gr
     assert any("breaks tests.test_a.T.test_one" in attempt["why"] for attempt in item["attempts"])
 
 
-def test_a_check_killed_together_with_the_run_leaves_nobody_behind(repo, ground, tmp_path, monkeypatch):
+def test_a_check_killed_together_with_the_run_leaves_nobody_behind(
+    repo, ground, tmp_path, monkeypatch
+):
     settings = tmp_path / "settings.toml"
     line = json.dumps([sys.executable, "-c", "import time; time.sleep(87654)"])
     settings.write_text(f'[[checks]]\nname = "tests"\ncommand = {line}\nkind = "plain"\n')

@@ -128,25 +128,41 @@ def reset(repo):
 
 
 @pytest.mark.parametrize("meanwhile", [commit_more, switch, rebase, collect, reset])
-def test_what_the_user_does_meanwhile_neither_disturbs_the_run_nor_is_disturbed(repo, ground, slow, meanwhile):
+def test_what_the_user_does_meanwhile_neither_disturbs_the_run_nor_is_disturbed(
+    repo, ground, slow, meanwhile
+):
     repo.commit({"z.py": "z = 1\n"})
     repo.commit({f"m{number}.py": BAD for number in range(5)})
     process = ground.start("run", "--all", "--yes", "--json", *RUFF)
     slow.waiting()
     meanwhile(repo)
-    head, where, status = repo.head, repo.git("symbolic-ref", "HEAD"), repo.git("status", "--porcelain")
+    head, where, status = (
+        repo.head,
+        repo.git("symbolic-ref", "HEAD"),
+        repo.git("status", "--porcelain"),
+    )
     slow.go()
     code, told, err = ended(process)
-    assert (repo.head, repo.git("symbolic-ref", "HEAD"), repo.git("status", "--porcelain")) == (head, where, status)
+    assert (repo.head, repo.git("symbolic-ref", "HEAD"), repo.git("status", "--porcelain")) == (
+        head,
+        where,
+        status,
+    )
     audit = ground.sound()
     if code == 0:
         assert audit["fixed"] == 5
-        assert repo.git("diff", "--name-only", f"{told['report']['change']['head']}..{told['report']['run']['branch']}")
+        assert repo.git(
+            "diff",
+            "--name-only",
+            f"{told['report']['change']['head']}..{told['report']['run']['branch']}",
+        )
     else:
         assert meanwhile is collect, err
         assert code in (3, 6), err
         assert audit["fixed"] == 0
-        assert "the commit under review is gone from the repository" in json.dumps(told["report"]["trouble"])
+        assert "the commit under review is gone from the repository" in json.dumps(
+            told["report"]["trouble"]
+        )
     fsck = repo.git("fsck", "--full", "--no-dangling")
     assert fsck == ""
 
@@ -167,7 +183,9 @@ def test_a_run_branch_that_the_user_deleted_or_moved_meanwhile_is_told(repo, gro
     assert len(fixed) == audit["fixed"]
     branch = f"punchlist/{audit['run']}"
     for item in fixed:
-        assert repo.git("merge-base", "--is-ancestor", item["commit"], branch) == "", "what is called fixed is on the branch"
+        assert repo.git("merge-base", "--is-ancestor", item["commit"], branch) == "", (
+            "what is called fixed is on the branch"
+        )
 
 
 def test_a_run_branch_deleted_after_the_run_can_still_be_applied(repo, ground):
@@ -230,6 +248,8 @@ def test_a_clock_at_the_beginning_of_time_or_far_ahead_breaks_nothing(repo, grou
 
 def test_an_interpreter_in_odd_surroundings_still_speaks(repo, ground):
     repo.commit({"ünï.py": BAD})
-    told = ground.started("run", "--all", "--yes", *RUFF, LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii", TERM="dumb")
+    told = ground.started(
+        "run", "--all", "--yes", *RUFF, LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii", TERM="dumb"
+    )
     assert told.code == 0, told.stderr
     assert "Traceback" not in told.stderr

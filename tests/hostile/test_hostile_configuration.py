@@ -9,7 +9,7 @@ from hostile_ground import RUFF, notes, untouched
 
 from punchlist.app import App, Request
 from punchlist.errors import SettingsError
-from punchlist.model.change import ScopeKind
+from punchlist.model.patch.change import ScopeKind
 
 BAD = "import os\n\nprint(1)\n"
 OURS = ("run", "--no-checks", "--json", "--set", "analyzers.enabled=ruff")
@@ -33,7 +33,9 @@ def commands(marker):
         ("ruff.toml", 'extend = "ruff.toml"\n'),
     ],
 )
-def test_a_configuration_the_analyzer_cannot_read_is_told_and_nothing_counts_as_clean(repo, ground, name, text):
+def test_a_configuration_the_analyzer_cannot_read_is_told_and_nothing_counts_as_clean(
+    repo, ground, name, text
+):
     repo.commit({"a.py": BAD, name: text})
     told = ground.review()
     assert told.code == 3, told.stdout + told.stderr
@@ -43,7 +45,9 @@ def test_a_configuration_the_analyzer_cannot_read_is_told_and_nothing_counts_as_
     assert ground.sound()["ok"]
 
 
-def test_a_configuration_that_reaches_outside_reads_nothing_that_the_walls_hide(repo, ground, tmp_path):
+def test_a_configuration_that_reaches_outside_reads_nothing_that_the_walls_hide(
+    repo, ground, tmp_path
+):
     secret = tmp_path / "secret.toml"
     secret.write_text('token = "hunter2"\n')
     repo.commit({"a.py": BAD, "ruff.toml": f'extend = "{secret}"\n'})
@@ -69,13 +73,20 @@ def test_ten_thousand_excludes_cost_a_moment_and_only_what_they_name(repo, groun
         ("sub/ruff.toml", 'lint.ignore = ["ALL"]\n'),
     ],
 )
-def test_a_branch_that_changes_the_configuration_to_hide_its_findings_is_judged_with_the_bases(repo, ground, name, text):
+def test_a_branch_that_changes_the_configuration_to_hide_its_findings_is_judged_with_the_bases(
+    repo, ground, name, text
+):
     repo.commit({"x.py": "x = 1\n", "ruff.toml": 'lint.select = ["F"]\n', "sub/y.py": "y = 1\n"})
     repo.git("switch", "--quiet", "--create", "topic")
     repo.commit({"a.py": BAD, "sub/b.py": BAD, name: text})
     told = ground(*OURS)
     assert told.code in (0, 1), told.stdout + told.stderr
-    found = {finding["spot"]["path"] for item in ground.items() for finding in item["findings"] if finding["rule"] == "F401"}
+    found = {
+        finding["spot"]["path"]
+        for item in ground.items()
+        for finding in item["findings"]
+        if finding["rule"] == "F401"
+    }
     assert found == {"a.py", "sub/b.py"}
     assert f"changed here and not used: {name}" in notes(told)
     assert ground.sound()["ok"]
@@ -83,22 +94,32 @@ def test_a_branch_that_changes_the_configuration_to_hide_its_findings_is_judged_
 
 def test_a_changed_file_that_steers_only_checks_is_reviewed_like_any_code(repo, ground):
     """Laid over from the base, a new defect in it would have been looked at by nobody."""
-    code = dict.fromkeys(("conftest.py", "setup.py", "noxfile.py", ".github/scripts/release.py", "tests/test_x.py"), "x = 1\n")
+    code = dict.fromkeys(
+        ("conftest.py", "setup.py", "noxfile.py", ".github/scripts/release.py", "tests/test_x.py"),
+        "x = 1\n",
+    )
     repo.commit(code)
     repo.git("switch", "--quiet", "--create", "topic")
     repo.commit(dict.fromkeys(code, BAD))
     told = ground(*OURS)
     assert {item["path"] for item in ground.items()} == set(code)
     assert "not used" not in notes(told)
-    assert "checks run with what the base has of these, and no other: .github/scripts/release.py, conftest.py" in notes(told)
+    assert (
+        "checks run with what the base has of these, and no other: .github/scripts/release.py, conftest.py"
+        in notes(told)
+    )
 
 
-def test_a_finding_in_configuration_that_the_branch_adds_is_about_a_file_that_is_there(repo, ground, tmp_path):
+def test_a_finding_in_configuration_that_the_branch_adds_is_about_a_file_that_is_there(
+    repo, ground, tmp_path
+):
     repo.commit({"x.py": "x = 1\n"})
     repo.git("switch", "--quiet", "--create", "topic")
     repo.commit({"pyproject.toml": '[project]\nname = "x"\n'})
     findings = tmp_path / "findings.json"
-    findings.write_text('[{"file": "pyproject.toml", "line": 2, "title": "no version", "severity": "minor"}]')
+    findings.write_text(
+        '[{"file": "pyproject.toml", "line": 2, "title": "no version", "severity": "minor"}]'
+    )
     ground(*OURS, "--findings", str(findings))
     (item,) = ground.items()
     assert item["findings"][0].get("marks", []) == []
@@ -115,7 +136,9 @@ def test_settings_nobody_allowed_are_not_used_and_that_is_said(repo, ground, tmp
     assert all(check["check"]["name"] != "evil" for check in told.json["report"]["checks"])
 
 
-def test_settings_that_a_branch_brings_along_are_never_used_even_when_everything_is_allowed(repo, ground, tmp_path):
+def test_settings_that_a_branch_brings_along_are_never_used_even_when_everything_is_allowed(
+    repo, ground, tmp_path
+):
     marker = tmp_path / "ran"
     repo.commit({"x.py": "x = 1\n"})
     repo.git("switch", "--quiet", "--create", "topic")
@@ -126,7 +149,9 @@ def test_settings_that_a_branch_brings_along_are_never_used_even_when_everything
     assert told.json["report"]["checks"] == []
 
 
-def test_what_was_allowed_is_the_exact_text_and_a_changed_one_is_asked_for_again(repo, ground, tmp_path):
+def test_what_was_allowed_is_the_exact_text_and_a_changed_one_is_asked_for_again(
+    repo, ground, tmp_path
+):
     marker = tmp_path / "ran"
     harmless = '[[checks]]\nname = "fine"\ncommand = ["true"]\nkind = "plain"\n'
     repo.commit({"a.py": BAD, ".punchlist.toml": harmless})
@@ -146,7 +171,9 @@ def test_what_was_allowed_is_the_exact_text_and_a_changed_one_is_asked_for_again
         (b"\xff\xfe broken", "UTF-8"),
     ],
 )
-def test_settings_that_are_wrong_are_refused_by_name_once_they_are_allowed(repo, ground, text, says):
+def test_settings_that_are_wrong_are_refused_by_name_once_they_are_allowed(
+    repo, ground, text, says
+):
     repo.commit({"a.py": BAD, ".punchlist.toml": text})
     told = ground("run", "--all", "--yes")
     assert told.code == 6
@@ -161,7 +188,13 @@ def test_a_program_that_the_repository_carries_is_not_taken_for_an_analyzer(repo
         for tool in ("ruff", "mypy", "eslint", "pyright", "python", "pytest"):
             repo.write(f"{folder}/{tool}", f"#!/bin/sh\ntouch {marker}\n", mode=0o755)
     repo.commit(
-        {"a.py": BAD, "mypy.ini": "[mypy]\n", "b.js": "x\n", "eslint.config.js": "x\n", "test_a.py": "def test_a(): pass\n"}
+        {
+            "a.py": BAD,
+            "mypy.ini": "[mypy]\n",
+            "b.js": "x\n",
+            "eslint.config.js": "x\n",
+            "test_a.py": "def test_a(): pass\n",
+        }
     )
     before = untouched(repo.root)
     told = ground("run", "--all", "--yes", "--json")
@@ -182,7 +215,9 @@ def test_a_program_that_the_repository_carries_is_not_taken_for_an_analyzer(repo
         "[agents]\nsandbox = false\n",
     ],
 )
-def test_a_repository_chooses_neither_what_an_agent_is_nor_what_it_is_given_or_told(make_repo, tmp_path, monkeypatch, text):
+def test_a_repository_chooses_neither_what_an_agent_is_nor_what_it_is_given_or_told(
+    make_repo, tmp_path, monkeypatch, text
+):
     """Also when somebody allowed its settings: an agent has the network and a key."""
     repo = make_repo()
     repo.commit({"a.py": "x = 1\n", ".punchlist.toml": text})

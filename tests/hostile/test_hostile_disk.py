@@ -21,9 +21,15 @@ def mounted(tmp_path):
     def mount(name: str, options: str) -> Path:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, check=False)
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)],
+            capture_output=True,
+            check=False,
+        )
         if done.returncode:
-            pytest.skip(f"NOT TESTED HERE: a file system of its own cannot be mounted: {os.fsdecode(done.stderr).strip()}")
+            pytest.skip(
+                f"NOT TESTED HERE: a file system of its own cannot be mounted: {os.fsdecode(done.stderr).strip()}"
+            )
         made.append(folder)
         return folder
 
@@ -57,7 +63,9 @@ def fill_when_held(home: Path, leave: int) -> None:
     held[0].unlink()
 
 
-def test_a_read_only_home_is_told_with_a_remedy_and_the_checkout_is_not_blamed(repo, mounted, sealed):
+def test_a_read_only_home_is_told_with_a_remedy_and_the_checkout_is_not_blamed(
+    repo, mounted, sealed
+):
     repo.commit({"a.py": BAD})
     home = mounted("state", "size=1m")
     sealed(home)
@@ -107,7 +115,9 @@ def test_a_disk_that_is_full_from_the_start_is_told_and_nothing_begins(repo, mou
     assert ground.sound()["ok"]
 
 
-def test_a_disk_too_small_for_a_work_tree_stops_the_run_and_resume_goes_on_once_there_is_room(repo, mounted):
+def test_a_disk_too_small_for_a_work_tree_stops_the_run_and_resume_goes_on_once_there_is_room(
+    repo, mounted
+):
     repo.commit({"a.py": BAD, "data.bin": os.urandom(3_000_000)})
     home = mounted("state", "size=8m")
     ground = Ground(repo.root, home)
@@ -123,12 +133,18 @@ def test_a_disk_too_small_for_a_work_tree_stops_the_run_and_resume_goes_on_once_
 
 
 @pytest.mark.parametrize("leave", [0, 4_096, 20_000, 60_000, 200_000])
-def test_a_disk_that_runs_full_while_the_run_commits_loses_nothing_and_resume_finishes(repo, mounted, leave):
+def test_a_disk_that_runs_full_while_the_run_commits_loses_nothing_and_resume_finishes(
+    repo, mounted, leave
+):
     """The user's own pre-commit hook holds the run at the worst moment, until somebody has filled the disk."""
     repo.commit({f"m{number}.py": BAD for number in range(60)})
     home = mounted("state", "size=32m")
     ground = Ground(repo.root, home)
-    hook = repo.write(".git/hooks/pre-commit", "#!/bin/sh\n: > held\nwhile [ -e held ]; do sleep 0.02; done\n", mode=0o755)
+    hook = repo.write(
+        ".git/hooks/pre-commit",
+        "#!/bin/sh\n: > held\nwhile [ -e held ]; do sleep 0.02; done\n",
+        mode=0o755,
+    )
     filling = threading.Thread(target=fill_when_held, args=(home, leave), daemon=True)
     filling.start()
     told = ground("run", "--all", "--yes", "--json", *RUFF, "--set", "detect-checks=false")
@@ -156,7 +172,9 @@ def test_a_full_disk_where_issues_are_filed_lists_what_could_not_be(repo, mounte
     full(issues)
     told = ground.review("--set", f"track.folder={issues}")
     assert told.code == 3, told.stdout
-    assert [item["unfiled"] != "" for item in told.json["report"]["items"]] == [True] * len(told.json["report"]["items"])
+    assert [item["unfiled"] != "" for item in told.json["report"]["items"]] == [True] * len(
+        told.json["report"]["items"]
+    )
     audit = ground.sound()
     assert audit["listed"] == audit["items"] > 0
 

@@ -16,7 +16,10 @@ def result(path="a.py", line=3, text="wrong", **more):
 
 
 def sarif(*results):
-    return {"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "scan"}}, "results": list(results)}]}
+    return {
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": {"name": "scan"}}, "results": list(results)}],
+    }
 
 
 @pytest.fixture
@@ -27,14 +30,18 @@ def given(repo, ground, tmp_path):
     def run(content, name="findings.sarif", *more):
         file = tmp_path / name
         file.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-        return ground("run", "--all", "--no-checks", "--json", *RUFF, "--findings", str(file), *more)
+        return ground(
+            "run", "--all", "--no-checks", "--json", *RUFF, "--findings", str(file), *more
+        )
 
     return run
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", ["cut off", "a brace too many", "a stray byte"])
-def test_a_malformed_sarif_of_a_hundred_megabytes_is_refused_in_bounded_time_and_nothing_is_recorded(given, ground, damage):
+def test_a_malformed_sarif_of_a_hundred_megabytes_is_refused_in_bounded_time_and_nothing_is_recorded(
+    given, ground, damage
+):
     one = json.dumps(result(text="x" * 900)).encode()
     count = 100_000_000 // (len(one) + 2)
     whole = (
@@ -65,7 +72,18 @@ def test_a_file_that_is_cut_off_is_refused_before_anything_begins(given, ground)
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\x00" * 100, b"null", b"17", b'"x"', b"{}", b"PK\x03\x04", b"[" * 200_000, b'{"a":' * 200_000]
+    "content",
+    [
+        b"",
+        b"\x00" * 100,
+        b"null",
+        b"17",
+        b'"x"',
+        b"{}",
+        b"PK\x03\x04",
+        b"[" * 200_000,
+        b'{"a":' * 200_000,
+    ],
 )
 def test_what_is_no_report_at_all_is_refused(given, ground, content):
     told = given(content)
@@ -91,11 +109,20 @@ def test_a_report_in_which_nobody_looked_is_not_clean(given, ground, document):
 
 def test_one_bad_entry_costs_itself_and_is_said(given, ground):
     told = given(
-        sarif(result(text="first"), 17, {"message": 3}, None, result(text="last"), {"locations": "x", "message": {"text": "odd"}})
+        sarif(
+            result(text="first"),
+            17,
+            {"message": 3},
+            None,
+            result(text="last"),
+            {"locations": "x", "message": {"text": "odd"}},
+        )
     )
     assert {"first", "last"} <= {item["title"] for item in ground.items()}
     report = told.json["report"]
-    seen = len([item for item in report["items"] if item["title"] in ("first", "last", "odd")]) + len(report["refused"])
+    seen = len(
+        [item for item in report["items"] if item["title"] in ("first", "last", "odd")]
+    ) + len(report["refused"])
     assert seen == 6, report["refused"]
     assert told.code != 0
     assert "was not understood" in notes(told)
@@ -112,7 +139,9 @@ def test_one_bad_entry_in_a_list_of_findings_costs_itself(given, ground, bad):
     assert ground.sound()["reported"] >= 3 or report["refused"], report
 
 
-def test_findings_outside_the_root_in_deleted_files_and_on_lines_that_are_not_there_are_kept_with_the_reason(repo, ground, given):
+def test_findings_outside_the_root_in_deleted_files_and_on_lines_that_are_not_there_are_kept_with_the_reason(
+    repo, ground, given
+):
     repo.commit({"gone.py": CODE})
     repo.git("rm", "--quiet", "gone.py")
     repo.commit()
@@ -129,7 +158,8 @@ def test_findings_outside_the_root_in_deleted_files_and_on_lines_that_are_not_th
     ]
     told = given(
         sarif(
-            *(result(path, text=f"about {number}") for number, path in enumerate(places)), result("a.py", 10**9, "about a line")
+            *(result(path, text=f"about {number}") for number, path in enumerate(places)),
+            result("a.py", 10**9, "about a line"),
         )
     )
     assert told.code in (1, 3), told.stderr
@@ -153,18 +183,26 @@ def test_a_fix_in_a_report_cannot_reach_out_of_the_repository(repo, ground, give
                 "artifactChanges": [
                     {
                         "artifactLocation": {"uri": uri},
-                        "replacements": [{"deletedRegion": region, "insertedContent": {"text": "X"}}],
+                        "replacements": [
+                            {"deletedRegion": region, "insertedContent": {"text": "X"}}
+                        ],
                     }
                 ]
             }
         ]
 
     uris = [victim.as_uri(), str(victim), "../victim.txt", ".git/config", ".git/hooks/pre-commit"]
-    told = given(sarif(*(result(fixes=change(uri), text=f"fix {number}") for number, uri in enumerate(uris))))
+    told = given(
+        sarif(*(result(fixes=change(uri), text=f"fix {number}") for number, uri in enumerate(uris)))
+    )
     assert told.code in (1, 3), told.stderr
     assert victim.read_text() == "untouched"
     assert not (repo.root / ".git/hooks/pre-commit").exists()
-    assert not [item for item in ground.items() if item["status"] == "fixed" and item["title"].startswith("fix ")]
+    assert not [
+        item
+        for item in ground.items()
+        if item["status"] == "fixed" and item["title"].startswith("fix ")
+    ]
     assert ground.sound()["ok"]
 
 

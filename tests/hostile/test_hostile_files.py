@@ -118,9 +118,13 @@ def test_crlf_stays_crlf(repo, ground):
 
 
 def test_crlf_under_attributes_that_convert_it_stays_as_the_blob_has_it(repo, ground):
-    repo.commit({".gitattributes": "*.py text eol=crlf\n", "a.py": BAD.replace("\n", "\r\n").encode()})
+    repo.commit(
+        {".gitattributes": "*.py text eol=crlf\n", "a.py": BAD.replace("\n", "\r\n").encode()}
+    )
     assert fixed(repo, ground) == GOOD.replace("\n", "\r\n").encode()
-    assert repo.git("show", "HEAD:a.py") == GOOD.removesuffix("\n"), "in git it is the normal form, as before"
+    assert repo.git("show", "HEAD:a.py") == GOOD.removesuffix("\n"), (
+        "in git it is the normal form, as before"
+    )
 
 
 def test_mixed_line_ends_stay_mixed(repo, ground):
@@ -160,7 +164,9 @@ def test_letters_before_the_edit_do_not_shift_it(repo, ground):
     ],
     ids=["latin-1 with a cookie", "stray bytes", "null bytes", "utf-16", "binary"],
 )
-def test_a_source_that_is_no_utf8_is_never_rewritten_and_never_silently_clean(repo, ground, content):
+def test_a_source_that_is_no_utf8_is_never_rewritten_and_never_silently_clean(
+    repo, ground, content
+):
     repo.commit({"a.py": content, "b.py": BAD})
     told = ground.review()
     assert told.code in (0, 1, 3), told.stderr
@@ -172,7 +178,14 @@ def test_a_source_that_is_no_utf8_is_never_rewritten_and_never_silently_clean(re
 
 
 def test_binaries_beside_the_code_are_no_trouble(repo, ground):
-    repo.commit({"a.py": BAD, "logo.png": bytes(range(256)) * 500, "blob.bin": b"\0" * 10_000, "data.sh": b"\x00\xff#!/bin/sh"})
+    repo.commit(
+        {
+            "a.py": BAD,
+            "logo.png": bytes(range(256)) * 500,
+            "blob.bin": b"\0" * 10_000,
+            "data.sh": b"\x00\xff#!/bin/sh",
+        }
+    )
     assert fixed(repo, ground) == GOOD.encode()
 
 

@@ -81,7 +81,15 @@ def test_a_shallow_clone_without_its_base_says_how_to_get_it(tmp_path, repo):
     repo.commit({"c.py": BAD})
     repo.git("switch", "--quiet", "main")
     clone = tmp_path / "shallow"
-    repo.git("clone", "--quiet", "--depth=1", "--no-single-branch", "--branch=topic", f"file://{repo.root}", str(clone))
+    repo.git(
+        "clone",
+        "--quiet",
+        "--depth=1",
+        "--no-single-branch",
+        "--branch=topic",
+        f"file://{repo.root}",
+        str(clone),
+    )
     ground = Ground(clone, tmp_path / "state")
     told = ground("run", "--no-checks", "--json", "--set", "analyzers.enabled=ruff")
     assert "no common history" in notes(told)
@@ -132,7 +140,15 @@ def test_submodules_are_left_alone_and_said(make_repo, repo, ground, paths):
     inner = make_repo("inner")
     inner.commit({"theirs.py": BAD})
     repo.commit({"a.py": BAD})
-    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.root), "vendor/inner")
+    repo.git(
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        str(inner.root),
+        "vendor/inner",
+    )
     repo.commit(message="a submodule")
     before = untouched(repo.root)
     told = ground.review()
@@ -147,7 +163,15 @@ def test_a_submodule_whose_repository_is_gone_is_no_trouble(make_repo, repo, gro
     inner = make_repo("inner")
     inner.commit({"theirs.py": BAD})
     repo.commit({"a.py": BAD})
-    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.root), "vendor/inner")
+    repo.git(
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        str(inner.root),
+        "vendor/inner",
+    )
     repo.commit(message="a submodule")
     shutil.rmtree(repo.root / "vendor")
     shutil.rmtree(repo.root / ".git/modules")
@@ -175,7 +199,9 @@ def test_names_that_differ_only_in_case_are_two_files(repo, ground, paths):
     assert ground.review().code == 0
     assert paths() == {"Case.py": {"fixed"}, "case.py": {"fixed"}}
     assert ground("apply").code == 0
-    assert (repo.root / "Case.py").read_text() == (repo.root / "case.py").read_text() == "\nprint(1)\n"
+    assert (
+        (repo.root / "Case.py").read_text() == (repo.root / "case.py").read_text() == "\nprint(1)\n"
+    )
 
 
 def test_the_state_folder_may_lie_in_the_repository_and_is_not_taken_for_a_part_of_it(repo):
@@ -190,7 +216,9 @@ def test_the_state_folder_may_lie_in_the_repository_and_is_not_taken_for_a_part_
     assert ground("apply").code == 0
 
 
-def test_a_check_judges_the_right_code_where_the_state_folder_lies_in_the_repository(repo, tmp_path, monkeypatch):
+def test_a_check_judges_the_right_code_where_the_state_folder_lies_in_the_repository(
+    repo, tmp_path, monkeypatch
+):
     settings = tmp_path / "settings.toml"
     settings.write_text(
         f'[[checks]]\nname = "tests"\ncommand = ["{sys.executable}", "-m", "unittest"]\nkind = "unittest"\ntimeout = 60\n'
@@ -216,7 +244,12 @@ def test_a_relative_state_variable_is_ignored_as_the_standard_wants(repo, ground
 def test_started_by_a_git_hook_it_works_on_the_repository_it_stands_in(repo, ground):
     """Git gives its hooks variables that would lead every other git astray."""
     repo.commit({"a.py": BAD})
-    astray = {"GIT_DIR": "/nonexistent", "GIT_INDEX_FILE": "/nonexistent", "GIT_WORK_TREE": "/", "GIT_OBJECT_DIRECTORY": "/x"}
+    astray = {
+        "GIT_DIR": "/nonexistent",
+        "GIT_INDEX_FILE": "/nonexistent",
+        "GIT_WORK_TREE": "/",
+        "GIT_OBJECT_DIRECTORY": "/x",
+    }
     told = ground.review(**astray)
     assert told.code == 0, told.stderr
     assert ground.sound()["fixed"] == 1
@@ -226,7 +259,12 @@ def test_commands_in_the_repositorys_git_configuration_are_not_run(repo, ground,
     repo.commit({"a.py": BAD, ".gitattributes": "*.py diff=evil merge=evil\n"})
     mark = f"touch {tmp_path / 'ran'}; cat"
     keys = "core.fsmonitor core.sshCommand core.pager core.editor diff.external diff.evil.command diff.evil.textconv gpg.program"
-    for key in (*keys.split(), "uploadpack.packObjectsHook", "core.alternateRefsCommand", "merge.evil.driver"):
+    for key in (
+        *keys.split(),
+        "uploadpack.packObjectsHook",
+        "core.alternateRefsCommand",
+        "merge.evil.driver",
+    ):
         repo.git("config", key, mark)
     repo.git("config", "commit.gpgSign", "true")
     assert ground.review().code == 0
@@ -242,7 +280,9 @@ def test_a_damaged_repository_is_told_in_words(repo, ground):
     assert told.code in (3, 6), told.stderr
     assert "Traceback" not in told.stderr
     if told.code == 3:
-        assert any("a.py" in each or blob in each for each in told.json["report"]["trouble"]), told.stdout
+        assert any("a.py" in each or blob in each for each in told.json["report"]["trouble"]), (
+            told.stdout
+        )
         assert ground.sound()["ok"]
     else:
         assert "git fsck" in told.error

@@ -17,7 +17,7 @@ from shop import FLAGS
 
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app import App, Request
-from punchlist.model.change import ScopeKind
+from punchlist.model.patch.change import ScopeKind
 
 
 class Mortal:
@@ -56,10 +56,21 @@ async def main(repository: str, what: str, when: str = "", number: str = "0") ->
         if when:
             app.store = Mortal(app.store, when, int(number))
         if what == "run":
-            run = await app.run(await app.prepare(Request(kind=ScopeKind.ALL, allow_checks=True)), Silent())
+            run = await app.run(
+                await app.prepare(Request(kind=ScopeKind.ALL, allow_checks=True)), Silent()
+            )
         else:
             run = await app.resume("last", Silent())
-        print(json.dumps({"run": run.id, "ended": run.ended, "events": run.seq, "audit": app.audit(run.id).problems}))
+        print(
+            json.dumps(
+                {
+                    "run": run.id,
+                    "ended": run.ended,
+                    "events": run.seq,
+                    "audit": app.audit(run.id).problems,
+                }
+            )
+        )
 
 
 asyncio.run(main(*sys.argv[1:]))

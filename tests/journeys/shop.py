@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from punchlist.app import App, Request
-from punchlist.model.change import ScopeKind
-from punchlist.model.run import Run
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import ScopeKind
 
 FILES = {
     "shop/__init__.py": "",
@@ -66,7 +66,9 @@ def written(root: Path) -> Path:
 
 def settings(path: Path) -> Path:
     """The user's own settings: a check that starts fast."""
-    path.write_text(f'[[checks]]\nname = "tests"\ncommand = ["{sys.executable}", "-m", "unittest"]\nkind = "unittest"\n')
+    path.write_text(
+        f'[[checks]]\nname = "tests"\ncommand = ["{sys.executable}", "-m", "unittest"]\nkind = "unittest"\n'
+    )
     return path
 
 

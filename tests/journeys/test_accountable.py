@@ -6,9 +6,9 @@ import pytest
 from watching import Watch
 from workbench import FAULTS, finding, fix, fixer, review
 
-from punchlist.model.events import Attempted, Reviewed
-from punchlist.model.item import Fact, Status
-from punchlist.model.severity import Severity
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Fact, Status
+from punchlist.model.ledger.events import Attempted, Reviewed
 
 
 def spec(*names, **more):
@@ -19,8 +19,13 @@ def issue(bench) -> str:
     return next((bench.folder / "state").glob("repos/*/issues/*-*.md")).read_text()
 
 
-def test_two_reviewers_look_side_by_side_and_near_duplicates_become_one_of_the_higher_severity(bench):
-    near = {"role": "spec", "answer": {"findings": [finding("mean", line_start=11, line_end=12, severity="critical")]}}
+def test_two_reviewers_look_side_by_side_and_near_duplicates_become_one_of_the_higher_severity(
+    bench,
+):
+    near = {
+        "role": "spec",
+        "answer": {"findings": [finding("mean", line_start=11, line_end=12, severity="critical")]},
+    }
     bench.play(near, review("mean", "page"), fixer(*map(fix, FAULTS)))
     run = bench.run("accountable")
     assert len(run.items) == 2
@@ -38,7 +43,9 @@ def test_the_spec_reviewer_is_shown_what_the_change_is_meant_to_do(bench):
 
 
 def test_one_reviewer_fails_the_others_findings_are_kept_and_the_run_is_not_clean(bench):
-    bench.play({"role": "spec", "answer": "sorry, quota exceeded"}, review("page"), fixer(fix("page")))
+    bench.play(
+        {"role": "spec", "answer": "sorry, quota exceeded"}, review("page"), fixer(fix("page"))
+    )
     run = bench.run("accountable")
     assert run.items[1].status is Status.FIXED
     assert run.ended == "incomplete"
@@ -52,7 +59,9 @@ def test_a_reviewer_that_approves_beside_a_critical_finding_has_not_approved(ben
     assert run.ended == "leftovers"
 
 
-@pytest.mark.parametrize("excuse", ["this is out of scope", "Pre-existing issue.", "would take too long", ""])
+@pytest.mark.parametrize(
+    "excuse", ["this is out of scope", "Pre-existing issue.", "would take too long", ""]
+)
 def test_a_weak_excuse_is_refused_and_sent_back_with_its_history(bench, excuse):
     bench.play(
         spec(),
@@ -73,20 +82,32 @@ def test_a_weak_reason_for_blocking_stays_blocked_and_is_flagged_in_the_issue(be
     assert run.items[1].status is Status.FILED
     assert "too complex" in run.items[1].flags[0]
     assert "too complex" in issue(bench)
-    assert [role for _, role in bench.calls].count("fixer") == 1, "blocked items do not go round again"
+    assert [role for _, role in bench.calls].count("fixer") == 1, (
+        "blocked items do not go round again"
+    )
 
 
 def test_an_issue_tells_every_attempt(bench):
-    reasons = ("the schema is owned by another team", "the owner has not answered", "still no answer")
+    reasons = (
+        "the schema is owned by another team",
+        "the owner has not answered",
+        "still no answer",
+    )
     bench.play(
         spec(),
         review("mean"),
-        *(fixer(fix("mean", "deferred", reason), round=turn) for turn, reason in enumerate(reasons, 1)),
+        *(
+            fixer(fix("mean", "deferred", reason), round=turn)
+            for turn, reason in enumerate(reasons, 1)
+        ),
     )
     run = bench.run("accountable")
     text = issue(bench)
     assert all(reason in text for reason in reasons)
-    assert text.startswith("# [MAJOR] mean() fails for no prices") or "[MAJOR] mean() fails for no prices" in text
+    assert (
+        text.startswith("# [MAJOR] mean() fails for no prices")
+        or "[MAJOR] mean() fails for no prices" in text
+    )
     assert run.items[1].status is Status.FILED
 
 
@@ -107,7 +128,10 @@ def test_answers_in_any_case_unknown_ids_and_contradictions(bench):
         }
     ]
     bench.play(
-        spec(), review("page", "mean"), {"role": "fixer", "answer": answer, "edits": edits, "round": 1}, fixer(fix("mean"))
+        spec(),
+        review("page", "mean"),
+        {"role": "fixer", "answer": answer, "edits": edits, "round": 1},
+        fixer(fix("mean")),
     )
     watch = Watch()
     run = bench.run("accountable", watch=watch)
@@ -140,7 +164,11 @@ def test_only_what_is_at_or_above_the_floor_goes_to_the_fixer_and_the_rest_is_fi
 
 
 def test_a_contested_finding_is_open_again_unless_somebody_agrees(bench):
-    bench.play(spec(), review("mean"), fixer(fix("mean", "contested", "callers never pass an empty list: see shop/pages.py")))
+    bench.play(
+        spec(),
+        review("mean"),
+        fixer(fix("mean", "contested", "callers never pass an empty list: see shop/pages.py")),
+    )
     run = bench.run("accountable")
     assert run.items[1].status is Status.FILED
     assert run.items[1].attempts[0].fact is Fact.CONTESTED
@@ -149,15 +177,18 @@ def test_a_contested_finding_is_open_again_unless_somebody_agrees(bench):
 def test_no_findings_start_no_fixer(bench):
     bench.play(spec(), review())
     run = bench.run("accountable")
-    assert [role for _, role in bench.calls] == ["spec", "technical"] or [role for _, role in bench.calls] == [
-        "technical",
-        "spec",
-    ]
+    assert [role for _, role in bench.calls] == ["spec", "technical"] or [
+        role for _, role in bench.calls
+    ] == ["technical", "spec"]
     assert run.ended == "clean"
 
 
 def test_what_a_reviewer_says_is_kept_whole_with_who_said_it(bench):
-    bench.play(spec(), review("mean", usage={"input_tokens": 1000, "output_tokens": 50, "dollars": 0.02}), fixer(fix("mean")))
+    bench.play(
+        spec(),
+        review("mean", usage={"input_tokens": 1000, "output_tokens": 50, "dollars": 0.02}),
+        fixer(fix("mean")),
+    )
     watch = Watch()
     run = bench.run("accountable", watch=watch)
     said = {event.reviewer: event for event in watch.of(Reviewed)}

@@ -6,7 +6,7 @@ import pytest
 
 from punchlist.adapters.store.lease import Lease
 from punchlist.errors import UsageError
-from punchlist.model.item import Status
+from punchlist.model.item.item import Status
 
 
 def just_before(monkeypatch, other):

@@ -15,7 +15,10 @@ from punchlist.errors import SettingsError, UsageError
     ("settings", "said"),
     [
         ('[agent.other]\nkind = "clude"\n[role.fixer]\nagents = ["other"]\n', "clude"),
-        ('[agent.other]\nkind = "scripted"\nscript = "/nowhere/lines.json"\n[role.fixer]\nagents = ["other"]\n', "lines.json"),
+        (
+            '[agent.other]\nkind = "scripted"\nscript = "/nowhere/lines.json"\n[role.fixer]\nagents = ["other"]\n',
+            "lines.json",
+        ),
         ('[role.fixer]\nprompt = "/nowhere/fixer.md"\n', "fixer.md"),
     ],
 )
@@ -35,7 +38,9 @@ def test_a_dry_run_shows_the_prompt_of_the_user(bench):
     bench.play(review("mean"), settings=f'[role.technical]\nprompt = "{bench.folder / "own.md"}"\n')
 
     async def rehearsed(app):
-        return await app.rehearse(await app.prepare(Request(workflow="verified", allow_checks=True)), Watch())
+        return await app.rehearse(
+            await app.prepare(Request(workflow="verified", allow_checks=True)), Watch()
+        )
 
     assert bench.do(rehearsed)[0].text.startswith("Look hard.")
 
@@ -43,12 +48,19 @@ def test_a_dry_run_shows_the_prompt_of_the_user(bench):
 def test_a_dry_run_goes_on_to_the_fixer_where_a_person_would_be_asked(bench):
     bench.play(review("mean"))
     (bench.folder / "review.json").write_text(json.dumps({"findings": [finding("mean")]}))
-    asked = Request(workflow="challenged", allow_checks=True, findings=(str(bench.folder / "review.json"),))
+    asked = Request(
+        workflow="challenged", allow_checks=True, findings=(str(bench.folder / "review.json"),)
+    )
 
     async def rehearsed(app):
         return await app.rehearse(await app.prepare(asked), Watch())
 
-    assert [prompt.role for prompt in bench.do(rehearsed)] == ["technical", "clarifier", "planner", "fixer"]
+    assert [prompt.role for prompt in bench.do(rehearsed)] == [
+        "technical",
+        "clarifier",
+        "planner",
+        "fixer",
+    ]
 
 
 def test_one_agent_in_two_roles_has_two_homes_if_one_of_them_judges(bench, tmp_path):
@@ -71,7 +83,9 @@ def test_one_agent_in_two_roles_has_two_homes_if_one_of_them_judges(bench, tmp_p
 def test_the_homes_of_agents_and_the_logins_in_them_go_when_the_run_ends(bench):
     echo = bench.folder / "programs" / "echo.py"
     echo.parent.mkdir()
-    echo.write_text('import sys; sys.stdin.read(); print(\'{"findings": [], "summary": "fine"}\')\n')
+    echo.write_text(
+        'import sys; sys.stdin.read(); print(\'{"findings": [], "summary": "fine"}\')\n'
+    )
     bench.play(agents=())
     (bench.folder / "settings.toml").write_text(
         f'[agents]\nuse = ["echo"]\n[agent.echo]\nkind = "command"\ncommand = ["{sys.executable}", "{echo}"]\n'

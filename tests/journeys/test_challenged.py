@@ -7,10 +7,10 @@ from watching import Watch
 from workbench import FAULTS, fix, fixer, review, scores
 
 from punchlist.errors import UsageError
-from punchlist.model.events import Attempted, Challenged, Planned
-from punchlist.model.item import Fact, Status
-from punchlist.model.proof import ProofClass
-from punchlist.model.summary import gaps
+from punchlist.model.item.item import Fact, Status
+from punchlist.model.item.proof import ProofClass
+from punchlist.model.ledger.events import Attempted, Challenged, Planned
+from punchlist.views.summary import gaps
 
 READY = {
     "role": "clarifier",
@@ -35,7 +35,13 @@ def question(code, text="How should the empty case be handled?", n=1):
 
 
 def todo(code, *steps, files=()):
-    plan = {"approach": "patch", "steps": list(steps), "estimated_lines_changed": 1, "risks": [], "verification": "call it"}
+    plan = {
+        "approach": "patch",
+        "steps": list(steps),
+        "estimated_lines_changed": 1,
+        "risks": [],
+        "verification": "call it",
+    }
     return {"issue_code": code, "plan": plan, "files": list(files)}
 
 
@@ -63,7 +69,9 @@ def test_a_person_answers_what_is_unclear_and_the_answer_reaches_the_fixer(bench
     with pytest.raises(UsageError, match="F001-q1"):
         bench.resume()
     run = bench.answer({"F001-q1": "Return None, please"})
-    assert [doubt.id for doubt in run.unanswered] == ["F001-q2"], "round after round, until it is ready"
+    assert [doubt.id for doubt in run.unanswered] == ["F001-q2"], (
+        "round after round, until it is ready"
+    )
     run = bench.answer({"F001-q2": "the same"})
     assert run.waiting_for is not None
     assert "plan" in run.waiting_for.question
@@ -73,13 +81,27 @@ def test_a_person_answers_what_is_unclear_and_the_answer_reaches_the_fixer(bench
 
 
 def test_the_plan_is_written_as_files_and_what_a_person_changes_is_done(bench):
-    planned(bench, review("mean", "page"), fixer(fix("page"), prompt="as the person wants it"), scores(F001=95))
+    planned(
+        bench,
+        review("mean", "page"),
+        fixer(fix("page"), prompt="as the person wants it"),
+        scores(F001=95),
+    )
     folder = bench.artifacts() / "plan"
     master = json.loads((folder / "master_todo.json").read_text())
     assert set(master) == {"session_id", "branch_name", "execution_steps", "summary"}
     assert master["summary"] == {"total_issues": 2, "total_steps": 1}
     sheet = json.loads((folder / "fix_todo_F001.json").read_text())
-    assert list(sheet) == ["issue_code", "issue_id", "file", "line", "title", "clarifications", "context", "plan"]
+    assert list(sheet) == [
+        "issue_code",
+        "issue_id",
+        "file",
+        "line",
+        "title",
+        "clarifications",
+        "context",
+        "plan",
+    ]
     sheet["plan"]["steps"] = ["as the person wants it"]
     (folder / "fix_todo_F001.json").write_text(json.dumps(sheet))
     issues = master["execution_steps"][0]["issues"]
@@ -104,8 +126,15 @@ def test_a_broken_plan_is_shown_again_and_nothing_is_lost(bench):
 
 
 def test_what_shares_a_file_is_one_step_after_the_other_and_the_rest_side_by_side(bench):
-    run = planned(bench, review("mean", "cheapest", "page"), fixer(*map(fix, FAULTS)), scores(F001=95, F002=95, F003=95))
-    steps = json.loads((bench.artifacts() / "plan" / "master_todo.json").read_text())["execution_steps"]
+    run = planned(
+        bench,
+        review("mean", "cheapest", "page"),
+        fixer(*map(fix, FAULTS)),
+        scores(F001=95, F002=95, F003=95),
+    )
+    steps = json.loads((bench.artifacts() / "plan" / "master_todo.json").read_text())[
+        "execution_steps"
+    ]
     by_code = {issue["code"]: step["step"] for step in steps for issue in step["issues"]}
     paths = {f"F{item.number:03}": item.lead.spot.path for item in run.items.values()}
     shared = [code for code, path in paths.items() if path == "shop/prices.py"]
@@ -158,7 +187,9 @@ def test_after_one_fix_and_one_re_fix_it_is_filed(bench):
     ],
 )
 def test_the_number_beats_the_word_and_no_number_approves_nothing(bench, said):
-    bench.play(review("mean"), READY, PLANS, fixer(fix("mean")), {"role": "challenger", "answer": said})
+    bench.play(
+        review("mean"), READY, PLANS, fixer(fix("mean")), {"role": "challenger", "answer": said}
+    )
     bench.run("challenged")
     run = bench.answer("a")
     assert run.items[1].status is Status.FILED
@@ -167,7 +198,11 @@ def test_the_number_beats_the_word_and_no_number_approves_nothing(bench, said):
 
 def test_a_challenger_that_crashes_approves_nothing(bench):
     bench.play(
-        review("mean"), READY, PLANS, fixer(fix("mean")), {"role": "challenger", "fail": {"text": "boom", "trouble": "crashed"}}
+        review("mean"),
+        READY,
+        PLANS,
+        fixer(fix("mean")),
+        {"role": "challenger", "fail": {"text": "boom", "trouble": "crashed"}},
     )
     bench.run("challenged")
     watch = Watch()

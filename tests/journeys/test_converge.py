@@ -6,8 +6,8 @@ from workbench import FAULTS, fix, fixer, review
 
 from punchlist.adapters.documents.document import Document
 from punchlist.errors import UsageError
-from punchlist.model.events import Reported, Reviewed
-from punchlist.model.item import Status
+from punchlist.model.item.item import Status
+from punchlist.model.ledger.events import Reported, Reviewed
 
 ORDER = {1: "page", 2: "cheapest", 3: "initials"}
 """What is fixed in which round."""
@@ -46,7 +46,9 @@ def test_a_reviewer_who_failed_has_found_nothing_clean_and_is_asked_again(bench)
 def test_where_nobody_can_review_a_person_is_asked_and_told_so(bench):
     bench.play({"role": "adversarial", "fail": {"text": "quota exceeded", "trouble": "other"}})
     run = bench.run("converge")
-    assert run.waiting_for.question.startswith("After 3 rounds 0 must-fix items are open. Not reviewed to the end: adversarial:")
+    assert run.waiting_for.question.startswith(
+        "After 3 rounds 0 must-fix items are open. Not reviewed to the end: adversarial:"
+    )
     assert bench.answer("b").ended == "incomplete", "nobody's word makes a review of it"
 
 
@@ -54,7 +56,9 @@ def test_every_round_has_a_findings_document_in_the_known_format(bench):
     bench.play(fresh("mean", "page", times=1), fresh(), fixer(*map(fix, FAULTS)))
     watch = Watch()
     run = bench.run("converge", watch=watch)
-    documents = sorted((bench.artifacts() / "docs" / "progress").glob("story-*-review-findings-round-*.md"))
+    documents = sorted(
+        (bench.artifacts() / "docs" / "progress").glob("story-*-review-findings-round-*.md")
+    )
     assert [path.name.rpartition("-")[2] for path in documents] == ["1.md", "2.md"]
     text = documents[0].read_text()
     assert text.startswith(f"# Story {run.id} Code Review Findings - Round 1")
@@ -68,7 +72,10 @@ def test_a_reviewer_is_told_nothing_of_earlier_rounds(bench):
     """A reviewer whose prompt had anything of the fixer's words or of the first review in it would say so and fail."""
     told = {"fail": {"text": "I was told", "trouble": "other"}}
     bench.play(
-        *({"role": "adversarial", "prompt": words, **told} for words in ("waiting for the owner", "mean() fails for no prices")),
+        *(
+            {"role": "adversarial", "prompt": words, **told}
+            for words in ("waiting for the owner", "mean() fails for no prices")
+        ),
         fresh("mean", "page"),
         fixer(fix("mean", "deferred", "waiting for the owner of the data")),
     )
@@ -84,7 +91,10 @@ def stuck(bench):
     bench.play(
         *(fresh("mean", *list(ORDER.values())[turn:], times=1) for turn in range(4)),
         fresh("mean"),
-        *(fixer(fix(name), fix("mean", "deferred", left), {"outcome": None}, round=n) for n, name in ORDER.items()),
+        *(
+            fixer(fix(name), fix("mean", "deferred", left), {"outcome": None}, round=n)
+            for n, name in ORDER.items()
+        ),
         fixer(fix("mean", "deferred", left)),
     )
     return bench.run("converge")
@@ -95,7 +105,9 @@ def test_after_three_rounds_a_person_is_asked(bench):
     assert run.waiting_for is not None
     assert "After 3 rounds" in run.waiting_for.question
     assert list(run.waiting_for.choices) == ["a", "b", "c"]
-    assert [role for _, role in bench.calls].count("fixer") == 2, "two fix attempts before anybody is asked"
+    assert [role for _, role in bench.calls].count("fixer") == 2, (
+        "two fix attempts before anybody is asked"
+    )
     with pytest.raises(UsageError, match="is no answer"):
         bench.answer("x")
 
@@ -105,7 +117,11 @@ def test_a_blocks_what_is_open(bench):
     run = bench.answer("a")
     assert run.ended == "leftovers"
     assert all(item.status in (Status.FILED, Status.FIXED) for item in run.items.values())
-    assert any("blocked after 3 rounds" in attempt.why for item in run.items.values() for attempt in item.attempts)
+    assert any(
+        "blocked after 3 rounds" in attempt.why
+        for item in run.items.values()
+        for attempt in item.attempts
+    )
 
 
 def test_b_accepts_what_is_open_in_the_name_of_who_said_so(bench):
@@ -128,6 +144,9 @@ def test_c_grants_one_more_round_up_to_five_in_all(bench):
 
 
 def test_a_loop_that_does_not_converge_stops_early_and_says_why(bench):
-    bench.play(fresh("mean", "page"), fixer(fix("mean", "deferred", "x is owned elsewhere"), fix("page", "deferred", "the same")))
+    bench.play(
+        fresh("mean", "page"),
+        fixer(fix("mean", "deferred", "x is owned elsewhere"), fix("page", "deferred", "the same")),
+    )
     run = bench.run("converge")
     assert run.rounds[-1].stop.startswith("churning")

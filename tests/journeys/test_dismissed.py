@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from punchlist.adapters.store.lease import Lease
-from punchlist.app.dismissals import Chosen, dismissals
-from punchlist.cli.view import exit_of
+from punchlist.app.after.dismissals import Chosen, dismissals
+from punchlist.cli.show.json import exit_of
 from punchlist.errors import UsageError
-from punchlist.model.events import Dismissal, Dismissed, Returned
-from punchlist.model.item import Fact, Move, Status
-from punchlist.model.outcome import Outcome, outcome
+from punchlist.model.item.item import Fact, Move, Status
+from punchlist.model.ledger.events import Dismissal, Dismissed, Returned
+from punchlist.model.ledger.outcome import Outcome, outcome
 
 ADA = Dismissal("ada", "the old name is public", "")
 
@@ -39,7 +39,10 @@ def test_a_dismissal_is_recorded_remembered_shown_and_can_be_undone(place):
     second = place.run(allow_checks=False)
     told = culprit(second)
     assert told.status is Status.DISMISSED
-    assert (told.attempts[0].by, told.attempts[0].why) == ("ada", f"the old name is public (dismissed in run {first.id})")
+    assert (told.attempts[0].by, told.attempts[0].why) == (
+        "ada",
+        f"the old name is public (dismissed in run {first.id})",
+    )
     assert "dumps" in place.repo.git("show", f"{second.branch}:shop/compat.py")
     assert place.audit().ok
 
@@ -74,7 +77,9 @@ def test_what_is_claimed_is_not_called_dismissed(place):
 
     async def claim(app):
         move = Move(claimed, Fact.SAID_FIXED, by="robot")
-        app.store.append(run.id, "people", "for the test", Returned(why="", moves=(move,)), run.last_at)
+        app.store.append(
+            run.id, "people", "for the test", Returned(why="", moves=(move,)), run.last_at
+        )
         return app.load(run.id)
 
     assert place.do(claim).items[claimed].status is Status.CLAIMED
@@ -113,7 +118,9 @@ def test_of_two_dismissals_at_once_none_is_swallowed(place, monkeypatch):
         @classmethod
         def take(cls, home, run, request=""):
             monkeypatch.setattr("punchlist.app.app.Lease", Lease)
-            other = threading.Thread(target=dismiss, args=(place, first))  # an event loop of its own
+            other = threading.Thread(
+                target=dismiss, args=(place, first)
+            )  # an event loop of its own
             other.start()
             other.join()
             return Lease.take(home, run, request)
@@ -126,9 +133,13 @@ def test_of_two_dismissals_at_once_none_is_swallowed(place, monkeypatch):
 
 def told_by(run):
     """What the reports on the disk, and the list of open issues, say."""
-    (document,) = (json.loads(Path(path).read_text()) for path in run.artifacts if path.endswith("report.json"))
+    (document,) = (
+        json.loads(Path(path).read_text()) for path in run.artifacts if path.endswith("report.json")
+    )
     (issues,) = {Path(item.issue).parent for item in run.items.values() if item.issue}
-    return document["outcome"], (issues / "README.md").read_text().partition("## Dismissed")[0].count("\n- ")
+    return document["outcome"], (issues / "README.md").read_text().partition("## Dismissed")[
+        0
+    ].count("\n- ")
 
 
 def test_reports_issues_outcome_and_exit_code_catch_up_with_a_dismissal_and_with_its_undoing(place):
@@ -143,7 +154,11 @@ def test_reports_issues_outcome_and_exit_code_catch_up_with_a_dismissal_and_with
     issue = Path(now.items[left[0]].issue).read_text()
     assert "Status: dismissed by ada: the old name is public" in issue
     (row,) = place.do(_rows)
-    assert (row.outcome, row.last_kind, row.active) == ("leftovers", "ended", pytest.approx(run.active))
+    assert (row.outcome, row.last_kind, row.active) == (
+        "leftovers",
+        "ended",
+        pytest.approx(run.active),
+    )
 
     again = dismiss(place, *left, saying=Dismissal("ada", "", ""), undo=True)
     assert [again.items[number].status for number in left] == [Status.FILED] * len(left)
@@ -159,7 +174,10 @@ async def _rows(app):
 
 def test_only_a_dismissal_can_be_undone(place):
     run = place.run(allow_checks=False)
-    for status, said in ((Status.FIXED, "is fixed, not dismissed"), (Status.FILED, "is filed, not dismissed")):
+    for status, said in (
+        (Status.FIXED, "is fixed, not dismissed"),
+        (Status.FILED, "is filed, not dismissed"),
+    ):
         with pytest.raises(UsageError, match=said):
             dismiss(place, run.having(status)[0].number, undo=True)
     with pytest.raises(UsageError, match="no item of run"):
@@ -169,7 +187,9 @@ def test_only_a_dismissal_can_be_undone(place):
 def test_many_are_dismissed_by_range_rule_and_path_and_what_is_fixed_is_left_out(place):
     run = place.run(allow_checks=False, workflow="review")
     unused = {item.number for item in run.items.values() if item.lead.rule == "F401"}
-    in_prices = {item.number for item in run.items.values() if item.lead.spot.path == "shop/prices.py"}
+    in_prices = {
+        item.number for item in run.items.values() if item.lead.spot.path == "shop/prices.py"
+    }
     assert unused & in_prices
     assert unused - in_prices
 

@@ -5,13 +5,13 @@ import os
 import pytest
 import shop
 
-from punchlist.model import events as ev
-from punchlist.model.outcome import Outcome
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.outcome import Outcome
 
 NOTHING = "#!/bin/sh\necho '{\"comments\": []}'\n"
 
 
-class Stop(Exception):  # noqa: N818 - it names what happens
+class Stop(Exception):
     """The process ends here."""
 
 
@@ -20,7 +20,9 @@ def stop(entry, run):
         raise Stop
 
 
-def test_a_reviewer_that_was_uninstalled_meanwhile_is_told_of_and_the_run_ends(place, tmp_path, monkeypatch):
+def test_a_reviewer_that_was_uninstalled_meanwhile_is_told_of_and_the_run_ends(
+    place, tmp_path, monkeypatch
+):
     tool = tmp_path / "bin" / "shellcheck"
     tool.parent.mkdir()
     tool.write_text(NOTHING)
@@ -35,5 +37,7 @@ def test_a_reviewer_that_was_uninstalled_meanwhile_is_told_of_and_the_run_ends(p
     tool.unlink()
     run = place.resume()
     assert run.ended == Outcome.INCOMPLETE
-    assert [blind.partition(";")[0] for blind in run.blind] == ["shellcheck: shellcheck is not installed"]
+    assert [blind.partition(";")[0] for blind in run.blind] == [
+        "shellcheck: shellcheck is not installed"
+    ]
     assert set(run.reviews) == set(run.started.reviewers)

@@ -3,7 +3,7 @@
 import pytest
 
 from punchlist.errors import RepositoryError, UsageError
-from punchlist.model.change import ScopeKind
+from punchlist.model.patch.change import ScopeKind
 
 
 @pytest.fixture
@@ -62,7 +62,9 @@ def test_git_says_what_became_of_the_fixes_and_what_was_discarded_cannot_be_appl
     assert standing(place) == ("", "")
     place.do(lambda app: app.discard("last"))
     assert standing(place) == ("discarded", "discarded")
-    with pytest.raises(UsageError, match=f"run {run.id} was discarded: its branch is gone") as caught:
+    with pytest.raises(
+        UsageError, match=f"run {run.id} was discarded: its branch is gone"
+    ) as caught:
         apply(place)
     place.repo.git(*caught.value.hint.partition(",")[0].split()[1:])
     assert "applied" in apply(place)

@@ -5,10 +5,10 @@ import sys
 import pytest
 from shop import Watch
 
-from punchlist.model.change import ScopeKind
-from punchlist.model.events import Tried
-from punchlist.model.item import Fact, Status
-from punchlist.steps.opened import is_of
+from punchlist.model.item.item import Fact, Status
+from punchlist.model.ledger.events import Tried
+from punchlist.model.patch.change import ScopeKind
+from punchlist.steps.judging.excused_tests import is_of
 
 PYTEST = f"""
 [[checks]]
@@ -44,7 +44,12 @@ def branch(place):
 
 
 def refused(run):
-    return [attempt.why for item in run.items.values() for attempt in item.attempts if attempt.fact is Fact.REJECTED]
+    return [
+        attempt.why
+        for item in run.items.values()
+        for attempt in item.attempts
+        if attempt.fact is Fact.REJECTED
+    ]
 
 
 def fixed(run):
@@ -66,20 +71,30 @@ def test_a_branch_cannot_bring_along_what_turns_off_the_bases_tests(branch, tmp_
     assert (run.baselines["tests"].passed, run.baselines["tests"].unusable) == (2, "")
     assert refused(run) == ["breaks tests/test_core.py::T::test_core"]
     assert fixed(run) == [("pkg/mod.py", "`re` imported but unused")]
-    assert "no other: pytest.ini, pytest.py, tests/conftest.py" in " ".join(run.started.change.notes)
+    assert "no other: pytest.ini, pytest.py, tests/conftest.py" in " ".join(
+        run.started.change.notes
+    )
 
 
 @pytest.mark.slow
 def test_opening_one_test_file_for_a_fix_leaves_the_rest_of_the_judge_the_bases(branch):
     """With the branch's emptied test_core, removing `os` would be green as soon as the fix in test_a is tried along with it."""
-    weak = {"tests/test_core.py": "import unittest  # noqa: F401\n", "tests/test_a.py": "import os\n" + BASE["tests/test_a.py"]}
+    weak = {
+        "tests/test_core.py": "import unittest  # noqa: F401\n",
+        "tests/test_a.py": "import os\n" + BASE["tests/test_a.py"],
+    }
     run = branch({**CHANGED, **weak})
     assert refused(run) == ["breaks tests.test_core.T.test_core"]
-    assert fixed(run) == [("pkg/mod.py", "`re` imported but unused"), ("tests/test_a.py", "`os` imported but unused")]
+    assert fixed(run) == [
+        ("pkg/mod.py", "`re` imported but unused"),
+        ("tests/test_a.py", "`os` imported but unused"),
+    ]
 
 
 @pytest.mark.slow
-def test_what_a_branch_did_to_its_tests_is_not_held_against_a_fix_in_their_file_and_what_the_fix_does_is(branch):
+def test_what_a_branch_did_to_its_tests_is_not_held_against_a_fix_in_their_file_and_what_the_fix_does_is(
+    branch,
+):
     renamed = (
         f"import os\n{CASE}    def test_renamed(self):\n        assert mod.two() == 2\n\n"
         "    def test_of_work_to_come(self):\n        assert mod.two() == 3\n"
@@ -89,7 +104,11 @@ def test_what_a_branch_did_to_its_tests_is_not_held_against_a_fix_in_their_file_
     run = branch({"tests/test_a.py": renamed, "tests/test_core.py": needed}, watch)
     assert fixed(run) == [("tests/test_a.py", "`os` imported but unused")]
     assert refused(run) == ["breaks tests.test_core.T.test_core"]
-    green = [entry.event.verdicts[0] for entry in watch.entries if isinstance(entry.event, Tried) and entry.event.complete]
+    green = [
+        entry.event.verdicts[0]
+        for entry in watch.entries
+        if isinstance(entry.event, Tried) and entry.event.complete
+    ]
     assert "; 2 that the change itself renamed, skipped or broke do not count" in green[-1].why
 
 

@@ -13,8 +13,8 @@ import pytest
 import shop
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.model.fold import folded
-from punchlist.model.run import Run
+from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.run import Run
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,12 @@ def project(repo, tmp_path, monkeypatch):
 
 
 def drive(project, *words: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, str(DRIVER), str(project.root), *words], capture_output=True, check=False, timeout=120)
+    return subprocess.run(
+        [sys.executable, str(DRIVER), str(project.root), *words],
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
 
 
 def finished(project) -> dict:
@@ -67,11 +72,21 @@ def begun() -> bool:
 
 def story(run: Run, project) -> dict:
     """What must be the same however often the run was killed."""
-    log = project.git("log", "--format=%s|%(trailers:key=Punchlist-Items,valueonly,separator=%x2C)", f"main..{run.branch}")
-    issues = sorted(path.name for path in Path(os.environ["PUNCHLIST_HOME"]).glob("repos/*/issues/*.md"))
+    log = project.git(
+        "log",
+        "--format=%s|%(trailers:key=Punchlist-Items,valueonly,separator=%x2C)",
+        f"main..{run.branch}",
+    )
+    issues = sorted(
+        path.name for path in Path(os.environ["PUNCHLIST_HOME"]).glob("repos/*/issues/*.md")
+    )
     return {
         "items": {
-            item.number: (item.fingerprint, item.status.value, tuple(a.fact.value for a in item.attempts))
+            item.number: (
+                item.fingerprint,
+                item.status.value,
+                tuple(a.fact.value for a in item.attempts),
+            )
             for item in run.items.values()
         },
         "reported": run.reported,
@@ -96,12 +111,16 @@ def untouched(project, tmp_path, monkeypatch):
     return told
 
 
-MOMENTS = [("before", number) for number in range(2, EVENTS)] + [("after", number) for number in range(1, EVENTS, 4)]
+MOMENTS = [("before", number) for number in range(2, EVENTS)] + [
+    ("after", number) for number in range(1, EVENTS, 4)
+]
 """Before: the effect is done and not written down, which is the hard case. After: it is written and nothing follows."""
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_killed_at_every_event_the_run_resumes_to_the_same_end(project, untouched, tmp_path, monkeypatch, part):
+def test_killed_at_every_event_the_run_resumes_to_the_same_end(
+    project, untouched, tmp_path, monkeypatch, part
+):
     for when, number in MOMENTS[part :: 4 * EVERY]:
         monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / f"state-{when}-{number}"))
         died = drive(project, "run", when, str(number))
@@ -117,12 +136,16 @@ def test_killed_at_every_event_the_run_resumes_to_the_same_end(project, untouche
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_killed_at_random_moments_the_run_resumes_to_the_same_end(project, untouched, tmp_path, monkeypatch, part):
+def test_killed_at_random_moments_the_run_resumes_to_the_same_end(
+    project, untouched, tmp_path, monkeypatch, part
+):
     dice = random.Random(f"moments {part}")
     for kill in range(KILLS // 4):
         monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / f"state-{kill}"))
         child = subprocess.Popen(
-            [sys.executable, str(DRIVER), str(project.root), "run"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [sys.executable, str(DRIVER), str(project.root), "run"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         time.sleep(dice.uniform(0.2, 2.6))
         child.kill()

@@ -19,9 +19,9 @@ from workbench import fix, fixer, review, scores
 sys.path.insert(0, str(Path(__file__).parents[1] / "agents"))
 import wholerun
 
-from punchlist.adapters.agents.scripted import calls
+from punchlist.adapters.agents.scripted.agent import calls
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.model.events import Attempted, Challenged, Reproduced, Reviewed
+from punchlist.model.ledger.events import Attempted, Challenged, Reproduced, Reviewed
 
 pytestmark = pytest.mark.slow
 
@@ -78,7 +78,9 @@ class Bench:
     def kept(self) -> set[str]:
         """The calls whose answers are written down."""
         home = Path(os.environ["PUNCHLIST_HOME"])
-        return {json.loads(path.read_bytes())["label"] for path in home.glob("runs/*/answers/*.json")}
+        return {
+            json.loads(path.read_bytes())["label"] for path in home.glob("runs/*/answers/*.json")
+        }
 
     def told(self) -> dict:
         """The run's story; agents side by side come to their ends in any order, and so do their commits."""
@@ -104,7 +106,12 @@ def untouched(bench):
     took, entries = time.monotonic() - began, ledger()
     assert len(bench.asked) == CALLS
     assert set(bench.asked.values()) == {1}
-    return Peace(bench.told(), [n for n, event in enumerate(entries, 1) if isinstance(event, BY_AGENTS)], len(entries), took)
+    return Peace(
+        bench.told(),
+        [n for n, event in enumerate(entries, 1) if isinstance(event, BY_AGENTS)],
+        len(entries),
+        took,
+    )
 
 
 def ledger() -> list:
@@ -118,11 +125,15 @@ def moments(peace):
     """Before: the effect is done and not written down, which is the hard case. After: it is written and nothing follows."""
     others = range(2, peace.events + 1, 1 if SOAK else 20)
     answers = peace.answers if SOAK else peace.answers[::2]
-    return [("before", number) for number in sorted({*answers, *others})] + [("after", n) for n in peace.answers[::5]]
+    return [("before", number) for number in sorted({*answers, *others})] + [
+        ("after", n) for n in peace.answers[::5]
+    ]
 
 
 @pytest.mark.parametrize("part", range(2))
-def test_killed_at_an_event_the_run_asks_nobody_again_and_comes_to_the_same_end(bench, untouched, part):
+def test_killed_at_an_event_the_run_asks_nobody_again_and_comes_to_the_same_end(
+    bench, untouched, part
+):
     for when, number in moments(untouched)[part::2]:
         bench.anew(f"{when}-{number}")
         died = drive(bench.repo, "run", when, str(number))
@@ -145,7 +156,9 @@ def shot(bench, word, seconds):
 
 
 @pytest.mark.parametrize("part", range(2))
-def test_killed_at_random_moments_and_killed_again_no_answer_is_paid_for_twice(bench, untouched, part):
+def test_killed_at_random_moments_and_killed_again_no_answer_is_paid_for_twice(
+    bench, untouched, part
+):
     dice = random.Random(f"agents {part}")
     for kill in range(KILLS // 4):
         bench.anew(f"state-{kill}", seconds=0.3)
@@ -157,7 +170,9 @@ def test_killed_at_random_moments_and_killed_again_no_answer_is_paid_for_twice(b
         assert finished(bench.repo)["audit"] == []
         assert bench.told() == untouched.story
         for kept, asked in paid:
-            assert {label: bench.asked[label] for label in kept} == {label: asked[label] for label in kept}
+            assert {label: bench.asked[label] for label in kept} == {
+                label: asked[label] for label in kept
+            }
 
 
 CREW = Counter(technical=1, fixer=2, challenger=1)
@@ -167,7 +182,9 @@ HELD = "setsid tail -f /dev/null & tail -f /dev/null"
 
 
 @pytest.mark.parametrize("kind", ["codex", "claude"])
-def test_killed_with_real_agents_at_work_none_survives_and_none_is_asked_again(repo, tmp_path, kind):
+def test_killed_with_real_agents_at_work_none_survives_and_none_is_asked_again(
+    repo, tmp_path, kind
+):
     dice = random.Random(f"real {kind}")
     with wholerun.Company("cheapest", "page") as model:
         shop = wholerun.Project(repo, tmp_path, model)
@@ -176,10 +193,15 @@ def test_killed_with_real_agents_at_work_none_survives_and_none_is_asked_again(r
             shop.env["PUNCHLIST_HOME"] = str(tmp_path / f"state-{kill}")
             model.aside, moment = ASIDE, len(model.calls) + dice.randint(1, 16)
             if kill:
-                killed_and_resumed(shop, lambda least=moment: len(model.calls) >= least, dice.uniform(0, 0.3))
+                killed_and_resumed(
+                    shop, lambda least=moment: len(model.calls) >= least, dice.uniform(0, 0.3)
+                )
             else:  # with a shell at work, and what that has put into a session of its own
                 model.aside = HELD
-                killed_and_resumed(shop, lambda: [line for line in shop.processes().values() if line[0] == "tail"][1:])
+                killed_and_resumed(
+                    shop,
+                    lambda: [line for line in shop.processes().values() if line[0] == "tail"][1:],
+                )
 
 
 def killed_and_resumed(shop, due, later=0.0):

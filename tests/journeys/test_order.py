@@ -6,7 +6,7 @@ import sys
 import pytest
 import shop
 
-from punchlist.model.item import Status
+from punchlist.model.item.item import Status
 
 pytestmark = pytest.mark.slow
 
@@ -23,9 +23,13 @@ BROKEN_ONLY_IN_COMPANY = "        if state.ready:\n            self.assertTrue(m
 
 
 @pytest.mark.parametrize(
-    "body", [ONLY_IN_COMPANY, BROKEN_ONLY_IN_COMPANY], ids=["passes only in company", "breaks only in company"]
+    "body",
+    [ONLY_IN_COMPANY, BROKEN_ONLY_IN_COMPANY],
+    ids=["passes only in company", "breaks only in company"],
 )
-def test_a_culprit_is_found_by_whole_runs_where_a_test_alone_says_something_else(make_repo, tmp_path, monkeypatch, body):
+def test_a_culprit_is_found_by_whole_runs_where_a_test_alone_says_something_else(
+    make_repo, tmp_path, monkeypatch, body
+):
     repo = make_repo("order")
     repo.commit({**STATE, "tests/test_b.py": TEST_B + body})
     monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "state"))
@@ -37,5 +41,11 @@ def test_a_culprit_is_found_by_whole_runs_where_a_test_alone_says_something_else
     assert "breaks tests.test_b.B.test_b" in [attempt.why for attempt in item.attempts]
     assert run.landed == ()
     assert (
-        subprocess.run([sys.executable, "-m", "unittest", "-q"], cwd=repo.root, capture_output=True, check=False).returncode == 0
+        subprocess.run(
+            [sys.executable, "-m", "unittest", "-q"],
+            cwd=repo.root,
+            capture_output=True,
+            check=False,
+        ).returncode
+        == 0
     )

@@ -12,9 +12,9 @@ from shop import Watch
 
 from punchlist.app import Request
 from punchlist.errors import AlreadyRunning, UsageError
-from punchlist.model.change import ScopeKind
-from punchlist.model.item import Fact, Status
-from punchlist.model.proof import ProofClass
+from punchlist.model.item.item import Fact, Status
+from punchlist.model.item.proof import ProofClass
+from punchlist.model.patch.change import ScopeKind
 
 LEDGER = Path(__file__).parents[2] / "tools" / "verify_ledger.py"
 
@@ -28,7 +28,9 @@ def everything_but_the_branch(root: Path) -> str:
     sums = hashlib.sha256()
     for path in sorted(root.rglob("*")):
         inside = path.relative_to(root).as_posix()
-        if path.is_file() and not inside.startswith((".git/objects/", ".git/refs/heads/punchlist/", ".git/logs/")):
+        if path.is_file() and not inside.startswith(
+            (".git/objects/", ".git/refs/heads/punchlist/", ".git/logs/")
+        ):
             sums.update(inside.encode() + path.read_bytes())
     return sums.hexdigest()
 
@@ -49,10 +51,16 @@ def test_what_can_be_proven_lands_and_the_rest_is_filed(place):
 
 def test_the_fix_that_breaks_a_test_is_named_and_left_out(place):
     run = place.run()
-    (culprit,) = [item for item in by_rule(run, "F401") if item.lead.spot.path == "shop/compat.py" and "dumps" in item.lead.title]
+    (culprit,) = [
+        item
+        for item in by_rule(run, "F401")
+        if item.lead.spot.path == "shop/compat.py" and "dumps" in item.lead.title
+    ]
     assert culprit.status is Status.FILED
     rejected = [attempt for attempt in culprit.attempts if attempt.fact is Fact.REJECTED]
-    assert [attempt.why for attempt in rejected] == ["breaks tests.test_shop.Shop.test_the_old_name_still_works"]
+    assert [attempt.why for attempt in rejected] == [
+        "breaks tests.test_shop.Shop.test_the_old_name_still_works"
+    ]
     assert "test_the_old_name_still_works" in rejected[0].evidence
     assert "dumps" in place.repo.git("show", f"{run.branch}:shop/compat.py")
 
@@ -64,7 +72,11 @@ def test_a_test_that_failed_before_is_held_against_nobody(place):
     assert baseline.sentinel == "a planted failure was seen"
     place.repo.git("switch", "--quiet", run.branch)
     told = subprocess.run(
-        [sys.executable, "-m", "unittest"], cwd=place.repo.root, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "unittest"],
+        cwd=place.repo.root,
+        capture_output=True,
+        text=True,
+        check=False,
     ).stderr
     assert "FAILED (failures=1)" in told
     assert "test_that_fails_already" in told
@@ -77,7 +89,11 @@ def test_each_batch_is_one_commit_with_trailers_and_only_its_own_paths(place):
     for commit in commits:
         trailers = place.repo.git("show", "-s", "--format=%(trailers:only)", commit)
         assert f"Punchlist-Run: {run.id}" in trailers
-        numbers = [line.split(": ")[1] for line in trailers.splitlines() if line.startswith("Punchlist-Items")]
+        numbers = [
+            line.split(": ")[1]
+            for line in trailers.splitlines()
+            if line.startswith("Punchlist-Items")
+        ]
         items = [run.items[int(number)] for number in numbers[0].split(", ")]
         paths = place.repo.git("show", "--name-only", "--format=", commit).split()
         assert {item.lead.spot.path for item in items} == set(paths)
@@ -88,21 +104,36 @@ def test_the_ledger_can_be_verified_without_punchlist(place, tmp_path):
     run = place.run()
 
     async def export(app):
-        return b"".join(line if line.endswith(b"\n") else line + b"\n" for line in app.export(run.id))
+        return b"".join(
+            line if line.endswith(b"\n") else line + b"\n" for line in app.export(run.id)
+        )
 
     exported = tmp_path / "ledger.jsonl"
     exported.write_bytes(place.do(export))
-    done = subprocess.run([sys.executable, "-I", str(LEDGER), str(exported)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-I", str(LEDGER), str(exported)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     exported.write_bytes(exported.read_bytes().replace(b'"F401"', b'"F402"', 1))
-    assert subprocess.run([sys.executable, "-I", str(LEDGER), str(exported)], capture_output=True, check=False).returncode == 1
+    assert (
+        subprocess.run(
+            [sys.executable, "-I", str(LEDGER), str(exported)], capture_output=True, check=False
+        ).returncode
+        == 1
+    )
 
 
 def test_nobody_allowed_the_checks_so_only_safe_fixes_land_and_it_is_said(place, monkeypatch):
     monkeypatch.delenv("PUNCHLIST_CONFIG")
     run = place.run(allow_checks=False)
     assert "not allowed to run" in run.unverified
-    assert all(item.proofs[0].kind is ProofClass.RECHECKED and len(item.proofs) == 1 for item in run.having(Status.FIXED))
+    assert all(
+        item.proofs[0].kind is ProofClass.RECHECKED and len(item.proofs) == 1
+        for item in run.having(Status.FIXED)
+    )
     (unsafe,) = by_rule(run, "E711")
     assert unsafe.status is Status.FILED
     assert "needs the checks, and none judged it" in unsafe.attempts[1].why
@@ -192,4 +223,8 @@ def test_the_reports_on_disk_tell_the_run_as_it_ended(place, tmp_path):
     document = json.loads((folder / "report.json").read_bytes())
     assert (document["run"]["ended"], document["outcome"]) == (True, run.ended)
     sarif = json.loads((folder / "report.sarif").read_bytes())
-    assert all(invocation["executionSuccessful"] for each in sarif["runs"] for invocation in each["invocations"])
+    assert all(
+        invocation["executionSuccessful"]
+        for each in sarif["runs"]
+        for invocation in each["invocations"]
+    )

@@ -7,10 +7,14 @@ from watching import Watch
 from workbench import BASE, FAULTS, finding, fix, fixer, review
 
 from punchlist.app import Request
-from punchlist.model.events import Attempted, Tried
-from punchlist.model.item import Fact, Status
+from punchlist.model.item.item import Fact, Status
+from punchlist.model.ledger.events import Attempted, Tried
 
-BREAKS = {"path": "shop/prices.py", "replace": "return sum(prices)", "with": "return sum(prices) + 1"}
+BREAKS = {
+    "path": "shop/prices.py",
+    "replace": "return sum(prices)",
+    "with": "return sum(prices) + 1",
+}
 
 
 def breaking(**more):
@@ -77,13 +81,21 @@ def test_an_agent_that_crashes_costs_a_cycle_and_no_more(bench):
 
 
 def test_the_prompt_has_findings_hunks_conventions_and_checks(bench):
-    shown = ["mean() fails for no prices", "def mean(prices)", BASE["AGENTS.md"].strip(), "unittest"]
+    shown = [
+        "mean() fails for no prices",
+        "def mean(prices)",
+        BASE["AGENTS.md"].strip(),
+        "unittest",
+    ]
     bench.play(review("mean"), fixer(fix("mean"), prompt=shown))
     assert bench.run("verified").items[1].status is Status.FIXED
 
 
 def test_files_beside_the_findings_are_allowed_and_noted_and_new_files_are_part_of_the_diff(bench):
-    more = [{"path": "shop/pages.py", "append": "\n# seen\n"}, {"path": "shop/fresh.py", "content": "WHY = 1\n"}]
+    more = [
+        {"path": "shop/pages.py", "append": "\n# seen\n"},
+        {"path": "shop/fresh.py", "content": "WHY = 1\n"},
+    ]
     both = fix("mean")
     bench.play(review("mean"), fixer({**both, "edits": [*both["edits"], *more]}))
     watch = Watch()
@@ -105,7 +117,11 @@ def test_cancelling_while_the_agent_works_keeps_what_was_done_and_passes_nothing
         ready = await app.prepare(Request(allow_checks=True, workflow="verified"))
         watch = Watch()
         task = asyncio.create_task(app.run(ready, watch))
-        while not watch.events or type(watch.events[-1]).__name__ != "StepDone" or len(watch.events) < 6:
+        while (
+            not watch.events
+            or type(watch.events[-1]).__name__ != "StepDone"
+            or len(watch.events) < 6
+        ):
             await asyncio.sleep(0.05)
             if any(type(event).__name__ == "Planned" for event in watch.events):
                 break
@@ -138,7 +154,9 @@ def test_a_dry_run_shows_the_prompt_and_starts_nobody(bench):
     bench.play(review("mean"), fixer(fix("mean")))
 
     async def work(app):
-        ready = await app.prepare(Request(workflow="verified", findings=(str(bench.folder / "findings.json"),)))
+        ready = await app.prepare(
+            Request(workflow="verified", findings=(str(bench.folder / "findings.json"),))
+        )
         return await app.rehearse(ready, Watch())
 
     asked = {prompt.role: prompt.text for prompt in bench.do(work)}

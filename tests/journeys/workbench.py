@@ -6,9 +6,9 @@ import sys
 
 from shop import Place, Watch
 
-from punchlist.adapters.agents.scripted import calls
+from punchlist.adapters.agents.scripted.agent import calls
 from punchlist.app import Request
-from punchlist.model.run import Run
+from punchlist.model.ledger.run import Run
 
 BASE = {
     "shop/__init__.py": "",
@@ -36,29 +36,57 @@ FAULTS = {
     "initials": ("initials() fails for two spaces", "shop/names.py", 5, "minor"),
 }
 EDITS = {
-    "mean": ("shop/prices.py", "total(prices) / len(prices)", "total(prices) / len(prices) if prices else None"),
+    "mean": (
+        "shop/prices.py",
+        "total(prices) / len(prices)",
+        "total(prices) / len(prices) if prices else None",
+    ),
     "cheapest": ("shop/prices.py", "sorted(prices)[-1]", "sorted(prices)[0]"),
-    "page": ("shop/pages.py", "rows[number * size : number * size + size]", "rows[(number - 1) * size : number * size]"),
+    "page": (
+        "shop/pages.py",
+        "rows[number * size : number * size + size]",
+        "rows[(number - 1) * size : number * size]",
+    ),
     "initials": ("shop/names.py", 'name.split(" ")', "name.split()"),
 }
 
 
 def finding(name: str, **more) -> dict:
     title, path, line, severity = FAULTS[name]
-    said = {"title": title, "description": f"{title}.", "file_path": path, "line_start": line, "line_end": line}
+    said = {
+        "title": title,
+        "description": f"{title}.",
+        "file_path": path,
+        "line_start": line,
+        "line_end": line,
+    }
     return {**said, "severity": severity, "category": "correctness", **more}
 
 
 def review(*names: str, role="technical", **more) -> dict:
     """A line: what a reviewer says."""
-    return {"role": role, "answer": {"findings": [finding(name) for name in names], "summary": "looked"}, **more}
+    return {
+        "role": role,
+        "answer": {"findings": [finding(name) for name in names], "summary": "looked"},
+        **more,
+    }
 
 
-def fix(name: str, outcome="fixed", explanation="done", *, edit: bool | None = None, **more) -> dict:
+def fix(
+    name: str, outcome="fixed", explanation="done", *, edit: bool | None = None, **more
+) -> dict:
     """What is done about one fault; an edit goes with `fixed`, unless told otherwise."""
     path, old, new = EDITS[name]
-    edits = [{"path": path, "replace": old, "with": new}] if (outcome == "fixed" if edit is None else edit) else []
-    return {"when": FAULTS[name][0], "edits": edits, "outcome": {"outcome": outcome, "explanation": explanation, **more}}
+    edits = (
+        [{"path": path, "replace": old, "with": new}]
+        if (outcome == "fixed" if edit is None else edit)
+        else []
+    )
+    return {
+        "when": FAULTS[name][0],
+        "edits": edits,
+        "outcome": {"outcome": outcome, "explanation": explanation, **more},
+    }
 
 
 def fixer(*fixes: dict, **more) -> dict:
@@ -67,8 +95,15 @@ def fixer(*fixes: dict, **more) -> dict:
 
 def scores(times: int = 0, **by_code) -> dict:
     """A line: what a challenger says, F001=95 and so on."""
-    issues = {code: {"score": score, "status": "SOLVED", "feedback": f"worth {score}"} for code, score in by_code.items()}
-    return {"role": "challenger", "answer": {"issues": issues}, **({"times": times} if times else {})}
+    issues = {
+        code: {"score": score, "status": "SOLVED", "feedback": f"worth {score}"}
+        for code, score in by_code.items()
+    }
+    return {
+        "role": "challenger",
+        "answer": {"issues": issues},
+        **({"times": times} if times else {}),
+    }
 
 
 class Workbench(Place):
@@ -83,8 +118,13 @@ class Workbench(Place):
 
     def play(self, *lines: dict, agents=("robot",), settings="") -> "Workbench":
         """The same script for each of the agents."""
-        (self.folder / "script.json").write_text(json.dumps({"log": "calls.jsonl", "lines": list(lines)}))
-        named = "".join(f'[agent.{name}]\nkind = "scripted"\nscript = "{self.folder / "script.json"}"\n' for name in agents)
+        (self.folder / "script.json").write_text(
+            json.dumps({"log": "calls.jsonl", "lines": list(lines)})
+        )
+        named = "".join(
+            f'[agent.{name}]\nkind = "scripted"\nscript = "{self.folder / "script.json"}"\n'
+            for name in agents
+        )
         check = f'[[checks]]\nname = "tests"\ncommand = ["{sys.executable}", "-m", "unittest"]\nkind = "unittest"\n'
         use = f"[agents]\nuse = {json.dumps(list(agents))}\n"
         (self.folder / "settings.toml").write_text(f"{use}{named}{settings}\n{check}")
@@ -117,7 +157,9 @@ class Workbench(Place):
 
     def landed(self, path: str) -> str:
         """A file as the run's branch has it."""
-        branch = self.repo.git("for-each-ref", "--format=%(refname)", "refs/heads/punchlist").splitlines()[-1]
+        branch = self.repo.git(
+            "for-each-ref", "--format=%(refname)", "refs/heads/punchlist"
+        ).splitlines()[-1]
         return self.repo.git("show", f"{branch}:{path}")
 
 

@@ -14,10 +14,10 @@ import punchlist
 from punchlist import ReviewFixResult, review_and_fix
 from punchlist.app import App
 from punchlist.errors import PunchlistError, UsageError, WorkflowError
-from punchlist.model import events as ev
-from punchlist.model.item import Status
-from punchlist.model.replay import Fate, Rules
-from punchlist.model.severity import Severity
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Status
+from punchlist.model.ledger import events as ev
+from punchlist.views.what_if import Fate, Rules
 from punchlist.workflow import Repeat, load_builtin
 from punchlist.workflow.rounds import with_rounds
 
@@ -63,7 +63,10 @@ SCRIPT = [
             },
             {
                 "when": "rebate ignores",
-                "outcome": {"outcome": "blocked", "explanation": "the specification does not name the rates"},
+                "outcome": {
+                    "outcome": "blocked",
+                    "explanation": "the specification does not name the rates",
+                },
             },
         ],
     },
@@ -74,7 +77,9 @@ SCRIPT = [
 def shop(repo, tmp_path, monkeypatch):
     """A branch with two flaws, and an agent that knows of one what to do."""
     monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "state"))
-    repo.commit({"README.md": "a shop\n", "specs/rebates/spec.md": "Every customer has a rebate.\n"})
+    repo.commit(
+        {"README.md": "a shop\n", "specs/rebates/spec.md": "Every customer has a rebate.\n"}
+    )
     repo.git("checkout", "--quiet", "-b", "rebates")
     repo.commit({"shop.py": SHOP})
     script = tmp_path / "script.json"
@@ -135,9 +140,17 @@ def test_such_a_run_is_told_cycle_by_cycle_and_can_be_replayed(shop, tmp_path):
 
 
 def test_analyzers_alone_do_as_well_and_findings_may_be_given(shop, tmp_path):
-    (tmp_path / "review.md").write_text("## Important\n\n1. **[Naming]:** rebate is a bad name\n   - **File:** shop.py:5\n")
+    (tmp_path / "review.md").write_text(
+        "## Important\n\n1. **[Naming]:** rebate is a bad name\n   - **File:** shop.py:5\n"
+    )
     result = ask(
-        "", 1, repository=shop.root, workflow="proven", findings=[tmp_path / "review.md"], base="main", allow_checks=False
+        "",
+        1,
+        repository=shop.root,
+        workflow="proven",
+        findings=[tmp_path / "review.md"],
+        base="main",
+        allow_checks=False,
     )
     assert (result.total_findings, result.fixed, result.blocked) == (1, 0, 1)
     assert len(result.issues_created) == 1
@@ -161,19 +174,36 @@ def test_whoever_cancels_has_what_was_done_by_then(shop):
                 task.cancel()
 
         task = asyncio.create_task(
-            review_and_fix("rebates", repository=shop.root, agents=["helper"], settings=shop.settings, on_event=stop)
+            review_and_fix(
+                "rebates",
+                repository=shop.root,
+                agents=["helper"],
+                settings=shop.settings,
+                on_event=stop,
+            )
         )
         return await task
 
     result = asyncio.run(cancelled())
-    assert (result.interrupted, result.total_findings, result.fixed, result.outcome) == (True, 2, 0, "incomplete")
+    assert (result.interrupted, result.total_findings, result.fixed, result.outcome) == (
+        True,
+        2,
+        0,
+        "incomplete",
+    )
 
 
 def test_a_run_that_wants_to_know_something_says_so_and_is_not_done(shop, tmp_path):
     asking = tmp_path / "asking.yaml"
     text = load_builtin("unified").text.replace("plan: {", "plan: {files: true, ask: true, ")
     asking.write_text(text)
-    result = ask("rebates", repository=shop.root, workflow=str(asking), agents=["helper"], settings=shop.settings)
+    result = ask(
+        "rebates",
+        repository=shop.root,
+        workflow=str(asking),
+        agents=["helper"],
+        settings=shop.settings,
+    )
     assert "The plan is in" in result.waiting_for
     assert (result.outcome, result.fixed, result.blocked) == ("incomplete", 0, 2)
     plan = tmp_path / "state" / "runs" / result.run / "plan"
@@ -198,7 +228,11 @@ def test_the_package_gives_the_library_only_to_those_who_ask():
     code = "import sys, punchlist; print('punchlist.library' in sys.modules); from punchlist import review_and_fix; print(review_and_fix.__module__)"
     source = str(Path(punchlist.__file__).parents[1])
     said = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": source}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert said.stdout.split() == ["False", "punchlist.library"]
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):

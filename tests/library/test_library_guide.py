@@ -7,20 +7,29 @@ import re
 from pathlib import Path
 
 from punchlist import ReviewFixResult, review_and_fix
-from punchlist.model.plansheet import Master, Sheet, Step, Way
+from punchlist.views.plan_forms import Master, Sheet, Step, Way
 
 GUIDES = Path(__file__).parents[2] / "docs/guides"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page: str, language: str) -> list[str]:
-    return [text for kind, text in FENCE.findall((GUIDES / page).read_text("utf-8")) if kind == language]
+    return [
+        text for kind, text in FENCE.findall((GUIDES / page).read_text("utf-8")) if kind == language
+    ]
 
 
 def named(page: str, column: str) -> list[str]:
     """The names in the first column of the table with this head."""
-    table = (GUIDES / page).read_text("utf-8").partition(f"| {column} | meaning |\n|---|---|\n")[2].partition("\n\n")[0]
-    return [name for line in table.splitlines() for name in re.findall(r"`(\w+)`", line.split("|")[1])]
+    table = (
+        (GUIDES / page)
+        .read_text("utf-8")
+        .partition(f"| {column} | meaning |\n|---|---|\n")[2]
+        .partition("\n\n")[0]
+    )
+    return [
+        name for line in table.splitlines() for name in re.findall(r"`(\w+)`", line.split("|")[1])
+    ]
 
 
 def test_every_argument_and_every_field_is_explained():
@@ -31,7 +40,9 @@ def test_every_argument_and_every_field_is_explained():
 def test_the_example_calls_it_as_it_can_be_called():
     (code,) = blocks("library.md", "python")
     (call,) = (
-        node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call) and ast.unparse(node.func) == "review_and_fix"
+        node
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "review_and_fix"
     )
     keywords = {keyword.arg: None for keyword in call.keywords}
     inspect.signature(review_and_fix).bind(*call.args, **keywords)

@@ -24,7 +24,11 @@ LONG = 120
 PLAIN_GIT = {
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_CONFIG_NOSYSTEM": "1",
-    **{f"GIT_{who}_{what}": "ada@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    **{
+        f"GIT_{who}_{what}": "ada@example.org"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    },
 }
 
 
@@ -37,7 +41,9 @@ class Repo:
         self.git("init", "--quiet", "--initial-branch=main")
 
     def git(self, *arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=self.root, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            ["git", *arguments], cwd=self.root, capture_output=True, text=True, check=True
+        ).stdout.strip()
 
     def commit(self, files: dict[str, str], message: str) -> None:
         for path, content in files.items():
@@ -47,7 +53,7 @@ class Repo:
         self.git("commit", "--quiet", "--message", message)
 
 
-class Wrong(Exception):  # noqa: N818 - what a tool said, not a fault of the test
+class Wrong(Exception):
     """A tool refused."""
 
 
@@ -62,7 +68,9 @@ class Agent:
         async def told(progress: float, total: float | None, message: str | None) -> None:
             self.progress.append(message or "")
 
-        answer = await self.client.call_tool(tool, arguments, read_timeout_seconds=LONG, progress_callback=told)
+        answer = await self.client.call_tool(
+            tool, arguments, read_timeout_seconds=LONG, progress_callback=told
+        )
         text = "".join(part.text for part in answer.content)
         if answer.is_error:
             raise Wrong(text)
@@ -79,7 +87,9 @@ class Agent:
     async def task(self, run: str, **more: Any) -> dict[str, Any]:
         """The next task; there must be one."""
         async with asyncio.timeout(LONG):
-            while (told := await self.call("next_task", run=run, wait_seconds=30, **more))["task"] is None:
+            while (told := await self.call("next_task", run=run, wait_seconds=30, **more))[
+                "task"
+            ] is None:
                 assert told["state"] == "under way", told
         return told["task"]
 
@@ -116,7 +126,11 @@ class Place:
 
     @property
     def env(self) -> dict[str, str]:
-        own = {"PUNCHLIST_HOME": str(self.home), "PUNCHLIST_CONFIG": str(self.folder / "settings.toml"), "HOME": str(self.folder)}
+        own = {
+            "PUNCHLIST_HOME": str(self.home),
+            "PUNCHLIST_CONFIG": str(self.folder / "settings.toml"),
+            "HOME": str(self.folder),
+        }
         return {**os.environ, **own, "PYTHONPATH": f"{SOURCE}:{os.environ.get('PYTHONPATH', '')}"}
 
     def command(self, *arguments: str, repositories: tuple[Path, ...] = ()) -> list[str]:
@@ -124,12 +138,16 @@ class Place:
         return [sys.executable, "-m", "punchlist", "mcp", *QUICK, *named, *arguments]
 
     @contextlib.asynccontextmanager
-    async def agent(self, *arguments: str, name: str = "tester", mode: str = "legacy", **more: Any) -> AsyncIterator[Agent]:
+    async def agent(
+        self, *arguments: str, name: str = "tester", mode: str = "legacy", **more: Any
+    ) -> AsyncIterator[Agent]:
         program, *rest = self.command(*arguments, **more)
         server = StdioServerParameters(command=program, args=rest, env=self.env, cwd=self.repo.root)
         with (self.folder / "mcp.log").open("a") as log:
             transport = stdio_client(server, errlog=log)
-            async with Client(transport, client_info=Implementation(name=name, version="1"), mode=mode) as client:
+            async with Client(
+                transport, client_info=Implementation(name=name, version="1"), mode=mode
+            ) as client:
                 yield Agent(client)
 
     def do(self, story: Story, *arguments: str, **more: Any) -> Any:
@@ -158,7 +176,9 @@ class Kept:
         self._loop = asyncio.new_event_loop()
         self._agent: Future[Agent] = Future()
         self._over = asyncio.Event()
-        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._served(),))
+        self._thread = threading.Thread(
+            target=self._loop.run_until_complete, args=(self._served(),)
+        )
 
     async def _served(self) -> None:
         async with self._place.agent() as agent:
@@ -176,7 +196,9 @@ class Kept:
         self._loop.close()
 
     def do(self, story: Story) -> Any:
-        return asyncio.run_coroutine_threadsafe(_in_time(story(self._agent.result())), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(
+            _in_time(story(self._agent.result())), self._loop
+        ).result()
 
 
 async def _in_time(story: Coroutine[Any, Any, Any]) -> Any:

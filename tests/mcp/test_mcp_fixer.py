@@ -5,6 +5,7 @@ import json
 import os
 import signal
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,11 @@ FIXED = {"id": "F001", "outcome": "fixed", "explanation": "done"}
 
 async def begun(agent, *names, workflow="verified", **more):
     told = await agent.call(
-        "submit_findings", findings=[finding(name) for name in names], workflow=workflow, play=["fixer"], **more
+        "submit_findings",
+        findings=[finding(name) for name in names],
+        workflow=workflow,
+        play=["fixer"],
+        **more,
     )
     return told["run"]
 
@@ -28,7 +33,10 @@ async def deferring(agent, run):
     """Puts off everything that is asked, until the run has ended."""
     while (told := await agent.call("next_task", run=run, wait_seconds=30))["state"] != "ended":
         if task := told["task"]:
-            outcomes = [{"id": each["code"], "outcome": "deferred", "explanation": "I tried"} for each in task["items"]]
+            outcomes = [
+                {"id": each["code"], "outcome": "deferred", "explanation": "I tried"}
+                for each in task["items"]
+            ]
             await agent.call("report_outcomes", task=task["task"], outcomes=outcomes)
     return await agent.call("run_status", run=run)
 
@@ -103,9 +111,13 @@ def test_a_task_is_one_clients_alone_and_free_again_when_that_one_is_gone(place)
             mine = await first.task(run)
             told = await second.call("next_task", run=run, wait_seconds=1)
             assert (told["task"], told["state"]) == (None, "under way")
-            assert "another client" in await second.refused("report_outcomes", task=mine["task"], outcomes=[FIXED])
+            assert "another client" in await second.refused(
+                "report_outcomes", task=mine["task"], outcomes=[FIXED]
+            )
             assert (await first.task(run))["task"] == mine["task"]
-            assert (await first.call("give_back", task=mine["task"]))["message"].startswith("given back")
+            assert (await first.call("give_back", task=mine["task"]))["message"].startswith(
+                "given back"
+            )
             assert (await second.task(run))["task"] == mine["task"]
             edit(mine["folder"], *EDITS["cheapest"])
             await second.call("report_outcomes", task=mine["task"], outcomes=[FIXED])
@@ -128,7 +140,8 @@ def test_after_a_kill_the_same_task_is_there_again_and_what_was_answered_is_not_
                     edit(task["folder"], *EDITS[name])
                 said = {**FIXED, "id": done["items"][0]["code"]}
                 await agent.call("report_outcomes", task=done["task"], outcomes=[said])
-                while "claims 1 item" not in str((await agent.call("run_status", run=run))["story"]):  # noqa: ASYNC110 - it is asked
+                status = partial(agent.call, "run_status", run=run)
+                while "claims 1 item" not in str((await status())["story"]):  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
                 seen.extend((run, done, open_))
                 os.kill(holder(place.home, run).pid, signal.SIGKILL)
@@ -141,13 +154,25 @@ def test_after_a_kill_the_same_task_is_there_again_and_what_was_answered_is_not_
         await agent.call("resume_run", run=run)
         task = await agent.task(run)
         assert (task["task"], task["folder"]) == (open_["task"], open_["folder"])
-        edit(task["folder"], EDITS["page"][0], EDITS["page"][2], EDITS["page"][2])  # what was done before the kill is there
-        await agent.call("report_outcomes", task=task["task"], outcomes=[{**FIXED, "id": task["items"][0]["code"]}])
+        edit(
+            task["folder"], EDITS["page"][0], EDITS["page"][2], EDITS["page"][2]
+        )  # what was done before the kill is there
+        await agent.call(
+            "report_outcomes",
+            task=task["task"],
+            outcomes=[{**FIXED, "id": task["items"][0]["code"]}],
+        )
         ended = await agent.ended(run)
         assert ended["by_status"]["fixed"] == 2
-        claims = [each for each in (await agent.call("run_status", run=run))["story"] if "claims" in each["said"]]
+        claims = [
+            each
+            for each in (await agent.call("run_status", run=run))["story"]
+            if "claims" in each["said"]
+        ]
         assert len(claims) == 2
-        assert done["task"] in await agent.refused("report_outcomes", task=done["task"], outcomes=[FIXED])
+        assert done["task"] in await agent.refused(
+            "report_outcomes", task=done["task"], outcomes=[FIXED]
+        )
 
     seen: list = []
     asyncio.run(until_killed())
@@ -219,7 +244,9 @@ def test_a_client_that_goes_away_in_the_middle_leaves_a_run_that_can_be_resumed(
         return run
 
     run = place.do(story)
-    place.do(lambda agent: _resumed(agent, run, ("stopped", "killed")))  # killed where it was too slow for its client
+    place.do(
+        lambda agent: _resumed(agent, run, ("stopped", "killed"))
+    )  # killed where it was too slow for its client
 
 
 async def _resumed(agent, run, states):
@@ -244,7 +271,11 @@ def test_another_agent_reviews_and_a_third_one_judges(place):
             if task := told["task"]:
                 assert "report_outcomes" not in task["answer_with"]
                 role = task["role"]
-                answer = {"findings": next(reviews), "summary": "looked"} if role == "technical" else JUDGED[role]
+                answer = (
+                    {"findings": next(reviews), "summary": "looked"}
+                    if role == "technical"
+                    else JUDGED[role]
+                )
                 await judge.call("answer_task", task=task["task"], answer=answer)
 
     async def story(me):
@@ -260,7 +291,12 @@ def test_another_agent_reviews_and_a_third_one_judges(place):
             await side
         shown = [task["prompt"]]
         for what in ("ledger.jsonl", "report.md", "report.json", "items/1"):
-            shown += [part.text for part in (await me.client.read_resource(f"punchlist://runs/{run}/{what}")).contents]
+            shown += [
+                part.text
+                for part in (
+                    await me.client.read_resource(f"punchlist://runs/{run}/{what}")
+                ).contents
+            ]
         return ended, await me.call("show_item", run=run, item=1), shown
 
     ended, item, shown = place.do(story, "--as", "me")
@@ -291,10 +327,26 @@ def test_whoever_fixes_cannot_judge(place):
 def test_a_run_in_a_terminal_may_have_an_outside_agent_too(place):
     async def story(agent):
         program, *_ = place.command()
-        line = [program, "-m", "punchlist", "run", "--workflow", "verified", "--json", "--findings", str(file), *QUICK]
+        line = [
+            program,
+            "-m",
+            "punchlist",
+            "run",
+            "--workflow",
+            "verified",
+            "--json",
+            "--findings",
+            str(file),
+            *QUICK,
+        ]
         flags = ("--set", "role.fixer.agents=outside")
         terminal = await asyncio.create_subprocess_exec(
-            *line, *flags, cwd=place.repo.root, env=place.env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+            *line,
+            *flags,
+            cwd=place.repo.root,
+            env=place.env,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
         )
         while not (await agent.call("list_runs"))["total"]:  # noqa: ASYNC110 - it is asked
             await asyncio.sleep(0.1)
@@ -315,13 +367,19 @@ def test_whoever_fixes_does_not_confirm_it_by_keeping_silent_in_another_role(pla
     async def story(agent):
         run = (await agent.call("start_run", play=["technical", "fixer"]))["id"]
         found = [finding("cheapest")]
-        while (told := await agent.call("next_task", run=run, wait_seconds=30))["state"] == "under way":
+        while (told := await agent.call("next_task", run=run, wait_seconds=30))[
+            "state"
+        ] == "under way":
             task = told["task"]
             if task and task["role"] == "fixer":
                 edit(task["folder"], *EDITS["cheapest"])
                 await agent.call("report_outcomes", task=task["task"], outcomes=[FIXED])
             elif task:
-                await agent.call("answer_task", task=task["task"], answer={"findings": found, "summary": "looked"})
+                await agent.call(
+                    "answer_task",
+                    task=task["task"],
+                    answer={"findings": found, "summary": "looked"},
+                )
                 found = []
         return (await agent.call("ask_for_proof", run=run, items=[1]))["items"][0]
 
@@ -340,7 +398,9 @@ def test_the_folder_of_a_task_is_never_another_trees(place):
     async def story(agent):
         run = (await agent.call("start_run", play=["technical", "fixer"]))["id"]
         folders, found = [], [finding("cheapest")]
-        while (told := await agent.call("next_task", run=run, wait_seconds=30))["state"] == "under way":
+        while (told := await agent.call("next_task", run=run, wait_seconds=30))[
+            "state"
+        ] == "under way":
             if (task := told["task"]) is None:
                 continue
             assert not there(folders)
@@ -349,7 +409,11 @@ def test_the_folder_of_a_task_is_never_another_trees(place):
                 edit(task["folder"], *EDITS["cheapest"])
                 await agent.call("report_outcomes", task=task["task"], outcomes=[FIXED])
             else:
-                await agent.call("answer_task", task=task["task"], answer={"findings": found, "summary": "looked"})
+                await agent.call(
+                    "answer_task",
+                    task=task["task"],
+                    answer={"findings": found, "summary": "looked"},
+                )
                 found = []
         return folders
 

@@ -13,16 +13,35 @@ def test_another_agent_is_the_fixer_and_punchlist_proves_and_commits_what_it_did
     before = place.repo.git("status", "--porcelain"), place.repo.head
 
     async def story(agent):
-        handed = await agent.call("submit_findings", findings=[finding("cheapest")], workflow="proven", play=["fixer"], key="k1")
+        handed = await agent.call(
+            "submit_findings",
+            findings=[finding("cheapest")],
+            workflow="proven",
+            play=["fixer"],
+            key="k1",
+        )
         (item,) = handed["items"]
-        assert (item["code"], item["title"], item["status"]) == ("F001", "cheapest() returns the dearest", "open")
+        assert (item["code"], item["title"], item["status"]) == (
+            "F001",
+            "cheapest() returns the dearest",
+            "open",
+        )
         task = await agent.task(handed["run"])
-        assert (task["role"], task["writes"], task["answer_with"]) == ("fixer", True, "report_outcomes")
+        assert (task["role"], task["writes"], task["answer_with"]) == (
+            "fixer",
+            True,
+            "report_outcomes",
+        )
         assert [each["code"] for each in task["items"]] == ["F001"]
         assert "cheapest() returns the dearest" in task["prompt"]
         edit(task["folder"], *EDITS["cheapest"])
         write(task["folder"], "tests/test_cheapest.py", TEST)
-        said = {"id": "F001", "outcome": "fixed", "explanation": "the first is the least", "tests": ["tests/test_cheapest.py"]}
+        said = {
+            "id": "F001",
+            "outcome": "fixed",
+            "explanation": "the first is the least",
+            "tests": ["tests/test_cheapest.py"],
+        }
         told = await agent.call("report_outcomes", task=task["task"], outcomes=[said])
         assert told["not_mentioned"] == []
         ended = await agent.ended(handed["run"])
@@ -35,8 +54,12 @@ def test_another_agent_is_the_fixer_and_punchlist_proves_and_commits_what_it_did
     assert proof["proven"] is True
     assert [each["kind"] for each in proof["proofs"]] == ["witnessed", "checked", "claim"]
     assert proof["branch"] == f"punchlist/{run}"
-    assert place.repo.git("show", f"punchlist/{run}:shop/prices.py").endswith("return sorted(prices)[0]")
+    assert place.repo.git("show", f"punchlist/{run}:shop/prices.py").endswith(
+        "return sorted(prices)[0]"
+    )
     assert proof["commit"] in place.repo.git("log", "--format=%H", f"punchlist/{run}")
-    assert {attempt["by"] for attempt in proof["attempts"] if attempt["fact"] == "said-fixed"} == {"outside"}
+    assert {attempt["by"] for attempt in proof["attempts"] if attempt["fact"] == "said-fixed"} == {
+        "outside"
+    }
     assert any("claims 1 item fixed" in moment["said"] for moment in told)
     assert (place.repo.git("status", "--porcelain"), place.repo.head) == before

@@ -25,7 +25,10 @@ def test_what_the_analyzer_does_not_see_again_is_gone_and_the_checks_say_how_it_
         run, numbers = await reviewed(agent)
         os, sys = named(numbers, "`os`"), named(numbers, "`sys`")
         before = await agent.call("look_again", run=run, items=[os, sys])
-        place.repo.commit({"shop/extra.py": "# moved down\n\n\nimport sys\n\n\ndef now():\n    return 1\n"}, "one is gone")
+        place.repo.commit(
+            {"shop/extra.py": "# moved down\n\n\nimport sys\n\n\ndef now():\n    return 1\n"},
+            "one is gone",
+        )
         after = await agent.call("look_again", run=run, items=[os, sys])
         proof = await agent.call("ask_for_proof", run=run, items=[os])
         return before, after, proof
@@ -45,9 +48,18 @@ def test_what_is_only_hidden_from_the_tools_is_not_called_gone(place):
     async def story(agent):
         run, numbers = await reviewed(agent)
         os, sys = named(numbers, "`os`"), named(numbers, "`sys`")
-        place.repo.commit({"shop/extra.py": UNUSED["shop/extra.py"].replace("import os", "import os  # noqa: F401")}, "hidden")
+        place.repo.commit(
+            {
+                "shop/extra.py": UNUSED["shop/extra.py"].replace(
+                    "import os", "import os  # noqa: F401"
+                )
+            },
+            "hidden",
+        )
         hidden = await agent.call("look_again", run=run, items=[os, sys])
-        place.repo.commit({**UNUSED, "ruff.toml": '[lint.per-file-ignores]\n"shop/*" = ["F401"]\n'}, "ignored")
+        place.repo.commit(
+            {**UNUSED, "ruff.toml": '[lint.per-file-ignores]\n"shop/*" = ["F401"]\n'}, "ignored"
+        )
         return hidden, await agent.call("look_again", run=run, items=[os])
 
     hidden, ignored = place.do(story)
@@ -64,7 +76,9 @@ def test_a_look_from_before_has_seen_nothing_again(place):
         look = (await agent.call("look_again", run=first, items=[1]))["look"]
         place.repo.commit(UNUSED, "one more")
         run, numbers = await reviewed(agent, force=True)
-        return await agent.refused("look_again", run=run, items=[named(numbers, "`sys`")], look=look)
+        return await agent.refused(
+            "look_again", run=run, items=[named(numbers, "`sys`")], look=look
+        )
 
     assert "is no second look at these items" in place.do(story)
 
@@ -98,7 +112,9 @@ def test_something_very_like_it_in_the_same_file_is_not_called_gone(place):
 
     async def story(agent):
         run, numbers = await reviewed(agent)
-        place.repo.commit({"shop/extra.py": "def now():\n    import json\n\n    return 1\n"}, "another one")
+        place.repo.commit(
+            {"shop/extra.py": "def now():\n    import json\n\n    return 1\n"}, "another one"
+        )
         return await agent.call("look_again", run=run, items=[named(numbers, "`os`")])
 
     assert place.do(story)["verdicts"][0]["seen"] != "gone"
@@ -106,7 +122,9 @@ def test_something_very_like_it_in_the_same_file_is_not_called_gone(place):
 
 def test_found_checks_run_only_where_a_person_allowed_them(place):
     place.settings("", checks=False)
-    place.repo.commit({**UNUSED, "pyproject.toml": "[tool.pytest.ini_options]\n"}, "tests that can be found")
+    place.repo.commit(
+        {**UNUSED, "pyproject.toml": "[tool.pytest.ini_options]\n"}, "tests that can be found"
+    )
 
     async def story(agent):
         run, numbers = await reviewed(agent)
@@ -136,7 +154,9 @@ def test_an_escalation_that_dismisses_items_needs_a_person(place):
 
     async def story(agent):
         run = (await agent.call("start_run", workflow="converge"))["id"]
-        while (told := await agent.call("next_task", run=run, wait_seconds=30))["state"] == "under way":
+        while (told := await agent.call("next_task", run=run, wait_seconds=30))[
+            "state"
+        ] == "under way":
             if task := told["task"]:  # three rounds in which nothing was reviewed to the end
                 await agent.call("answer_task", task=task["task"], answer={"mumble": "mumble"})
         status = await agent.call("run_status", run=run)

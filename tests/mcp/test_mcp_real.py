@@ -47,12 +47,18 @@ class Worker(StubModel):
             "submit_findings": (_RUN.search(raw), found),
             "next_task": (task, {"wait_seconds": 60}),
             "@read": (self._opened, {"path": f"{folder}/{PATH}"}),
-            "@edit": (folder and ("recorded as claims" in raw or NEW in Path(folder, PATH).read_text()), edit),
+            "@edit": (
+                folder and ("recorded as claims" in raw or NEW in Path(folder, PATH).read_text()),
+                edit,
+            ),
             "report_outcomes": ("recorded as claims" in raw, {"task": task, "outcomes": [said]}),
             "run_status": (_ENDED.search(raw), {"after": 10**6, "wait_seconds": 5}),
             "ask_for_proof": (_PROVEN.search(raw), {"items": [1]}),
         }
-        return next(({"tool": name, "input": given} for name, (done, given) in steps.items() if not done), {"text": "All done."})
+        return next(
+            ({"tool": name, "input": given} for name, (done, given) in steps.items() if not done),
+            {"text": "All done."},
+        )
 
     def _named(self, step, offered):
         """The tool by the name that the client gives it; one that shows its tools only on request has a space of names for them."""
@@ -65,7 +71,9 @@ class Worker(StubModel):
 
 def configuration(place, client):
     line = place.command("--print-config", client)
-    return subprocess.run(line, cwd=place.repo.root, env=place.env, capture_output=True, text=True, check=True)
+    return subprocess.run(
+        line, cwd=place.repo.root, env=place.env, capture_output=True, text=True, check=True
+    )
 
 
 def claude(place, url):
@@ -74,10 +82,22 @@ def claude(place, url):
     trees = done.stderr.split("--add-dir ")[1].strip()
     told["mcpServers"]["punchlist"]["env"]["PYTHONPATH"] = SOURCE
     (place.folder / "mcp.json").write_text(json.dumps(told))
-    line = [*realcli.command("claude"), "-p", "--output-format", "json", "--setting-sources", "", "--strict-mcp-config"]
+    line = [
+        *realcli.command("claude"),
+        "-p",
+        "--output-format",
+        "json",
+        "--setting-sources",
+        "",
+        "--strict-mcp-config",
+    ]
     line += ["--mcp-config", str(place.folder / "mcp.json"), "--add-dir", trees]
     line += ["--permission-mode", "dontAsk", "--allowedTools", "mcp__punchlist,Read,Edit"]
-    env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    env = {
+        "ANTHROPIC_API_KEY": KEY,
+        "ANTHROPIC_BASE_URL": url,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    }
     return line, {**env, "ENABLE_TOOL_SEARCH": "false"}  # all tools are shown at once
 
 
@@ -87,15 +107,29 @@ def codex(place, url):
     assert trees.startswith(f"{place.home}/repos/")
     home = place.folder / "codex"
     home.mkdir()
-    approved = told.replace("tool_timeout_sec", 'default_tools_approval_mode = "approve"\ntool_timeout_sec')
-    approved = approved.replace("env = {", f"env = {{ PYTHONPATH = {json.dumps(SOURCE)},")
-    provider = (
-        f'[model_providers.stub]\nname = "stub"\nbase_url = "{url}/v1"\nenv_key = "OPENAI_API_KEY"\nwire_api = "responses"\n'
+    approved = told.replace(
+        "tool_timeout_sec", 'default_tools_approval_mode = "approve"\ntool_timeout_sec'
     )
-    (home / "config.toml").write_text(f'model_provider = "stub"\nmodel = "gpt-5.5"\n{approved}\n{provider}')
-    line = [*realcli.command("codex"), "exec", "--json", "--skip-git-repo-check", "-s", "workspace-write", "-"]
+    approved = approved.replace("env = {", f"env = {{ PYTHONPATH = {json.dumps(SOURCE)},")
+    provider = f'[model_providers.stub]\nname = "stub"\nbase_url = "{url}/v1"\nenv_key = "OPENAI_API_KEY"\nwire_api = "responses"\n'
+    (home / "config.toml").write_text(
+        f'model_provider = "stub"\nmodel = "gpt-5.5"\n{approved}\n{provider}'
+    )
+    line = [
+        *realcli.command("codex"),
+        "exec",
+        "--json",
+        "--skip-git-repo-check",
+        "-s",
+        "workspace-write",
+        "-",
+    ]
     (place.folder / "tmp").mkdir()  # in the usual place for temporary files it would refuse to live
-    return line, {"OPENAI_API_KEY": KEY, "CODEX_HOME": str(home), "TMPDIR": str(place.folder / "tmp")}
+    return line, {
+        "OPENAI_API_KEY": KEY,
+        "CODEX_HOME": str(home),
+        "TMPDIR": str(place.folder / "tmp"),
+    }
 
 
 @pytest.mark.parametrize("client", [claude, codex], ids=lambda client: client.__name__)

@@ -11,8 +11,8 @@ import pytest
 import workbench
 from workbench import finding
 
+from punchlist.mcp.client_config import CLIENTS
 from punchlist.mcp.server import TOOLS
-from punchlist.mcp.setup import CLIENTS
 
 pytestmark = pytest.mark.slow
 READ = ["list_runs", "run_status", "list_items", "show_item", "ask_for_proof"]
@@ -31,14 +31,26 @@ WRONG = {
     "a run that is not text": ("run_status", {"run": 7}, "$.run"),
     "an unknown item": ("show_item", {"item": 99}, "has no item 99"),
     "an item below one": ("show_item", {"item": 0}, "$.item"),
-    "an unknown repository": ("start_run", {"repository": "/etc"}, "no such repository is served here"),
+    "an unknown repository": (
+        "start_run",
+        {"repository": "/etc"},
+        "no such repository is served here",
+    ),
     "an unknown workflow": ("start_run", {"workflow": "magic"}, "no workflow is called"),
     "a workflow that is a file": ("start_run", {"workflow": "../evil.yaml"}, "$.workflow"),
-    "a path out of the repository": ("start_run", {"paths": ["shop/../../etc"]}, "must stay inside"),
+    "a path out of the repository": (
+        "start_run",
+        {"paths": ["shop/../../etc"]},
+        "must stay inside",
+    ),
     "an absolute path": ("start_run", {"paths": ["/etc/passwd"]}, "$.paths"),
     "a path with a zero byte": ("start_run", {"paths": ["a\0b"]}, "$.paths"),
     "a revision that is an option": ("start_run", {"base": "--output=/tmp/x"}, "$.base"),
-    "a specification elsewhere": ("start_run", {"specification": ["../secret"]}, "must stay inside"),
+    "a specification elsewhere": (
+        "start_run",
+        {"specification": ["../secret"]},
+        "must stay inside",
+    ),
     "an unknown role": ("start_run", {"play": ["king"]}, "no role is called"),
     "an agent that is not in use": ("start_run", {"agents": ["claude"]}, "not in use"),
     "checks that nobody allowed": ("start_run", {"allow_checks": True}, "takes the role admin"),
@@ -46,10 +58,22 @@ WRONG = {
     "no findings": ("submit_findings", {"findings": []}, "$.findings"),
     "findings that are a path": ("submit_findings", {"findings": "/etc/passwd"}, "$.findings"),
     "an unknown task": ("report_outcomes", {"task": NOWHERE, "outcomes": SAID}, "there is no run"),
-    "a task that is a path": ("report_outcomes", {"task": "last/../../etc", "outcomes": SAID}, "$.task"),
-    "an unknown outcome": ("report_outcomes", {"task": NOWHERE, "outcomes": [{"id": "F001", "outcome": "great"}]}, "outcome"),
+    "a task that is a path": (
+        "report_outcomes",
+        {"task": "last/../../etc", "outcomes": SAID},
+        "$.task",
+    ),
+    "an unknown outcome": (
+        "report_outcomes",
+        {"task": NOWHERE, "outcomes": [{"id": "F001", "outcome": "great"}]},
+        "outcome",
+    ),
     "an answer to no question": ("answer_question", {"choice": "a"}, "has no open question"),
-    "an answer of both kinds": ("answer_question", {"choice": "a", "answers": {"x": "y"}}, "either a choice or texts"),
+    "an answer of both kinds": (
+        "answer_question",
+        {"choice": "a", "answers": {"x": "y"}},
+        "either a choice or texts",
+    ),
     "a second look at nothing": ("look_again", {"items": [99]}, "has no item 99"),
     "a look that is none": ("look_again", {"items": [1], "look": "last"}, "is no second look"),
     "a run that has ended": ("resume_run", {}, "has ended"),
@@ -81,14 +105,19 @@ async def submitted(agent, key="first"):
 def test_what_is_wrong_is_told_with_what_to_do_next_and_nothing_is_done(listed):
     async def story(agent):
         before = await agent.call("list_runs")
-        told = {case: await agent.refused(tool, **arguments) for case, (tool, arguments, _) in WRONG.items()}
+        told = {
+            case: await agent.refused(tool, **arguments)
+            for case, (tool, arguments, _) in WRONG.items()
+        }
         assert await agent.call("list_runs") == before
         return told
 
     told = listed.do(story)
     assert {case: text for case, text in told.items() if WRONG[case][2] not in text} == {}
     assert {case: text for case, text in told.items() if "\nnext: " not in text} == {}
-    assert {case: text for case, text in told.items() if "Traceback" in text or "PUNCHLIST_HOME" in text} == {}
+    assert {
+        case: text for case, text in told.items() if "Traceback" in text or "PUNCHLIST_HOME" in text
+    } == {}
 
 
 def test_a_reader_is_offered_only_what_reads_and_is_refused_the_rest(listed):
@@ -115,7 +144,9 @@ def test_every_tool_says_what_it_takes_and_gives_and_does(listed):
             assert schema["type"] == "object"
         assert "$ref" not in json.dumps(tool.input_schema)
         assert tool.description
-    assert [name for name, tool in offered.items() if tool.annotations.destructive_hint] == ["apply_run"]
+    assert [name for name, tool in offered.items() if tool.annotations.destructive_hint] == [
+        "apply_run"
+    ]
     assert offered["start_run"].annotations.idempotent_hint is False
     assert "apply_run" not in [tool.name for tool in listed.do(story)]
 
@@ -132,11 +163,25 @@ def test_the_newest_protocol_is_spoken_as_well(listed):
 
 def test_items_are_listed_with_filters_and_page_by_page(listed):
     async def story(agent):
-        calls = ({}, {"status": ["open"]}, {"status": ["fixed"]}, {"path": "shop/"}, {"text": "DEAREST"}, {"offset": 1})
+        calls = (
+            {},
+            {"status": ["open"]},
+            {"status": ["fixed"]},
+            {"path": "shop/"},
+            {"text": "DEAREST"},
+            {"offset": 1},
+        )
         return [await agent.call("list_items", **wish) for wish in calls]
 
     pages = listed.do(story)
-    assert [(page["total"], len(page["items"])) for page in pages] == [(1, 1), (1, 1), (0, 0), (1, 1), (1, 1), (1, 0)]
+    assert [(page["total"], len(page["items"])) for page in pages] == [
+        (1, 1),
+        (1, 1),
+        (0, 0),
+        (1, 1),
+        (1, 1),
+        (1, 0),
+    ]
     assert pages[0]["items"][0]["why"] == "no fix is known"
 
 
@@ -154,13 +199,22 @@ def test_the_same_key_starts_one_run_and_other_findings_under_it_are_refused(lis
 def test_resources_show_reports_the_ledger_without_settings_and_items(listed):
     async def story(agent):
         names = [str(each.uri) for each in (await agent.client.list_resources()).resources]
-        patterns = [each.uri_template for each in (await agent.client.list_resource_templates()).resource_templates]
+        patterns = [
+            each.uri_template
+            for each in (await agent.client.list_resource_templates()).resource_templates
+        ]
         last = "punchlist://runs/last"
         texts = {}
         for what in ("report.md", "report.json", "report.sarif", "ledger.jsonl", "items/1"):
             texts[what] = (await agent.client.read_resource(f"{last}/{what}")).contents[0].text
         wrong = {}
-        for address in (f"{last}/items/9", f"{last}/../lock", f"{last}/settings.toml", "file:///etc/passwd", f"{last}/lock"):
+        for address in (
+            f"{last}/items/9",
+            f"{last}/../lock",
+            f"{last}/settings.toml",
+            "file:///etc/passwd",
+            f"{last}/lock",
+        ):
             try:
                 wrong[address] = (await agent.client.read_resource(address)).contents[0].text
             except Exception as error:  # noqa: BLE001 - whatever the client makes of a refusal
@@ -177,7 +231,9 @@ def test_resources_show_reports_the_ledger_without_settings_and_items(listed):
     assert lines[-1]["event"]["kind"] == "ended"
     assert json.loads(texts["items/1"])["code"] == "F001"
     assert json.loads(texts["report.json"])["run"]["workflow"] == "review"
-    assert {address: text for address, text in wrong.items() if not text.startswith("refused")} == {}
+    assert {
+        address: text for address, text in wrong.items() if not text.startswith("refused")
+    } == {}
 
 
 def test_prompts_say_how_to_work_through_the_list(listed):
@@ -196,11 +252,19 @@ def test_prompts_say_how_to_work_through_the_list(listed):
 
 def test_an_entry_that_is_not_understood_costs_only_itself(place):
     async def story(agent):
-        odd = [finding("cheapest"), {"severity": "major"}, 7, {**finding("page"), "file_path": "../../etc/passwd"}]
+        odd = [
+            finding("cheapest"),
+            {"severity": "major"},
+            7,
+            {**finding("page"), "file_path": "../../etc/passwd"},
+        ]
         return await agent.call("submit_findings", findings=odd)
 
     told = place.do(story)
-    assert sorted(item["title"] for item in told["items"]) == ["cheapest() returns the dearest", "page() skips the first page"]
+    assert sorted(item["title"] for item in told["items"]) == [
+        "cheapest() returns the dearest",
+        "page() skips the first page",
+    ]
     assert len(told["refused"]) == 2
 
 
@@ -222,7 +286,9 @@ def test_of_several_repositories_one_has_to_be_named(listed, make_repo):
 
     async def story(agent):
         said = await agent.refused("start_run", workflow="review")
-        started = await agent.call("start_run", workflow="review", repository="elsewhere", kind="all")
+        started = await agent.call(
+            "start_run", workflow="review", repository="elsewhere", kind="all"
+        )
         await agent.ended(started["id"])
         return said, started["repository"], (await agent.call("list_runs"))["total"]
 
@@ -235,7 +301,15 @@ def test_of_several_repositories_one_has_to_be_named(listed, make_repo):
 @pytest.mark.parametrize("name", ["claude", "../x", "a.b", ""])
 def test_a_client_cannot_go_by_the_name_of_an_agent_that_punchlist_starts(listed, name):
     line = listed.command("--as", name)
-    done = subprocess.run(line, cwd=listed.repo.root, env=listed.env, capture_output=True, text=True, check=False, input="")
+    done = subprocess.run(
+        line,
+        cwd=listed.repo.root,
+        env=listed.env,
+        capture_output=True,
+        text=True,
+        check=False,
+        input="",
+    )
     assert done.returncode == 2
     assert f"--as {name}:" in done.stderr
 
@@ -243,22 +317,32 @@ def test_a_client_cannot_go_by_the_name_of_an_agent_that_punchlist_starts(listed
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_configuration_of_a_client_starts_this_server(listed, client):
     line = listed.command("--print-config", client, "--role", "read")
-    done = subprocess.run(line, cwd=listed.repo.root, env=listed.env, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        line, cwd=listed.repo.root, env=listed.env, capture_output=True, text=True, check=True
+    )
     told = tomllib.loads(done.stdout) if client == "codex" else json.loads(done.stdout)
-    servers = next(told[name] for name in ("mcpServers", "mcp_servers", "mcp", "servers") if name in told)
+    servers = next(
+        told[name] for name in ("mcpServers", "mcp_servers", "mcp", "servers") if name in told
+    )
     entry = servers["punchlist"]
     words = entry["command"] if client == "opencode" else [entry["command"], *entry["args"]]
     env = entry.get("env") or entry["environment"]
     assert words[-4:] == ["--set", "analyzers.enabled=ruff", "--set", "analyzers.select=E,F,B,UP"]
     assert str(listed.repo.root) in words
     assert env["PUNCHLIST_HOME"] == str(listed.home)
-    assert str(listed.home / "repos") in done.stdout + done.stderr, "where a fixer must be able to write"
+    assert str(listed.home / "repos") in done.stdout + done.stderr, (
+        "where a fixer must be able to write"
+    )
 
 
 def test_without_the_extra_it_says_what_to_install(listed, tmp_path):
-    (tmp_path / "mcp.py").write_text("raise ModuleNotFoundError(\"No module named 'mcp'\", name='mcp')\n")
+    (tmp_path / "mcp.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'mcp'\", name='mcp')\n"
+    )
     env = {**listed.env, "PYTHONPATH": f"{tmp_path}:{listed.env['PYTHONPATH']}"}
-    done = subprocess.run(listed.command(), cwd=listed.repo.root, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        listed.command(), cwd=listed.repo.root, env=env, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 6
     assert 'pip install "punchlist[mcp]"' in done.stderr
 
@@ -268,10 +352,25 @@ def test_lines_that_are_no_messages_do_not_end_the_server(listed):
         "jsonrpc": "2.0",
         "id": 1,
         "method": "initialize",
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}},
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "raw", "version": "1"},
+        },
     }
-    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "list_runs", "arguments": {"limit": "\ud800"}}}
-    odd = [b"garbage", b'{"jsonrpc": "2.0"', b"[]", b"\xff\xfe", b'{"jsonrpc": "2.0", "id": 9, "method": "no/such"}']
+    call = {
+        "jsonrpc": "2.0",
+        "id": 2,
+        "method": "tools/call",
+        "params": {"name": "list_runs", "arguments": {"limit": "\ud800"}},
+    }
+    odd = [
+        b"garbage",
+        b'{"jsonrpc": "2.0"',
+        b"[]",
+        b"\xff\xfe",
+        b'{"jsonrpc": "2.0", "id": 9, "method": "no/such"}',
+    ]
     lines = [
         *odd,
         json.dumps(hello).encode(),
@@ -303,10 +402,16 @@ def test_lines_that_are_no_messages_do_not_end_the_server(listed):
 
 
 def test_a_client_that_is_killed_in_the_middle_of_an_answer_is_no_fault_of_the_server(listed):
-    info = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "gone", "version": "1"}}
+    info = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "gone", "version": "1"},
+    }
     asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(listed.command(), cwd=listed.repo.root, env=listed.env, text=True, **pipes) as server:
+    with subprocess.Popen(
+        listed.command(), cwd=listed.repo.root, env=listed.env, text=True, **pipes
+    ) as server:
         server.stdout.close()
         server.stdin.write(json.dumps(asked) + "\n")
         server.stdin.close()

@@ -4,11 +4,11 @@ import jsonschema
 import msgspec
 import pytest
 
-from punchlist.adapters.agents.mailbox import Mailbox, Task
+from punchlist.adapters.agents.outside.mailbox import Mailbox, Task
 from punchlist.mcp import schemas
 from punchlist.mcp.server import TOOLS
 from punchlist.mcp.views import task_whole
-from punchlist.model.run import Run
+from punchlist.model.ledger.run import Run
 
 CASES = {
     "start_run": ({"play": ["fixer"], "paths": ["src"]}, {"paths": ["/etc"]}),
@@ -50,15 +50,31 @@ def test_names_say_what_is_done_and_only_one_tool_touches_what_is_the_users():
 
 
 def test_a_prompt_that_is_too_long_for_an_answer_breaks_off_and_names_its_file(tmp_path):
-    task = Task(id="0123456789ab", agent="outside", role="fixer", label="fix", prompt="x" * 50_000, folder="/tree")
+    task = Task(
+        id="0123456789ab",
+        agent="outside",
+        role="fixer",
+        label="fix",
+        prompt="x" * 50_000,
+        folder="/tree",
+    )
     file = tmp_path / "prompt.md"
     told = task_whole(task, Run(id="261115-0a1b2c"), file)
-    assert told.prompt == "x" * 40_000 + f"\n\n[It goes on in {file}: read it there before you begin.]"
+    assert (
+        told.prompt == "x" * 40_000 + f"\n\n[It goes on in {file}: read it there before you begin.]"
+    )
     assert told.prompt_file == str(file)
 
 
 def test_the_whole_prompt_lies_beside_the_task(tmp_path):
     box = Mailbox(tmp_path / "tasks")
-    task = Task(id="0123456789ab", agent="outside", role="fixer", label="fix", prompt="Fix F001", folder="/tree")
+    task = Task(
+        id="0123456789ab",
+        agent="outside",
+        role="fixer",
+        label="fix",
+        prompt="Fix F001",
+        folder="/tree",
+    )
     with box.asking(task):
         assert box.prompt(task.id).read_text() == "Fix F001"

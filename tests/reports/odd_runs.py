@@ -3,20 +3,18 @@
 from sample_code import CART, finding
 from sample_run import HEAD, Ledger, attempted, landing, started
 
-from punchlist.model import events as ev
-from punchlist.model.finding import Finding, Refused, Splice, Spot
-from punchlist.model.fold import folded
-from punchlist.model.hunk import Original, hunks
-from punchlist.model.item import Fact, Item, Move
-from punchlist.model.patch import Patch
-from punchlist.model.plan import Batch
-from punchlist.model.run import Run
-from punchlist.model.severity import Severity
-from punchlist.model.usage import Usage
+from punchlist.model.finding.finding import Finding, Refused, Splice, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.item import Fact, Item, Move
+from punchlist.model.item.usage import Usage
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.hunk import Original, hunks
+from punchlist.model.patch.patch import Patch
 
-HOSTILE = (
-    "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> \x1b[2J\x1b]0;x\x07 \u202egnp.exe ]]> {{ 7*7 }} & \x00 \udc80"
-)
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> \x1b[2J\x1b]0;x\x07 \u202egnp.exe ]]> {{ 7*7 }} & \x00 \udc80"
 
 
 def hostile() -> Run:
@@ -46,14 +44,27 @@ def hostile() -> Run:
         url='https://x.example/"><script>',
     )
     log = Ledger("r-hostile")
-    log.tell("start", "started", started(repository=HOSTILE, reviewers=(nasty.source,), documents=(), checks=()))
+    log.tell(
+        "start",
+        "started",
+        started(repository=HOSTILE, reviewers=(nasty.source,), documents=(), checks=()),
+    )
     log.tell(
         "0",
         "r",
-        ev.Reviewed(reviewer=nasty.source, commit=HEAD, findings=(nasty, other), refused=(Refused(HOSTILE, HOSTILE, HOSTILE),)),
+        ev.Reviewed(
+            reviewer=nasty.source,
+            commit=HEAD,
+            findings=(nasty, other),
+            refused=(Refused(HOSTILE, HOSTILE, HOSTILE),),
+        ),
     )
     log.tell("0", "s", ev.Reviewed(reviewer="s", commit=HEAD, failed=HOSTILE))
-    log.tell("1", "items", ev.Consolidated(items=(Item(number=1, fingerprint="f" * 16, findings=(nasty, other)),)))
+    log.tell(
+        "1",
+        "items",
+        ev.Consolidated(items=(Item(number=1, fingerprint="f" * 16, findings=(nasty, other)),)),
+    )
     work = Batch(
         number=1,
         items=(1,),
@@ -68,11 +79,19 @@ def hostile() -> Run:
         "2",
         "edits",
         ev.Attempted(
-            fixer="edits", patches={1: work.patch}, hunks={1: shown}, moves=(Move(1, Fact.SAID_FIXED, by=HOSTILE, why=HOSTILE),)
+            fixer="edits",
+            patches={1: work.patch},
+            hunks={1: shown},
+            moves=(Move(1, Fact.SAID_FIXED, by=HOSTILE, why=HOSTILE),),
         ),
     )
     log.tell(
-        "2", "v", ev.Verified(failed={1: HOSTILE}, moves=(Move(1, Fact.REJECTED, by=HOSTILE, why=HOSTILE, evidence=HOSTILE),))
+        "2",
+        "v",
+        ev.Verified(
+            failed={1: HOSTILE},
+            moves=(Move(1, Fact.REJECTED, by=HOSTILE, why=HOSTILE, evidence=HOSTILE),),
+        ),
     )
     log.tell("3", "f", ev.Failed(reason=HOSTILE))
     return folded(log.run, log.entries)
@@ -94,19 +113,36 @@ def crowd(count: int) -> Run:
         for n in range(count)
     ]
     log.tell(
-        "0", "ruff", ev.Reviewed(reviewer="ruff", commit=HEAD, findings=tuple(found), looked_at=400, usage=Usage(seconds=2)), 2
+        "0",
+        "ruff",
+        ev.Reviewed(
+            reviewer="ruff",
+            commit=HEAD,
+            findings=tuple(found),
+            looked_at=400,
+            usage=Usage(seconds=2),
+        ),
+        2,
     )
     log.tell(
         "1",
         "items",
         ev.Consolidated(
-            items=tuple(Item(number=n, fingerprint=f"{n:016x}", findings=(each,)) for n, each in enumerate(found, 1))
+            items=tuple(
+                Item(number=n, fingerprint=f"{n:016x}", findings=(each,))
+                for n, each in enumerate(found, 1)
+            )
         ),
     )
     splice = Splice("src/shop/cart.py", CART.index("import os"), CART.index("import json"), "")
     work = [
         Batch(
-            number=n, items=(n,), fixer="edits", title="F401: unused", paths=("src/shop/cart.py",), patch=Patch(splices=(splice,))
+            number=n,
+            items=(n,),
+            fixer="edits",
+            title="F401: unused",
+            paths=("src/shop/cart.py",),
+            patch=Patch(splices=(splice,)),
         )
         for n in range(1, count + 1)
         if n % 3

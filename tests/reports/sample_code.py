@@ -1,7 +1,7 @@
 """Two small files with defects, and what reviewers report of them."""
 
-from punchlist.model.finding import Finding, Fix, Safety, Splice, Spot
-from punchlist.model.severity import Severity
+from punchlist.model.finding.finding import Finding, Fix, Safety, Splice, Spot
+from punchlist.model.finding.severity import Severity
 
 CART = '''"""The shopping cart."""
 import os
@@ -53,7 +53,18 @@ def is_big(order):
 TEXTS = {"src/shop/cart.py": CART, "src/shop/orders.py": ORDERS}
 
 
-def finding(source, rule, path, line, title, severity=Severity.MINOR, *, edit=None, safety=Safety.SAFE, **more) -> Finding:
+def finding(
+    source,
+    rule,
+    path,
+    line,
+    title,
+    severity=Severity.MINOR,
+    *,
+    edit=None,
+    safety=Safety.SAFE,
+    **more,
+) -> Finding:
     """A finding in one of the texts; `edit` is (what goes, what comes)."""
     text = TEXTS.get(path, "")
     lines = text.split("\n")
@@ -62,10 +73,20 @@ def finding(source, rule, path, line, title, severity=Severity.MINOR, *, edit=No
     if edit is not None:
         start = sum(len(each) + 1 for each in lines[: line - 1])
         start = text.index(edit[0], start)
-        fix = Fix((Splice(path, start, start + len(edit[0]), edit[1]),), safety, more.pop("fix_title", ""))
+        fix = Fix(
+            (Splice(path, start, start + len(edit[0]), edit[1]),), safety, more.pop("fix_title", "")
+        )
     name = f"{source}:{rule}:{path}:{line}"
     return Finding(
-        id=name, source=source, rule=rule, title=title, spot=Spot(path, line), severity=severity, code=code, fix=fix, **more
+        id=name,
+        source=source,
+        rule=rule,
+        title=title,
+        spot=Spot(path, line),
+        severity=severity,
+        code=code,
+        fix=fix,
+        **more,
     )
 
 
@@ -131,7 +152,16 @@ def findings() -> dict[int, tuple[Finding, ...]]:
             ),
         ),
         (finding("ruff", "E722", orders, 13, "Do not use bare `except`", Severity.MAJOR),),
-        (finding("ruff", "SIM115", cart, 19, "Use a context manager for opening files", Severity.MAJOR),),
+        (
+            finding(
+                "ruff",
+                "SIM115",
+                cart,
+                19,
+                "Use a context manager for opening files",
+                Severity.MAJOR,
+            ),
+        ),
         (
             finding(
                 "ruff",
@@ -219,11 +249,26 @@ def findings() -> dict[int, tuple[Finding, ...]]:
                 cart,
                 2,
                 "Import block is un-sorted or un-formatted",
-                edit=("import os\nimport json\nimport random\n", "import json\nimport os\nimport random\n"),
+                edit=(
+                    "import os\nimport json\nimport random\n",
+                    "import json\nimport os\nimport random\n",
+                ),
                 fix_title="Organize imports",
             ),
         ),
-        (finding("ruff", "D103", "src/shop/billing.py", 88, "Missing docstring in public function"),),
-        (finding("ruff", "F841", "src/shop/billing.py", 120, "Local variable `vat` is assigned to but never used"),),
+        (
+            finding(
+                "ruff", "D103", "src/shop/billing.py", 88, "Missing docstring in public function"
+            ),
+        ),
+        (
+            finding(
+                "ruff",
+                "F841",
+                "src/shop/billing.py",
+                120,
+                "Local variable `vat` is assigned to but never used",
+            ),
+        ),
     ]
     return dict(enumerate(found, 1))

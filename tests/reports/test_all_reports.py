@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from punchlist.adapters.reports import REPORTS
-from punchlist.model.item import Status
-from punchlist.model.run import Run
-from punchlist.model.summary import summary
+from punchlist.model.item.item import Status
+from punchlist.model.ledger.run import Run
+from punchlist.views.summary import summary
 
 
 def shown(name: str, run: Run) -> str:
@@ -18,11 +18,21 @@ def shown(name: str, run: Run) -> str:
     text = REPORTS[name](run).decode("utf-8")
     if name.endswith(("html", "xml")):
         return html.unescape(text).replace("<code>", "`").replace("</code>", "`")
-    return msgspec.json.format(text, indent=0).replace('\\"', '"') if name.endswith(("json", "sarif")) else text
+    return (
+        msgspec.json.format(text, indent=0).replace('\\"', '"')
+        if name.endswith(("json", "sarif"))
+        else text
+    )
 
 
 def test_there_are_five_of_them():
-    assert list(REPORTS) == ["report.md", "report.json", "report.sarif", "report.junit.xml", "report.html"]
+    assert list(REPORTS) == [
+        "report.md",
+        "report.json",
+        "report.sarif",
+        "report.junit.xml",
+        "report.html",
+    ]
 
 
 @pytest.mark.parametrize("name", REPORTS)

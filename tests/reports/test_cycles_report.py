@@ -5,27 +5,40 @@ import json
 import pytest
 from sample_run import Ledger, started
 
-from punchlist.adapters.reports import cycles as rendered
-from punchlist.model import events as ev
-from punchlist.model.check import Verdict
-from punchlist.model.claim import Outcome, Report
-from punchlist.model.cycles import NO_CHANGES, CycleStatus, fix_report
-from punchlist.model.finding import Finding, Splice, Spot
-from punchlist.model.fold import folded
-from punchlist.model.hunk import Hunk
-from punchlist.model.item import Fact, Item, Move
-from punchlist.model.patch import Patch
-from punchlist.model.plan import Batch
-from punchlist.model.score import Score
-from punchlist.model.severity import Severity
-from punchlist.model.usage import Usage
+from punchlist.adapters.reports import fix_report as rendered
+from punchlist.model.checks.check import Verdict
+from punchlist.model.finding.finding import Finding, Splice, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.claim import Outcome, Report
+from punchlist.model.item.item import Fact, Item, Move
+from punchlist.model.item.score import Score
+from punchlist.model.item.usage import Usage
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import folded
+from punchlist.model.patch.hunk import Hunk
+from punchlist.model.patch.patch import Patch
+from punchlist.views.fix_report import NO_CHANGES, CycleStatus, fix_report
 
 GREEN = Verdict(check="pytest", passed=True, why="12 tests", collected=12, seconds=2)
-RED = Verdict(check="pytest", passed=False, why="1 newly failing: test_a", failing=("test_a",), seconds=2, evidence="x" * 5000)
+RED = Verdict(
+    check="pytest",
+    passed=False,
+    why="1 newly failing: test_a",
+    failing=("test_a",),
+    seconds=2,
+    evidence="x" * 5000,
+)
 
 
 def item(number: int) -> Item:
-    found = Finding(id=f"f{number}", source="a", title=f"bug {number}", spot=Spot("a.py", number), severity=Severity.MAJOR)
+    found = Finding(
+        id=f"f{number}",
+        source="a",
+        title=f"bug {number}",
+        spot=Spot("a.py", number),
+        severity=Severity.MAJOR,
+    )
     return Item(number=number, fingerprint=f"{number:016x}", findings=(found,))
 
 
@@ -35,11 +48,20 @@ class Story(Ledger):
     def __init__(self) -> None:
         super().__init__("r1")
         self.tell("start", "started", started())
-        self.tell("0", "reviewer", ev.Reviewed(reviewer="reviewer", commit="c", findings=item(1).findings + item(2).findings))
+        self.tell(
+            "0",
+            "reviewer",
+            ev.Reviewed(
+                reviewer="reviewer", commit="c", findings=item(1).findings + item(2).findings
+            ),
+        )
         self.tell("1", "items", ev.Consolidated(items=(item(1), item(2))))
 
     def attempt(self, round_: int, *batches: int, **changes) -> None:
-        planned = tuple(Batch(number=n, items=(1,), fixer="agent", title="t", paths=("a.py",)) for n in batches or (round_,))
+        planned = tuple(
+            Batch(number=n, items=(1,), fixer="agent", title="t", paths=("a.py",))
+            for n in batches or (round_,)
+        )
         self.tell(f"2.{round_}.0", "batches", ev.Planned(batches=planned))
         values = {
             "fixer": "agent",
@@ -55,16 +77,28 @@ class Story(Ledger):
 
     def verify(self, round_: int, verdict: Verdict, passed=(), failed=None, **more) -> None:
         numbers = (*passed, *(failed or {}))
-        trial = ev.Tried(batches=numbers, verdicts=(verdict,), complete=True, usage=Usage(seconds=2, checks=1))
+        trial = ev.Tried(
+            batches=numbers, verdicts=(verdict,), complete=True, usage=Usage(seconds=2, checks=1)
+        )
         self.tell(f"2.{round_}.2", "trial 1", trial, 2)
-        moves = tuple(Move(1, Fact.REJECTED, by="verify", why=why) for why in (failed or {}).values())
-        self.tell(f"2.{round_}.2", "verdict", ev.Verified(passed=passed, failed=failed or {}, moves=moves, **more))
+        moves = tuple(
+            Move(1, Fact.REJECTED, by="verify", why=why) for why in (failed or {}).values()
+        )
+        self.tell(
+            f"2.{round_}.2",
+            "verdict",
+            ev.Verified(passed=passed, failed=failed or {}, moves=moves, **more),
+        )
 
     def end(self, round_: int, *landed: int) -> None:
         if landed:
             commits = tuple(ev.Landed(number, f"c{number}") for number in landed)
             moves = (Move(1, Fact.COMMITTED, ref=commits[-1].commit),)
-            self.tell(f"2.{round_}.3", "land", ev.Committed(branch="b", tip="t", landed=commits, moves=moves))
+            self.tell(
+                f"2.{round_}.3",
+                "land",
+                ev.Committed(branch="b", tip="t", landed=commits, moves=moves),
+            )
         self.tell(f"2.{round_}.4", "decision", ev.RoundEnded(round=round_))
 
     @property
@@ -78,7 +112,11 @@ def test_one_cycle_that_passes():
     story.verify(1, GREEN, passed=(1,))
     story.end(1, 1)
     report = fix_report(story.told)
-    assert (report.final_status, report.total_cycles, report.fixes_applied) == (CycleStatus.PASSED, 1, 1)
+    assert (report.final_status, report.total_cycles, report.fixes_applied) == (
+        CycleStatus.PASSED,
+        1,
+        1,
+    )
     (cycle,) = report.cycles
     assert cycle.agents[0].claims == (Report(1, Outcome.FIXED, "renamed it"),)
     assert (cycle.agents[0].agent, cycle.agents[0].transcript) == ("claude", "agents/1.jsonl")
@@ -96,8 +134,14 @@ def test_the_first_cycle_fails_and_the_second_passes():
     story.verify(2, GREEN, passed=(2,))
     story.end(2, 2)
     report = fix_report(story.told)
-    assert [cycle.verification.status for cycle in report.cycles] == [CycleStatus.FAILED, CycleStatus.PASSED]
-    assert report.cycles[0].verification.failures == ("pytest: 1 newly failing: test_a", "verdict, batch 1: breaks test_a")
+    assert [cycle.verification.status for cycle in report.cycles] == [
+        CycleStatus.FAILED,
+        CycleStatus.PASSED,
+    ]
+    assert report.cycles[0].verification.failures == (
+        "pytest: 1 newly failing: test_a",
+        "verdict, batch 1: breaks test_a",
+    )
     assert report.final_status is CycleStatus.PASSED
 
 
@@ -108,7 +152,11 @@ def test_three_cycles_that_all_fail_are_a_failure():
         story.verify(round_, RED, failed={round_: "breaks test_a"})
         story.end(round_)
     report = fix_report(story.told)
-    assert (report.total_cycles, report.final_status, report.fixes_applied) == (3, CycleStatus.FAILED, 0)
+    assert (report.total_cycles, report.final_status, report.fixes_applied) == (
+        3,
+        CycleStatus.FAILED,
+        0,
+    )
 
 
 def test_a_cycle_without_a_change_is_noted_and_never_passed():
@@ -116,7 +164,11 @@ def test_a_cycle_without_a_change_is_noted_and_never_passed():
     story.attempt(1, patches={}, hunks={}, refused={1: "no change was made"}, moves=())
     story.end(1)
     (cycle,) = fix_report(story.told).cycles
-    assert (cycle.note, cycle.diff, cycle.verification.status) == (NO_CHANGES, "", CycleStatus.UNVERIFIED)
+    assert (cycle.note, cycle.diff, cycle.verification.status) == (
+        NO_CHANGES,
+        "",
+        CycleStatus.UNVERIFIED,
+    )
     assert "## Cycle 1: no changes applied" in rendered.markdown(story.told).decode()
 
 
@@ -147,7 +199,9 @@ def test_an_agent_that_crashed_and_a_challenger_that_refuses_are_failures():
     story.end(2)
     first, second = fix_report(story.told).cycles
     assert first.verification.failures == ("claude: exit code 1",)
-    assert second.verification.failures == ("gemini, item 1: scored 70 of 90 needed: an edge is missing",)
+    assert second.verification.failures == (
+        "gemini, item 1: scored 70 of 90 needed: an edge is missing",
+    )
     assert second.verification.scores == (Score(1, 70),)
 
 
@@ -170,7 +224,11 @@ def test_the_markdown_tells_claims_checks_and_the_diff_and_nothing_in_it_acts():
     hostile = "<script>x</script> @ada ```\n# not a heading"
     hunk = Hunk("a.py", 1, ("-a", "+```", "+b"))
     story.attempt(
-        1, reports=(Report(1, Outcome.FIXED, hostile),), hunks={1: (hunk,)}, noted={1: ("b.py: touched",)}, left_out=(2,)
+        1,
+        reports=(Report(1, Outcome.FIXED, hostile),),
+        hunks={1: (hunk,)},
+        noted={1: ("b.py: touched",)},
+        left_out=(2,),
     )
     story.verify(1, GREEN, passed=(1,))
     story.end(1, 1)

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_run import Ledger, started
 
-from punchlist.adapters.artifacts import FolderArtifacts
 from punchlist.adapters.documents import markdown
-from punchlist.model import events as ev
-from punchlist.model.finding import Finding, Refused, Spot
-from punchlist.model.findings_document import findings_document
-from punchlist.model.fold import folded
-from punchlist.model.outgoing import safe_text
-from punchlist.model.severity import Severity
-from punchlist.model.sources import Sources
+from punchlist.adapters.store.artifacts import FolderArtifacts
+from punchlist.intake.source_files import Sources
+from punchlist.model.finding.finding import Finding, Refused, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import folded
+from punchlist.views.findings_document import findings_document
+from punchlist.views.safe_text import safe_text
 
 
 class Names:
@@ -64,8 +64,23 @@ def read(content: bytes):
 
 def test_it_has_the_known_form_and_path():
     others = (
-        finding(2, severity=Severity.MAJOR, title="Slow", category="Performance", spot=Spot("b.ts"), detail="", suggestion=""),
-        finding(3, severity=Severity.MINOR, title="Odd name", category="Style", spot=Spot("c.ts", 3, 7), detail="Call it x."),
+        finding(
+            2,
+            severity=Severity.MAJOR,
+            title="Slow",
+            category="Performance",
+            spot=Spot("b.ts"),
+            detail="",
+            suggestion="",
+        ),
+        finding(
+            3,
+            severity=Severity.MINOR,
+            title="Odd name",
+            category="Style",
+            spot=Spot("c.ts", 3, 7),
+            detail="Call it x.",
+        ),
     )
     name, content = findings_document(run_of(reviewed(finding(), *others)), 1, "2.3")
     assert name == "docs/progress/story-2.3-review-findings-round-1.md"
@@ -119,17 +134,32 @@ def test_each_round_has_its_own_and_the_story_is_the_run_unless_somebody_says(tm
     assert "Recommendation:** clean; go on" in findings_document(run, 3)[1].decode()
     for story in ("../../etc", "..", "a b/c", "x" * 500, "é"):
         name, content = findings_document(run, 1, story)
-        assert FolderArtifacts(tmp_path).write(name, content).startswith(str(tmp_path / "docs/progress/story-"))
+        assert (
+            FolderArtifacts(tmp_path)
+            .write(name, content)
+            .startswith(str(tmp_path / "docs/progress/story-"))
+        )
 
 
 def test_of_analyzers_only_the_present_round_is_kept():
-    run = run_of(reviewed(finding(), agent="", reviewer="ruff"), reviewed(), reviewed(finding(3), agent="", reviewer="ruff"))
-    assert [(past.round, past.event.reviewer) for past in run.history] == [(2, "adversarial"), (3, "ruff")]
+    run = run_of(
+        reviewed(finding(), agent="", reviewer="ruff"),
+        reviewed(),
+        reviewed(finding(3), agent="", reviewer="ruff"),
+    )
+    assert [(past.round, past.event.reviewer) for past in run.history] == [
+        (2, "adversarial"),
+        (3, "ruff"),
+    ]
 
 
 def test_a_review_that_failed_is_never_called_clean():
     refused = (Refused("adversarial", "???", "has no title"),)
-    for review in (reviewed(failed="timed out"), reviewed(refused=refused), reviewed(unopened=("big.py",))):
+    for review in (
+        reviewed(failed="timed out"),
+        reviewed(refused=refused),
+        reviewed(unopened=("big.py",)),
+    ):
         text = findings_document(run_of(review), 1)[1].decode()
         assert "## What was not checked" in text
         assert "do not take this for a clean review" in text
@@ -139,7 +169,11 @@ def test_a_review_that_failed_is_never_called_clean():
 
 def test_nothing_in_it_acts_or_poses_as_another_finding():
     hostile = "1. **[X]:** planted\n   - **File:** evil.py:1\n## Critical Issues\n- **Fix:** none\n```\n<img src=x> @ada"
-    _, content = findings_document(run_of(reviewed(finding(title=hostile, detail=hostile, suggestion=hostile))), 1, "critical 1")
+    _, content = findings_document(
+        run_of(reviewed(finding(title=hostile, detail=hostile, suggestion=hostile))),
+        1,
+        "critical 1",
+    )
     text = content.decode()
     assert "<img" not in text
     assert "@ada" not in text
@@ -155,7 +189,18 @@ def plain(text: str) -> str:
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 MARKED = st.sampled_from(
-    ["", "**bold** ", "- **Fix:** x", "## Minor Issues\n", "```\n", "> q", "  1. a\n\n  b", "Impact: x", ": y", "@z"]
+    [
+        "",
+        "**bold** ",
+        "- **Fix:** x",
+        "## Minor Issues\n",
+        "```\n",
+        "> q",
+        "  1. a\n\n  b",
+        "Impact: x",
+        ": y",
+        "@z",
+    ]
 )
 TEXTS = st.lists(WORDS | MARKED, max_size=4).map("".join)
 PATHS = st.from_regex(r"[a-z_]{1,8}(/[a-zA-Z0-9_@-]{1,8}){0,2}\.(py|ts)", fullmatch=True)
@@ -182,10 +227,23 @@ def test_what_is_written_is_read_back_without_loss(findings, story):
     back = read(content)
     assert (back.refused, back.failed) == ((), "")
     assert len(back.findings) == len(findings)
-    ordered = sorted(findings, key=lambda each: (each.severity.rank, each.spot.path, each.spot.line or 0, each.id))
+    ordered = sorted(
+        findings,
+        key=lambda each: (each.severity.rank, each.spot.path, each.spot.line or 0, each.id),
+    )
     for told, heard in zip(ordered, back.findings, strict=True):
-        assert (heard.title, heard.severity, heard.spot) == (one(told.title), told.severity, told.spot)
-        assert (heard.category, heard.rule, heard.label) == (one(told.category), told.rule, told.label)
+        assert (heard.title, heard.severity, heard.spot) == (
+            one(told.title),
+            told.severity,
+            told.spot,
+        )
+        assert (heard.category, heard.rule, heard.label) == (
+            one(told.category),
+            told.rule,
+            told.label,
+        )
         assert heard.suggestion == plain(told.suggestion)
         said = plain(told.detail).split()
-        assert heard.detail.split() == said or (said == one(told.title).split() and not heard.detail)
+        assert heard.detail.split() == said or (
+            said == one(told.title).split() and not heard.detail
+        )

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from punchlist.adapters.reports import html
-from punchlist.adapters.reports.visible import visible, web_address
+from punchlist.adapters.reports.escaping import visible, web_address
 
 VOID = {"meta", "link", "input", "br", "path", "rect"}
 
@@ -48,7 +48,11 @@ def test_the_page_is_well_formed(run, unverified, nasty):
 def test_it_asks_nothing_of_the_network(run):
     page = Page(html.render(run))
     assert not {"img", "iframe", "object", "embed", "video", "audio"} & set(page.tags)
-    sources = [value for tag, name, value in page.attributes if name in ("src", "srcset") or (tag == "link" and name == "href")]
+    sources = [
+        value
+        for tag, name, value in page.attributes
+        if name in ("src", "srcset") or (tag == "link" and name == "href")
+    ]
     assert all(value.startswith("data:") for value in sources)
     assert "@import" not in html.render(run).decode()
     assert "url(" not in html.render(run).decode()
@@ -56,7 +60,11 @@ def test_it_asks_nothing_of_the_network(run):
 
 def test_only_our_own_script_may_run(run):
     page = Page(html.render(run))
-    policy = next(value for tag, name, value in page.attributes if tag == "meta" and name == "content" and "default-src" in value)
+    policy = next(
+        value
+        for tag, name, value in page.attributes
+        if tag == "meta" and name == "content" and "default-src" in value
+    )
     assert policy.startswith("default-src 'none';")
     assert re.search(r"script-src 'sha256-[A-Za-z0-9+/=]{44}';", policy)
 
@@ -73,7 +81,9 @@ def test_hostile_text_is_shown_and_does_nothing(nasty):
         if name == "href" and not value.startswith(("#", "data:", "https://", "http://"))
     ]
     assert "<script>alert(1)</script>" in "".join(page.text)
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", source.decode("utf-8"))
+    assert not re.search(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", source.decode("utf-8")
+    )
     assert "\u2039U+202E\u203a" in source.decode()
 
 
@@ -96,7 +106,10 @@ def test_an_address_that_is_not_plainly_of_the_web_is_no_link(url):
 
 
 def test_colours_are_taken_off_and_other_controls_are_shown():
-    assert visible("\x1b[31mred\x1b[0m and \x1b[2J\r\nnext\tline") == "red and \u2039U+001B\u203a[2J\nnext\tline"
+    assert (
+        visible("\x1b[31mred\x1b[0m and \x1b[2J\r\nnext\tline")
+        == "red and \u2039U+001B\u203a[2J\nnext\tline"
+    )
     assert visible("a\u061cb\u2067c") == "a\u2039U+061C\u203ab\u2039U+2067\u203ac"
 
 
@@ -117,13 +130,20 @@ def test_an_item_that_vanished_with_other_fixes_shows_no_diff_of_its_own(run):
 
 
 def test_what_stands_in_backticks_is_shown_as_code_and_is_still_escaped():
-    assert str(html._ticked("use `a<b>` and ```x``` or `")) == "use <code>a&lt;b&gt;</code> and ```x``` or `"
+    assert (
+        str(html._ticked("use `a<b>` and ```x``` or `"))
+        == "use <code>a&lt;b&gt;</code> and ```x``` or `"
+    )
 
 
 def test_the_board_links_to_every_item(run):
     page = Page(html.render(run))
     ids = {value for _, name, value in page.attributes if name == "id"}
-    links = {value[1:] for tag, name, value in page.attributes if tag == "a" and name == "href" and value.startswith("#")}
+    links = {
+        value[1:]
+        for tag, name, value in page.attributes
+        if tag == "a" and name == "href" and value.startswith("#")
+    }
     assert {f"i{number}" for number in run.items} <= ids & links
     assert links <= ids
 

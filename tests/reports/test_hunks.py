@@ -3,13 +3,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.finding import Splice
-from punchlist.model.hunk import LONGEST, Hunk, Original, hunks
-from punchlist.model.patch import FileChange, Patch, spliced
+from punchlist.model.finding.finding import Splice
+from punchlist.model.patch.hunk import LONGEST, Hunk, Original, hunks
+from punchlist.model.patch.patch import FileChange, Patch, spliced
 
 
 def drawn(text: str, *splices: tuple[int, int, str]) -> tuple[Hunk, ...]:
-    return hunks(Patch(splices=tuple(Splice("a.py", *each) for each in splices)), {"a.py": Original("a.py", text)})
+    return hunks(
+        Patch(splices=tuple(Splice("a.py", *each) for each in splices)),
+        {"a.py": Original("a.py", text)},
+    )
 
 
 def test_a_changed_line_is_shown_between_two_others():
@@ -40,7 +43,13 @@ def test_a_long_hunk_is_cut_and_says_so():
 
 
 def test_whole_files_are_told_in_words_where_they_are_no_text():
-    patch = Patch(files=(FileChange("gone.py", None), FileChange("logo.png", "\x89PNG\0"), FileChange("new.py", "x = 1\n")))
+    patch = Patch(
+        files=(
+            FileChange("gone.py", None),
+            FileChange("logo.png", "\x89PNG\0"),
+            FileChange("new.py", "x = 1\n"),
+        )
+    )
     assert [hunk.lines for hunk in hunks(patch, {})] == [
         ("\\ The file is deleted",),
         ("\\ A binary file of 5 bytes",),

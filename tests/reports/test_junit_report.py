@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from punchlist.adapters.reports import junit
-from punchlist.model.item import Status
+from punchlist.model.item.item import Status
 
 
 def cases(run, suite: str):
@@ -34,14 +34,23 @@ def test_a_filed_item_fails_because_it_is_still_in_the_code(run):
 
 
 def test_a_failed_reviewer_is_an_error(run):
-    failed = [case.get("name") for case in cases(run, "reviewers") if case.find("error") is not None]
+    failed = [
+        case.get("name") for case in cases(run, "reviewers") if case.find("error") is not None
+    ]
     assert failed == ["semgrep"]
 
 
 def test_the_tallies_add_up(run):
     root = ET.fromstring(junit.render(run))
-    for tally, tag in (("tests", None), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        counted = len(root.findall(".//testcase")) if tag is None else len(root.findall(f".//{tag}"))
+    for tally, tag in (
+        ("tests", None),
+        ("failures", "failure"),
+        ("errors", "error"),
+        ("skipped", "skipped"),
+    ):
+        counted = (
+            len(root.findall(".//testcase")) if tag is None else len(root.findall(f".//{tag}"))
+        )
         assert int(root.get(tally)) == counted
 
 

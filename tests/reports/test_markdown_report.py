@@ -49,14 +49,20 @@ def test_the_sections_are_those_of_a_findings_document(run):
         "## What was not checked",
         "## Summary",
     ]
-    assert [text.index(heading) for heading in order] == sorted(text.index(heading) for heading in order)
+    assert [text.index(heading) for heading in order] == sorted(
+        text.index(heading) for heading in order
+    )
     assert "- **Critical:** 2\n- **Important:** 5\n- **Minor:** 6\n" in text
     assert "**Recommendation:** do not take this run for the whole truth" in text
 
 
 def test_an_item_has_file_problem_impact_fix_status_and_proof(run):
     text = markdown.render(run).decode()
-    entry = text[text.index("1. **[correctness]:** A discount list is shared between calls") : text.index("2. **[S602]:**")]
+    entry = text[
+        text.index("1. **[correctness]:** A discount list is shared between calls") : text.index(
+            "2. **[S602]:**"
+        )
+    ]
     for line in (
         "   - **File:** src/shop/cart.py:7",
         "   - **Impact:** customers get each other's discounts.",
@@ -79,7 +85,9 @@ def test_it_is_read_back_item_by_item(run, read_back):
 
 
 def test_what_is_read_back_has_the_words_of_the_finding_and_not_those_of_its_life(run, read_back):
-    lead = next(finding for finding in read_back(run).findings if finding.title.startswith("A discount"))
+    lead = next(
+        finding for finding in read_back(run).findings if finding.title.startswith("A discount")
+    )
     assert lead.suggestion == "Default to None and make the list inside."
     assert "customers get each other's discounts." in lead.detail
     assert "rechecked" not in lead.detail
@@ -95,6 +103,6 @@ def test_hostile_text_makes_no_second_item_and_no_tag(nasty, read_back):
 
 
 def test_an_empty_section_says_so(unverified):
-    from punchlist.model.run import Run
+    from punchlist.model.ledger.run import Run
 
     assert markdown.render(Run(id="r")).decode().count("None.\n") == 3

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from punchlist.adapters.documents.document import Document
-from punchlist.adapters.reports import document
-from punchlist.model import wire
+from punchlist.adapters.reports import json as document
+from punchlist.model.ledger import codec as wire
 
 ROOT = Path(__file__).parents[2]
 

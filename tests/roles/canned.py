@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.item import Item
-from punchlist.model.severity import Severity
-from punchlist.model.usage import Usage
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Item
+from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Reply
 
 CODE = "import os\n\n\ndef search(name):\n    query = 'é' + name\n    return run(query)\n"
@@ -30,7 +30,13 @@ class Canned:
             return answer
         text = answer if isinstance(answer, str) else json.dumps(answer)
         hear(text)
-        return Reply(agent=self.name, text=text, session=self._session, usage=Usage(1, 10, 5), transcript=f"t{len(self.asks)}")
+        return Reply(
+            agent=self.name,
+            text=text,
+            session=self._session,
+            usage=Usage(1, 10, 5),
+            transcript=f"t{len(self.asks)}",
+        )
 
     @property
     def prompt(self) -> str:
@@ -50,9 +56,26 @@ class Folder:
         return file.read_bytes().decode("utf-8", "surrogateescape") if file.is_file() else None
 
     def files(self) -> Sequence[str]:
-        return sorted(str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file())
+        return sorted(
+            str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file()
+        )
 
 
-def item(number=7, severity=Severity.MAJOR, *, path="src/a.py", line=5, title="Query is built by hand", **fields):
-    finding = Finding(id=f"r:{number}", source="r", title=title, spot=Spot(path, line), severity=severity, **fields)
+def item(
+    number=7,
+    severity=Severity.MAJOR,
+    *,
+    path="src/a.py",
+    line=5,
+    title="Query is built by hand",
+    **fields,
+):
+    finding = Finding(
+        id=f"r:{number}",
+        source="r",
+        title=title,
+        spot=Spot(path, line),
+        severity=severity,
+        **fields,
+    )
     return Item(number=number, fingerprint=f"f{number}", findings=(finding,))

@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 from canned import CODE
 
-from punchlist.model.sources import Sources
-from punchlist.roles.opinions import review_of
-from punchlist.roles.plans import asked_in, planned_in, written_in
-from punchlist.roles.scores import scores_of
-from punchlist.roles.statements import statements_of
+from punchlist.intake.source_files import Sources
+from punchlist.roles.answers.fix_answer import statements_of
+from punchlist.roles.answers.plan_answer import asked_in, planned_in, written_in
+from punchlist.roles.answers.review_answer import review_of
+from punchlist.roles.answers.score_answer import scores_of
 
 FINDING = {
     "id": "R1",
@@ -38,7 +38,12 @@ FULL = {
     "suggested_fix": 'Say "no"',
 }
 ANSWERS = (
-    {"groups": [{"description": "one", "findings": [FINDING, {**FINDING, "line": 1}]}, {"findings": []}]},
+    {
+        "groups": [
+            {"description": "one", "findings": [FINDING, {**FINDING, "line": 1}]},
+            {"findings": []},
+        ]
+    },
     {"findings": [FULL, FULL, {"title": None}], "summary": "2"},
     {"findings": [], "verdict": "APPROVED"},
     {
@@ -48,15 +53,44 @@ ANSWERS = (
         ]
     },
     {"results": {"F001": "fixed", "2": {"status": "DEFERRED", "reason": "too complex"}}},
-    {"issues": {"F001": {"score": 95, "status": "SOLVED", "quality_scores": {"correctness": 100}}, "F002": {"score": "70/100"}}},
+    {
+        "issues": {
+            "F001": {"score": 95, "status": "SOLVED", "quality_scores": {"correctness": 100}},
+            "F002": {"score": "70/100"},
+        }
+    },
     {
         "has_questions": True,
-        "questions_by_issue": [{"issue_code": "F001", "questions": [{"id": "F001-q1", "question": "Which?"}]}],
+        "questions_by_issue": [
+            {"issue_code": "F001", "questions": [{"id": "F001-q1", "question": "Which?"}]}
+        ],
     },
     {"ready_to_plan": True, "questions_by_issue": []},
-    {"todos": [{"code": "F001", "approach": "patch", "steps": ["a"], "files": ["src/a.py"], "after": ["F002"]}]},
-    {"issue_code": "F001", "plan": {"steps": ["x"]}, "context": {"related_files": [{"path": "b.py"}]}},
-    {"tests": [{"id": "F001", "path": "tests/test_x.py", "content": "def test():\n    assert '{' != \"}\"\n"}]},
+    {
+        "todos": [
+            {
+                "code": "F001",
+                "approach": "patch",
+                "steps": ["a"],
+                "files": ["src/a.py"],
+                "after": ["F002"],
+            }
+        ]
+    },
+    {
+        "issue_code": "F001",
+        "plan": {"steps": ["x"]},
+        "context": {"related_files": [{"path": "b.py"}]},
+    },
+    {
+        "tests": [
+            {
+                "id": "F001",
+                "path": "tests/test_x.py",
+                "content": "def test():\n    assert '{' != \"}\"\n",
+            }
+        ]
+    },
 )
 PROSE = (
     "I looked at everything.",
@@ -125,10 +159,27 @@ def _odd(value: object, chance: random.Random) -> object:
     """The value with some part of it of another kind."""
     if chance.random() < 0.15:
         return chance.choice(
-            (None, True, -1, 2**70, 1.5, "", "F001", [], {}, [[]], ["x", None], {"F001": None}, "nonsense \ud83d")
+            (
+                None,
+                True,
+                -1,
+                2**70,
+                1.5,
+                "",
+                "F001",
+                [],
+                {},
+                [[]],
+                ["x", None],
+                {"F001": None},
+                "nonsense \ud83d",
+            )
         )
     if isinstance(value, dict):
-        return {key if chance.random() < 0.95 else str(chance.random()): _odd(each, chance) for key, each in value.items()}
+        return {
+            key if chance.random() < 0.95 else str(chance.random()): _odd(each, chance)
+            for key, each in value.items()
+        }
     return [_odd(each, chance) for each in value] if isinstance(value, list) else value
 
 
@@ -179,7 +230,9 @@ def main(count: int) -> None:
     for turn, text in enumerate(outputs(count)):
         understood += read(text, turn)
     seconds = time.perf_counter() - began
-    print(f"{count} outputs, {understood} understood, {seconds:.0f} s, {seconds / count * 1e6:.0f} us each, no exception")
+    print(
+        f"{count} outputs, {understood} understood, {seconds:.0f} s, {seconds / count * 1e6:.0f} us each, no exception"
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from outputs import ANSWERS, READERS, outputs, read
 
-from punchlist.roles.extract import found, values
+from punchlist.roles.answers.find_json import found, values
 
 text = st.text(st.characters(), max_size=200)
 anything = st.recursive(
@@ -41,9 +41,12 @@ named = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(
     text
-    | st.lists(st.sampled_from(["{", "}", "[", "]", '"', "\\", ",", ":", "a", "1", " ", "\n", "`", "<think>"]), max_size=60).map(
-        "".join
-    )
+    | st.lists(
+        st.sampled_from(
+            ["{", "}", "[", "]", '"', "\\", ",", ":", "a", "1", " ", "\n", "`", "<think>"]
+        ),
+        max_size=60,
+    ).map("".join)
 )
 def test_any_text_is_read_or_has_failed(said):
     for reader in READERS:
@@ -92,7 +95,8 @@ def test_wherever_an_answer_is_cut_nothing_new_appears_in_it(answer, data):
     cut = whole[: data.draw(st.integers(1, len(whole) - 1))]
     assert all(parse.broken for parse in values(cut))
     assert (
-        found(cut, lambda value: isinstance(value, dict)).incomplete or found(cut, lambda value: isinstance(value, dict)).failed
+        found(cut, lambda value: isinstance(value, dict)).incomplete
+        or found(cut, lambda value: isinstance(value, dict)).failed
     )
 
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from punchlist.roles.extract import LIMIT, found
-from punchlist.roles.grammar import Cut
+from punchlist.roles.answers.find_json import LIMIT, found
+from punchlist.roles.answers.lenient_json import Cut
 
 ANSWER = {"findings": [{"title": "Braces } and ``` fences {", "file": "a.py"}]}
 PLAIN = json.dumps(ANSWER)
@@ -50,7 +50,13 @@ def test_json_is_found_in_whatever_stands_around_it(text):
         json.dumps({"type": "tool_use", "name": "StructuredOutput", "input": ANSWER}),
         json.dumps({"type": "result", "result": PLAIN}),
         json.dumps({"type": "result", "result": f"Here:\n```json\n{PLAIN}\n```"}),
-        json.dumps({"choices": [{"message": {"tool_calls": [{"function": {"name": "x", "arguments": PLAIN}}]}}]}),
+        json.dumps(
+            {
+                "choices": [
+                    {"message": {"tool_calls": [{"function": {"name": "x", "arguments": PLAIN}}]}}
+                ]
+            }
+        ),
         json.dumps([{"type": "text", "text": "draft"}, {"type": "tool_use", "input": ANSWER}]),
         f'{{"type":"start"}}\n{json.dumps({"type": "item", "item": {"text": PLAIN}})}\n{{"type":"end"}}',
     ],
@@ -75,7 +81,16 @@ def test_what_was_only_thought_is_no_answer():
 
 
 @pytest.mark.parametrize(
-    "text", ["", " \n\ufeff ", "All good!", "<html><body>502 {Bad} Gateway</body></html>", "quota exceeded", "[]", "null"]
+    "text",
+    [
+        "",
+        " \n\ufeff ",
+        "All good!",
+        "<html><body>502 {Bad} Gateway</body></html>",
+        "quota exceeded",
+        "[]",
+        "null",
+    ],
 )
 def test_what_has_no_answer_in_it_says_so(text):
     assert said(text).value is None
@@ -92,7 +107,9 @@ def test_a_truncated_answer_keeps_what_is_complete_and_says_that_it_breaks_off()
 
 
 def test_a_draft_does_not_hide_the_truncated_answer_after_it():
-    answer = said('{"findings": []}\n```json\n{"findings": [{"title": "leak", "file": "a.py"}, {"tit')
+    answer = said(
+        '{"findings": []}\n```json\n{"findings": [{"title": "leak", "file": "a.py"}, {"tit'
+    )
     assert answer.value["findings"][0] == {"title": "leak", "file": "a.py"}
     assert answer.incomplete
 
@@ -104,16 +121,24 @@ def test_an_answer_that_breaks_in_the_middle_keeps_what_came_before():
 
 
 def test_a_quotation_in_an_answer_that_breaks_is_not_the_answer():
-    for quoted in ('"return {"findings": []}"', '"return {"findings": []} or so"', '"{"findings": []}", "line": 5'):
+    for quoted in (
+        '"return {"findings": []}"',
+        '"return {"findings": []} or so"',
+        '"{"findings": []}", "line": 5',
+    ):
         answer = said(f'{{"findings": [{{"title": "leak", "fix": {quoted}}}]}}')
         assert answer.value["findings"][0]["title"] == "leak"
         assert answer.incomplete
 
 
 def test_a_part_of_an_answer_that_breaks_is_not_the_answer():
-    groups = [f'{{"description": "{n}", "findings": [{{"title": "{n}"}}]}}' for n in ("one", 'say "two"', "three", "four")]
+    groups = [
+        f'{{"description": "{n}", "findings": [{{"title": "{n}"}}]}}'
+        for n in ("one", 'say "two"', "three", "four")
+    ]
     answer = found(
-        f'{{"groups": [\n{", ".join(groups)}\n]}}', lambda value: fits(value) or (isinstance(value, dict) and "groups" in value)
+        f'{{"groups": [\n{", ".join(groups)}\n]}}',
+        lambda value: fits(value) or (isinstance(value, dict) and "groups" in value),
     )
     assert answer.value["groups"][0]["findings"] == [{"title": "one"}]
     assert [stray["description"] for stray in answer.strays] == ["three", "four"]
@@ -121,13 +146,18 @@ def test_a_part_of_an_answer_that_breaks_is_not_the_answer():
 
 def test_a_whole_answer_after_a_broken_one_is_the_answer():
     broken = '{"findings": [{"title": "say "no""}]}'
-    assert said(f"```json\n{broken}\n```\nSorry, that was wrong:\n```json\n{PLAIN}\n```").value == ANSWER
+    assert (
+        said(f"```json\n{broken}\n```\nSorry, that was wrong:\n```json\n{PLAIN}\n```").value
+        == ANSWER
+    )
     assert said(f'{broken}\n{{"findings": []}}\n').value == {"findings": []}
     assert said(f"{broken} or rather {PLAIN} is right").value == ANSWER
 
 
 def test_a_name_that_comes_twice_hides_nothing():
-    assert said('{"findings": [1], "findings": [2], "findings": [1]}').value == {"findings": [[1], [2], [1]]}
+    assert said('{"findings": [1], "findings": [2], "findings": [1]}').value == {
+        "findings": [[1], [2], [1]]
+    }
 
 
 @pytest.mark.parametrize(
@@ -166,7 +196,20 @@ def test_forty_thousand_unbalanced_brackets_take_no_time(bracket):
 
 
 @pytest.mark.parametrize(
-    "unit", ['{"', '["', '{"a":', "[1,", '{"{"', '"[', '["[",', '["\\"[",', '[{"a":"[", "b', "<think>", "\x1b["]
+    "unit",
+    [
+        '{"',
+        '["',
+        '{"a":',
+        "[1,",
+        '{"{"',
+        '"[',
+        '["[",',
+        '["\\"[",',
+        '[{"a":"[", "b',
+        "<think>",
+        "\x1b[",
+    ],
 )
 def test_twice_as_much_takes_about_twice_as_long(unit):
     once, twice = (min(seconds(unit * count) for _ in range(3)) for count in (3_000, 6_000))

@@ -4,26 +4,41 @@ import json
 
 import pytest
 
-from punchlist.model.claim import Outcome
-from punchlist.model.doubt import Doubt
-from punchlist.model.severity import Severity
-from punchlist.model.sources import Sources
-from punchlist.model.todo import Approach
-from punchlist.roles.codes import item_of
-from punchlist.roles.opinions import review_of
-from punchlist.roles.plans import asked_in, planned_in, written_in
-from punchlist.roles.scores import scores_of
-from punchlist.roles.statements import outcome_of, statements_of
+from punchlist.intake.source_files import Sources
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.claim import Outcome
+from punchlist.model.item.doubt import Doubt
+from punchlist.model.item.todo import Approach
+from punchlist.roles.answers.fix_answer import outcome_of, statements_of
+from punchlist.roles.answers.item_codes import item_of
+from punchlist.roles.answers.plan_answer import asked_in, planned_in, written_in
+from punchlist.roles.answers.review_answer import review_of
+from punchlist.roles.answers.score_answer import scores_of
 
 GROUPED = {
     "groups": [
         {
             "description": "a",
-            "findings": [{"id": "F001", "file": "src/a.py", "line": "4-6", "issue": "Raw SQL", "severity": "major"}],
+            "findings": [
+                {
+                    "id": "F001",
+                    "file": "src/a.py",
+                    "line": "4-6",
+                    "issue": "Raw SQL",
+                    "severity": "major",
+                }
+            ],
         },
         {
             "findings": [
-                {"id": "F001", "file": "./src/a.py", "line": "1", "issue": "Unused", "severity": "nit", "fix_hint": "Drop it"}
+                {
+                    "id": "F001",
+                    "file": "./src/a.py",
+                    "line": "1",
+                    "issue": "Unused",
+                    "severity": "nit",
+                    "fix_hint": "Drop it",
+                }
             ]
         },
     ]
@@ -43,7 +58,9 @@ FULL = {
 @pytest.fixture
 def reviewed(tree):
     def review(answer):
-        return review_of(answer if isinstance(answer, str) else json.dumps(answer), "technical", Sources(tree))
+        return review_of(
+            answer if isinstance(answer, str) else json.dumps(answer), "technical", Sources(tree)
+        )
 
     return review
 
@@ -51,7 +68,10 @@ def reviewed(tree):
 class TestReviews:
     def test_groups_are_findings_with_hints_which_are_independent(self, reviewed):
         review = reviewed(GROUPED)
-        assert [(f.title, f.spot.path, f.spot.line, f.spot.end_line, f.severity) for f in review.findings] == [
+        assert [
+            (f.title, f.spot.path, f.spot.line, f.spot.end_line, f.severity)
+            for f in review.findings
+        ] == [
             ("Raw SQL", "src/a.py", 4, 6, Severity.MAJOR),
             ("Unused", "src/a.py", 1, None, Severity.MINOR),
         ]
@@ -61,12 +81,26 @@ class TestReviews:
 
     def test_a_flat_list_is_read_with_all_its_fields(self, reviewed):
         (finding,) = reviewed({"findings": [FULL], "summary": "1"}).findings
-        assert (finding.title, finding.detail, finding.suggestion) == ("SQL injection in search", "name is not bound", "Bind it")
-        assert (finding.severity, finding.category, finding.source) == (Severity.CRITICAL, "security", "technical")
+        assert (finding.title, finding.detail, finding.suggestion) == (
+            "SQL injection in search",
+            "name is not bound",
+            "Bind it",
+        )
+        assert (finding.severity, finding.category, finding.source) == (
+            Severity.CRITICAL,
+            "security",
+            "technical",
+        )
         assert finding.context.symbol == "search"
 
     @pytest.mark.parametrize(
-        "said", [[FULL], {"issues": [FULL]}, {"comments": [FULL]}, {"type": "x", "input": {"findings": [FULL]}}]
+        "said",
+        [
+            [FULL],
+            {"issues": [FULL]},
+            {"comments": [FULL]},
+            {"type": "x", "input": {"findings": [FULL]}},
+        ],
     )
     def test_findings_under_other_names_are_findings(self, reviewed, said):
         assert [f.title for f in reviewed(said).findings] == ["SQL injection in search"]
@@ -115,7 +149,11 @@ class TestReviews:
         assert review.findings == ()
 
     def test_a_finding_about_quotas_is_a_finding(self, reviewed):
-        said = {**FULL, "title": "Rate limit: quota exceeded is not handled", "description": "HTTP 429 is lost"}
+        said = {
+            **FULL,
+            "title": "Rate limit: quota exceeded is not handled",
+            "description": "HTTP 429 is lost",
+        }
         review = reviewed({"findings": [said]})
         assert (len(review.findings), review.failed) == (1, "")
 
@@ -123,7 +161,17 @@ class TestReviews:
         assert len(reviewed({"verdict": "APPROVED", "findings": [FULL]}).findings) == 1
 
     def test_one_bad_entry_never_costs_the_others(self, reviewed):
-        review = reviewed({"findings": [None, {"severity": "major"}, {**FULL, "line_start": 0}, 7, {**FULL, "line_start": "42"}]})
+        review = reviewed(
+            {
+                "findings": [
+                    None,
+                    {"severity": "major"},
+                    {**FULL, "line_start": 0},
+                    7,
+                    {**FULL, "line_start": "42"},
+                ]
+            }
+        )
         assert [f.spot.line for f in review.findings] == [None, 42]
         assert len(review.refused) == 3
         assert all(entry.reason and entry.source == "technical" for entry in review.refused)
@@ -137,32 +185,54 @@ class TestReviews:
         assert review.incomplete
 
     def test_an_entry_that_cannot_be_read_costs_none_of_those_behind_it(self, reviewed):
-        entries = [json.dumps({**FULL, "title": title}) for title in ("first", "say QUOTES here", "third", "fourth")]
+        entries = [
+            json.dumps({**FULL, "title": title})
+            for title in ("first", "say QUOTES here", "third", "fourth")
+        ]
         listed = ", ".join(entries).replace("QUOTES", '"no"')
         review = reviewed(f'{{"findings": [{listed}]}}')
         assert [f.title for f in review.findings] == ["first", "third", "fourth"]
         assert (len(review.refused), bool(review.incomplete)) == (1, True)
 
     def test_one_finding_a_line_is_a_review(self, reviewed):
-        review = reviewed("\n".join(json.dumps({**FULL, "title": title}) for title in ("first", "second")))
+        review = reviewed(
+            "\n".join(json.dumps({**FULL, "title": title}) for title in ("first", "second"))
+        )
         assert [f.title for f in review.findings] == ["first", "second"]
         assert (review.failed, review.incomplete) == ("", "")
 
     def test_a_path_outside_and_an_unknown_severity_are_kept_and_marked(self, reviewed):
-        (finding,) = reviewed({"findings": [{**FULL, "file_path": "../x.py", "severity": "spicy"}]}).findings
+        (finding,) = reviewed(
+            {"findings": [{**FULL, "file_path": "../x.py", "severity": "spicy"}]}
+        ).findings
         assert len(finding.marks) == 2
         assert finding.severity is Severity.MAJOR
 
 
 @pytest.mark.parametrize(
-    "name", ["F007", "f007", "7", "F7", "f-7", "F 7", "#7", "item 7", "[F007]", "`F007`", " F007 ", "Finding 7"]
+    "name",
+    [
+        "F007",
+        "f007",
+        "7",
+        "F7",
+        "f-7",
+        "F 7",
+        "#7",
+        "item 7",
+        "[F007]",
+        "`F007`",
+        " F007 ",
+        "Finding 7",
+    ],
 )
 def test_an_item_is_known_by_many_names(name):
     assert item_of(name) == (7, "")
 
 
 @pytest.mark.parametrize(
-    ("name", "part"), [("F007-2", "2"), ("F007.a", "a"), ("F007a", "a"), ("f007 (part 2)", "part2"), ("7/b", "b")]
+    ("name", "part"),
+    [("F007-2", "2"), ("F007.a", "a"), ("F007a", "a"), ("f007 (part 2)", "part2"), ("7/b", "b")],
 )
 def test_a_part_of_an_item_is_known_as_such(name, part):
     assert item_of(name) == (7, part)
@@ -174,7 +244,9 @@ def test_other_names_are_no_item(name):
 
 
 def stated(answer, asked=(1, 2, 3)):
-    return statements_of(answer if isinstance(answer, str) else json.dumps(answer), frozenset(asked), "/project")
+    return statements_of(
+        answer if isinstance(answer, str) else json.dumps(answer), frozenset(asked), "/project"
+    )
 
 
 class TestFixers:
@@ -218,11 +290,21 @@ class TestFixers:
         entry = {
             "id": "F001",
             "outcome": "fixed",
-            "files": ["./src/a.py", "/project/src/b.py", "/etc/passwd", "../x", {"path": "c.py"}, 5],
+            "files": [
+                "./src/a.py",
+                "/project/src/b.py",
+                "/etc/passwd",
+                "../x",
+                {"path": "c.py"},
+                5,
+            ],
             "tests": "tests/test_a.py",
         }
         (report,) = stated({"outcomes": [entry]}).reports
-        assert (report.files, report.tests) == (("src/a.py", "src/b.py", "c.py"), ("tests/test_a.py",))
+        assert (report.files, report.tests) == (
+            ("src/a.py", "src/b.py", "c.py"),
+            ("tests/test_a.py",),
+        )
 
     @pytest.mark.parametrize(
         ("parts", "outcome"),
@@ -235,46 +317,71 @@ class TestFixers:
         ],
     )
     def test_parts_fold_into_their_item(self, parts, outcome):
-        said = stated({"outcomes": [{"id": name, "outcome": word, "why": name} for name, word in parts.items()]})
+        said = stated(
+            {
+                "outcomes": [
+                    {"id": name, "outcome": word, "why": name} for name, word in parts.items()
+                ]
+            }
+        )
         assert [(report.item, report.outcome) for report in said.reports] == [(1, outcome)]
 
     def test_two_contradictory_answers_for_one_item_are_none(self):
         said = stated(
-            {"outcomes": [{"id": "F001", "outcome": "fixed"}, {"id": "1", "outcome": "blocked"}, {"id": "2", "outcome": "fixed"}]}
+            {
+                "outcomes": [
+                    {"id": "F001", "outcome": "fixed"},
+                    {"id": "1", "outcome": "blocked"},
+                    {"id": "2", "outcome": "fixed"},
+                ]
+            }
         )
         assert said.contradicted == (1,)
         assert [report.item for report in said.reports] == [2]
 
     def test_a_contradiction_under_one_name_of_an_object_is_seen(self):
-        said = stated('{"outcomes": {"F001": {"outcome": "blocked", "why": "x"}, "F001": {"outcome": "fixed"}}}')
+        said = stated(
+            '{"outcomes": {"F001": {"outcome": "blocked", "why": "x"}, "F001": {"outcome": "fixed"}}}'
+        )
         assert (said.contradicted, said.reports) == ((1,), ())
 
     def test_the_same_answer_twice_is_one(self):
         said = stated(
-            {"outcomes": [{"id": "F001", "outcome": "fixed", "why": "a"}, {"id": "F1", "outcome": "Fixed", "why": "b"}]}
+            {
+                "outcomes": [
+                    {"id": "F001", "outcome": "fixed", "why": "a"},
+                    {"id": "F1", "outcome": "Fixed", "why": "b"},
+                ]
+            }
         )
-        assert [(report.item, report.outcome, report.why) for report in said.reports] == [(1, Outcome.FIXED, "a\nb")]
+        assert [(report.item, report.outcome, report.why) for report in said.reports] == [
+            (1, Outcome.FIXED, "a\nb")
+        ]
 
     def test_unknown_names_are_noted_and_cost_nothing(self):
         said = stated(
-            {"outcomes": [{"id": "F099", "outcome": "fixed"}, {"outcome": "fixed"}, None, 5, {"id": "2", "outcome": "fixed"}]}
+            {
+                "outcomes": [
+                    {"id": "F099", "outcome": "fixed"},
+                    {"outcome": "fixed"},
+                    None,
+                    5,
+                    {"id": "2", "outcome": "fixed"},
+                ]
+            }
         )
         assert said.unknown == ("F099", "(no name)")
         assert [report.item for report in said.reports] == [2]
 
     def test_a_word_that_is_no_outcome_defers(self):
-        (report,) = stated(
-            {
-                "outcomes": [
-                    {"id": "F001", "outcome": "sort of"},
-                ]
-            }
-        ).reports
+        (report,) = stated({"outcomes": [{"id": "F001", "outcome": "sort of"}]}).reports
         assert report.outcome is Outcome.DEFERRED
         assert "sort of" in report.why
 
     def test_an_entry_that_breaks_off_is_no_report(self):
-        said = stated('{"outcomes": [{"id": "F001", "outcome": "fixed"}, {"id": "F002", "outcome": "fixed", "expl')
+        said = stated(
+            '{"outcomes": [{"id": "F001", "outcome": "fixed"}, {"id": "F002", "outcome": "fixed", "expl'
+        )
         assert [report.item for report in said.reports] == [1]
 
     @pytest.mark.parametrize(
@@ -322,16 +429,43 @@ class TestChallengers:
         assert not score.approves()
 
     @pytest.mark.parametrize(
-        ("raw", "number"), [(90, 90), (89.9, 89), ("95", 95), ("95/100", 95), ("95 %", 95), ({"value": 91}, 91), (0.95, 0)]
+        ("raw", "number"),
+        [
+            (90, 90),
+            (89.9, 89),
+            ("95", 95),
+            ("95/100", 95),
+            ("95 %", 95),
+            ({"value": 91}, 91),
+            (0.95, 0),
+        ],
     )
     def test_numbers_are_read_and_never_rounded_up(self, raw, number):
         assert scored({"issues": {"F007": {"score": raw}}}).scores[0].score == number
 
     @pytest.mark.parametrize(
-        "raw", [None, "high", "9/10", True, [], [95], -1, 101, "101", 1e300, "95 or so", "SOLVED", {}, "95x"]
+        "raw",
+        [
+            None,
+            "high",
+            "9/10",
+            True,
+            [],
+            [95],
+            -1,
+            101,
+            "101",
+            1e300,
+            "95 or so",
+            "SOLVED",
+            {},
+            "95x",
+        ],
     )
     def test_what_is_no_score_between_0_and_100_approves_nothing_and_says_why(self, raw):
-        (score,) = scored({"issues": {"F007": {"score": raw, "status": "SOLVED", "feedback": "fine"}}}).scores
+        (score,) = scored(
+            {"issues": {"F007": {"score": raw, "status": "SOLVED", "feedback": "fine"}}}
+        ).scores
         assert score.score is None
         assert "score" in score.feedback
         assert not score.approves()
@@ -343,7 +477,14 @@ class TestChallengers:
 
     @pytest.mark.parametrize(
         "answer",
-        ["", "All good, 100/100!", '{"score": 95}', '{"issues": {}}', "null", '{"issues": {"F007": {"status": "SOLVED"}}}'],
+        [
+            "",
+            "All good, 100/100!",
+            '{"score": 95}',
+            '{"issues": {}}',
+            "null",
+            '{"issues": {"F007": {"status": "SOLVED"}}}',
+        ],
     )
     def test_an_answer_without_scores_has_failed_and_scores_nobody(self, answer):
         said = scored(answer)
@@ -351,12 +492,24 @@ class TestChallengers:
         assert [score.score for score in said.scores] == [None]
 
     def test_of_several_scores_for_one_item_the_lowest_counts(self):
-        listed = {"scores": [{"id": "F007-1", "score": 95}, {"id": "F007-2", "score": 40}, {"id": "F007", "score": 99}]}
+        listed = {
+            "scores": [
+                {"id": "F007-1", "score": 95},
+                {"id": "F007-2", "score": 40},
+                {"id": "F007", "score": 99},
+            ]
+        }
         assert scored(listed).scores[0].score == 40
-        assert scored('{"issues": {"F007": {"score": 20}, "F007": {"score": 99}}}').scores[0].score == 20
+        assert (
+            scored('{"issues": {"F007": {"score": 20}, "F007": {"score": 99}}}').scores[0].score
+            == 20
+        )
 
     def test_a_score_that_breaks_off_does_not_count(self):
-        said = scored('{"issues": {"F007": {"score": 95}, "F008": {"score": 95, "feedback": "but', asked=(7, 8))
+        said = scored(
+            '{"issues": {"F007": {"score": 95}, "F008": {"score": 95, "feedback": "but',
+            asked=(7, 8),
+        )
         assert [score.score for score in said.scores] == [95, None]
 
 
@@ -364,7 +517,10 @@ class TestClarifiers:
     def test_questions_are_numbered_on_from_those_before(self):
         answer = {
             "questions_by_issue": [
-                {"issue_code": "F003", "questions": [{"id": "F003-q1", "question": "Null?", "context": "API"}]}
+                {
+                    "issue_code": "F003",
+                    "questions": [{"id": "F003-q1", "question": "Null?", "context": "API"}],
+                }
             ]
         }
         asked = asked_in(json.dumps(answer), {3}, [Doubt("F003-q1", 3, "Before?", answer="yes")])
@@ -372,7 +528,9 @@ class TestClarifiers:
         assert not asked.ready
 
     def test_no_questions_and_ready(self):
-        assert asked_in('{"has_questions": false, "questions_by_issue": [], "ready_to_plan": true}', {3}, ()).ready
+        assert asked_in(
+            '{"has_questions": false, "questions_by_issue": [], "ready_to_plan": true}', {3}, ()
+        ).ready
 
     @pytest.mark.parametrize(
         "answer",
@@ -388,7 +546,9 @@ class TestClarifiers:
         assert not asked.ready
 
     def test_ready_with_questions_is_not_ready(self):
-        asked = asked_in('{"ready": true, "questions": [{"item": "F003", "question": "Null?"}]}', {3}, ())
+        asked = asked_in(
+            '{"ready": true, "questions": [{"item": "F003", "question": "Null?"}]}', {3}, ()
+        )
         assert (len(asked.doubts), asked.ready) == (1, False)
 
     @pytest.mark.parametrize(
@@ -428,25 +588,48 @@ class TestPlanners:
         }
         planned = planned_in(json.dumps(answer), {3, 4}, "/project")
         (todo,) = planned.todos
-        assert (todo.item, todo.approach, todo.steps, todo.files) == (3, Approach.REFACTOR, ("one", "two"), ("src/a.py",))
-        assert [(each.path, each.reason) for each in todo.related] == [("src/b.py", "model"), ("src/c.py", "")]
-        assert (todo.patterns, todo.lines_changed, todo.verification) == (("404 elsewhere",), 5, "call it")
+        assert (todo.item, todo.approach, todo.steps, todo.files) == (
+            3,
+            Approach.REFACTOR,
+            ("one", "two"),
+            ("src/a.py",),
+        )
+        assert [(each.path, each.reason) for each in todo.related] == [
+            ("src/b.py", "model"),
+            ("src/c.py", ""),
+        ]
+        assert (todo.patterns, todo.lines_changed, todo.verification) == (
+            ("404 elsewhere",),
+            5,
+            "call it",
+        )
         assert planned.after == {3: (4,)}
 
     def test_plan_and_context_may_stand_one_level_down(self):
-        answer = {"todos": [{"issue_code": "F003", "plan": {"steps": ["x"]}, "context": {"existing_patterns": ["p"]}}]}
+        answer = {
+            "todos": [
+                {
+                    "issue_code": "F003",
+                    "plan": {"steps": ["x"]},
+                    "context": {"existing_patterns": ["p"]},
+                }
+            ]
+        }
         (todo,) = planned_in(json.dumps(answer), {3}, "/project").todos
         assert (todo.steps, todo.patterns) == (("x",), ("p",))
 
     def test_what_would_wait_for_itself_does_not_wait(self):
         answer = {
             "todos": [
-                {"code": name, "steps": ["x"], "after": [after]} for name, after in (("F1", "F2"), ("F2", "F3"), ("F3", "F1"))
+                {"code": name, "steps": ["x"], "after": [after]}
+                for name, after in (("F1", "F2"), ("F2", "F3"), ("F3", "F1"))
             ]
         }
         assert planned_in(json.dumps(answer), {1, 2, 3}, "/project").after == {1: (2,), 2: (3,)}
 
-    @pytest.mark.parametrize("answer", ["", "Fix it.", '{"todos": []}', '{"todos": [{"code": "F099", "steps": ["x"]}]}'])
+    @pytest.mark.parametrize(
+        "answer", ["", "Fix it.", '{"todos": []}', '{"todos": [{"code": "F099", "steps": ["x"]}]}']
+    )
     def test_a_plan_for_nothing_has_failed(self, answer):
         assert planned_in(answer, {3}, "/project").failed
 
@@ -463,7 +646,12 @@ class TestReproducers:
         assert (written.tests, written.failed) == (((3, "tests/test_x.py", "assert 1\n"),), "")
 
     def test_where_no_test_can_be_used_it_says_why(self):
-        answer = {"tests": [{"id": "F004", "path": "/etc/x", "content": "y"}, {"id": "F009", "path": "a.py", "content": "y"}]}
+        answer = {
+            "tests": [
+                {"id": "F004", "path": "/etc/x", "content": "y"},
+                {"id": "F009", "path": "a.py", "content": "y"},
+            ]
+        }
         why = "F004 has no test file with a path in the project and a content; F009 is none of the items"
         assert written_in(json.dumps(answer), {3, 4}, "/project").failed == why
 

@@ -7,12 +7,12 @@ import jsonschema
 import pytest
 from canned import Canned, item
 
-from punchlist.model.claim import Outcome
-from punchlist.model.severity import Severity
-from punchlist.model.usage import Usage
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.claim import Outcome
+from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Reply, Trouble
-from punchlist.ports.crew import Background, Exhibit, Reproduction, Task
-from punchlist.roles import schemas
+from punchlist.ports.roles import Background, Exhibit, Reproduction, Task
+from punchlist.roles.answers import schemas
 from punchlist.roles.crew import ROLES, crew
 
 NONE = Background()
@@ -23,7 +23,11 @@ DIFF = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-a\n+{1}\n"
 def playing(role, *answers, limit=400_000, **options):
     agent = Canned(*answers, **options)
     heard = []
-    return crew({role: agent}, {}, limit, lambda label, piece: heard.append((label, piece))), agent, heard
+    return (
+        crew({role: agent}, {}, limit, lambda label, piece: heard.append((label, piece))),
+        agent,
+        heard,
+    )
 
 
 def review(tree, *answers, role="technical", told=NONE, paths=None, **options):
@@ -40,9 +44,20 @@ def mend(tree, *answers, items=None, limit=400_000, session="s1", **fields):
 def test_an_answer_that_fits_is_asked_for_once(tree):
     opinion, agent = review(tree, {"findings": [FINDING]})
     assert [finding.title for finding in opinion.findings] == ["Leak"]
-    assert (opinion.agent, opinion.session, opinion.transcript, opinion.failed) == ("canned", "s1", "t1", "")
+    assert (opinion.agent, opinion.session, opinion.transcript, opinion.failed) == (
+        "canned",
+        "s1",
+        "t1",
+        "",
+    )
     (ask,) = agent.asks
-    assert (ask.role, ask.label, ask.folder, ask.writes, ask.session) == ("technical", "1 review", tree.root, False, "")
+    assert (ask.role, ask.label, ask.folder, ask.writes, ask.session) == (
+        "technical",
+        "1 review",
+        tree.root,
+        False,
+        "",
+    )
 
 
 def test_an_answer_that_does_not_fit_is_asked_for_again_in_the_same_conversation(tree):
@@ -68,7 +83,10 @@ def test_after_the_second_time_it_has_failed_and_nothing_is_clean(tree):
 
 
 def test_an_agent_that_failed_is_not_asked_again(tree):
-    opinion, agent = review(tree, Reply(agent="canned", failed="429", trouble=Trouble.RATE_LIMIT, text='{"findings": []}'))
+    opinion, agent = review(
+        tree,
+        Reply(agent="canned", failed="429", trouble=Trouble.RATE_LIMIT, text='{"findings": []}'),
+    )
     assert (opinion.failed, opinion.findings, len(agent.asks)) == ("429", (), 1)
 
 
@@ -85,7 +103,9 @@ def test_repeating_the_prompt_is_no_answer(tree, role):
             return await super().ask(ask, hear)
 
     agent = Echo()
-    opinion = asyncio.run(crew({role: agent}, {}, 90_000).reviewers[role].review(tree, None, NONE, "x"))
+    opinion = asyncio.run(
+        crew({role: agent}, {}, 90_000).reviewers[role].review(tree, None, NONE, "x")
+    )
     assert opinion.failed.startswith("there is no JSON in the answer")
     # Nor is it clean where only a part of it is repeated.
     opinion, _ = review(tree, agent.prompt[5:], role=role)
@@ -109,19 +129,33 @@ def test_files_whose_diff_did_not_fit_are_named_and_those_opened_are_told(tree):
 
 
 def test_files_without_a_diff_are_named_for_reading(tree):
-    _, agent = review(tree, {"findings": []}, told=Background(diff=DIFF.format("src/a.py", "b")), paths=["src/a.py", "other.py"])
+    _, agent = review(
+        tree,
+        {"findings": []},
+        told=Background(diff=DIFF.format("src/a.py", "b")),
+        paths=["src/a.py", "other.py"],
+    )
     assert "- `other.py`" in agent.prompt
     assert "- `src/a.py`" not in agent.prompt
 
 
 @pytest.mark.parametrize("role", ["unified", "spec", "technical", "adversarial"])
 def test_each_reviewer_is_told_its_own_task_and_the_change(tree, role):
-    told = Background(diff=DIFF.format("src/a.py", "b"), specification={"spec.md": "It shall search."}, base="main")
+    told = Background(
+        diff=DIFF.format("src/a.py", "b"),
+        specification={"spec.md": "It shall search."},
+        base="main",
+    )
     opinion, agent = review(tree, {"findings": [FINDING]}, role=role, told=told)
     assert opinion.findings[0].source == role
     assert "since `main`" in agent.prompt
     assert ("It shall search." in agent.prompt) == (role != "technical")
-    telling = {"unified": "subagents", "spec": "requirement", "technical": "technique", "adversarial": "for the first time"}
+    telling = {
+        "unified": "subagents",
+        "spec": "requirement",
+        "technical": "technique",
+        "adversarial": "for the first time",
+    }
     assert telling[role] in agent.prompt
 
 
@@ -133,11 +167,7 @@ def test_a_truncated_review_is_kept_and_marked_and_not_asked_for_again(tree):
 
 
 def test_a_fixer_may_write_and_goes_on_with_its_conversation(tree):
-    claims, agent = mend(
-        tree,
-        {"outcomes": [{"id": "F007", "outcome": "fixed"}]},
-        session="s2",
-    )
+    claims, agent = mend(tree, {"outcomes": [{"id": "F007", "outcome": "fixed"}]}, session="s2")
     assert [(report.item, report.outcome) for report in claims.reports] == [(7, Outcome.FIXED)]
     (ask,) = agent.asks
     assert (ask.role, ask.writes, ask.fork) == ("fixer", True, False)
@@ -152,9 +182,15 @@ def test_a_conversation_is_taken_up_where_it_was_left(tree):
 
 
 def test_items_that_did_not_fit_are_left_out_and_not_reported_on(tree):
-    items = (*(item(n, Severity.MINOR, detail="x" * 5000) for n in range(1, 9)), item(9, Severity.CRITICAL))
+    items = (
+        *(item(n, Severity.MINOR, detail="x" * 5000) for n in range(1, 9)),
+        item(9, Severity.CRITICAL),
+    )
     claims, agent = mend(
-        tree, {"outcomes": [{"id": f"F{n:03}", "outcome": "fixed"} for n in range(1, 10)]}, items=items, limit=14_000
+        tree,
+        {"outcomes": [{"id": f"F{n:03}", "outcome": "fixed"} for n in range(1, 10)]},
+        items=items,
+        limit=14_000,
     )
     assert 9 not in claims.left_out
     assert {report.item for report in claims.reports} == set(range(1, 10)) - set(claims.left_out)
@@ -172,35 +208,57 @@ def test_where_not_even_one_item_fits_nobody_is_asked_and_the_attempt_counts(tre
 
 def test_a_prompt_too_long_for_the_agent_is_halved_once_and_what_is_left_out_is_said(tree):
     items = tuple(item(n, detail=f"{n}" * 3000) for n in range(1, 9))
-    too_long = Reply(agent="canned", failed="prompt is too long", trouble=Trouble.TOO_LONG, usage=Usage(1, 1, 1))
-    claims, agent = mend(tree, too_long, {"outcomes": [{"id": "F001", "outcome": "fixed"}]}, items=items)
+    too_long = Reply(
+        agent="canned", failed="prompt is too long", trouble=Trouble.TOO_LONG, usage=Usage(1, 1, 1)
+    )
+    claims, agent = mend(
+        tree, too_long, {"outcomes": [{"id": "F001", "outcome": "fixed"}]}, items=items
+    )
     assert [ask.label for ask in agent.asks] == ["2 fix", "2 fix"]
     assert len(agent.asks[1].prompt) <= len(agent.prompt) // 2
     assert (claims.failed, claims.usage) == ("", Usage(2, 11, 6))
     assert claims.left_out
-    opinion, agent = review(tree, too_long, too_long, told=Background(diff=DIFF.format("src/a.py", "b" * 50_000)))
-    assert (opinion.failed, opinion.unshown, len(agent.asks)) == ("prompt is too long", ("src/a.py",), 2)
+    opinion, agent = review(
+        tree, too_long, too_long, told=Background(diff=DIFF.format("src/a.py", "b" * 50_000))
+    )
+    assert (opinion.failed, opinion.unshown, len(agent.asks)) == (
+        "prompt is too long",
+        ("src/a.py",),
+        2,
+    )
 
 
 def test_a_challenger_scores_every_item_or_says_why_not(tree):
     cast, agent, _ = playing("challenger", {"issues": {"F007": {"score": 95, "status": "SOLVED"}}})
     task = Task(label="3", items=(item(7), item(8)), told=NONE)
-    judgement = asyncio.run(cast.challenger.judge(task, [Exhibit(1, DIFF.format("src/a.py", "b"), (7, 8))], tree))
+    judgement = asyncio.run(
+        cast.challenger.judge(task, [Exhibit(1, DIFF.format("src/a.py", "b"), (7, 8))], tree)
+    )
     assert [(score.item, score.score) for score in judgement.scores] == [(7, 95), (8, None)]
     assert not agent.asks[0].writes
     assert set(agent.asks[0].schema["properties"]["issues"]["properties"]) == {"F007", "F008"}
 
 
-@pytest.mark.parametrize("answers", [("fine", "all fine"), (Reply(agent="canned", failed="crashed"),)])
+@pytest.mark.parametrize(
+    "answers", [("fine", "all fine"), (Reply(agent="canned", failed="crashed"),)]
+)
 def test_a_challenger_that_fails_approves_nothing(tree, answers):
     cast, _, _ = playing("challenger", *answers)
-    judgement = asyncio.run(cast.challenger.judge(Task(label="3", items=(item(7),), told=NONE), [Exhibit(1, "", (7,))], tree))
+    judgement = asyncio.run(
+        cast.challenger.judge(
+            Task(label="3", items=(item(7),), told=NONE), [Exhibit(1, "", (7,))], tree
+        )
+    )
     assert judgement.failed
-    assert [(score.item, score.score, bool(score.feedback)) for score in judgement.scores] == [(7, None, True)]
+    assert [(score.item, score.score, bool(score.feedback)) for score in judgement.scores] == [
+        (7, None, True)
+    ]
 
 
 def test_a_clarifier_asks(tree):
-    cast, _, _ = playing("clarifier", {"questions": [{"item": "F007", "question": "Null?"}], "ready": False})
+    cast, _, _ = playing(
+        "clarifier", {"questions": [{"item": "F007", "question": "Null?"}], "ready": False}
+    )
     doubts = asyncio.run(cast.clarifier.clarify(Task(label="4", items=(item(7),), told=NONE), tree))
     assert [(doubt.id, doubt.question) for doubt in doubts.doubts] == [("F007-q1", "Null?")]
     assert not doubts.ready
@@ -213,24 +271,37 @@ def test_a_clarifier_that_fails_is_not_ready(tree):
 
 
 def test_a_planner_plans(tree):
-    cast, agent, _ = playing("planner", {"todos": [{"code": "F007", "approach": "patch", "steps": ["x"], "files": ["src/a.py"]}]})
-    plans = asyncio.run(cast.planner.plan(Task(label="5", items=(item(7),), told=NONE, session="clarify"), tree))
+    cast, agent, _ = playing(
+        "planner",
+        {"todos": [{"code": "F007", "approach": "patch", "steps": ["x"], "files": ["src/a.py"]}]},
+    )
+    plans = asyncio.run(
+        cast.planner.plan(Task(label="5", items=(item(7),), told=NONE, session="clarify"), tree)
+    )
     assert [(todo.item, todo.files) for todo in plans.todos] == [(7, ("src/a.py",))]
     assert agent.asks[0].session == "clarify"
 
 
 def test_a_reproducer_writes_tests(tree):
-    cast, _, _ = playing("reproducer", {"tests": [{"id": "F007", "path": "tests/test_x.py", "content": "assert 0"}]})
-    said = asyncio.run(cast.reproducer.reproduce(Task(label="6", items=(item(7),), told=NONE), tree))
+    cast, _, _ = playing(
+        "reproducer", {"tests": [{"id": "F007", "path": "tests/test_x.py", "content": "assert 0"}]}
+    )
+    said = asyncio.run(
+        cast.reproducer.reproduce(Task(label="6", items=(item(7),), told=NONE), tree)
+    )
     assert said.tests == (Reproduction(7, "tests/test_x.py", "assert 0\n"),)
 
 
 def test_a_role_nobody_plays_is_missing():
     empty = crew({}, {}, 1000)
-    assert (dict(empty.reviewers), empty.mender, empty.challenger, empty.clarifier, empty.planner, empty.reproducer) == (
-        {},
-        *[None] * 5,
-    )
+    assert (
+        dict(empty.reviewers),
+        empty.mender,
+        empty.challenger,
+        empty.clarifier,
+        empty.planner,
+        empty.reproducer,
+    ) == ({}, *[None] * 5)
     full = crew({role: Canned() for role in ROLES}, {}, 1000)
     assert set(full.reviewers) == {"unified", "spec", "technical", "adversarial"}
     assert None not in (full.mender, full.challenger, full.clarifier, full.planner, full.reproducer)
@@ -250,7 +321,10 @@ SCHEMAS = {
 def objects(schema):
     if schema.get("type") == "object":
         yield schema
-    for inner in (*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])):
+    for inner in (
+        *schema.get("properties", {}).values(),
+        *([schema["items"]] if "items" in schema else []),
+    ):
         yield from objects(inner)
 
 
@@ -268,11 +342,20 @@ def test_too_many_items_for_a_schema_have_none():
 
 
 def test_the_example_in_a_prompt_is_of_the_shape_that_its_schema_asks_for():
-    from punchlist.roles.prompt import shipped
-    from punchlist.roles.reviewers import LENSES
+    from punchlist.roles.prompting.template import shipped
+    from punchlist.roles.reviewer import LENSES
 
-    own = {"fixer": schemas.OUTCOMES, "clarifier": schemas.QUESTIONS, "planner": schemas.TODOS, "reproducer": schemas.TESTS}
-    wanted = {**{role: lens.schema for role, lens in LENSES.items()}, **own, "challenger": schemas.scores([3])}
+    own = {
+        "fixer": schemas.OUTCOMES,
+        "clarifier": schemas.QUESTIONS,
+        "planner": schemas.TODOS,
+        "reproducer": schemas.TESTS,
+    }
+    wanted = {
+        **{role: lens.schema for role, lens in LENSES.items()},
+        **own,
+        "challenger": schemas.scores([3]),
+    }
     for role, schema in wanted.items():
         example = json.loads(shipped(role).split("```json\n")[-1].split("\n```")[0])
         assert shape(example) == shape_of(schema), role
@@ -282,7 +365,11 @@ def shape(value):
     """Names and nesting, whatever the values."""
     if isinstance(value, dict):
         return {name: shape(each) for name, each in value.items()}
-    return [shape(value[0])] if isinstance(value, list) and value and isinstance(value[0], dict) else ()
+    return (
+        [shape(value[0])]
+        if isinstance(value, list) and value and isinstance(value[0], dict)
+        else ()
+    )
 
 
 def shape_of(schema):

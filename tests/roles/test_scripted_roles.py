@@ -5,27 +5,35 @@ import asyncio
 import msgspec
 from canned import item
 
-from punchlist.adapters.agents.script import Script
-from punchlist.adapters.agents.scripted import Scripted
-from punchlist.model.claim import Outcome
-from punchlist.ports.crew import Background, Exhibit, Task
+from punchlist.adapters.agents.scripted.agent import Scripted
+from punchlist.adapters.agents.scripted.script import Script
+from punchlist.model.item.claim import Outcome
+from punchlist.ports.roles import Background, Exhibit, Task
 from punchlist.roles.crew import crew
 
 LINES = [
     {
         "role": "technical",
-        "answer": {"findings": [{"title": "Query is built by hand", "file_path": "src/a.py", "line_start": 5}]},
+        "answer": {
+            "findings": [
+                {"title": "Query is built by hand", "file_path": "src/a.py", "line_start": 5}
+            ]
+        },
     },
     {
         "role": "fixer",
         "label": "again",
-        "answer": {"outcomes": [{"id": "F007", "outcome": "Fixed", "tests": ["tests/test_f007.py"]}]},
+        "answer": {
+            "outcomes": [{"id": "F007", "outcome": "Fixed", "tests": ["tests/test_f007.py"]}]
+        },
     },
     {
         "role": "fixer",
         "answer": "I have bound the name.",
         "session": "s1",
-        "edits": [{"path": "src/a.py", "content": "def search(name):\n    return run(bind(name))\n"}],
+        "edits": [
+            {"path": "src/a.py", "content": "def search(name):\n    return run(bind(name))\n"}
+        ],
     },
     {"role": "challenger", "answer": {"issues": {"F007": {"score": 92, "status": "SOLVED"}}}},
 ]
@@ -44,5 +52,7 @@ def test_a_script_plays_reviewer_fixer_and_challenger(tree):
     opinion, claims, judgement = asyncio.run(run())
     assert [finding.title for finding in opinion.findings] == ["Query is built by hand"]
     assert "bind(name)" in tree.text("src/a.py")
-    assert [(report.outcome, report.tests) for report in claims.reports] == [(Outcome.FIXED, ("tests/test_f007.py",))]
+    assert [(report.outcome, report.tests) for report in claims.reports] == [
+        (Outcome.FIXED, ("tests/test_f007.py",))
+    ]
     assert judgement.scores[0].approves()

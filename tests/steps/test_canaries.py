@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.canary import CANARIES
-from punchlist.model.interval import share
-from punchlist.steps.canaries import counted
+from punchlist.model.integrity.canaries import CANARIES
+from punchlist.model.integrity.wilson_interval import share
+from punchlist.steps.support.canary_planting import counted
 
 
 def run(canary, text):
@@ -26,7 +26,9 @@ def _raises(call, kind):
 
 ASKED = {
     "mean": lambda space: space["mean"]([]) is None and space["mean"]([1, 3]) == 2,
-    "page": lambda space: space["page"]([1, 2, 3], 1, 2) == [1, 2] and space["page"]([1, 2, 3], 2, 2) == [3],
+    "page": lambda space: (
+        space["page"]([1, 2, 3], 1, 2) == [1, 2] and space["page"]([1, 2, 3], 2, 2) == [3]
+    ),
     "located": lambda space: (
         _raises(lambda: space["located"]("/srv/a", "../../etc/passwd"), ValueError)
         and str(space["located"]("/srv/a", "b")).endswith("srv/a/b")
@@ -37,7 +39,9 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("canary", CANARIES, ids=lambda canary: f"{canary.path} {'good' if canary.good else 'bad'}")
+@pytest.mark.parametrize(
+    "canary", CANARIES, ids=lambda canary: f"{canary.path} {'good' if canary.good else 'bad'}"
+)
 def test_a_good_canary_does_what_its_finding_asks_for_and_a_bad_one_does_not(canary):
     def works(text):
         try:

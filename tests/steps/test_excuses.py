@@ -2,7 +2,7 @@
 
 import pytest
 
-from punchlist.model.excuse import weak
+from punchlist.model.integrity.weak_excuses import weak
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,18 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.claim import Outcome, Report
-from punchlist.model.handover import as_it_turned_out, beside, own, refused, shared_out, taken_in
-from punchlist.model.patch import FileChange, Patch, combined, splices_between
-from punchlist.model.plan import AGENT, Batch
-from punchlist.model.protected import Protected
+from punchlist.model.checks.protected import Protected
+from punchlist.model.integrity.patch_ownership import (
+    as_it_turned_out,
+    beside,
+    own,
+    refused,
+    shared_out,
+    taken_in,
+)
+from punchlist.model.item.batch import AGENT, Batch
+from punchlist.model.item.claim import Outcome, Report
+from punchlist.model.patch.patch import FileChange, Patch, combined, splices_between
 
 TEXT = "".join(f"line {n}\n" for n in range(12))
 
@@ -59,17 +66,23 @@ def test_a_file_that_was_made_before_is_not_made_again():
 
 def test_one_patch_of_several_batches_is_shared_out_by_file():
     both = Patch(
-        (*patch(edited(1)).splices, *patch(edited(2), "b.py").splices), (FileChange("c.py", "c"), FileChange("d.py", "d"))
+        (*patch(edited(1)).splices, *patch(edited(2), "b.py").splices),
+        (FileChange("c.py", "c"), FileChange("d.py", "d")),
     )
     said = [Report(1, Outcome.FIXED), Report(2, Outcome.FIXED, files=("c.py",))]
     found = shared_out(both, [batch(1, "a.py"), batch(2, "b.py")], said)
-    assert {number: part.paths for number, part in found.items()} == {1: ("a.py", "d.py"), 2: ("b.py", "c.py")}
+    assert {number: part.paths for number, part in found.items()} == {
+        1: ("a.py", "d.py"),
+        2: ("b.py", "c.py"),
+    }
 
 
 @given(st.lists(st.sampled_from(["a.py", "b.py", "c.py", "d.py", "e.py"]), unique=True))
 def test_nothing_of_a_patch_is_lost_or_doubled_when_it_is_shared_out(paths):
     whole = Patch(files=tuple(FileChange(path, path) for path in paths))
-    parts = shared_out(whole, [batch(1, "a.py", "b.py"), batch(2, "c.py")], [Report(2, Outcome.FIXED)])
+    parts = shared_out(
+        whole, [batch(1, "a.py", "b.py"), batch(2, "c.py")], [Report(2, Outcome.FIXED)]
+    )
     assert sorted(change.path for part in parts.values() for change in part.files) == sorted(paths)
 
 
@@ -100,14 +113,20 @@ def test_a_link_is_never_laid_anywhere():
     assert not refused(Patch(files=(FileChange("x", None),)))
 
 
-@given(st.sets(st.integers(0, 11), min_size=1, max_size=3), st.sets(st.integers(0, 11), max_size=4), st.booleans())
+@given(
+    st.sets(st.integers(0, 11), min_size=1, max_size=3),
+    st.sets(st.integers(0, 11), max_size=4),
+    st.booleans(),
+)
 def test_what_is_not_taken_in_stands_beside_what_came_after(one, two, undone):
     """Whoever wrote over earlier work has it in their own patch, or has undone it; never do both speak for the same lines."""
     first = edited(*one)
     last = edited(*two, text=TEXT if undone else first, by="second")
     found = own(patch(last), [patch(first)], {"a.py": TEXT})
     if found.over and not taken_in({1: patch(first)}, {2: found.patch}):
-        assert combined([patch(first), found.patch], {"a.py": TEXT})["a.py"] == edited(*one, text=last)
+        assert combined([patch(first), found.patch], {"a.py": TEXT})["a.py"] == edited(
+            *one, text=last
+        )
 
 
 def test_an_earlier_patch_is_taken_in_by_the_part_that_has_its_lines():

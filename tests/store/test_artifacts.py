@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.artifacts import FolderArtifacts
+from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import StoreError
 
 
@@ -20,7 +20,20 @@ def test_what_was_written_is_read_back_and_a_person_finds_it(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "/etc/passwd", "../x", "a/../../x", "a//b", ".hidden", "a/.b", "a\\b", "a\nb", "a\x00", "x" * 300]
+    "name",
+    [
+        "",
+        "/etc/passwd",
+        "../x",
+        "a/../../x",
+        "a//b",
+        ".hidden",
+        "a/.b",
+        "a\\b",
+        "a\nb",
+        "a\x00",
+        "x" * 300,
+    ],
 )
 def test_no_name_leads_out_of_the_folder(tmp_path, name):
     artifacts = FolderArtifacts(tmp_path / "run")
@@ -35,11 +48,13 @@ def test_a_full_disk_leaves_the_old_content_and_no_rubbish(tmp_path, apart):
     FolderArtifacts(tmp_path).write("report.json", b"old")
     code = """
 import sys; from pathlib import Path
-from punchlist.adapters.artifacts import FolderArtifacts; from punchlist.errors import StoreError
+from punchlist.adapters.store.artifacts import FolderArtifacts; from punchlist.errors import StoreError
 try: FolderArtifacts(Path(sys.argv[1])).write("report.json", b"new" * 10_000)
 except StoreError as error: print(error, error.hint)
 """
     said = apart(code, tmp_path, largest=5000)
     assert "report.json cannot be written" in said
     assert "free some space" in said
-    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("report.json", b"old")]
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [
+        ("report.json", b"old")
+    ]

@@ -7,14 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from punchlist.model import wire
-from punchlist.model.chain import broken, broken_lines, canonical, chained, line_of
-from punchlist.model.events import Entry, Failed, Halted
+from punchlist.model.ledger import codec as wire
+from punchlist.model.ledger.events import Entry, Failed, Halted
+from punchlist.model.ledger.hash_chain import broken, broken_lines, canonical, chained, line_of
 
 CHAIN: list[Entry] = []
 for _seq in range(1, 5):
     _prev = CHAIN[-1].hash if CHAIN else ""
-    CHAIN.append(chained(Entry(run="r", seq=_seq, at=1.25, place=str(_seq), key="é", event=Halted(limit="quota")), _prev))
+    CHAIN.append(
+        chained(
+            Entry(
+                run="r", seq=_seq, at=1.25, place=str(_seq), key="é", event=Halted(limit="quota")
+            ),
+            _prev,
+        )
+    )
 LINES = [line_of(entry) for entry in CHAIN]
 
 

@@ -4,7 +4,7 @@ import sqlite3
 from threading import Timer
 
 from punchlist.adapters.store.sqlite import FILE, SqliteStore
-from punchlist.model.events import StepDone
+from punchlist.model.ledger.events import StepDone
 
 
 def test_who_comes_while_another_process_makes_the_ledger_waits_for_it(tmp_path):

@@ -23,7 +23,9 @@ lease = Lease.take(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
 print("taken", flush=True); time.sleep(60)
 """
     child = subprocess.Popen(
-        [sys.executable, "-c", code, home, run, request], stdout=subprocess.PIPE, env={"PYTHONPATH": str(SRC)}
+        [sys.executable, "-c", code, home, run, request],
+        stdout=subprocess.PIPE,
+        env={"PYTHONPATH": str(SRC)},
     )
     assert child.stdout.readline() == b"taken\n"
     return child

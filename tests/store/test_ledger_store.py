@@ -14,11 +14,20 @@ from hypothesis import strategies as st
 from punchlist.adapters.store import migrations
 from punchlist.adapters.store.sqlite import FILE, SqliteStore
 from punchlist.errors import StoreError, UsageError
-from punchlist.model.chain import broken, broken_lines
-from punchlist.model.change import Change, ScopeKind
-from punchlist.model.events import AnyEvent, Asked, Ended, Failed, Halted, Reviewed, Started, StepDone
-from punchlist.model.finding import Context, Finding, Refused, Spot
-from punchlist.model.severity import Severity
+from punchlist.model.finding.finding import Context, Finding, Refused, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.ledger.events import (
+    AnyEvent,
+    Asked,
+    Ended,
+    Failed,
+    Halted,
+    Reviewed,
+    Started,
+    StepDone,
+)
+from punchlist.model.ledger.hash_chain import broken, broken_lines
+from punchlist.model.patch.change import Change, ScopeKind
 
 SRC = Path(__file__).parents[2] / "src"
 
@@ -64,17 +73,24 @@ events = st.one_of(
     st.builds(StepDone, verb=texts),
     st.builds(Asked, question=texts, choices=st.dictionaries(texts, texts, max_size=3)),
     st.builds(
-        Reviewed, reviewer=texts, commit=texts, refused=st.lists(st.builds(Refused, texts, texts, texts), max_size=3).map(tuple)
+        Reviewed,
+        reviewer=texts,
+        commit=texts,
+        refused=st.lists(st.builds(Refused, texts, texts, texts), max_size=3).map(tuple),
     ),
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(written=st.lists(events, min_size=1, max_size=8))
 def test_what_is_appended_is_read_back_in_order_and_unbroken(tmp_path, written: list[AnyEvent]):
     home = Path(tempfile.mkdtemp(dir=tmp_path))
     with SqliteStore.open(home) as store:
-        appended = [store.append("r1", f"{at}", "k", event, 1.5 + at) for at, event in enumerate(written)]
+        appended = [
+            store.append("r1", f"{at}", "k", event, 1.5 + at) for at, event in enumerate(written)
+        ]
     with SqliteStore.open(home, readonly=True) as store:
         entries = list(store.read("r1"))
         assert [entry.event for entry in entries] == written
@@ -106,7 +122,9 @@ def test_reading_can_start_after_an_entry(store):
 
 
 def test_a_review_with_ten_thousand_findings_fits(store):
-    event = Reviewed(reviewer="ruff", commit="c", findings=tuple(finding(n, "d" * 200) for n in range(10_000)))
+    event = Reviewed(
+        reviewer="ruff", commit="c", findings=tuple(finding(n, "d" * 200) for n in range(10_000))
+    )
     store.append("r1", "0", "ruff", event, 1.0)
     (entry,) = store.read("r1")
     assert entry.event == event
@@ -134,10 +152,9 @@ def test_runs_are_listed_newest_first_with_their_last_event(store):
     store.append("old", "0", "a", started("/repo/a"), 1.0)
     store.append("new", "0", "a", started("/repo/b"), 2.0)
     store.append("old", "1", "a", Ended(outcome="clean"), 3.0)
-    assert [(row.id, row.repository, row.last_at, row.last_kind, row.entries) for row in store.runs()] == [
-        ("new", "/repo/b", 2.0, "started", 1),
-        ("old", "/repo/a", 3.0, "ended", 2),
-    ]
+    assert [
+        (row.id, row.repository, row.last_at, row.last_kind, row.entries) for row in store.runs()
+    ] == [("new", "/repo/b", 2.0, "started", 1), ("old", "/repo/a", 3.0, "ended", 2)]
     assert [row.id for row in store.runs("/repo/a")] == ["old"]
 
 
@@ -163,7 +180,9 @@ def test_threads_and_processes_may_append_at_once(tmp_path):
             store.append("r1", str(at), name, Halted(limit="x"), at)
             store.append("r1", str(at), "shared", Halted(limit=name), at)
 
-    threads = [threading.Thread(target=append, args=(store, f"t{n}")) for n, store in enumerate(stores)]
+    threads = [
+        threading.Thread(target=append, args=(store, f"t{n}")) for n, store in enumerate(stores)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -194,7 +213,7 @@ def test_a_disk_that_refuses_to_write_costs_the_entry_and_nothing_else(tmp_path,
     """The limit on file size makes the kernel refuse the write itself, in the middle of a transaction."""
     code = """
 import sys; from pathlib import Path
-from punchlist.adapters.store.sqlite import SqliteStore; from punchlist.errors import StoreError; from punchlist.model.events import Halted
+from punchlist.adapters.store.sqlite import SqliteStore; from punchlist.errors import StoreError; from punchlist.model.ledger.events import Halted
 store = SqliteStore.open(Path(sys.argv[1]))
 for at in range(1000):
     try: store.append("r1", str(at), "k", Halted(limit="x" * 40_000), at)
@@ -213,12 +232,14 @@ for at in range(1000):
 def test_an_entry_is_durable_when_append_returns_even_if_the_process_is_killed(tmp_path):
     code = """
 import os, signal, sys; from pathlib import Path
-from punchlist.adapters.store.sqlite import SqliteStore; from punchlist.model.events import Halted
+from punchlist.adapters.store.sqlite import SqliteStore; from punchlist.model.ledger.events import Halted
 store = SqliteStore.open(Path(sys.argv[1]))
 for at in range(20): store.append("r1", str(at), "k", Halted(limit="x"), at)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    subprocess.run([sys.executable, "-c", code, tmp_path], check=False, env={"PYTHONPATH": str(SRC)})
+    subprocess.run(
+        [sys.executable, "-c", code, tmp_path], check=False, env={"PYTHONPATH": str(SRC)}
+    )
     with SqliteStore.open(tmp_path, readonly=True) as store:
         assert len(list(store.read("r1"))) == 20
 
@@ -245,7 +266,7 @@ def test_a_read_only_home_can_be_read_and_is_told_on_writing(open_to_all, apart)
     open_to_all.chmod(0o555)
     code = """
 import os, sys; from pathlib import Path
-from punchlist.adapters.store.sqlite import SqliteStore; from punchlist.errors import StoreError; from punchlist.model import chain
+from punchlist.adapters.store.sqlite import SqliteStore; from punchlist.errors import StoreError
 if os.getuid() == 0: os.setuid(65534)
 print(SqliteStore.open(Path(sys.argv[1]), readonly=True).find("last"))
 try: SqliteStore.open(Path(sys.argv[1]))

@@ -29,7 +29,9 @@ def test_a_new_state_folder_is_closed_to_others(tmp_path):
     assert mode(home / "runs") == 0o700
 
 
-def test_what_an_earlier_version_left_open_is_closed_but_a_folder_that_was_there_is_left_alone(tmp_path):
+def test_what_an_earlier_version_left_open_is_closed_but_a_folder_that_was_there_is_left_alone(
+    tmp_path,
+):
     SqliteStore.open(tmp_path).close()
     tmp_path.chmod(0o755)
     for name in ("runs", "repos"):

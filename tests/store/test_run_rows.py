@@ -3,10 +3,19 @@
 import pytest
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.app.reading import State, state_of, state_of_row
-from punchlist.model.change import Change, ScopeKind
-from punchlist.model.events import Answered, Asked, Dismissed, Ended, Interrupted, Resumed, Started, StepDone
-from punchlist.model.fold import folded
+from punchlist.app.run_state import State, state_of, state_of_row
+from punchlist.model.ledger.events import (
+    Answered,
+    Asked,
+    Dismissed,
+    Ended,
+    Interrupted,
+    Resumed,
+    Started,
+    StepDone,
+)
+from punchlist.model.ledger.fold import folded
+from punchlist.model.patch.change import Change, ScopeKind
 
 STARTED = Started(
     repository="/repo",
@@ -36,8 +45,19 @@ def written(store, *entries):
 
 
 def test_what_people_add_after_the_end_changes_neither_state_nor_duration(store):
-    row = written(store, (10.0, "start", STARTED), (14.0, "end", Ended(outcome="leftovers")), (9000.0, "people", DISMISSED))
-    assert (row.outcome, row.ended_at, row.last_at, row.last_kind, row.entries) == ("leftovers", 14.0, 14.0, "ended", 3)
+    row = written(
+        store,
+        (10.0, "start", STARTED),
+        (14.0, "end", Ended(outcome="leftovers")),
+        (9000.0, "people", DISMISSED),
+    )
+    assert (row.outcome, row.ended_at, row.last_at, row.last_kind, row.entries) == (
+        "leftovers",
+        14.0,
+        14.0,
+        "ended",
+        3,
+    )
     assert (row.active, row.amended) == (4.0, True)
     assert state_of_row(row, driven=False) is State.ENDED
 

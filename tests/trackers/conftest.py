@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from github_standin import TOKEN, Clock, Github, Standin
 
-from punchlist.adapters.git import Git
-from punchlist.adapters.trackers.github import GithubTracker, Place
-from punchlist.adapters.trackers.patience import Pacing
-from punchlist.model.dossier import dossier
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.item import Item, Status
-from punchlist.model.severity import Severity
+from punchlist.adapters.git.command import Git
+from punchlist.adapters.trackers.github.retry import Pacing
+from punchlist.adapters.trackers.github.tracker import GithubTracker, Place
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Item, Status
+from punchlist.views.issue_text import dossier
 
 
 class Bench:
@@ -34,12 +34,23 @@ class Bench:
         async def token(host):
             return TOKEN
 
-        values = {"token": token, "git": Git(Path("/")), "repository": "acme/shop", "api": self.server.api, **place}
+        values = {
+            "token": token,
+            "git": Git(Path("/")),
+            "repository": "acme/shop",
+            "api": self.server.api,
+            **place,
+        }
         return GithubTracker(Place(**values), Pacing(**{**self.virtual, **(pacing or {})}))
 
     @property
     def virtual(self):
-        return {"sleep": self.clock.sleep, "clock": self.clock, "now": self.clock, "jitter": lambda: 0.5}
+        return {
+            "sleep": self.clock.sleep,
+            "clock": self.clock,
+            "now": self.clock,
+            "jitter": lambda: 0.5,
+        }
 
     def file(self, *dossiers, **how):
         return asyncio.run(self.tracker(**how).file(dossiers))
@@ -57,7 +68,13 @@ def bench(standin):
 
 
 def told(number, severity=Severity.MAJOR, status=Status.OPEN, title="Unused import: os", **more):
-    values = {"id": f"f{number}", "source": "ruff", "title": title, "spot": Spot("src/a.py", number), "severity": severity}
+    values = {
+        "id": f"f{number}",
+        "source": "ruff",
+        "title": title,
+        "spot": Spot("src/a.py", number),
+        "severity": severity,
+    }
     attempts, flags = more.pop("attempts", ()), more.pop("flags", ())
     item = Item(
         number=number,

@@ -141,14 +141,18 @@ class Github:
 
     def fingerprints(self) -> list[str]:
         """Of the open issues, as their texts show them."""
-        return [re.findall(r"punchlist:fingerprint (\S+)", issue["body"])[-1] for issue in self.open]
+        return [
+            re.findall(r"punchlist:fingerprint (\S+)", issue["body"])[-1] for issue in self.open
+        ]
 
     def writes(self) -> list[Asked]:
         return [asked for asked in self.asked if asked.method != "GET"]
 
 
-class Answer(Exception):  # noqa: N818  # how a route ends
-    def __init__(self, status: int, value: Any = None, headers: dict[str, str] | None = None) -> None:
+class Answer(Exception):  # how a route ends
+    def __init__(
+        self, status: int, value: Any = None, headers: dict[str, str] | None = None
+    ) -> None:
         super().__init__(status)
         self.status, self.value, self.headers = status, value, headers or {}
 
@@ -163,7 +167,9 @@ class Routes:
         if self.asked.headers.get("authorization") != f"Bearer {self.github.token}":
             return Answer(401, {"message": "Bad credentials"})
         if self.github.elsewhere:
-            return Answer(307, {"message": "Moved"}, {"Location": f"{self.github.elsewhere}{self.asked.path}"})
+            return Answer(
+                307, {"message": "Moved"}, {"Location": f"{self.github.elsewhere}{self.asked.path}"}
+            )
         try:
             for pattern, route in self.TABLE:
                 if found := re.fullmatch(pattern, f"{self.asked.method} {self.asked.path}"):
@@ -184,7 +190,11 @@ class Routes:
                 return below.removeprefix(start)
         if self.github.former and below.startswith(f"/repos/{self.github.former}"):
             rest = below.removeprefix(f"/repos/{self.github.former}")
-            raise Answer(301 if self.asked.method == "GET" else 307, {"message": "Moved"}, {"Location": f"/repositories/1{rest}"})
+            raise Answer(
+                301 if self.asked.method == "GET" else 307,
+                {"message": "Moved"},
+                {"Location": f"/repositories/1{rest}"},
+            )
         raise Answer(404, {"message": "Not Found"})
 
     def repo(self, path: str) -> None:
@@ -195,7 +205,14 @@ class Routes:
 
     def about(self) -> None:
         github = self.github
-        raise Answer(200, {"full_name": github.repository, "has_issues": github.has_issues, "archived": github.archived})
+        raise Answer(
+            200,
+            {
+                "full_name": github.repository,
+                "has_issues": github.has_issues,
+                "archived": github.archived,
+            },
+        )
 
     def listed(self) -> None:
         query, github = self.asked.query, self.github
@@ -207,10 +224,14 @@ class Routes:
             and wanted <= {label["name"] for label in issue["labels"]}
             and query.get("state", "open") in ("all", issue["state"])
         ]
-        shown.sort(key=lambda issue: issue["number"], reverse=query.get("direction", "desc") == "desc")
+        shown.sort(
+            key=lambda issue: issue["number"], reverse=query.get("direction", "desc") == "desc"
+        )
         size, page = min(int(query.get("per_page", 30)), github.page), int(query.get("page", 1))
         more = len(shown) > page * size
-        parts = "&".join(f"{name}={value}" for name, value in {**query, "page": str(page + 1)}.items())
+        parts = "&".join(
+            f"{name}={value}" for name, value in {**query, "page": str(page + 1)}.items()
+        )
         address = f"http://{self.asked.headers['host']}/repositories/1/issues?{parts}"
         headers = {"Link": f'<{address}>; rel="next", <{address}>; rel="last"'} if more else {}
         raise Answer(200, shown[(page - 1) * size : page * size], headers)
@@ -222,14 +243,21 @@ class Routes:
         found = [
             issue
             for issue in (github.issues if github.index is None else github.index).values()
-            if issue["born"] <= github.clock() - github.search_lag and words in (issue["body"] or "")
+            if issue["born"] <= github.clock() - github.search_lag
+            and words in (issue["body"] or "")
         ]
         size, page = int(query.get("per_page", 30)), int(query.get("page", 1))
-        raise Answer(200, {"total_count": len(found), "items": found[(page - 1) * size : page * size]})
+        raise Answer(
+            200, {"total_count": len(found), "items": found[(page - 1) * size : page * size]}
+        )
 
     def read(self, number: str) -> None:
         if int(number) in self.github.odd:
-            headers = {"Location": "/repositories/2/issues/1"} if self.github.odd[int(number)] == 301 else {}
+            headers = (
+                {"Location": "/repositories/2/issues/1"}
+                if self.github.odd[int(number)] == 301
+                else {}
+            )
             raise Answer(self.github.odd[int(number)], {"message": "Gone"}, headers)
         if int(number) not in self.github.issues:
             raise Answer(404, {"message": "Not Found"})
@@ -242,7 +270,10 @@ class Routes:
         if not github.may_file:
             raise Answer(403, {"message": "Resource not accessible by personal access token"})
         if len(self.content.get("body") or "") > BODY_LIMIT or len(self.content["title"]) > 256:
-            raise Answer(422, {"message": "Validation Failed", "errors": [{"code": "custom", "field": "body"}]})
+            raise Answer(
+                422,
+                {"message": "Validation Failed", "errors": [{"code": "custom", "field": "body"}]},
+            )
         if "[REFUSED]" in (self.content.get("body") or ""):
             raise Answer(422, {"message": "Validation Failed"})
         raise Answer(201, github.add(self.content))
@@ -251,7 +282,11 @@ class Routes:
         issue = self.github.issues.get(int(number))
         if issue is None or issue.get("locked"):
             raise Answer(404 if issue is None else 403, {"message": "Not for you"})
-        changes = {name: value for name, value in self.content.items() if name in ("state", "state_reason", "body", "title")}
+        changes = {
+            name: value
+            for name, value in self.content.items()
+            if name in ("state", "state_reason", "body", "title")
+        }
         if changes.get("state") == "open":
             changes["state_reason"] = "reopened"
         issue.update(changes)
@@ -267,7 +302,9 @@ class Routes:
         if not self.github.may_label:
             raise Answer(403, {"message": "Must have push access to repository"})
         if name in self.github.labels:
-            raise Answer(422, {"message": "Validation Failed", "errors": [{"code": "already_exists"}]})
+            raise Answer(
+                422, {"message": "Validation Failed", "errors": [{"code": "already_exists"}]}
+            )
         self.github.labels[name] = self.content["color"]
         raise Answer(201, {"name": name})
 
@@ -298,13 +335,22 @@ class Listening(BaseHTTPRequestHandler):
 
     def respond(self) -> None:
         parts = urlsplit(self.path)
-        query = {name: values[-1] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
+        query = {
+            name: values[-1]
+            for name, values in parse_qs(parts.query, keep_blank_values=True).items()
+        }
         length = int(self.headers.get("content-length", 0))
         raw = self.rfile.read(length)
         if len(raw) < length:
             raise ConnectionResetError("whoever asked was killed in the middle of it")
         github = self.server.github
-        asked = Asked(self.command, parts.path, query, {k.lower(): v for k, v in self.headers.items()}, github.clock())
+        asked = Asked(
+            self.command,
+            parts.path,
+            query,
+            {k.lower(): v for k, v in self.headers.items()},
+            github.clock(),
+        )
         filing = asked.method == "POST" and parts.path.endswith("/issues")
         if filing and github.gate is not None:
             with suppress(threading.BrokenBarrierError):
@@ -313,7 +359,11 @@ class Listening(BaseHTTPRequestHandler):
             github.arrive()
             github.asked.append(asked)
             github.early += github.clock() < github.limited_until
-            plan = github.writing if asked.method != "GET" and "/issues" in asked.path else github.reading
+            plan = (
+                github.writing
+                if asked.method != "GET" and "/issues" in asked.path
+                else github.reading
+            )
             fault = (plan.pop(0) if plan else None) or github.rule(asked)
             if fault and fault.kind == "late" and filing:
                 github.late.append((github.clock() + fault.seconds, json.loads(raw)))
@@ -349,10 +399,16 @@ class Listening(BaseHTTPRequestHandler):
 
     def limit(self, fault: Fault) -> tuple[Answer, bytes]:
         at, seconds = self.server.github.clock(), str(int(fault.seconds))
-        words = {"limit": "API rate limit exceeded", "secondary": "You have exceeded a secondary rate limit."}
+        words = {
+            "limit": "API rate limit exceeded",
+            "secondary": "You have exceeded a secondary rate limit.",
+        }
         headers = {"Date": formatdate(at, usegmt=True)}
         if fault.kind == "limit":
-            headers |= {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(at + fault.seconds))}
+            headers |= {
+                "x-ratelimit-remaining": "0",
+                "x-ratelimit-reset": str(int(at + fault.seconds)),
+            }
         elif fault.seconds:
             headers |= {"retry-after": seconds}
         message = json.dumps({"message": words.get(fault.kind, "Slow down")}).encode()
@@ -381,7 +437,9 @@ class Standin(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Listening)
         self.github = github
         self.mistakes: list[BaseException | None] = []
-        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread = threading.Thread(
+            target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -7,15 +7,24 @@ from pathlib import Path
 import pytest
 
 from punchlist.adapters.trackers.files import INDEX, FilesTracker
-from punchlist.model.dossier import dossier
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.item import Item, Status
-from punchlist.model.severity import Severity
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Item, Status
+from punchlist.views.issue_text import dossier
 
 
 def told(number, severity=Severity.MAJOR, status=Status.OPEN, title="Unused import: os"):
-    finding = Finding(id=f"f{number}", source="ruff", title=title, spot=Spot("src/a.py", number), severity=severity)
-    return dossier(Item(number=number, fingerprint=f"{number:032x}"[::-1], findings=(finding,), status=status), "r1")
+    finding = Finding(
+        id=f"f{number}",
+        source="ruff",
+        title=title,
+        spot=Spot("src/a.py", number),
+        severity=severity,
+    )
+    return dossier(
+        Item(number=number, fingerprint=f"{number:032x}"[::-1], findings=(finding,), status=status),
+        "r1",
+    )
 
 
 def filed(folder, *dossiers):
@@ -59,7 +68,10 @@ def test_a_deleted_issue_is_closed_and_is_filed_again_if_it_comes_back(tmp_path)
 def test_two_workers_make_one_issue(tmp_path):
     answers = []
     threads = [
-        threading.Thread(target=lambda n=n: answers.append(filed(tmp_path, told(1, title=f"title {n}")))) for n in range(8)
+        threading.Thread(
+            target=lambda n=n: answers.append(filed(tmp_path, told(1, title=f"title {n}")))
+        )
+        for n in range(8)
     ]
     for thread in threads:
         thread.start()
@@ -80,7 +92,11 @@ def test_a_fixed_item_is_never_filed(tmp_path):
 def test_the_index_lists_the_open_issues_worst_first(tmp_path):
     filed(tmp_path, told(1, Severity.MINOR), told(2, Severity.CRITICAL), told(3))
     rows = [line for line in (tmp_path / INDEX).read_text().splitlines() if line.startswith("- ")]
-    assert [row.split("]")[0] for row in rows] == ["- [\\[CRITICAL\\", "- [\\[MAJOR\\", "- [\\[MINOR\\"]
+    assert [row.split("]")[0] for row in rows] == [
+        "- [\\[CRITICAL\\",
+        "- [\\[MAJOR\\",
+        "- [\\[MINOR\\",
+    ]
     assert "3 filed" in (tmp_path / INDEX).read_text()
 
 
@@ -105,7 +121,9 @@ def test_a_dismissed_issue_says_so_leaves_the_list_of_open_ones_and_comes_back_a
     tracker, fingerprint = FilesTracker(tmp_path), told(1).item.fingerprint
     assert tracker.close([fingerprint, "unknown"], "ada", "the old name\nis public") == 1
     assert tracker.close([fingerprint], "ada", "still so") == 1
-    assert Path(first.ref).read_text() == before.replace("\n\n", "\n\nStatus: dismissed by ada: still so\n\n", 1)
+    assert Path(first.ref).read_text() == before.replace(
+        "\n\n", "\n\nStatus: dismissed by ada: still so\n\n", 1
+    )
     opened, _, closed = (tmp_path / INDEX).read_text().partition("## Dismissed")
     assert "1 filed by punchlist" in opened
     assert "Stays open" in opened

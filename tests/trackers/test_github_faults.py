@@ -36,13 +36,21 @@ def one_open_issue_or_told(bench, told, world):
     assert [filing.item for filing in filings] == list(ITEMS)
     for dossier, filing in zip(dossiers, filings, strict=True):
         assert bool(filing.ref) != bool(filing.failed)
-        assert open_now[dossier.item.fingerprint] == 1 if filing.ref else open_now[dossier.item.fingerprint] <= 1
-    assert len(bench.github.issues) == len(bench.github.open), "nothing was filed twice, not even for a moment"
+        assert (
+            open_now[dossier.item.fingerprint] == 1
+            if filing.ref
+            else open_now[dossier.item.fingerprint] <= 1
+        )
+    assert len(bench.github.issues) == len(bench.github.open), (
+        "nothing was filed twice, not even for a moment"
+    )
     bench.github.writing, bench.github.reading = [], []
     later = bench.file(*dossiers)
     assert all(filing.ref for filing in later)
     assert counted(bench) == Counter(each.item.fingerprint for each in dossiers)
-    assert [again.ref for first, again in zip(filings, later, strict=True) if first.ref] == [f.ref for f in filings if f.ref]
+    assert [again.ref for first, again in zip(filings, later, strict=True) if first.ref] == [
+        f.ref for f in filings if f.ref
+    ]
 
 
 @settings(max_examples=15, **LOOSE)
@@ -77,7 +85,9 @@ def test_requests_that_are_done_after_they_were_given_up_end_as_one_open_issue_w
 
 @settings(max_examples=6, **LOOSE)
 @given(cuts=st.lists(st.integers(0, 40), min_size=1, max_size=4), list_lag=lags)
-def test_cut_off_after_any_request_and_begun_again_each_item_is_filed_once(bench, told, cuts, list_lag):
+def test_cut_off_after_any_request_and_begun_again_each_item_is_filed_once(
+    bench, told, cuts, list_lag
+):
     bench.fresh(list_lag=list_lag, search_lag=1e9)
     dossiers = [told(number) for number in ITEMS]
     for cut in cuts:

@@ -15,10 +15,10 @@ import asyncio, sys
 sys.path.insert(0, sys.argv[1])
 from conftest import told
 from pathlib import Path
-from punchlist.adapters.git import Git
-from punchlist.adapters.trackers.github import GithubTracker, Place
-from punchlist.adapters.trackers.patience import Pacing
-from punchlist.adapters.trackers.remote import token_of
+from punchlist.adapters.git.command import Git
+from punchlist.adapters.trackers.github.tracker import GithubTracker, Place
+from punchlist.adapters.trackers.github.retry import Pacing
+from punchlist.adapters.trackers.github.remote import token_of
 
 place = Place(token=token_of("DUMMY_TOKEN"), git=Git(Path("/")), repository="acme/shop", api=sys.argv[2])
 filings = asyncio.run(GithubTracker(place, Pacing(between_writes=0.01)).file([told(n) for n in range(1, 21)]))
@@ -28,9 +28,15 @@ print(*[filing.ref or filing.failed for filing in filings], sep="\\n")
 
 def start(api):
     here = Path(__file__).parent
-    env = {**os.environ, "DUMMY_TOKEN": TOKEN, "PYTHONPATH": os.pathsep.join([str(here.parents[1] / "src"), *sys.path[1:]])}
+    env = {
+        **os.environ,
+        "DUMMY_TOKEN": TOKEN,
+        "PYTHONPATH": os.pathsep.join([str(here.parents[1] / "src"), *sys.path[1:]]),
+    }
     command = [sys.executable, "-c", SCRIPT, str(here), api]
-    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def wait_until(true, seconds=30):
@@ -48,7 +54,11 @@ def test_killed_at_random_moments_twenty_items_are_twenty_issues(standin, seed):
     for _ in range(5):
         worker = start(standin.api)
         enough = len(github.asked) + chance.randrange(1, 50)
-        wait_until(lambda enough=enough, worker=worker: len(github.asked) >= enough or worker.poll() is not None)
+        wait_until(
+            lambda enough=enough, worker=worker: (
+                len(github.asked) >= enough or worker.poll() is not None
+            )
+        )
         time.sleep(chance.random() * 0.02)
         worker.kill()
         worker.communicate()

@@ -5,9 +5,9 @@ import asyncio
 import httpx
 import pytest
 
-from punchlist.adapters.git import Git
-from punchlist.adapters.trackers.patience import Unavailable, asked_for, limited
-from punchlist.adapters.trackers.remote import named, origin, parsed, token_of, web_host
+from punchlist.adapters.git.command import Git
+from punchlist.adapters.trackers.github.remote import named, origin, parsed, token_of, web_host
+from punchlist.adapters.trackers.github.retry import Unavailable, asked_for, limited
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,19 @@ def test_a_repository_may_be_named(name):
     assert named(name) == name.strip().removesuffix(".git")
 
 
-@pytest.mark.parametrize("name", ["acme", "acme/shop/x", "acme/..", "../shop", "acme/sh op", "acme/shop?x=1", "/", "acme/shop#1"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "acme",
+        "acme/shop/x",
+        "acme/..",
+        "../shop",
+        "acme/sh op",
+        "acme/shop?x=1",
+        "/",
+        "acme/shop#1",
+    ],
+)
 def test_a_name_that_leads_elsewhere_is_refused(name):
     with pytest.raises(Unavailable, match="is not OWNER/NAME"):
         named(name)
@@ -104,12 +116,19 @@ def test_where_the_variable_is_empty_gh_is_asked_for_that_host(monkeypatch, tmp_
     folder = gh(tmp_path / "bin", 'echo "$*" | tr " " -')
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.delenv("OUR_TOKEN", raising=False)
-    assert asyncio.run(token_of("OUR_TOKEN")("git.acme.example")) == "auth-token---hostname-git.acme.example"
+    assert (
+        asyncio.run(token_of("OUR_TOKEN")("git.acme.example"))
+        == "auth-token---hostname-git.acme.example"
+    )
 
 
-@pytest.mark.parametrize("script", ["", "echo 'secret words' >&2; exit 1", "echo half-a-token; exit 4", None])
+@pytest.mark.parametrize(
+    "script", ["", "echo 'secret words' >&2; exit 1", "echo half-a-token; exit 4", None]
+)
 def test_without_a_token_one_is_told_how_to_get_one(monkeypatch, tmp_path, script):
-    monkeypatch.setenv("PATH", gh(tmp_path / "bin", script) if script is not None else str(tmp_path))
+    monkeypatch.setenv(
+        "PATH", gh(tmp_path / "bin", script) if script is not None else str(tmp_path)
+    )
     monkeypatch.delenv("OUR_TOKEN", raising=False)
     with pytest.raises(Unavailable, match="no token for github") as raised:
         asyncio.run(token_of("OUR_TOKEN")("github.com"))
@@ -122,9 +141,22 @@ def test_without_a_token_one_is_told_how_to_get_one(monkeypatch, tmp_path, scrip
     ("headers", "seconds"),
     [
         ({"retry-after": "7"}, 7),
-        ({"retry-after": "Thu, 01 Jan 1970 00:02:00 GMT", "date": "Thu, 01 Jan 1970 00:01:00 GMT"}, 60),
+        (
+            {
+                "retry-after": "Thu, 01 Jan 1970 00:02:00 GMT",
+                "date": "Thu, 01 Jan 1970 00:01:00 GMT",
+            },
+            60,
+        ),
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "160"}, 60),
-        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "160", "date": "Thu, 01 Jan 1970 00:02:30 GMT"}, 10),
+        (
+            {
+                "x-ratelimit-remaining": "0",
+                "x-ratelimit-reset": "160",
+                "date": "Thu, 01 Jan 1970 00:02:30 GMT",
+            },
+            10,
+        ),
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "5"}, 1),
         ({"x-ratelimit-remaining": "4000", "x-ratelimit-reset": "5000"}, None),
         ({"retry-after": "soon"}, None),

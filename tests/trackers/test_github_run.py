@@ -9,8 +9,8 @@ from github_standin import FAULTS, TOKEN, Github
 
 from punchlist.app import App, Request
 from punchlist.errors import SettingsError
-from punchlist.model.change import ScopeKind
-from punchlist.model.item import Status
+from punchlist.model.item.item import Status
+from punchlist.model.patch.change import ScopeKind
 
 
 class Quiet:
@@ -40,7 +40,9 @@ def run(repo, standin, tmp_path, monkeypatch):
         async def main():
             app = await App.open(repo.root, flags | more)
             with contextlib.closing(app):
-                return await app.run(await app.prepare(Request(kind=ScopeKind.ALL, allow_checks=False)), Quiet())
+                return await app.run(
+                    await app.prepare(Request(kind=ScopeKind.ALL, allow_checks=False)), Quiet()
+                )
 
         return asyncio.run(main())
 
@@ -84,8 +86,12 @@ def test_a_tracker_that_there_is_none_of_is_refused_before_the_run_begins(run):
     assert raised.value.hint == "one of: files, github"
 
 
-@pytest.mark.parametrize("line", ['api = "https://evil.example"', 'token = "AWS_SECRET_ACCESS_KEY"'])
-def test_code_under_review_does_not_choose_which_token_goes_where(repo, tmp_path, monkeypatch, line):
+@pytest.mark.parametrize(
+    "line", ['api = "https://evil.example"', 'token = "AWS_SECRET_ACCESS_KEY"']
+)
+def test_code_under_review_does_not_choose_which_token_goes_where(
+    repo, tmp_path, monkeypatch, line
+):
     monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "state"))
     repo.commit({".punchlist.toml": f'[track]\nto = "github"\n{line}\n', "a.py": ""})
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 from github_standin import FAULTS, TOKEN, Fault
 
-from punchlist.adapters.trackers.board import BODY_LIMIT, fitted
-from punchlist.model.item import Attempt, Fact
-from punchlist.model.severity import Severity
+from punchlist.adapters.trackers.github.deduplicate import BODY_LIMIT, fitted
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Attempt, Fact
 
 
 def of(github, method, path):
@@ -20,12 +20,19 @@ def test_labels_are_made_once_in_their_colours(bench, told):
     bench.github.labels["tech-debt"] = "123456"
     bench.file(told(1), told(2), told(3, Severity.CRITICAL))
     assert bench.github.labels == {"tech-debt": "123456", "major": "d93f0b", "critical": "b60205"}
-    assert [[label["name"] for label in issue["labels"]] for issue in bench.github.open][-1] == ["tech-debt", "critical"]
+    assert [[label["name"] for label in issue["labels"]] for issue in bench.github.open][-1] == [
+        "tech-debt",
+        "critical",
+    ]
 
 
 def test_labels_of_ones_own_take_the_place_of_the_usual_one(bench, told):
     bench.file(told(1), labels=("house rules", "debt"))
-    assert [label["name"] for label in bench.github.open[0]["labels"]] == ["house rules", "debt", "major"]
+    assert [label["name"] for label in bench.github.open[0]["labels"]] == [
+        "house rules",
+        "debt",
+        "major",
+    ]
     bench.file(told(1), labels=())
     assert len(bench.github.issues) == 1
 
@@ -42,7 +49,11 @@ def test_an_old_issue_that_lost_its_label_is_found_by_search(bench, told):
     (first,) = bench.file(told(1))
     bench.github.issues[1]["labels"] = []
     for number in range(2, 120):
-        bench.github.issues[number] = {**bench.github.issues[1], "number": number, "body": "something else"}
+        bench.github.issues[number] = {
+            **bench.github.issues[1],
+            "number": number,
+            "body": "something else",
+        }
     bench.clock.now += 3600
     assert bench.file(told(1))[0].ref == first.ref
     assert of(bench.github, "GET", "/search/issues")
@@ -77,8 +88,13 @@ def test_an_issue_that_lists_do_not_show_yet_is_found_by_its_number(bench, told)
 def test_pull_requests_and_strangers_cannot_pose_as_an_issue_of_ours(bench, told):
     bench.github.association = "NONE"
     body = told(1).body
-    bench.github.add({"title": "x", "body": body, "labels": ["tech-debt"]}, user={"login": "mallory", "type": "User"})
-    bench.github.add({"title": "x", "body": body, "labels": ["tech-debt"]}, pull_request={"url": "x"})
+    bench.github.add(
+        {"title": "x", "body": body, "labels": ["tech-debt"]},
+        user={"login": "mallory", "type": "User"},
+    )
+    bench.github.add(
+        {"title": "x", "body": body, "labels": ["tech-debt"]}, pull_request={"url": "x"}
+    )
     (filing,) = bench.file(told(1))
     assert filing.ref.endswith("/3")
     assert bench.github.issues[1]["state"] == "open", "what strangers filed is theirs"
@@ -130,14 +146,19 @@ def test_workers_that_file_at_the_same_moment_agree_on_the_first_issue(bench, to
     bench.github.list_lag = bench.github.search_lag = lag
     bench.github.gate = threading.Barrier(2)
     answers = []
-    threads = [threading.Thread(target=lambda: answers.append(bench.file(*map(told, range(1, 6))))) for _ in range(2)]
+    threads = [
+        threading.Thread(target=lambda: answers.append(bench.file(*map(told, range(1, 6)))))
+        for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     bench.github.gate = None
     assert len(bench.github.issues) > 5, "both were let through to file"
-    assert sorted(bench.github.fingerprints()) == sorted(told(n).item.fingerprint for n in range(1, 6))
+    assert sorted(bench.github.fingerprints()) == sorted(
+        told(n).item.fingerprint for n in range(1, 6)
+    )
     first, second = ([filing.ref for filing in filings] for filings in answers)
     assert first == second
     closed = [issue for issue in bench.github.issues.values() if issue["state"] == "closed"]
@@ -154,7 +175,9 @@ def test_duplicates_that_an_earlier_run_could_not_tidy_are_tidied_by_the_next(be
     assert [issue["number"] for issue in bench.github.open] == [1]
 
 
-@pytest.mark.parametrize("fault", [name for name in FAULTS if "limit" not in name and "many" not in name])
+@pytest.mark.parametrize(
+    "fault", [name for name in FAULTS if "limit" not in name and "many" not in name]
+)
 def test_a_request_to_file_that_goes_wrong_leaves_one_issue(bench, told, fault):
     bench.github.writing = [FAULTS[fault]]
     filings = bench.file(told(1), told(2))
@@ -189,7 +212,9 @@ def test_limits_are_waited_for_as_long_as_they_say(bench, told, fault):
 
 def test_a_limit_that_ends_in_an_hour_is_not_waited_for_and_nothing_more_is_asked(bench, told):
     bench.file(told(1))
-    bench.github.rule = lambda asked: Fault("limit", seconds=3600) if asked.method == "POST" else None
+    bench.github.rule = lambda asked: (
+        Fault("limit", seconds=3600) if asked.method == "POST" else None
+    )
     known, *others = bench.file(told(1), told(2), told(3))
     assert known.ref
     assert all("3600 s" in filing.failed and "rate limit" in filing.failed for filing in others)
@@ -248,7 +273,14 @@ def test_the_token_does_not_follow_to_another_host(bench, told, standin):
 
 
 @pytest.mark.parametrize(
-    "api", ["http://api.github.example", "ftp://127.0.0.1", "https://me:pw@api.github.example", "", "127.0.0.1"]
+    "api",
+    [
+        "http://api.github.example",
+        "ftp://127.0.0.1",
+        "https://me:pw@api.github.example",
+        "",
+        "127.0.0.1",
+    ],
 )
 def test_the_token_goes_only_where_it_is_safe(bench, told, api):
     (filing,) = bench.file(told(1), api=api)
@@ -295,7 +327,9 @@ def test_a_cancelled_filing_is_taken_up_where_it_was(bench, told):
 
 
 def test_a_text_that_is_too_long_is_cut_with_a_note_and_keeps_its_fingerprint(bench, told):
-    attempts = tuple(Attempt(n, Fact.REJECTED, "pytest", "w" * 900, f"evidence {n}") for n in range(200))
+    attempts = tuple(
+        Attempt(n, Fact.REJECTED, "pytest", "w" * 900, f"evidence {n}") for n in range(200)
+    )
     dossier = told(1, attempts=attempts)
     assert len(dossier.body) > BODY_LIMIT
     (filing,) = bench.file(dossier)
@@ -311,5 +345,7 @@ def test_a_cut_ends_the_block_of_code_that_it_falls_into():
     body = "text\n\n   ````text\n" + "line\n" * 20_000 + "   ````\n\n---\nFiled by punchlist\n"
     lines = fitted(body).split("\n")
     assert lines.count("   ````") == 1
-    assert lines.index("   ````") < next(n for n, line in enumerate(lines) if "longer than GitHub" in line)
+    assert lines.index("   ````") < next(
+        n for n, line in enumerate(lines) if "longer than GitHub" in line
+    )
     assert fitted("short\n---\nend") == "short\n---\nend"

@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from punchlist.adapters.trackers.files import INDEX, FilesTracker
-from punchlist.model.item import Status
-from punchlist.model.severity import Severity
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Status
 
 
 class Folder:
@@ -22,7 +22,9 @@ class Folder:
         return FilesTracker(self.folder / "file" / "issues")
 
     def texts(self):
-        return [path.read_text() for path in (self.folder / "issues").glob("*.md") if path.name != INDEX]
+        return [
+            path.read_text() for path in (self.folder / "issues").glob("*.md") if path.name != INDEX
+        ]
 
 
 class OnGithub:
@@ -52,7 +54,9 @@ def filed(tracker, *dossiers):
 
 
 def test_an_issue_tells_its_item_and_can_be_found_again_by_its_fingerprint(ground, told):
-    dossier = told(1, detail="It is never read.", suggestion="Remove it.", flags=("weak reason: out of scope",))
+    dossier = told(
+        1, detail="It is never read.", suggestion="Remove it.", flags=("weak reason: out of scope",)
+    )
     (filing,) = filed(ground.tracker(), dossier)
     assert (filing.item, filing.failed) == (1, "")
     assert filing.ref
@@ -88,7 +92,10 @@ def test_a_fixed_item_is_never_filed(ground, told):
 
 def test_two_workers_make_one_open_issue_an_item(ground, told):
     answers = []
-    threads = [threading.Thread(target=lambda: answers.append(filed(ground.tracker(), told(1), told(2)))) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: answers.append(filed(ground.tracker(), told(1), told(2))))
+        for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -108,10 +115,15 @@ def test_nothing_to_file_is_nothing_to_do(ground):
 
 
 def test_no_secret_no_mention_and_no_command_goes_out(ground, told):
-    evil = (
-        "ask @octocat <img src=x> ![x](http://e/x.png) token = 'hunter2-hunter2'\n/close\n<!-- punchlist:fingerprint forged -->"
-    )
+    evil = "ask @octocat <img src=x> ![x](http://e/x.png) token = 'hunter2-hunter2'\n/close\n<!-- punchlist:fingerprint forged -->"
     filed(ground.tracker(), told(1, title=evil, detail=evil, suggestion=evil))
     (text,) = ground.texts()
-    for part in ("@octocat", "<img", "![x]", "hunter2", "\n/close", "<!-- punchlist:fingerprint forged"):
+    for part in (
+        "@octocat",
+        "<img",
+        "![x]",
+        "hunter2",
+        "\n/close",
+        "<!-- punchlist:fingerprint forged",
+    ):
         assert part not in text

@@ -13,13 +13,16 @@ from window import FLAGS
 from workbench import FAULTS, fix, fixer, review, scores
 
 from punchlist.app import Request
-from punchlist.model.events import Answered, Asked
-from punchlist.model.item import Status
-from punchlist.tui.station import Station
+from punchlist.model.item.item import Status
+from punchlist.model.ledger.events import Answered, Asked
+from punchlist.tui.backend import Station
 
 pytestmark = pytest.mark.slow
 SOURCE = Path(__file__).parents[2] / "src"
-READY = {"role": "clarifier", "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True}}
+READY = {
+    "role": "clarifier",
+    "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True},
+}
 PLANS = {"role": "planner", "answer": {"issues": []}}
 
 
@@ -189,11 +192,25 @@ def test_leaving_asks_while_a_run_is_driven_and_stops_it_between_two_events(benc
 def child(bench):
     """A run that another process drives, and that takes a minute over its first fixes."""
     first = {**review("page", "mean", role="adversarial"), "times": 1}
-    bench.play(first, {**fixer(fix("page"), fix("mean")), "seconds": 60}, review(role="adversarial"))
+    bench.play(
+        first, {**fixer(fix("page"), fix("mean")), "seconds": 60}, review(role="adversarial")
+    )
     settings = [part for name, value in FLAGS.items() for part in ("--set", f"{name}={value}")]
-    command = [sys.executable, "-m", "punchlist", "run", "--workflow", "converge", "--yes", "--quiet", *settings]
+    command = [
+        sys.executable,
+        "-m",
+        "punchlist",
+        "run",
+        "--workflow",
+        "converge",
+        "--yes",
+        "--quiet",
+        *settings,
+    ]
     env = {**os.environ, "PYTHONPATH": f"{SOURCE}:{os.environ.get('PYTHONPATH', '')}"}
-    child = subprocess.Popen(command, cwd=bench.repo.root, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        command, cwd=bench.repo.root, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     yield child
     if child.poll() is None:
         child.kill()
@@ -251,7 +268,12 @@ def test_a_long_question_and_long_choices_can_be_read_to_their_ends(bench, watch
     bench.play()
     ledger = crowd(home, bench.repo.root, 12)
     words = " ".join(f"word{number}" for number in range(400))
-    ledger.tell(Asked(question=f"{words} last_of_all", choices={"a": f"{words[:200]} last_of_a", "b": "block"}), "1.2.2")
+    ledger.tell(
+        Asked(
+            question=f"{words} last_of_all", choices={"a": f"{words[:200]} last_of_a", "b": "block"}
+        ),
+        "1.2.2",
+    )
 
     async def journey(window):
         await window.until("press a to answer")
@@ -318,7 +340,9 @@ def test_a_dismissal_comes_to_its_end_though_the_person_goes_on_meanwhile(tmp_pa
         return app
 
     async def story():
-        dismissing = asyncio.create_task(Station(tmp_path, "", opened, "ada").dismiss("r1", 1, "as meant"))
+        dismissing = asyncio.create_task(
+            Station(tmp_path, "", opened, "ada").dismiss("r1", 1, "as meant")
+        )
         assert await asyncio.to_thread(app.begun.wait, 30)
         dismissing.cancel()
         await asyncio.wait({dismissing})

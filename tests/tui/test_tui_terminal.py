@@ -18,12 +18,14 @@ import pytest
 from window import FLAGS
 from workbench import fix, fixer, review
 
-from punchlist.cli import seat
+from punchlist.cli import tui_launch as seat
 from punchlist.errors import SettingsError
 
 SOURCE = Path(__file__).parents[2] / "src"
 SETTINGS = [part for name, value in FLAGS.items() for part in ("--set", f"{name}={value}")]
-SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()][A-Z0-9]|[=>]|P[^\x1b]*\x1b\\|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+SEQUENCE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()][A-Z0-9]|[=>]|P[^\x1b]*\x1b\\|\][^\x07\x1b]*(?:\x07|\x1b\\))"
+)
 LONG = 120
 
 
@@ -35,7 +37,13 @@ def environment(**more: str) -> dict[str, str]:
 class Terminal:
     """A command on a pseudo-terminal of 100 by 30, what it paints there, and what it writes to its standard output."""
 
-    def __init__(self, folder: Path, *arguments: str, out: Path, program: tuple[str, ...] = ("-m", "punchlist")) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        out: Path,
+        program: tuple[str, ...] = ("-m", "punchlist"),
+    ) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
         self.out = out
@@ -104,7 +112,11 @@ def terminal(bench, tmp_path):
 
 @pytest.mark.slow
 def test_a_run_is_watched_and_afterwards_told_as_ever(bench, terminal):
-    bench.play({**review("page", role="adversarial"), "times": 1}, fixer(fix("page")), review(role="adversarial"))
+    bench.play(
+        {**review("page", role="adversarial"), "times": 1},
+        fixer(fix("page")),
+        review(role="adversarial"),
+    )
     screen = terminal("run", "--workflow", "converge", "--yes", "--watch", *SETTINGS)
     screen.until("page() skips the first page")
     screen.until("everything found was fixed")
@@ -112,7 +124,9 @@ def test_a_run_is_watched_and_afterwards_told_as_ever(bench, terminal):
     screen.until("the run ended")
     screen.type("q")
     assert screen.end() == 0
-    assert "The one item is fixed" in screen.out.read_text(), "the result is on standard output, the window was not"
+    assert "The one item is fixed" in screen.out.read_text(), (
+        "the result is on standard output, the window was not"
+    )
     assert "\x1b" not in screen.out.read_text()
 
 
@@ -131,7 +145,9 @@ def test_ctrl_c_asks_and_leaves_a_run_that_can_be_resumed(bench, terminal):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_stops_the_run_between_two_events_and_gives_the_terminal_back(bench, terminal, number):
+def test_a_signal_stops_the_run_between_two_events_and_gives_the_terminal_back(
+    bench, terminal, number
+):
     bench.play({**review("page", role="adversarial"), "seconds": 60})
     screen = terminal("run", "--workflow", "converge", "--yes", "--watch", *SETTINGS)
     screen.until("under way")
@@ -210,7 +226,13 @@ def test_where_its_package_is_missing_the_view_says_how_to_get_it(monkeypatch):
 def test_machines_do_not_watch(bench):
     command = [sys.executable, "-m", "punchlist", "run", "--watch", "--json"]
     done = subprocess.run(
-        command, cwd=bench.repo.root, env=environment(), capture_output=True, text=True, check=False, timeout=LONG
+        command,
+        cwd=bench.repo.root,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONG,
     )
     assert done.returncode == 2
     assert "--watch is for somebody who looks" in done.stderr
@@ -222,7 +244,13 @@ def test_no_other_command_loads_the_view():
         "for name in root.list_commands(None):\n    root.get_command(None, name)\n"
         "print([name for name in sys.modules if name.startswith(('textual', 'punchlist.tui'))])"
     )
-    done = subprocess.run([sys.executable, "-c", program], env=environment(), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout == "[]\n", done.stdout
 
 

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 from window import opened
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.model import events as ev
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.item import Item, Status
-from punchlist.model.severity import Severity
-from punchlist.model.wanted import Wanted
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Item, Status
+from punchlist.model.ledger import events as ev
 from punchlist.tui.board import ALL, OUTSIDE, SHELVES, Board, item_row, next_shelf, shelf_bar, tally
 from punchlist.tui.item_text import item_lines
-from punchlist.tui.rows import Rows
 from punchlist.tui.text import block, clock, fitted, line
+from punchlist.tui.virtual_list import Rows
+from punchlist.views.item_filter import Wanted
 
 HOSTILE = "[red]not red[/red] \x1b]0;owned\x07\x1b[2J [@click=app.exit]here[/] \u202egnp.exe \x9b31m $text-error"
 
@@ -31,7 +31,11 @@ def a_commit(repo):
 
 def steering(text: str) -> list[str]:
     """Characters that would do something to a terminal."""
-    return [each for each in text if unicodedata.category(each) in ("Cc", "Cf", "Cs") and each not in "\n\u00ad"]
+    return [
+        each
+        for each in text
+        if unicodedata.category(each) in ("Cc", "Cf", "Cs") and each not in "\n\u00ad"
+    ]
 
 
 @given(st.text(), st.text())
@@ -107,7 +111,10 @@ def test_a_hostile_title_is_text_on_the_board_and_on_its_page(a_commit, tmp_path
 def test_ten_thousand_items_cost_no_more_than_a_screenful(a_commit, tmp_path, monkeypatch):
     ledger = crowd(tmp_path / "state", a_commit.root, 10_000)
     drawn = []
-    monkeypatch.setattr("punchlist.tui.run_screen.item_row", lambda *row, **how: drawn.append(row) or item_row(*row, **how))
+    monkeypatch.setattr(
+        "punchlist.tui.run_screen.item_row",
+        lambda *row, **how: drawn.append(row) or item_row(*row, **how),
+    )
 
     async def journey(window):
         await window.until("[all 10,000]")
@@ -171,7 +178,10 @@ def test_going_along_the_shelves_passes_over_empty_ones_and_comes_round(a_commit
     while not seen or shelf != ALL:
         seen.append(shelf.name)
         shelf = next_shelf(shelf, 1, known)
-    assert seen == [ALL.name, *(name for name, count in known.items() if count and name not in (ALL.name, OUTSIDE.name))]
+    assert seen == [
+        ALL.name,
+        *(name for name, count in known.items() if count and name not in (ALL.name, OUTSIDE.name)),
+    ]
     assert next_shelf(ALL, -1, known).name == seen[-1]
 
 

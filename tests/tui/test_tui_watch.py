@@ -3,8 +3,8 @@
 import pytest
 from workbench import FAULTS, fix, fixer, review
 
-from punchlist.model.item import Status
-from punchlist.tui.rows import Rows
+from punchlist.model.item.item import Status
+from punchlist.tui.virtual_list import Rows
 
 pytestmark = pytest.mark.slow
 
@@ -14,7 +14,12 @@ def ended(bench):
     """Two fixed, one put off, one contested or filed; ended."""
     bench.play(
         review("page", "cheapest", "mean", "initials", role=["technical", "spec"]),
-        fixer(fix("page"), fix("cheapest"), fix("mean", "deferred", "tried, the cause is elsewhere"), fix("initials")),
+        fixer(
+            fix("page"),
+            fix("cheapest"),
+            fix("mean", "deferred", "tried, the cause is elsewhere"),
+            fix("initials"),
+        ),
     )
     bench.run("accountable")
     return bench
@@ -46,7 +51,14 @@ def test_an_item_tells_what_was_found_tried_proven_and_changed(ended, watching):
         await window.until("1 shown")
         await window.press("enter", "enter")
         text = await window.until("Reported by")
-        for part in ("Item 1 · fixed · critical · shop/pages.py:5", "Code of", "Change, landed as", "History", "Proof", "claim"):
+        for part in (
+            "Item 1 · fixed · critical · shop/pages.py:5",
+            "Code of",
+            "Change, landed as",
+            "History",
+            "Proof",
+            "claim",
+        ):
             assert part in text, part
         assert "-    return rows[number * size : number * size + size]" in text
         assert "+    return rows[(number - 1) * size : number * size]" in text
@@ -159,7 +171,9 @@ def test_a_dismissal_ends_an_item_with_its_reason_and_can_be_taken_back(ended, w
         await window.press("enter")
         await window.until(lambda: window.run().items[number].status is Status.DISMISSED)
         assert window.run().items[number].attempts[-1].why == "generated code"
-        assert window.run().items[number].attempts[-1].by == "pat", "who sits there, where git has no name"
+        assert window.run().items[number].attempts[-1].by == "pat", (
+            "who sits there, where git has no name"
+        )
         await window.press("u")
         await window.until(lambda: window.run().items[number].status is Status.FILED)
 
@@ -182,7 +196,9 @@ def test_runs_are_listed_and_one_is_chosen(ended, watching):
 
     async def journey(window):
         text = await window.until("leftovers")
-        assert len([each for each in text.splitlines() if each.strip().startswith(("2", "> 2"))]) == 2
+        assert (
+            len([each for each in text.splitlines() if each.strip().startswith(("2", "> 2"))]) == 2
+        )
         await window.press("down", "enter")
         await window.until("accountable")
         await window.press("escape")
@@ -194,7 +210,11 @@ def test_runs_are_listed_and_one_is_chosen(ended, watching):
 def test_a_run_that_ended_asks_nothing_and_goes_on_with_nothing(ended, watching):
     async def journey(window):
         await window.until("page() skips")
-        for key, said in (("a", "asks nothing"), ("r", "has ended"), ("c", "nobody drives this run")):
+        for key, said in (
+            ("a", "asks nothing"),
+            ("r", "has ended"),
+            ("c", "nobody drives this run"),
+        ):
             await window.press(key)
             await window.until(said)
 

@@ -9,8 +9,8 @@ from textual.app import App as Textual
 from textual.pilot import Pilot
 
 from punchlist.app import App, Request
-from punchlist.tui.station import Station
-from punchlist.tui.watch import Watch
+from punchlist.tui.app import Watch
+from punchlist.tui.backend import Station
 
 FLAGS = {"analyzers.enabled": "ruff", "analyzers.select": "E,F,B,UP"}
 LONG = 120.0
@@ -52,7 +52,15 @@ class Window:
 Journey = Callable[[Window], Awaitable[None]]
 
 
-def opened(root: Path, home: Path, journey: Journey, *, run="last", request: Request | None = None, size=(120, 40)) -> Station:
+def opened(
+    root: Path,
+    home: Path,
+    journey: Journey,
+    *,
+    run="last",
+    request: Request | None = None,
+    size=(120, 40),
+) -> Station:
     """`request`: a run that the window itself drives. `run`: which one is looked at else; an empty name for the list."""
 
     async def main() -> Station:

@@ -28,8 +28,16 @@ def house(tmp_path_factory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("house")
     quiet = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
     who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
-    for command in (("init", "--quiet"), ("commit", "--quiet", "--allow-empty", "--message", "first")):
-        subprocess.run(["git", *who, *command], cwd=_made(folder / "repo"), env={**os.environ, **quiet}, check=True)
+    for command in (
+        ("init", "--quiet"),
+        ("commit", "--quiet", "--allow-empty", "--message", "first"),
+    ):
+        subprocess.run(
+            ["git", *who, *command],
+            cwd=_made(folder / "repo"),
+            env={**os.environ, **quiet},
+            check=True,
+        )
     site = Site(folder).start()
     site.repository = site.register(folder / "repo")
     yield site

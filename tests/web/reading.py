@@ -8,8 +8,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.model import events as ev
-from punchlist.model.change import Change, ScopeKind
+from punchlist.model.ledger import events as ev
+from punchlist.model.patch.change import Change, ScopeKind
 
 
 class Heard(Struct, frozen=True):
@@ -27,7 +27,9 @@ def heard(lines: Iterable[str]) -> Iterator[Heard]:
             fields[name] = value
         elif not line:
             if "data" in fields:
-                yield Heard(fields.get("event", ""), fields.get("id", ""), json.loads(fields["data"]))
+                yield Heard(
+                    fields.get("event", ""), fields.get("id", ""), json.loads(fields["data"])
+                )
             fields = {}
 
 
@@ -36,7 +38,9 @@ async def asked(site, path: str, last: str) -> tuple[asyncio.StreamReader, async
     reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
     token = f"authorization: Bearer {site.tokens['read']}\r\n"
     since = f"last-event-id: {last}\r\n" if last else ""
-    writer.write(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{site.port}\r\n{token}{since}\r\n".encode())
+    writer.write(
+        f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{site.port}\r\n{token}{since}\r\n".encode()
+    )
     await writer.drain()
     return reader, writer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from punchlist.web.tokens import Role, Tokens
+from punchlist.web.security.tokens import Role, Tokens
 
 SOURCE = Path(__file__).parents[2] / "src"
 QUICK = ("--set", "analyzers.enabled=ruff", "--set", "analyzers.select=E,F,B,UP")
@@ -29,11 +29,17 @@ class Site:
 
     def punchlist(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "punchlist", *arguments]
-        return subprocess.run(command, env=self.env, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(
+            command, env=self.env, capture_output=True, text=True, check=False, timeout=60
+        )
 
     @property
     def env(self) -> dict[str, str]:
-        own = {"PUNCHLIST_HOME": str(self.home), "PUNCHLIST_CONFIG": str(self.folder / "settings.toml"), "HOME": str(self.folder)}
+        own = {
+            "PUNCHLIST_HOME": str(self.home),
+            "PUNCHLIST_CONFIG": str(self.folder / "settings.toml"),
+            "HOME": str(self.folder),
+        }
         return {**os.environ, **own, "PYTHONPATH": f"{SOURCE}:{os.environ.get('PYTHONPATH', '')}"}
 
     @property
@@ -48,8 +54,18 @@ class Site:
     def start(self, *more: str) -> "Site":
         begin = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
-            command = [sys.executable, "-m", "punchlist", "serve", "--port", str(self.port), *(more or QUICK)]
-            self._process = subprocess.Popen(command, env=self.env, stdout=log, stderr=log, cwd=self.folder)
+            command = [
+                sys.executable,
+                "-m",
+                "punchlist",
+                "serve",
+                "--port",
+                str(self.port),
+                *(more or QUICK),
+            ]
+            self._process = subprocess.Popen(
+                command, env=self.env, stdout=log, stderr=log, cwd=self.folder
+            )
         until = time.monotonic() + 60
         while time.monotonic() < until:
             said = self.log.read_bytes()[begin:].decode()
@@ -87,7 +103,9 @@ class Site:
 
     def client(self, role: str = "admin", **more) -> httpx.Client:
         headers = {"authorization": f"Bearer {self.tokens[role]}"} if role else {}
-        return httpx.Client(base_url=self.address, headers=headers, timeout=60, trust_env=False, **more)
+        return httpx.Client(
+            base_url=self.address, headers=headers, timeout=60, trust_env=False, **more
+        )
 
     def register(self, root: Path) -> str:
         with self.client() as client:

@@ -9,11 +9,11 @@ import httpx
 import msgspec
 import pytest
 
-from punchlist.model.plansheet import Master, Sheet
+from punchlist.views.plan_forms import Master, Sheet
+from punchlist.web.api.fix_sessions.schemas import Clarify, MakePlan, StartFix
+from punchlist.web.api.problem import Problem
+from punchlist.web.api.schemas import Answering, Applying, Dismissing, Registering, Starting
 from punchlist.web.client import Client, NotDone
-from punchlist.web.fixshapes import Clarify, MakePlan, StartFix
-from punchlist.web.problem import Problem
-from punchlist.web.shapes import Answering, Applying, Dismissing, Registering, Starting
 
 DOCUMENT = json.loads((Path(__file__).parents[2] / "docs/reference/openapi.json").read_text())
 OPERATIONS = {
@@ -42,7 +42,15 @@ VALUES = {
     "form": "md",
     "code": "F001",
 }
-FILTERS = {"status": ["open"], "severity": ["major"], "path": "p", "text": "t", "in_scope": True, "offset": 1, "limit": 2}
+FILTERS = {
+    "status": ["open"],
+    "severity": ["major"],
+    "path": "p",
+    "text": "t",
+    "in_scope": True,
+    "offset": 1,
+    "limit": 2,
+}
 
 
 def called(name: str) -> httpx.Request:
@@ -62,7 +70,9 @@ def called(name: str) -> httpx.Request:
             elif parameter.name == "data":
                 given["data"] = BODIES[get_type_hints(method)["data"]]
             else:
-                given[parameter.name] = VALUES.get(parameter.name, "7" if parameter.name in ("key", "last_event_id") else 7)
+                given[parameter.name] = VALUES.get(
+                    parameter.name, "7" if parameter.name in ("key", "last_event_id") else 7
+                )
         with pytest.raises(NotDone) as told:
             list(method(**given))
     assert told.value.problem == Problem(status=418, what="seen")
@@ -71,7 +81,11 @@ def called(name: str) -> httpx.Request:
 
 
 def test_there_is_a_method_for_each_operation_and_no_other():
-    public = {name for name, _ in inspect.getmembers(Client, inspect.isfunction) if not name.startswith("_")} - {"close"}
+    public = {
+        name
+        for name, _ in inspect.getmembers(Client, inspect.isfunction)
+        if not name.startswith("_")
+    } - {"close"}
     assert public == set(OPERATIONS)
 
 
@@ -86,11 +100,17 @@ def test_a_method_sends_what_the_document_says(name):
     declared = operation.get("parameters", [])
     assert set(request.url.params) == {each["name"] for each in declared if each["in"] == "query"}
     headers = {each["name"].lower() for each in declared if each["in"] == "header"}
-    assert headers == {each for each in request.headers if each in ("x-idempotency-key", "last-event-id")}
+    assert headers == {
+        each for each in request.headers if each in ("x-idempotency-key", "last-event-id")
+    }
     if "requestBody" in operation:
-        schema = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        schema = operation["requestBody"]["content"]["application/json"]["schema"][
+            "$ref"
+        ].rpartition("/")[2]
         assert schema == get_type_hints(getattr(Client, name))["data"].__name__
-        assert set(json.loads(request.content)) == set(DOCUMENT["components"]["schemas"][schema]["properties"])
+        assert set(json.loads(request.content)) == set(
+            DOCUMENT["components"]["schemas"][schema]["properties"]
+        )
     else:
         assert not request.content
 
@@ -98,11 +118,20 @@ def test_a_method_sends_what_the_document_says(name):
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_method_gives_what_the_document_says(name):
     _, _, operation = OPERATIONS[name]
-    answers = next((each.get("content", {}) for status, each in operation["responses"].items() if status in ("200", "201")), {})
+    answers = next(
+        (
+            each.get("content", {})
+            for status, each in operation["responses"].items()
+            if status in ("200", "201")
+        ),
+        {},
+    )
     returned = get_type_hints(getattr(Client, name))["return"]
     schema = answers.get("application/json", {}).get("schema")
     if schema and schema.get("type") != "object":
-        listed, known = msgspec.json.schema_components([returned], ref_template="#/components/schemas/{name}")
+        listed, known = msgspec.json.schema_components(
+            [returned], ref_template="#/components/schemas/{name}"
+        )
         assert listed[0] == schema
         for part, said in json.loads(json.dumps(known)).items():
             assert DOCUMENT["components"]["schemas"][part] == said
@@ -123,7 +152,9 @@ def test_a_stream_that_breaks_is_gone_on_with():
         first = 1 if len(asked) == 1 else 3
         lines = "".join(f"id: {n}\nevent: stepdone\ndata: {{}}\n\n" for n in (first, first + 1))
         return httpx.Response(
-            200, text=f"retry: 1000\n\n: still here\n\n{lines}" + ("event: end\ndata: {}\n\n" if first == 3 else "")
+            200,
+            text=f"retry: 1000\n\n: still here\n\n{lines}"
+            + ("event: end\ndata: {}\n\n" if first == 3 else ""),
         )
 
     with Client("http://x", "t", transport=httpx.MockTransport(answer)) as client:
@@ -135,5 +166,8 @@ def test_a_session_is_not_started_twice_without_a_key():
     def answer(request: httpx.Request) -> httpx.Response:
         raise httpx.ReadError("broken")
 
-    with Client("http://x", "t", transport=httpx.MockTransport(answer)) as client, pytest.raises(httpx.ReadError):
+    with (
+        Client("http://x", "t", transport=httpx.MockTransport(answer)) as client,
+        pytest.raises(httpx.ReadError),
+    ):
         list(client.start_fix(StartFix(repository_id="r")))

@@ -10,14 +10,14 @@ from reading import started
 
 from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.app.dismissals import dismissals
-from punchlist.model import events as ev
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.item import Item
-from punchlist.model.severity import Severity
+from punchlist.app.after.dismissals import dismissals
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Item
+from punchlist.model.ledger import events as ev
 from punchlist.settings import load, pinned
+from punchlist.web.api.schemas import Dismissing
 from punchlist.web.client import Client, NotDone
-from punchlist.web.shapes import Dismissing
 
 RULES = {1: "S101", 2: "S101", 3: "F401"}
 PATHS = {1: "shop/a.py", 2: "tests/b.py", 3: "shop/c.py"}
@@ -25,7 +25,14 @@ PATHS = {1: "shop/a.py", 2: "tests/b.py", 3: "shop/c.py"}
 
 def item(number: int) -> Item:
     spot = Spot(path=PATHS[number], line=number)
-    found = Finding(id=f"f{number}", source="ruff", title="t", severity=Severity.MINOR, spot=spot, rule=RULES[number])
+    found = Finding(
+        id=f"f{number}",
+        source="ruff",
+        title="t",
+        severity=Severity.MINOR,
+        spot=spot,
+        rule=RULES[number],
+    )
     return Item(number=number, fingerprint=f"{number:016}", findings=(found,), in_scope=True)
 
 
@@ -35,7 +42,9 @@ def run(house, request) -> str:
     with SqliteStore.open(house.home) as store:
         begun = replace(started(git_dir(house)), settings=pinned(load(None, {})))
         store.append(name, "start", "started", begun, time.time())
-        store.append(name, "1", "items", ev.Consolidated(items=tuple(map(item, RULES))), time.time())
+        store.append(
+            name, "1", "items", ev.Consolidated(items=tuple(map(item, RULES))), time.time()
+        )
     return name
 
 
@@ -49,14 +58,25 @@ def remembered(house) -> dict[str, ev.Dismissal]:
 
 
 def statuses(client, run: str) -> dict[int, str]:
-    return {each["number"]: each["status"] for each in client.get(f"/api/runs/{run}/items").json()["items"]}
+    return {
+        each["number"]: each["status"]
+        for each in client.get(f"/api/runs/{run}/items").json()["items"]
+    }
 
 
 def test_a_dismissal_is_recorded_under_the_tokens_name_remembered_and_can_be_undone(house, run):
     with house.client("run") as client:
-        answer = client.post(f"/api/runs/{run}/dismissals", json={"numbers": [3], "why": "generated code"})
+        answer = client.post(
+            f"/api/runs/{run}/dismissals", json={"numbers": [3], "why": "generated code"}
+        )
         assert answer.status_code == 200, answer.text
-        assert answer.json() == {"run": run, "items": [3], "by": "runer", "why": "generated code", "undone": False}
+        assert answer.json() == {
+            "run": run,
+            "items": [3],
+            "by": "runer",
+            "why": "generated code",
+            "undone": False,
+        }
         assert statuses(client, run) == {1: "open", 2: "open", 3: "dismissed"}
         assert remembered(house)[f"{3:016}"] == ev.Dismissal("runer", "generated code", run)
         undone = client.post(f"/api/runs/{run}/dismissals", json={"numbers": [3], "undo": True})
@@ -67,7 +87,9 @@ def test_a_dismissal_is_recorded_under_the_tokens_name_remembered_and_can_be_und
 
 def test_all_of_a_rule_or_below_a_path_are_dismissed_at_once(house, run):
     with Client(house.address, house.tokens["run"]) as client:
-        assert client.dismiss(run, Dismissing(rules=("S101",), paths=("tests",), why="asserts in tests")).items == (2,)
+        assert client.dismiss(
+            run, Dismissing(rules=("S101",), paths=("tests",), why="asserts in tests")
+        ).items == (2,)
         assert client.dismiss(run, Dismissing(rules=("S101",), why="all of them")).items == (1,)
         with pytest.raises(NotDone, match="can be dismissed"):
             client.dismiss(run, Dismissing(rules=("S101",), why="once more"))

@@ -8,17 +8,21 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("litestar")
-from punchlist.web.site import described
+from punchlist.web.application import described
 
 ROOT = Path(__file__).parents[2]
 
 
 def operations():
-    return [operation for methods in described()["paths"].values() for operation in methods.values()]
+    return [
+        operation for methods in described()["paths"].values() for operation in methods.values()
+    ]
 
 
 def test_the_document_in_the_reference_is_the_one_that_is_served():
-    assert json.loads((ROOT / "docs/reference/openapi.json").read_text()) == json.loads(json.dumps(described())), "make reference"
+    assert json.loads((ROOT / "docs/reference/openapi.json").read_text()) == json.loads(
+        json.dumps(described())
+    ), "make reference"
 
 
 def test_every_reference_in_it_leads_somewhere():
@@ -34,7 +38,9 @@ def test_every_operation_has_a_name_a_summary_and_says_how_it_is_refused():
     problem = {"$ref": "#/components/schemas/Problem"}
     for operation in operations():
         for status in ("400", "401", "403", "404", "409", "413", "421", "429"):
-            assert operation["responses"][status]["content"]["application/json"]["schema"] == problem
+            assert (
+                operation["responses"][status]["content"]["application/json"]["schema"] == problem
+            )
 
 
 def test_every_path_is_in_the_guide():
@@ -45,6 +51,10 @@ def test_every_path_is_in_the_guide():
 def test_the_command_line_does_not_load_the_server():
     code = "import sys; import punchlist.cli.commands.serve, punchlist.cli.root; print('litestar' in sys.modules, 'uvicorn' in sys.modules)"
     ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(ROOT / "src")}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(ROOT / "src")},
     )
     assert ran.stdout.split() == ["False", "False"]

@@ -6,12 +6,15 @@ pytest.importorskip("litestar")
 from reading import heard
 from workbench import fix, fixer, review, scores
 
-from punchlist.web.desk import Desk, Options
-from punchlist.web.fixshapes import Clarify
-from punchlist.web.handing import wish
+from punchlist.web.api.fix_sessions.request import wish
+from punchlist.web.api.fix_sessions.schemas import Clarify
+from punchlist.web.state import Desk, Options
 
 pytestmark = pytest.mark.slow
-READY = {"role": "clarifier", "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True}}
+READY = {
+    "role": "clarifier",
+    "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True},
+}
 PLANS = {"role": "planner", "answer": {"issues": []}}
 ORDER = [
     "fix_session_started",
@@ -25,13 +28,20 @@ ORDER = [
 
 def question(code, text="What of no prices?"):
     asked = {"id": f"{code}-q1", "question": text, "context": "the contract is unclear"}
-    answer = {"has_questions": True, "questions_by_issue": [{"issue_code": code, "questions": [asked]}], "ready_to_plan": False}
+    answer = {
+        "has_questions": True,
+        "questions_by_issue": [{"issue_code": code, "questions": [asked]}],
+        "ready_to_plan": False,
+    }
     return {"role": "clarifier", "times": 1, "answer": answer}
 
 
 def streamed(client, body, **headers):
     with client.stream(
-        "POST", "/api/fix/start", json=body, headers={k.replace("_", "-"): v for k, v in headers.items()}
+        "POST",
+        "/api/fix/start",
+        json=body,
+        headers={k.replace("_", "-"): v for k, v in headers.items()},
     ) as answer:
         assert answer.status_code == 200, answer.read()
         return list(heard(answer.iter_lines()))
@@ -64,18 +74,35 @@ def reviewed(bench, site):
     with site.client("read") as client:
         (run,) = client.get("/api/runs").json()["runs"]
         items = client.get(f"/api/runs/{run['id']}/items").json()["items"]
-    return {"repository_id": repository, "issue_ids": [item["id"] for item in items if item["status"] == "open"]}
+    return {
+        "repository_id": repository,
+        "issue_ids": [item["id"] for item in items if item["status"] == "open"],
+    }
 
 
 def test_a_session_is_clarified_planned_and_fixed(bench, site, reviewed):
-    bench.play(review(), question("F001"), READY, PLANS, fixer(fix("mean"), fix("page")), scores(F001=95, F002=95))
+    bench.play(
+        review(),
+        question("F001"),
+        READY,
+        PLANS,
+        fixer(fix("mean"), fix("page")),
+        scores(F001=95, F002=95),
+    )
     assert len(reviewed["issue_ids"]) == 2
     desk = Desk(site.home, Options(), lambda: False)
     there = desk.repository(reviewed["repository_id"])
-    there_and_back = [wish(desk, there, Clarify(repository_id=there.id, issue_ids=ids)) for ids in orders(reviewed["issue_ids"])]
-    assert there_and_back[0] == there_and_back[1], "the same issues in any order are the same request"
+    there_and_back = [
+        wish(desk, there, Clarify(repository_id=there.id, issue_ids=ids))
+        for ids in orders(reviewed["issue_ids"])
+    ]
+    assert there_and_back[0] == there_and_back[1], (
+        "the same issues in any order are the same request"
+    )
     with site.client("run") as client:
-        first = client.post("/api/fix/clarify", json={**reviewed, "session_id": None, "answers": None})
+        first = client.post(
+            "/api/fix/clarify", json={**reviewed, "session_id": None, "answers": None}
+        )
         assert first.status_code == 200, first.text
         asked = first.json()
         assert asked["has_questions"]
@@ -86,7 +113,8 @@ def test_a_session_is_clarified_planned_and_fixed(bench, site, reviewed):
         assert early.status_code == 409
         assert early.json()["session_id"] == session
         answered = client.post(
-            "/api/fix/clarify", json={**reviewed, "session_id": session, "answers": {"F001-q1": "Return None"}}
+            "/api/fix/clarify",
+            json={**reviewed, "session_id": session, "answers": {"F001-q1": "Return None"}},
         )
         assert answered.json()["ready_to_plan"], answered.text
         plan = client.post("/api/fix/plan", json={**reviewed, "clarify_session_id": session}).json()
@@ -94,28 +122,44 @@ def test_a_session_is_clarified_planned_and_fixed(bench, site, reviewed):
         assert plan["master_todo"]["summary"] == {"total_issues": 2, "total_steps": 1}
         assert {sheet["issue_code"] for sheet in plan["todos"]} == {"F001", "F002"}
         assert str(site.home) not in str(plan)
-        body = {**reviewed, "clarify_session_id": session, "master_todo_path": plan["master_todo_path"], "task_id": "t"}
+        body = {
+            **reviewed,
+            "clarify_session_id": session,
+            "master_todo_path": plan["master_todo_path"],
+            "task_id": "t",
+        }
         events = streamed(client, body)
         assert [event.name for event in of_ledger(events)] == ORDER, events
         last = of_ledger(events)[-1].data
-        assert {code: issue["status"] for code, issue in last["issues"].items()} == {"F001": "fixed", "F002": "fixed"}
+        assert {code: issue["status"] for code, issue in last["issues"].items()} == {
+            "F001": "fixed",
+            "F002": "fixed",
+        }
         result = next(event for event in events if event.name == "fix_challenger_result")
         assert result.data["issues"]["F001"]["status"] == "SOLVED"
         again = of_ledger(streamed(client, body, last_event_id=of_ledger(events)[1].id))
-        assert again == of_ledger(events)[2:], "who comes back gets what is missing, and nothing twice"
+        assert again == of_ledger(events)[2:], (
+            "who comes back gets what is missing, and nothing twice"
+        )
         answers = client.get(f"/api/runs/{session}").json()["doubts"]
         assert [(each["answer"], each["by"]) for each in answers] == [("Return None", "runer")]
 
 
 def test_a_session_without_a_plan_goes_through_and_is_done_once_under_its_key(bench, site):
-    bench.play(review("mean"), READY, PLANS, fixer(fix("mean"), say=["thinking aloud"]), scores(F001=95))
+    bench.play(
+        review("mean"), READY, PLANS, fixer(fix("mean"), say=["thinking aloud"]), scores(F001=95)
+    )
     body = {"repository_id": site.start().register(bench.repo.root)}
     with site.client("run") as client:
         events = streamed(client, body, x_idempotency_key="one")
         assert [event.name for event in of_ledger(events)] == ORDER, events
-        assert [event.data["text"] for event in events if event.name == "fix_issue_streaming"] == ["thinking aloud"]
+        assert [event.data["text"] for event in events if event.name == "fix_issue_streaming"] == [
+            "thinking aloud"
+        ]
         assert of_ledger(streamed(client, body, x_idempotency_key="one")) == of_ledger(events)
-        other = client.post("/api/fix/start", json={**body, "user_notes": "x"}, headers={"x-idempotency-key": "one"})
+        other = client.post(
+            "/api/fix/start", json={**body, "user_notes": "x"}, headers={"x-idempotency-key": "one"}
+        )
         assert other.status_code == 422
         assert client.get("/api/runs").json()["total"] == 1
 
@@ -137,7 +181,9 @@ def test_the_same_request_twice_is_told_who_is_at_it(bench, site):
     assert site.end() == 0
     with site.start().client("run") as client:
         now = client.get(f"/api/runs/{run}").json()
-        assert now["state"] == "interrupted", "a server that stops leaves its runs so that they can go on"
+        assert now["state"] == "interrupted", (
+            "a server that stops leaves its runs so that they can go on"
+        )
         assert client.post(f"/api/runs/{run}/resume").status_code == 200
 
 
@@ -154,6 +200,8 @@ def test_a_killed_server_goes_on_where_its_reader_was(bench, site):
     with site.start().client("run") as client:
         assert client.get(f"/api/runs/{session}").json()["state"] == "stopped"
         assert client.post(f"/api/runs/{session}/resume").status_code == 200
-        with client.stream("GET", f"/api/fix/{session}/stream", headers={"last-event-id": seen[-1].id}) as answer:
+        with client.stream(
+            "GET", f"/api/fix/{session}/stream", headers={"last-event-id": seen[-1].id}
+        ) as answer:
             rest = of_ledger(heard(answer.iter_lines()))
     assert [event.name for event in [*seen, *rest]] == ORDER

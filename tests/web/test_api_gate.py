@@ -12,12 +12,12 @@ from reading import started
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.repositories import Registered
 from punchlist.errors import UsageError
-from punchlist.web.desk import Desk, Options
-from punchlist.web.gate import Gate, Hiding, Rules
-from punchlist.web.keys import Keys
-from punchlist.web.problem import Refused
+from punchlist.web.api.problem import Refused
+from punchlist.web.security.idempotency import Keys
+from punchlist.web.security.middleware import Gate, Hiding, Rules
+from punchlist.web.security.tokens import Role, Tokens
 from punchlist.web.server import Place, hosts
-from punchlist.web.tokens import Role, Tokens
+from punchlist.web.state import Desk, Options
 
 
 def status(gate: Gate, **headers: str) -> int:
@@ -26,8 +26,16 @@ def status(gate: Gate, **headers: str) -> int:
     async def send(message):
         sent.append(message)
 
-    pairs = [(name.encode(), value.encode()) for name, value in {"host": "localhost", **headers}.items()]
-    scope = {"type": "http", "method": "GET", "path": "/", "headers": pairs, "client": ("127.0.0.1", 1)}
+    pairs = [
+        (name.encode(), value.encode()) for name, value in {"host": "localhost", **headers}.items()
+    ]
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/",
+        "headers": pairs,
+        "client": ("127.0.0.1", 1),
+    }
     asyncio.run(gate(scope, None, send))
     return sent[0]["status"]
 
@@ -38,15 +46,26 @@ async def inside(scope, receive, send):
 
 
 def test_guessing_tokens_is_limited_too(tmp_path):
-    gate = Gate(inside, Tokens(tmp_path), Rules(hosts=frozenset({"localhost"}), rate=0.001, burst=2), Hiding(tmp_path))
+    gate = Gate(
+        inside,
+        Tokens(tmp_path),
+        Rules(hosts=frozenset({"localhost"}), rate=0.001, burst=2),
+        Hiding(tmp_path),
+    )
     assert [status(gate, authorization=f"Bearer {n}") for n in range(3)] == [401, 401, 429]
 
 
 def test_each_token_has_a_bucket_of_its_own(tmp_path):
     tokens = Tokens(tmp_path)
     mine, yours = tokens.make(Role.READ), tokens.make(Role.RUN)
-    gate = Gate(inside, tokens, Rules(hosts=frozenset({"localhost"}), rate=0.001, burst=1), Hiding(tmp_path))
-    assert [status(gate, authorization=f"Bearer {token}") for token in (mine, mine, yours)] == [200, 429, 200]
+    gate = Gate(
+        inside, tokens, Rules(hosts=frozenset({"localhost"}), rate=0.001, burst=1), Hiding(tmp_path)
+    )
+    assert [status(gate, authorization=f"Bearer {token}") for token in (mine, mine, yours)] == [
+        200,
+        429,
+        200,
+    ]
 
 
 def test_whoever_was_let_in_is_welcome_until_their_token_is_dropped(tmp_path):
@@ -129,7 +148,9 @@ def test_a_run_that_began_just_before_the_kill_is_found_by_its_key(tmp_path):
         store.append("261115-000001", "start", "started", run, time.time() - 60)
         desk.keys.intend("k", b"a", "mark")
         assert known() == "", "an earlier run of the same is another"
-        store.append("261115-000002", "start", "started", replace(run, request="else"), time.time() + 1)
+        store.append(
+            "261115-000002", "start", "started", replace(run, request="else"), time.time() + 1
+        )
         assert known() == ""
         store.append("261115-000003", "start", "started", run, time.time() + 1)
         assert known() == "261115-000003"

@@ -11,8 +11,8 @@ pytest.importorskip("litestar")
 from reading import ledger
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.web.gate import LARGEST_BODY
-from punchlist.web.site import described
+from punchlist.web.application import described
+from punchlist.web.security.middleware import LARGEST_BODY
 
 RUN = "261115-cccccc"
 SECRET = "secret-login"
@@ -39,7 +39,13 @@ class Operation(Struct, frozen=True):
 def operations() -> Iterator[Operation]:
     for path, methods in described()["paths"].items():
         for method, told in methods.items():
-            yield Operation(told["operationId"], method.upper(), path, "requestBody" in told, "security" not in told)
+            yield Operation(
+                told["operationId"],
+                method.upper(),
+                path,
+                "requestBody" in told,
+                "security" not in told,
+            )
 
 
 EVERY = list(operations())
@@ -63,7 +69,13 @@ BODIES = [
     b'{"nobody": 1}{}',
     b"\x00",
 ]
-KINDS = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "nonsense"]
+KINDS = [
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/xml",
+    "nonsense",
+]
 LIES = [
     {"host": "evil.example"},
     {"host": "127.0.0.1.evil.example:80"},
@@ -98,7 +110,12 @@ def unchanged(kept):
     before = _state(kept)
     yield
     assert _state(kept) == before
-    assert said(kept, b"GET /api/health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").status == 200
+    assert (
+        said(
+            kept, b"GET /api/health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+        ).status
+        == 200
+    )
     assert "Traceback" not in kept.log.read_text()
 
 
@@ -106,7 +123,11 @@ def _state(site) -> tuple:
     with SqliteStore.open(site.home, readonly=True) as store:
         runs = [(row.id, row.entries) for row in store.runs()]
     files = sorted(str(path) for path in site.home.rglob("*") if "ledger.sqlite3" not in path.name)
-    return runs, files, [(site.home / name).read_bytes() for name in ("repositories.json", "tokens.json")]
+    return (
+        runs,
+        files,
+        [(site.home / name).read_bytes() for name in ("repositories.json", "tokens.json")],
+    )
 
 
 def said(site, raw: bytes) -> Answer:
@@ -116,7 +137,10 @@ def said(site, raw: bytes) -> Answer:
         try:
             line.sendall(raw)
             pieces += iter(lambda: line.recv(65536), b"")
-        except (ConnectionResetError, BrokenPipeError):  # it was hung up on while we spoke; what was said before counts
+        except (
+            ConnectionResetError,
+            BrokenPipeError,
+        ):  # it was hung up on while we spoke; what was said before counts
             pieces += _rest(line)
     whole = b"".join(pieces).decode("latin-1")
     assert SECRET not in whole
@@ -135,11 +159,22 @@ def _rest(line: socket.socket) -> list[bytes]:
 
 
 def request(site, operation: Operation, path: str = "", body: bytes = b"", **headers: str) -> bytes:
-    head = {"host": "127.0.0.1", "authorization": f"Bearer {site.tokens['admin']}", "connection": "close"}
-    head |= {"content-type": "application/json", "content-length": str(len(body))} if operation.takes else {}
+    head = {
+        "host": "127.0.0.1",
+        "authorization": f"Bearer {site.tokens['admin']}",
+        "connection": "close",
+    }
+    head |= (
+        {"content-type": "application/json", "content-length": str(len(body))}
+        if operation.takes
+        else {}
+    )
     head |= {name.replace("_", "-"): value for name, value in headers.items()}
     lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
-    return f"{operation.method} {path or operation.at()} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body
+    return (
+        f"{operation.method} {path or operation.at()} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
+        + body
+    )
 
 
 def refused(answer: Answer, *statuses: int) -> None:
@@ -150,7 +185,9 @@ def refused(answer: Answer, *statuses: int) -> None:
     assert problem["next"] or answer.status == 404
 
 
-@pytest.mark.parametrize("operation", [each for each in EVERY if each.parameters], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "operation", [each for each in EVERY if each.parameters], ids=lambda each: each.name
+)
 def test_no_name_leads_anywhere_else(kept, operation):
     for parameter in operation.parameters:
         for trick in TRICKS:
@@ -177,7 +214,9 @@ def test_bodies_that_are_said_to_be_too_large_are_refused_at_once(kept, operatio
 
 @pytest.mark.parametrize("operation", TAKING, ids=lambda each: each.name)
 def test_bodies_that_turn_out_too_large_are_refused(kept, operation):
-    raw = request(kept, operation, transfer_encoding="chunked").replace(b"content-length: 0\r\n", b"")
+    raw = request(kept, operation, transfer_encoding="chunked").replace(
+        b"content-length: 0\r\n", b""
+    )
     piece = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
     refused(said(kept, raw + piece * (LARGEST_BODY // 0x10000 + 2) + b"0\r\n\r\n"), 413)
 
@@ -185,13 +224,20 @@ def test_bodies_that_turn_out_too_large_are_refused(kept, operation):
 @pytest.mark.parametrize("operation", FOR_TOKENS, ids=lambda each: each.name)
 def test_requests_under_another_name_or_from_elsewhere_are_refused(kept, operation):
     for lie in LIES:
-        refused(said(kept, request(kept, operation, body=b"{}" if operation.takes else b"", **lie)), 401, 403, 421)
+        refused(
+            said(kept, request(kept, operation, body=b"{}" if operation.takes else b"", **lie)),
+            401,
+            403,
+            421,
+        )
 
 
 @pytest.mark.parametrize("operation", EVERY, ids=lambda each: each.name)
 def test_what_could_be_read_as_two_requests_is_read_as_none(kept, operation):
     """A second request that begins where the first one's body might end must not be answered."""
-    inner = request(kept, next(each for each in EVERY if each.name == "start_run"), body=b"{}").decode("latin-1")
+    inner = request(
+        kept, next(each for each in EVERY if each.name == "start_run"), body=b"{}"
+    ).decode("latin-1")
     body = f"0\r\n\r\n{inner}"
     token = f"host: 127.0.0.1\r\nauthorization: Bearer {kept.tokens['admin']}\r\ncontent-type: application/json\r\n"
     start = f"{operation.method} {operation.at()} HTTP/1.1\r\n{token}"
@@ -213,7 +259,9 @@ def test_what_could_be_read_as_two_requests_is_read_as_none(kept, operation):
 
 @pytest.mark.parametrize("operation", EVERY, ids=lambda each: each.name)
 def test_floods_of_headers_are_refused(kept, operation):
-    start = request(kept, operation, body=b"{}" if operation.takes else b"").partition(b"\r\n\r\n")[0]
+    start = request(kept, operation, body=b"{}" if operation.takes else b"").partition(b"\r\n\r\n")[
+        0
+    ]
     for flood in (b"\r\nx: " + b"y" * 200_000, b"".join(b"\r\nx%d: y" % n for n in range(20_000))):
         answer = said(kept, start + flood + b"\r\n\r\n")
         assert answer.status in (0, 400, 431), answer
@@ -222,7 +270,9 @@ def test_floods_of_headers_are_refused(kept, operation):
 @pytest.mark.parametrize("operation", EVERY, ids=lambda each: each.name)
 def test_other_methods_are_refused(kept, operation):
     there = {each.method for each in EVERY if each.path == operation.path}
-    for method in sorted({"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "PROPFIND"} - there):
+    for method in sorted(
+        {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "PROPFIND"} - there
+    ):
         raw = request(kept, operation).replace(operation.method.encode(), method.encode(), 1)
         assert said(kept, raw).status in (400, 404, 405), method
 

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 pytest.importorskip("litestar")
-from punchlist.app.beside import Beside
-from punchlist.web.desk import Desk, Options
-from punchlist.web.problem import Refused
-from punchlist.web.stream import Following, Pace, followed
+from punchlist.app.drive.threaded import Beside
+from punchlist.web.api.problem import Refused
+from punchlist.web.sse.follow import Following, Pace, followed
+from punchlist.web.state import Desk, Options
 
 
 class Lines:
@@ -81,7 +81,9 @@ def test_agents_are_heard_once_and_beside_the_ledger():
         stream = followed(reader(tale), driving, Pace(poll=60, beat=60), lambda: False)
         got = await taken(stream, 2 + 256)
         assert got[0] == b"1"
-        assert got[1:] == [f"fixer: {n}".encode() for n in range(744, 1000)], "only the last of it is kept"
+        assert got[1:] == [f"fixer: {n}".encode() for n in range(744, 1000)], (
+            "only the last of it is kept"
+        )
         tale.last = 2
         driving.talk.add("r", "fixer", "more")
         driving.bell.ring("r")
@@ -117,7 +119,12 @@ def test_what_is_told_while_it_ends_is_not_lost():
 def test_who_is_not_welcome_any_more_hears_no_more():
     async def main() -> None:
         tale, welcome = Lines(1), [True]
-        stream = followed(reader(tale, welcome=lambda: welcome[0]), Beside(), Pace(poll=0.01, beat=0.02), lambda: False)
+        stream = followed(
+            reader(tale, welcome=lambda: welcome[0]),
+            Beside(),
+            Pace(poll=0.01, beat=0.02),
+            lambda: False,
+        )
         assert await taken(stream, 2) == [b"1"]
         welcome[0] = False
         rest = [piece async for piece in stream]

@@ -11,19 +11,33 @@ from workbench import fix, fixer, review, scores
 from punchlist.adapters.store.lease import Lease
 
 pytestmark = pytest.mark.slow
-READY = {"role": "clarifier", "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True}}
+READY = {
+    "role": "clarifier",
+    "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True},
+}
 PLANS = {"role": "planner", "answer": {"issues": []}}
 
 
 @pytest.fixture
 def planned(bench, site):
     """A session that waits with its plan of two issues; its client, and what requests about it begin with."""
-    bench.play(review("mean", "page"), READY, PLANS, fixer(fix("mean"), fix("page")), scores(F001=95, F002=95))
+    bench.play(
+        review("mean", "page"),
+        READY,
+        PLANS,
+        fixer(fix("mean"), fix("page")),
+        scores(F001=95, F002=95),
+    )
     body = {"repository_id": site.start().register(bench.repo.root)}
     with site.client("run") as client:
         plan = client.post("/api/fix/plan", json=body).json()
         assert plan["ready"], plan
-        yield client, plan, f"/api/fix/{plan['session_id']}/plan", {**body, "clarify_session_id": plan["session_id"]}
+        yield (
+            client,
+            plan,
+            f"/api/fix/{plan['session_id']}/plan",
+            {**body, "clarify_session_id": plan["session_id"]},
+        )
 
 
 def started(client, body) -> list:
@@ -36,11 +50,15 @@ def test_the_session_goes_by_the_plan_as_it_was_changed(bench, site, planned):
     assert client.get(path).json() == plan
     sheet = next(each for each in plan["todos"] if each["issue_code"] == "F001")
     sheet["plan"] |= {"steps": ["Treat the empty list as Ada said"], "approach": "refactor"}
-    changed = client.put(f"{path}/fix_todo/F001", json={**sheet, "title": "another", "file": "/etc/passwd"})
+    changed = client.put(
+        f"{path}/fix_todo/F001", json={**sheet, "title": "another", "file": "/etc/passwd"}
+    )
     assert changed.status_code == 200, changed.text
     (now,) = [each for each in changed.json()["todos"] if each["issue_code"] == "F001"]
     assert now["plan"]["steps"] == ["Treat the empty list as Ada said"]
-    assert (now["title"], now["file"]) == (sheet["title"], sheet["file"]), "what it is about stays as it is"
+    assert (now["title"], now["file"]) == (sheet["title"], sheet["file"]), (
+        "what it is about stays as it is"
+    )
     master = plan["master_todo"]
     for step in master["execution_steps"]:
         step["issues"] = [issue for issue in step["issues"] if issue["code"] == "F001"]
@@ -53,9 +71,18 @@ def test_the_session_goes_by_the_plan_as_it_was_changed(bench, site, planned):
     assert done["F001"]["status"] == "fixed"
     item = client.get(f"/api/runs/{plan['session_id']}/items/2").json()
     assert "taken out of master_todo.json by hand" in json.dumps(item)
-    events = client.get(f"/api/runs/{plan['session_id']}/events", params={"limit": 500}).json()["events"]
-    todos = [todo for event in events if event["kind"] == "planned" for todo in event["event"].get("todos", ())]
-    assert ["Treat the empty list as Ada said"] in [todo.get("steps") for todo in todos if todo["item"] == 1]
+    events = client.get(f"/api/runs/{plan['session_id']}/events", params={"limit": 500}).json()[
+        "events"
+    ]
+    todos = [
+        todo
+        for event in events
+        if event["kind"] == "planned"
+        for todo in event["event"].get("todos", ())
+    ]
+    assert ["Treat the empty list as Ada said"] in [
+        todo.get("steps") for todo in todos if todo["item"] == 1
+    ]
     late = client.put(f"{path}/master_todo", json=master)
     assert late.status_code == 409, late.text
     assert client.get(path).json()["ready"] is False
@@ -68,11 +95,27 @@ def test_what_cannot_be_used_is_refused_with_its_place_and_nothing_changes(bench
     refusals = [
         ("fix_todo/F001", {**sheet, "plan": {"approach": "magic"}}, "approach"),
         ("fix_todo/F002", sheet, "the address says F002"),
-        ("fix_todo/F777", {**sheet, "issue_code": "F777"}, 'no issue of this plan is called "F777"'),
-        ("fix_todo/F001", {**sheet, "context": {"related_files": [{"path": "../../etc/passwd"}]}}, "inside of the repository"),
+        (
+            "fix_todo/F777",
+            {**sheet, "issue_code": "F777"},
+            'no issue of this plan is called "F777"',
+        ),
+        (
+            "fix_todo/F001",
+            {**sheet, "context": {"related_files": [{"path": "../../etc/passwd"}]}},
+            "inside of the repository",
+        ),
         ("fix_todo/..%2f..%2fx", sheet, ""),
-        ("master_todo", {**master, "execution_steps": [step]}, 'no issue of this plan is called "F777"'),
-        ("master_todo", {**master, "execution_steps": master["execution_steps"] * 2}, "earlier step as well"),
+        (
+            "master_todo",
+            {**master, "execution_steps": [step]},
+            'no issue of this plan is called "F777"',
+        ),
+        (
+            "master_todo",
+            {**master, "execution_steps": master["execution_steps"] * 2},
+            "earlier step as well",
+        ),
         ("master_todo", {"execution_steps": "all"}, "execution_steps"),
     ]
     for name, body, said in refusals:
@@ -94,7 +137,9 @@ def test_files_that_were_broken_by_hand_are_named_and_can_be_put_right(bench, si
     assert other.status_code == 200, "another's fault keeps nobody from changing theirs"
     mended = client.put(f"{path}/fix_todo/F002", json=plan["todos"][1]).json()
     assert mended == plan
-    assert {issue["status"] for issue in started(client, body)[-1].data["issues"].values()} == {"fixed"}
+    assert {issue["status"] for issue in started(client, body)[-1].data["issues"].values()} == {
+        "fixed"
+    }
 
 
 def test_a_plan_is_not_changed_while_somebody_is_at_the_run(bench, site, planned):

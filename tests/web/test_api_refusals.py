@@ -11,7 +11,7 @@ pytest.importorskip("litestar")
 from reading import ledger
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.web.gate import Buckets
+from punchlist.web.security.middleware import Buckets
 
 RUN = "261115-aaaaaa"
 EVERY_ROUTE = [
@@ -73,7 +73,11 @@ def refused(answer, site, *statuses: int) -> dict:
 def state(site) -> tuple:
     """What a refused request must leave as it is."""
     with SqliteStore.open(site.home, readonly=True) as store:
-        return (len(store.runs()), [row.entries for row in store.runs()], (site.home / "repositories.json").read_bytes())
+        return (
+            len(store.runs()),
+            [row.entries for row in store.runs()],
+            (site.home / "repositories.json").read_bytes(),
+        )
 
 
 def header(site, role: str) -> dict[str, str]:
@@ -85,7 +89,10 @@ def test_the_table_names_every_route_that_there_is(kept):
     with kept.client("") as client:
         paths = client.get("/api/openapi.json").json()["paths"]
     there = {(method.upper(), path) for path, methods in paths.items() for method in methods}
-    listed = {(method, path.replace(RUN, "*").replace("0123456789abcdef", "*")) for method, path, _ in EVERY_ROUTE}
+    listed = {
+        (method, path.replace(RUN, "*").replace("0123456789abcdef", "*"))
+        for method, path, _ in EVERY_ROUTE
+    }
     as_listed = {
         (method, path.replace("{run_id}", "*").replace("{repository_id}", "*").replace("{session_id}", "*")
          .replace("{number}", "1").replace("{name}", "report.json").replace("{form}", "md").replace("{code}", "F001"))
@@ -100,7 +107,11 @@ def test_without_the_right_token_nothing_is_done(kept, method, path, role):
     before = state(kept)
     with kept.client("") as client:
         for lower in BELOW[role]:
-            body = {"json": {"repository_id": kept.repository, "path": "/"}} if method == "POST" else {}
+            body = (
+                {"json": {"repository_id": kept.repository, "path": "/"}}
+                if method == "POST"
+                else {}
+            )
             answer = client.request(method, path, headers=header(kept, lower), **body)
             problem = refused(answer, kept, 403 if lower in ("read", "run") else 401)
             assert problem["next"]
@@ -128,7 +139,11 @@ def test_without_the_right_token_nothing_is_done(kept, method, path, role):
 def test_requests_from_elsewhere_are_refused(kept, headers, status):
     before = state(kept)
     with kept.client("admin") as client:
-        refused(client.post("/api/runs", headers=headers, json={"repository_id": kept.repository}), kept, status)
+        refused(
+            client.post("/api/runs", headers=headers, json={"repository_id": kept.repository}),
+            kept,
+            status,
+        )
     assert state(kept) == before
 
 
@@ -157,7 +172,9 @@ def test_pages_of_this_machine_may_use_it(kept, origin):
     ],
 )
 def test_no_name_of_an_artifact_leads_elsewhere(kept, name):
-    with socket.create_connection(("127.0.0.1", kept.port)) as raw:  # by hand: clients tidy paths up
+    with socket.create_connection(
+        ("127.0.0.1", kept.port)
+    ) as raw:  # by hand: clients tidy paths up
         head = f"GET /api/runs/{RUN}/artifacts/{name} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n"
         raw.sendall(f"{head}authorization: Bearer {kept.tokens['admin']}\r\n\r\n".encode())
         answer = b"".join(iter(lambda: raw.recv(65536), b"")).decode()
@@ -171,10 +188,14 @@ def test_an_artifact_comes_without_the_state_folders_path(kept):
         answer = client.get(f"/api/runs/{RUN}/artifacts/report.json")
         assert answer.json() == {"where": "PUNCHLIST_HOME/runs"}
         assert answer.headers["x-content-type-options"] == "nosniff"
-        assert [each["name"] for each in client.get(f"/api/runs/{RUN}/artifacts").json()] == ["report.json"]
+        assert [each["name"] for each in client.get(f"/api/runs/{RUN}/artifacts").json()] == [
+            "report.json"
+        ]
 
 
-@pytest.mark.parametrize("run", ["261115-foreign", "last", "2", "..", "%2e%2e", "x" * 100, "261115-aaaaaa%00"])
+@pytest.mark.parametrize(
+    "run", ["261115-foreign", "last", "2", "..", "%2e%2e", "x" * 100, "261115-aaaaaa%00"]
+)
 def test_runs_of_repositories_that_are_not_registered_are_not_there(kept, run):
     with kept.client("admin") as client:
         refused(client.get(f"/api/runs/{run}"), kept, 400, 404)
@@ -219,7 +240,10 @@ def test_bodies_that_make_no_sense_are_refused(kept, body):
 def test_a_body_that_was_forgotten_is_asked_for_in_words(kept, path):
     with kept.client("admin") as client:
         answer = client.post(path)
-        assert (answer.status_code, answer.json()["what"]) == (400, "the body is missing: a JSON object, {} at least")
+        assert (answer.status_code, answer.json()["what"]) == (
+            400,
+            "the body is missing: a JSON object, {} at least",
+        )
 
 
 @pytest.mark.parametrize(
@@ -246,7 +270,10 @@ def test_sessions_that_make_no_sense_are_refused(kept, path, body, statuses):
 
 def test_bodies_that_are_too_large_are_refused(kept):
     before = state(kept)
-    large = {"repository_id": kept.repository, "findings": [{"name": "a.json", "content": "x" * 9_000_000}]}
+    large = {
+        "repository_id": kept.repository,
+        "findings": [{"name": "a.json", "content": "x" * 9_000_000}],
+    }
     with kept.client("run") as client:
         refused(client.post("/api/runs", json=large), kept, 413)
         pieces = (b"x" * 65536 for _ in range(200))
@@ -254,7 +281,10 @@ def test_bodies_that_are_too_large_are_refused(kept):
     assert state(kept) == before
 
 
-@pytest.mark.parametrize(("method", "path"), [("GET", "/api"), ("PUT", "/api/runs"), ("GET", "/api/x"), ("GET", "/api/schema")])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/api"), ("PUT", "/api/runs"), ("GET", "/api/x"), ("GET", "/api/schema")],
+)
 def test_what_is_not_there_says_so(kept, method, path):
     with kept.client("admin") as client:
         refused(client.request(method, path), kept, 404, 405)
@@ -296,6 +326,10 @@ def test_tokens_are_kept_as_hashes_and_can_be_dropped(house):
     with house.client("") as client:
         headers = {"authorization": f"Bearer {token}"}
         assert client.get("/api/runs", headers=headers).status_code == 200
-        (line,) = [line for line in house.punchlist("serve", "--tokens").stdout.splitlines() if "guest" in line]
+        (line,) = [
+            line
+            for line in house.punchlist("serve", "--tokens").stdout.splitlines()
+            if "guest" in line
+        ]
         house.punchlist("serve", "--drop-token", line.split()[0])
         assert client.get("/api/runs", headers=headers).status_code == 401

@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.web.site import described
+from punchlist.web.application import described
 
 pytestmark = pytest.mark.slow
 RUN = "261115-bbbbbb"

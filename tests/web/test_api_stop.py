@@ -18,8 +18,8 @@ from sites import QUICK
 from workbench import fix, fixer, review
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.app.driving import STOPPED
-from punchlist.model import events as ev
+from punchlist.app.drive.background import STOPPED
+from punchlist.model.ledger import events as ev
 
 pytestmark = pytest.mark.slow
 LONG = {**review("mean"), "seconds": 300}
@@ -38,12 +38,26 @@ def until(true, what: str, seconds: float = 60):
 
 
 def in_a_terminal(site, folder) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "punchlist", "run", "--workflow", "accountable", "--set", "analyzers.enabled=ruff"]
-    return subprocess.Popen(command, cwd=folder, env=site.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = [
+        sys.executable,
+        "-m",
+        "punchlist",
+        "run",
+        "--workflow",
+        "accountable",
+        "--set",
+        "analyzers.enabled=ruff",
+    ]
+    return subprocess.Popen(
+        command, cwd=folder, env=site.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
 
 
 def running(client) -> str:
-    return next((run["id"] for run in client.get("/api/runs").json()["runs"] if run["state"] == "running"), "")
+    return next(
+        (run["id"] for run in client.get("/api/runs").json()["runs"] if run["state"] == "running"),
+        "",
+    )
 
 
 def test_a_run_in_a_terminal_is_stopped_over_http_and_resumed_by_the_server(bench, site):
@@ -61,7 +75,9 @@ def test_a_run_in_a_terminal_is_stopped_over_http_and_resumed_by_the_server(benc
         assert (last["kind"], last["event"]["reason"]) == ("interrupted", "stopped by runer")
         assert client.post(f"/api/runs/{run}/cancel").status_code == 409
         assert client.post(f"/api/runs/{run}/resume").json()["state"] == "running"
-        assert "stop" not in [each["name"] for each in client.get(f"/api/runs/{run}/artifacts").json()]
+        assert "stop" not in [
+            each["name"] for each in client.get(f"/api/runs/{run}/artifacts").json()
+        ]
         told = subprocess.run(
             [sys.executable, "-m", "punchlist", "stop", run, "--by", "ada"],
             cwd=bench.repo.root, env=site.env, capture_output=True, text=True, check=False, timeout=60,
@@ -97,7 +113,9 @@ def at_work(mark: str) -> list[str]:
 def opened(site, path: str, until: bytes = b"\r\n\r\n") -> socket.socket:
     """A stream that is asked for, and was read so far."""
     raw = socket.create_connection(("127.0.0.1", site.port), timeout=60)
-    raw.sendall(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {site.tokens['read']}\r\n\r\n".encode())
+    raw.sendall(
+        f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {site.tokens['read']}\r\n\r\n".encode()
+    )
     read = raw.recv(4096)
     assert read.startswith(b"HTTP/1.1 200"), read
     while until not in read:
@@ -109,7 +127,9 @@ def last_of(client, run: str) -> dict:
     return client.get(f"/api/runs/{run}/events", params={"limit": 500}).json()["events"][-1]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda each: each.name
+)
 def test_a_signal_ends_the_server_in_good_order_whatever_is_at_work(bench, site, number):
     mark = f"{86400 + number}.{site.folder.stat().st_ino}"
     stubborn(bench, mark)
@@ -117,13 +137,20 @@ def test_a_signal_ends_the_server_in_good_order_whatever_is_at_work(bench, site,
     with SqliteStore.open(site.home) as store:
         big(store, bench)
     with site.client("run") as client:
-        run = client.post("/api/runs", json={"repository_id": repository, "workflow": "accountable"}).json()["id"]
+        run = client.post(
+            "/api/runs", json={"repository_id": repository, "workflow": "accountable"}
+        ).json()["id"]
         until(lambda: at_work(mark), "the agent is at work")
-        with opened(site, f"/api/runs/{run}/stream") as reading, opened(site, f"/api/runs/{BIG}/stream", b"xxx"):
+        with (
+            opened(site, f"/api/runs/{run}/stream") as reading,
+            opened(site, f"/api/runs/{BIG}/stream", b"xxx"),
+        ):
             began = time.monotonic()
             assert site.end(number) == 0
             assert time.monotonic() - began < 25
-            assert b"interrupted" in b"".join(iter(lambda: reading.recv(65536), b"")), "who reads is told so"
+            assert b"interrupted" in b"".join(iter(lambda: reading.recv(65536), b"")), (
+                "who reads is told so"
+            )
     assert until(lambda: not at_work(mark), "nothing is left running")
     assert "Traceback" not in site.log.read_text()
     with site.start().client("read") as client:
@@ -139,7 +166,9 @@ def test_a_second_signal_ends_the_server_at_once(bench, site):
     until(lambda: at_work(mark), "the agent is at work")
     with SqliteStore.open(site.home) as store:
         big(store, bench)
-    with opened(site, f"/api/runs/{BIG}/stream", b"xxx"):  # for one who does not read it would wait some seconds
+    with opened(
+        site, f"/api/runs/{BIG}/stream", b"xxx"
+    ):  # for one who does not read it would wait some seconds
         os.kill(site.pid, signal.SIGINT)
         assert site.end(signal.SIGTERM) in (128 + signal.SIGINT, 128 + signal.SIGTERM)
     assert until(lambda: not at_work(mark), "nothing is left running")
@@ -163,7 +192,10 @@ def test_runs_of_a_killed_server_are_named_and_gone_on_with_only_on_request(benc
     assert site.end(signal.SIGTERM) == 0
     with site.start(*QUICK, "--resume").client("read") as client:
         assert "going on with 1 run:" in site.log.read_text()
-        until(lambda: client.get(f"/api/runs/{killed}").json()["state"] == "ended", "it goes on to its end")
+        until(
+            lambda: client.get(f"/api/runs/{killed}").json()["state"] == "ended",
+            "it goes on to its end",
+        )
         assert client.get(f"/api/runs/{stopped}").json()["state"] == "interrupted"
     assert site.end() == 0
     site.start()
@@ -175,7 +207,9 @@ def test_a_run_that_cannot_go_on_keeps_no_other_from_it(bench, site):
     body = {"repository_id": site.start().register(bench.repo.root), "workflow": "accountable"}
     with site.client("run") as client:
         killed = client.post("/api/runs", json=body).json()["id"]
-        subprocess.run(["git", "clone", "--quiet", bench.repo.root, site.folder / "gone"], check=True)
+        subprocess.run(
+            ["git", "clone", "--quiet", bench.repo.root, site.folder / "gone"], check=True
+        )
         site.register(site.folder / "gone")
         site.kill()
     bench.play(review(), review(role="spec"), fixer(fix("mean")))
@@ -183,5 +217,10 @@ def test_a_run_that_cannot_go_on_keeps_no_other_from_it(bench, site):
         ledger(store, "261115-gone", str(site.folder / "gone" / ".git"), 3)
     shutil.rmtree(site.folder / "gone")
     with site.start(*QUICK, "--resume").client("read") as client:
-        until(lambda: client.get(f"/api/runs/{killed}").json()["state"] == "ended", "it goes on to its end")
-        until(lambda: "run 261115-gone does not go on" in site.log.read_text(), "the other is named")
+        until(
+            lambda: client.get(f"/api/runs/{killed}").json()["state"] == "ended",
+            "it goes on to its end",
+        )
+        until(
+            lambda: "run 261115-gone does not go on" in site.log.read_text(), "the other is named"
+        )

@@ -10,7 +10,7 @@ pytest.importorskip("litestar")
 from reading import asked, end, grow, heard, ids, ledger, resident
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.model import events as ev
+from punchlist.model.ledger import events as ev
 from punchlist.web.client import Client, NotDone
 
 
@@ -155,7 +155,9 @@ def test_readers_that_do_not_read_take_no_memory(house, record, size, lines):
 
     def more(first: int) -> None:
         for number in range(first, first + lines):
-            record.store.append(record.run, f"{number}", "", ev.StepDone(verb="x" * size), float(number))
+            record.store.append(
+                record.run, f"{number}", "", ev.StepDone(verb="x" * size), float(number)
+            )
 
     def read() -> list[str]:
         with house.client("read") as client, client.stream("GET", record.path) as answer:
@@ -168,7 +170,9 @@ def test_readers_that_do_not_read_take_no_memory(house, record, size, lines):
         try:
             await settled(house.pid)
             await asyncio.to_thread(more, 6 + lines)
-            assert await asyncio.to_thread(read) == [str(number) for number in range(1, 6 + 2 * lines)]
+            assert await asyncio.to_thread(read) == [
+                str(number) for number in range(1, 6 + 2 * lines)
+            ]
             return await settled(house.pid) - before
         finally:
             for writer in writers:
@@ -176,4 +180,6 @@ def test_readers_that_do_not_read_take_no_memory(house, record, size, lines):
 
     more(6)
     megabytes = asyncio.run(grown())
-    assert megabytes < 150, f"{megabytes} MB for 100 readers of {2 * lines * size / 1e6:.0f} MB each"
+    assert megabytes < 150, (
+        f"{megabytes} MB for 100 readers of {2 * lines * size / 1e6:.0f} MB each"
+    )

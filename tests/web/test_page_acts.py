@@ -7,8 +7,8 @@ from browsing import Browser, text_of
 from telling import Told, fixed, item
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.model import events as ev
-from punchlist.model.doubt import Doubt
+from punchlist.model.item.doubt import Doubt
+from punchlist.model.ledger import events as ev
 
 ENDED, ASKING, DECIDING = "261115-ended", "261115-asking", "261115-deciding"
 
@@ -17,10 +17,14 @@ ENDED, ASKING, DECIDING = "261115-ended", "261115-asking", "261115-deciding"
 def told(house):
     git_dir = str(house.folder / "repo" / ".git")
     with SqliteStore.open(house.home) as store:
-        Told(git_dir, store, ENDED).items(item(1), item(2), moves=fixed(2)).tell(ev.Ended(outcome="leftovers"))
+        Told(git_dir, store, ENDED).items(item(1), item(2), moves=fixed(2)).tell(
+            ev.Ended(outcome="leftovers")
+        )
         doubts = (Doubt("F001-q1", 1, "From 0 or 1?"), Doubt("F001-q2", 1, "And then?"))
         Told(git_dir, store, ASKING).items(item(1), item(2)).tell(ev.Clarified(doubts=doubts))
-        Told(git_dir, store, DECIDING).items(item(1)).tell(ev.Asked(question="How?", choices={"a": "block"}))
+        Told(git_dir, store, DECIDING).items(item(1)).tell(
+            ev.Asked(question="How?", choices={"a": "block"})
+        )
     return house
 
 
@@ -55,7 +59,9 @@ def test_what_cannot_be_done_says_why_and_does_nothing(told, path, fields, statu
     before = entries(told, run)
     with Browser(told, "admin") as browser:
         answer = browser.submit(path, **fields)
-    assert (answer.status_code, said in text_of(answer.text)) == (status, True), text_of(answer.text)
+    assert (answer.status_code, said in text_of(answer.text)) == (status, True), text_of(
+        answer.text
+    )
     assert entries(told, run) == before
 
 
@@ -84,7 +90,9 @@ def test_pages_that_are_not_there_say_so(told, path, status):
 
 def test_one_answer_of_two_leaves_the_other_open_and_is_recorded_in_the_visitors_name(told):
     with Browser(told, "run") as browser:
-        answer = browser.submit(f"/runs/{ASKING}/answers", **{"answer-F001-q1": "From 1", "answer-F001-q2": ""})
+        answer = browser.submit(
+            f"/runs/{ASKING}/answers", **{"answer-F001-q1": "From 1", "answer-F001-q2": ""}
+        )
         assert (answer.status_code, answer.headers["location"]) == (303, f"/runs/{ASKING}")
         page = browser.get(f"/runs/{ASKING}").text
         assert "answer-F001-q2" in page

@@ -7,17 +7,17 @@ from test_api_runs import READY
 from workbench import fix, fixer, homes, review, scores
 
 from punchlist.app import App
-from punchlist.model import events as ev
-from punchlist.model.between import Fate, by_round, changes
-from punchlist.model.claim import Outcome, Report
-from punchlist.model.item import Status
-from punchlist.model.past import Past
-from punchlist.model.plan import AGENT, Batch
-from punchlist.model.run import Run
-from punchlist.web.pages.compare import compared
-from punchlist.web.pages.efforts import efforts
-from punchlist.web.pages.item_page import item_view, neighbours
-from punchlist.web.pages.questions import answers, panel
+from punchlist.model.item.batch import AGENT, Batch
+from punchlist.model.item.claim import Outcome, Report
+from punchlist.model.item.item import Status
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.round_history import Past
+from punchlist.model.ledger.run import Run
+from punchlist.views.run_diff import Fate, by_round, changes
+from punchlist.web.pages.item.attempts import efforts
+from punchlist.web.pages.item.page import item_view, neighbours
+from punchlist.web.pages.run.compare import compared
+from punchlist.web.pages.run.questions import answers, panel
 
 pytestmark = pytest.mark.slow
 ASKED = {
@@ -26,14 +26,25 @@ ASKED = {
     "answer": {
         "has_questions": True,
         "questions_by_issue": [
-            {"issue_code": "F001", "questions": [{"id": "F001-q1", "question": "Pages from 1?", "context": "unclear"}]}
+            {
+                "issue_code": "F001",
+                "questions": [{"id": "F001-q1", "question": "Pages from 1?", "context": "unclear"}],
+            }
         ],
         "ready_to_plan": False,
     },
 }
 TODO = {
     "role": "planner",
-    "answer": {"issues": [{"issue_code": "F001", "plan": {"approach": "patch", "steps": ["count from one"]}, "files": []}]},
+    "answer": {
+        "issues": [
+            {
+                "issue_code": "F001",
+                "plan": {"approach": "patch", "steps": ["count from one"]},
+                "files": [],
+            }
+        ]
+    },
 }
 
 
@@ -41,7 +52,10 @@ TODO = {
 def told(bench, monkeypatch):
     """A run whose first fix of page() scores low, and whose second one lands; mean() is put off."""
     homes(bench.folder, monkeypatch)
-    second = {**fix("page"), "edits": [{"path": "shop/pages.py", "replace": "rows[number", "with": "rows[(number - 1)"}]}
+    second = {
+        **fix("page"),
+        "edits": [{"path": "shop/pages.py", "replace": "rows[number", "with": "rows[(number - 1)"}],
+    }
     bench.play(
         review("mean", "page"),
         ASKED,
@@ -65,21 +79,29 @@ def test_an_item_shows_its_code_its_attempts_its_judges_and_its_proof(told):
     waiting = told.answer({"F001-q1": "yes"}, resume=True)
     asked = panel(waiting)
     assert [choice.key for choice in asked.choices] == ["a", "b"]
-    assert next((each.code, each.approach, each.steps) for each in asked.plan) == ("F001", "patch", ("count from one",))
+    assert next((each.code, each.approach, each.steps) for each in asked.plan) == (
+        "F001",
+        "patch",
+        ("count from one",),
+    )
     assert [(each.answer, each.by) for each in asked.answered] == [("yes", "pat")]
     run = told.answer("a")
     assert not panel(run).waits
     view = item_view(run, 1, driven=False)
-    assert (view.status, view.code, view.row.title) == (Status.FIXED, "F001", "page() skips the first page")
+    assert (view.status, view.code, view.row.title) == (
+        Status.FIXED,
+        "F001",
+        "page() skips the first page",
+    )
     assert [(line.number, line.kind) for line in view.excerpt.lines if line.kind] == [(5, "h")]
     first, last = view.efforts
-    assert (first.round, first.outcome, first.landed, first.judged.score, first.judged.approved) == (
-        1,
-        Outcome.FIXED,
-        False,
-        40,
-        False,
-    )
+    assert (
+        first.round,
+        first.outcome,
+        first.landed,
+        first.judged.score,
+        first.judged.approved,
+    ) == (1, Outcome.FIXED, False, 40, False)
     assert (last.round, last.landed, last.judged.score, last.judged.approved) == (2, True, 95, True)
     assert first.judged.feedback == "worth 40"
     assert [line.kind for line in last.code[0].lines if line.kind] == ["d", "a"]
@@ -91,7 +113,9 @@ def test_an_item_shows_its_code_its_attempts_its_judges_and_its_proof(told):
     assert other.status is not Status.FIXED
     assert [effort.outcome for effort in other.efforts] == [Outcome.DEFERRED] * len(other.efforts)
     assert other.can_dismiss
-    assert not item_view(run, 2, driven=True).can_dismiss, "while somebody drives the run, nothing may be said"
+    assert not item_view(run, 2, driven=True).can_dismiss, (
+        "while somebody drives the run, nothing may be said"
+    )
     assert (neighbours(run, run.items[1]), neighbours(run, run.items[2])) == ((0, 2), (1, 0))
 
 
@@ -100,7 +124,10 @@ def test_two_rounds_say_what_was_fixed_in_between(told):
     told.answer({"F001-q1": "yes"})
     run = told.answer("a")
     rounds = told.do(lambda app: _rounds(app, run.id))
-    groups = {group.key: group for group in compared(changes(rounds[1], rounds[2]), 10, first=run.id, second=run.id)}
+    groups = {
+        group.key: group
+        for group in compared(changes(rounds[1], rounds[2]), 10, first=run.id, second=run.id)
+    }
     assert [line.number for line in groups[Fate.FIXED].lines] == [1]
     assert sum(group.total for group in groups.values()) == 2
 
@@ -110,10 +137,21 @@ async def _rounds(app: App, run: str):
 
 
 def test_work_that_another_batch_was_built_on_is_judged_and_lands_with_it():
-    one, both = (Batch(number=n, items=items, fixer=AGENT, title="x", paths=("a.py",)) for n, items in ((1, (1,)), (2, (1, 2))))
+    one, both = (
+        Batch(number=n, items=items, fixer=AGENT, title="x", paths=("a.py",))
+        for n, items in ((1, (1,)), (2, (1, 2)))
+    )
     events = (
-        ev.Attempted(fixer=AGENT, agent="robot", batches=(one,), reports=(Report(1, Outcome.FIXED, "done"),)),
-        ev.Attempted(fixer=AGENT, agent="robot", batches=(both,), absorbed={1: 2}, reports=(Report(2, Outcome.FIXED),)),
+        ev.Attempted(
+            fixer=AGENT, agent="robot", batches=(one,), reports=(Report(1, Outcome.FIXED, "done"),)
+        ),
+        ev.Attempted(
+            fixer=AGENT,
+            agent="robot",
+            batches=(both,),
+            absorbed={1: 2},
+            reports=(Report(2, Outcome.FIXED),),
+        ),
         ev.Examined(batch=2, noted=("looked at",)),
         ev.Committed(branch="b", tip="c", landed=(ev.Landed(2, "c"),)),
     )
@@ -123,4 +161,6 @@ def test_work_that_another_batch_was_built_on_is_judged_and_lands_with_it():
 
 
 def test_what_is_left_empty_is_no_answer():
-    assert answers({"answer-F001-q1": " yes ", "answer-F001-q2": "  ", "choice": "a"}) == {"F001-q1": "yes"}
+    assert answers({"answer-F001-q1": " yes ", "answer-F001-q2": "  ", "choice": "a"}) == {
+        "F001-q1": "yes"
+    }

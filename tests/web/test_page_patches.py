@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punchlist.web.pages.patches import LONGEST, FilePatch, file_patches, window
+from punchlist.web.pages.run.diff_parts import LONGEST, FilePatch, file_patches, window
 
 
 def patched(repo, before: dict, after: dict) -> tuple[FilePatch, ...]:
@@ -16,7 +16,9 @@ def patched(repo, before: dict, after: dict) -> tuple[FilePatch, ...]:
 
 def test_each_file_has_its_lines_with_their_numbers(repo):
     before = "".join(f"line {number}\n" for number in range(1, 30))
-    (file,) = patched(repo, {"a.py": before}, {"a.py": before.replace("line 20\n", "line twenty\n")})
+    (file,) = patched(
+        repo, {"a.py": before}, {"a.py": before.replace("line 20\n", "line twenty\n")}
+    )
     assert (file.path, file.added, file.removed, file.notes) == ("a.py", 1, 1, ())
     (piece,) = file.pieces
     assert [(line.kind, line.number, line.text) for line in piece.lines][2:6] == [
@@ -29,7 +31,11 @@ def test_each_file_has_its_lines_with_their_numbers(repo):
 
 def test_removed_lines_that_look_like_headers_are_lines(repo):
     (file,) = patched(repo, {"a.sql": "-- a comment\nselect 1\n"}, {"a.sql": "++ odd\nselect 1\n"})
-    assert [(line.kind, line.text) for line in file.pieces[0].lines] == [("d", "-- a comment"), ("a", "++ odd"), ("", "select 1")]
+    assert [(line.kind, line.text) for line in file.pieces[0].lines] == [
+        ("d", "-- a comment"),
+        ("a", "++ odd"),
+        ("", "select 1"),
+    ]
     assert file.path == "a.sql"
 
 
@@ -42,7 +48,10 @@ def test_new_deleted_renamed_binary_files_and_other_modes_say_so(repo):
         (repo.root / path).unlink()
     (repo.root / "run.sh").chmod(0o755)
     new = repo.commit({"made.py": "y\n", "new name.py": text, "blob": b"\0\2"})
-    files = {file.path: file for file in file_patches(repo.git("diff", "--find-renames", "--no-color", old, new))}
+    files = {
+        file.path: file
+        for file in file_patches(repo.git("diff", "--find-renames", "--no-color", old, new))
+    }
     assert files["made.py"].notes == ("new file",)
     assert files["gone.py"].notes == ("deleted",)
     assert (files["new name.py"].was, files["new name.py"].pieces) == ("old name.py", ())

@@ -9,37 +9,47 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from punchlist.adapters.reports.visible import visible
+from punchlist.adapters.reports.escaping import visible
 from punchlist.app.repositories import Registered
-from punchlist.model import events as ev
-from punchlist.model.between import changes
-from punchlist.model.change import Change, ScopeKind
-from punchlist.model.check import Check, Verdict
-from punchlist.model.claim import Outcome, Report
-from punchlist.model.doubt import Doubt
-from punchlist.model.events import Entry
-from punchlist.model.finding import Finding, Spot
-from punchlist.model.fold import folded
-from punchlist.model.hunk import Hunk
-from punchlist.model.item import Fact, Item, Move
-from punchlist.model.plan import AGENT, Batch
-from punchlist.model.proof import Proof, ProofClass
-from punchlist.model.run import Run
-from punchlist.model.score import Score
-from punchlist.model.severity import Severity
-from punchlist.model.todo import Todo
-from punchlist.web.pages.compare import compared
-from punchlist.web.pages.item_page import item_view
-from punchlist.web.pages.patches import file_patches, window
-from punchlist.web.pages.questions import panel
+from punchlist.model.checks.check import Check, Verdict
+from punchlist.model.finding.finding import Finding, Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.batch import AGENT, Batch
+from punchlist.model.item.claim import Outcome, Report
+from punchlist.model.item.doubt import Doubt
+from punchlist.model.item.item import Fact, Item, Move
+from punchlist.model.item.proof import Proof, ProofClass
+from punchlist.model.item.score import Score
+from punchlist.model.item.todo import Todo
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.events import Entry
+from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.model.patch.hunk import Hunk
+from punchlist.views.run_diff import changes
+from punchlist.web.pages.item.page import item_view
 from punchlist.web.pages.rendering import rendered
-from punchlist.web.tokens import Role, Visitor
+from punchlist.web.pages.run.compare import compared
+from punchlist.web.pages.run.diff_parts import file_patches, window
+from punchlist.web.pages.run.questions import panel
+from punchlist.web.security.tokens import Role, Visitor
 
 WHO = Visitor("1", Role.ADMIN, "ada")
 HERE = Registered(id="r", name="shop", root="/shop", git_dir="/shop/.git")
 PLAIN = "a plain text"
 SPICE = st.sampled_from(
-    ["<script>", "</pre>", "'\"><b onload=x>", "{{ 7*7 }}", "{% x %}", "&lt;", "\u202e", "\x1b[31m", "javascript:"]
+    [
+        "<script>",
+        "</pre>",
+        "'\"><b onload=x>",
+        "{{ 7*7 }}",
+        "{% x %}",
+        "&lt;",
+        "\u202e",
+        "\x1b[31m",
+        "javascript:",
+    ]
 )
 TEXTS = st.lists(st.one_of(st.text(max_size=12), SPICE), max_size=4).map("".join).filter(str.strip)
 
@@ -57,7 +67,9 @@ class Elements(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.append((tag, tuple(name for name, _ in attrs)))
-        self.values += [value for name, value in attrs if value and name in ("href", "src", "action")]
+        self.values += [
+            value for name, value in attrs if value and name in ("href", "src", "action")
+        ]
 
     def handle_data(self, data: str) -> None:
         self.said.append(data)
@@ -91,24 +103,43 @@ def told(text: str) -> Run:
         ev.Filed(tracker=text, moves=(Move(1, Fact.FILED, by=text, ref=text),)),
         ev.Asked(question=text, choices={"a": text}),
     )  # fmt: skip
-    entries = (Entry(run="r", seq=seq, at=seq, place="1", key=str(seq), event=event) for seq, event in enumerate(events, 1))
+    entries = (
+        Entry(run="r", seq=seq, at=seq, place="1", key=str(seq), event=event)
+        for seq, event in enumerate(events, 1)
+    )
     return folded("r", entries)
 
 
 def pages(text: str) -> dict[str, Elements]:
     run = told(text)
     asked = panel(run)
-    diff = f"diff --git a/x b/x\n--- a/{text}\n+++ b/{text}\n@@ -1 +1 @@ {text}\n-{text}\n+{text}\n".replace("\n\n", "\n")
+    diff = f"diff --git a/x b/x\n--- a/{text}\n+++ b/{text}\n@@ -1 +1 @@ {text}\n-{text}\n+{text}\n".replace(
+        "\n\n", "\n"
+    )
     files = file_patches(diff if len(text.splitlines()) == 1 else "")
     shared = {"visitor": WHO, "run": run, "repository": HERE}
     groups = compared(changes({}, run.items), 10, first="r", second="r")
     made = {
-        "item": rendered("item.html", view=item_view(run, 1, driven=False), kept=frozenset(), **shared),
-        "questions": rendered("questions.html", panel=replace(asked, question="", choices=()), **shared),
+        "item": rendered(
+            "item.html", view=item_view(run, 1, driven=False), kept=frozenset(), **shared
+        ),
+        "questions": rendered(
+            "questions.html", panel=replace(asked, question="", choices=()), **shared
+        ),
         "decision": rendered("questions.html", panel=asked, **shared),
         "diff": rendered("diff.html", files=files, window=window(files, 0, 100), **shared),
         "compare": rendered(
-            "compare.html", rounds=[1], others=["s"], a=1, b=1, other="", limit=10, first="r", second="r", groups=groups, **shared
+            "compare.html",
+            rounds=[1],
+            others=["s"],
+            a=1,
+            b=1,
+            other="",
+            limit=10,
+            first="r",
+            second="r",
+            groups=groups,
+            **shared,
         ),
         "done": rendered("done.html", message=text, **shared),
     }
@@ -116,16 +147,22 @@ def pages(text: str) -> dict[str, Elements]:
 
 
 USUAL = {name: {tag for tag, _ in page.seen} for name, page in pages(PLAIN).items()}
-HANDS = {name: {part for _, names in page.seen for part in names} for name, page in pages(PLAIN).items()}
+HANDS = {
+    name: {part for _, names in page.seen for part in names} for name, page in pages(PLAIN).items()
+}
 
 
 @settings(max_examples=40, deadline=None)
 @given(text=TEXTS)
 def test_whatever_is_written_no_element_and_no_attribute_comes_of_it(text):
     for name, page in pages(text).items():
-        assert {tag for tag, _ in page.seen} <= USUAL[name] | {"a"}, name  # a real web address becomes a link
+        assert {tag for tag, _ in page.seen} <= USUAL[name] | {"a"}, (
+            name
+        )  # a real web address becomes a link
         assert {part for _, names in page.seen for part in names} <= HANDS[name] | {"rel"}, name
-        assert all(value.startswith(("/", "#", "http://", "https://")) for value in page.values), page.values
+        assert all(value.startswith(("/", "#", "http://", "https://")) for value in page.values), (
+            page.values
+        )
 
 
 @settings(max_examples=40, deadline=None)

@@ -9,25 +9,29 @@ from msgspec.structs import replace
 from reading import started
 from telling import Told, fixed, item
 
-from punchlist.app.driving import Begun, Said
+from punchlist.app.drive.background import Begun, Said
 from punchlist.app.repositories import Registered
-from punchlist.model import events as ev
-from punchlist.model.check import Check, Verdict
-from punchlist.model.fold import fold
-from punchlist.model.item import Fact, Move, Status
-from punchlist.model.plan import AGENT, Batch
-from punchlist.model.proof import ProofClass
-from punchlist.model.score import Score
-from punchlist.model.severity import Severity
-from punchlist.model.usage import Usage
-from punchlist.web.pages import views_run
-from punchlist.web.pages.board import PAGE, Filters, board, filters_of, pages_of
-from punchlist.web.pages.glances import glance_of
-from punchlist.web.pages.spending import with_one
+from punchlist.model.checks.check import Check, Verdict
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.batch import AGENT, Batch
+from punchlist.model.item.item import Fact, Move, Status
+from punchlist.model.item.proof import ProofClass
+from punchlist.model.item.score import Score
+from punchlist.model.item.usage import Usage
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import fold
+from punchlist.web.pages.home.run_lines import glance_of
+from punchlist.web.pages.run import views as views_run
+from punchlist.web.pages.run.board import PAGE, Filters, board, filters_of, pages_of
+from punchlist.web.pages.run.spending import with_one
 from punchlist.web.pages.words import dollars, link, ticked
 
 SHOP = Registered(id="r", name="shop", root="/srv/shop", git_dir="/srv/shop/.git")
-MANY = Told().items(*(item(number, severity=list(Severity)[number % 3]) for number in range(1, 301))).run
+MANY = (
+    Told()
+    .items(*(item(number, severity=list(Severity)[number % 3]) for number in range(1, 301)))
+    .run
+)
 
 
 def column(shown, status):
@@ -53,10 +57,9 @@ def test_every_status_has_its_column_and_every_item_is_in_one():
     assert [each.status for each in shown.columns] == [
         Status.OPEN, Status.CLAIMED, Status.DEFERRED, Status.BLOCKED, Status.FIXED, Status.FILED, Status.DISMISSED,
     ]  # fmt: skip
-    assert {each.status: [card.number for card in each.cards] for each in shown.columns if each.total} == {
-        Status.OPEN: [1, 3],
-        Status.FIXED: [2, 4],
-    }
+    assert {
+        each.status: [card.number for card in each.cards] for each in shown.columns if each.total
+    } == {Status.OPEN: [1, 3], Status.FIXED: [2, 4]}
     assert (shown.found, shown.total) == (4, 4)
 
 
@@ -91,7 +94,10 @@ def test_a_column_never_shows_more_than_a_page_and_its_pages_hold_all(page, want
     assert 1 <= shown.page <= shown.pages
     assert bool(shown.earlier) == (shown.page > 1)
     assert bool(shown.later) == (shown.page < shown.pages)
-    turns = [column(board(MANY, filters, {Status.OPEN: turn}), Status.OPEN) for turn in range(1, shown.pages + 1)]
+    turns = [
+        column(board(MANY, filters, {Status.OPEN: turn}), Status.OPEN)
+        for turn in range(1, shown.pages + 1)
+    ]
     numbers = [card.number for turn in turns for card in turn.cards]
     assert len(numbers) == len(set(numbers)) == shown.total == (100 if wanted else 300)
 
@@ -103,7 +109,11 @@ def test_turning_a_page_keeps_what_was_asked_for():
     assert (shown.first, shown.last) == (51, 100)
 
 
-@given(query=st.dictionaries(st.sampled_from(["q", "severity", "path", "open", "t", "x"]), st.text(max_size=300)))
+@given(
+    query=st.dictionaries(
+        st.sampled_from(["q", "severity", "path", "open", "t", "x"]), st.text(max_size=300)
+    )
+)
 def test_whatever_stands_in_the_address_a_board_is_shown(query):
     shown = board(mixed(), filters_of(query), pages_of(query))
     assert shown.total == 4
@@ -113,12 +123,28 @@ def test_whatever_stands_in_the_address_a_board_is_shown(query):
 def test_a_card_says_what_is_known_of_its_item():
     told = Told().items(item(1), item(2), moves=fixed(2))
     told.tell(ev.Challenged(agent="robot", scores=(Score(2, 95), Score(1, 40))))
-    told.tell(ev.Planned(batches=(Batch(number=3, items=(1,), fixer=AGENT, title="x", paths=("a",)),)))
-    told.tell(ev.StepDone(verb="fix", moves=(Move(1, Fact.SAID_DEFERRED, "robot", "later", flag="look"),)))
+    told.tell(
+        ev.Planned(batches=(Batch(number=3, items=(1,), fixer=AGENT, title="x", paths=("a",)),))
+    )
+    told.tell(
+        ev.StepDone(verb="fix", moves=(Move(1, Fact.SAID_DEFERRED, "robot", "later", flag="look"),))
+    )
     shown = board(told.run, Filters(), {})
     (deferred,), (done,) = column(shown, Status.DEFERRED).cards, column(shown, Status.FIXED).cards
-    assert (deferred.batch, deferred.tries, deferred.flagged, deferred.score, deferred.proof) == (3, 1, True, 40, "")
-    assert (done.batch, done.tries, done.flagged, done.score, done.proof) == (None, 0, False, 95, "checked")
+    assert (deferred.batch, deferred.tries, deferred.flagged, deferred.score, deferred.proof) == (
+        3,
+        1,
+        True,
+        40,
+        "",
+    )
+    assert (done.batch, done.tries, done.flagged, done.score, done.proof) == (
+        None,
+        0,
+        False,
+        95,
+        "checked",
+    )
 
 
 def test_the_bar_adds_up_and_begins_with_what_is_done():
@@ -129,11 +155,23 @@ def test_the_bar_adds_up_and_begins_with_what_is_done():
 
 def test_a_run_is_not_called_clean_before_it_has_ended():
     young = views_run.head(Told().run, SHOP, "running")
-    assert (young.headline, young.outcome, young.advice, young.gaps) == ("Nothing is reported yet.", "", "", ())
-    half = Told().items(item(1), moves=fixed(1)).tell(ev.Reviewed(reviewer="technical", commit="c", failed="quota"))
+    assert (young.headline, young.outcome, young.advice, young.gaps) == (
+        "Nothing is reported yet.",
+        "",
+        "",
+        (),
+    )
+    half = (
+        Told()
+        .items(item(1), moves=fixed(1))
+        .tell(ev.Reviewed(reviewer="technical", commit="c", failed="quota"))
+    )
     for state in ("running", "waiting", "stopped", "interrupted"):
         shown = views_run.head(half.run, SHOP, state)
-        assert (shown.headline, shown.outcome) == ("So far: the one item is fixed, each with a proof.", "")
+        assert (shown.headline, shown.outcome) == (
+            "So far: the one item is fixed, each with a proof.",
+            "",
+        )
         assert ("technical failed" in [gap.what for gap in shown.gaps]) == (state != "running")
     ended = views_run.head(Told().tell(ev.Ended(outcome="incomplete")).run, SHOP, "ended")
     assert ended.outcome == "incomplete"
@@ -145,25 +183,49 @@ def test_a_run_whose_items_were_all_dismissed_is_not_called_fixed():
     told.items(item(1), item(2), moves=(Move(1, Fact.DISMISSED, "ada", "no"), *fixed(2)))
     mended = told.run
     waved = (
-        Told().tell(ev.Reviewed(reviewer="ruff", commit="c")).items(item(1), moves=(Move(1, Fact.DISMISSED, "ada", "no"),)).run
+        Told()
+        .tell(ev.Reviewed(reviewer="ruff", commit="c"))
+        .items(item(1), moves=(Move(1, Fact.DISMISSED, "ada", "no"),))
+        .run
     )
     for run, word in ((mended, "fixed"), (waved, "dismissed")):
-        ended = fold(run, ev.Entry(run=run.id, seq=run.seq + 1, at=0, place="", key="", event=ev.Ended(outcome="fixed")))
-        assert (views_run.head(ended, SHOP, "ended").outcome, glance_of(ended).outcome) == (word, word)
+        ended = fold(
+            run,
+            ev.Entry(
+                run=run.id, seq=run.seq + 1, at=0, place="", key="", event=ev.Ended(outcome="fixed")
+            ),
+        )
+        assert (views_run.head(ended, SHOP, "ended").outcome, glance_of(ended).outcome) == (
+            word,
+            word,
+        )
         assert glance_of(run).outcome == ""
 
 
 def test_what_is_under_way_has_its_items_and_the_last_words_of_its_agent():
     told = Told().items(item(1), item(2))
-    told.tell(ev.Planned(batches=(Batch(number=7, items=(1, 2), fixer=AGENT, title="x", paths=("a.py",)),)))
-    begun = (Begun("3.1.1", "batch 7", "an agent fixes two", 5.0), Begun("3.1.1", "batch 8", "another", 6.0))
+    told.tell(
+        ev.Planned(
+            batches=(Batch(number=7, items=(1, 2), fixer=AGENT, title="x", paths=("a.py",)),)
+        )
+    )
+    begun = (
+        Begun("3.1.1", "batch 7", "an agent fixes two", 5.0),
+        Begun("3.1.1", "batch 8", "another", 6.0),
+    )
     talk = [
         Said(1, "3.1.1 fixer 7", "one"), Said(2, "3.1.1 fixer 8", "other\n"), Said(3, "3.1.1 fixer 7", "two"), Said(4, "9.9 x", "no"),
     ]  # fmt: skip
     shown = views_run.flight(told.run, begun, talk, driven=True)
-    assert [(each.items, each.lines, each.said) for each in shown.doing] == [((1, 2), "one\ntwo", 3), ((), "other", 2)]
+    assert [(each.items, each.lines, each.said) for each in shown.doing] == [
+        ((1, 2), "one\ntwo", 3),
+        ((), "other", 2),
+    ]
     many = [Said(n, "3.1.1 fixer 7", f"line {n}\n") for n in range(100)]
-    assert views_run.flight(told.run, begun[:1], many, driven=True).doing[0].lines.splitlines()[0] == "line 88"
+    assert (
+        views_run.flight(told.run, begun[:1], many, driven=True).doing[0].lines.splitlines()[0]
+        == "line 88"
+    )
     assert views_run.flight(told.run, (), (), driven=True).elsewhere
     long = [Said(1, "3.1.1 fixer 7", "x" * 10**6 + "\u202e"), Said(2, "3.1.1 fixer 7", "the end")]
     lines = views_run.flight(told.run, begun[:1], long, driven=True).doing[0].lines
@@ -178,7 +240,9 @@ def test_the_timeline_tells_all_newest_first(count, page):
         told.tell(ev.Failed(reason=str(number)))
     shown = views_run.timeline(told.run, page)
     turns = [views_run.timeline(told.run, turn) for turn in range(1, shown.pages + 1)]
-    assert [moment for turn in turns for moment in turn.moments] == list(reversed(told.run.timeline))
+    assert [moment for turn in turns for moment in turn.moments] == list(
+        reversed(told.run.timeline)
+    )
     assert shown.total == count + 1
     assert len(shown.moments) <= views_run.MOMENTS
 
@@ -186,7 +250,12 @@ def test_the_timeline_tells_all_newest_first(count, page):
 def test_the_ground_names_judges_proofs_and_scores_worst_first():
     told = Told().items(item(1), item(2), moves=(*fixed(1), *fixed(2, ProofClass.REPRODUCED)))
     told.tell(ev.Attempted(fixer="agent", agent="robot"))
-    judged = ev.Challenged(agent="judge", scores=(Score(1, 95), Score(2, None)), canaries="saw through 3 of 4", threshold=90)
+    judged = ev.Challenged(
+        agent="judge",
+        scores=(Score(1, 95), Score(2, None)),
+        canaries="saw through 3 of 4",
+        threshold=90,
+    )
     ground = views_run.ground(told.tell(judged).run)
     assert ground.proofs == ((ProofClass.REPRODUCED, 1), (ProofClass.CHECKED, 1))
     assert [each.item for each in ground.scores] == [2, 1]
@@ -194,7 +263,11 @@ def test_the_ground_names_judges_proofs_and_scores_worst_first():
 
 
 def test_a_check_is_said_to_have_passed_over_as_many_fixes_as_it_saw():
-    begun = replace(started("/srv/shop/.git"), checks=(Check(name="tests", command=("pytest",)),), checks_allowed=True)
+    begun = replace(
+        started("/srv/shop/.git"),
+        checks=(Check(name="tests", command=("pytest",)),),
+        checks_allowed=True,
+    )
     passed = Verdict(check="tests", passed=True, why="3 tests")
     told = Told().tell(begun).tell(ev.Attempted(fixer="agent", agent="robot"))
     told.tell(ev.Tried(batches=(1, 2), verdicts=(replace(passed, passed=False),), complete=True))
@@ -204,7 +277,12 @@ def test_a_check_is_said_to_have_passed_over_as_many_fixes_as_it_saw():
 
 
 def test_what_each_agent_cost_adds_up_to_what_the_run_cost():
-    costs = [Usage(seconds=1, dollars=0.5), Usage(seconds=2, dollars=0.25), Usage(input_tokens=7), Usage()]
+    costs = [
+        Usage(seconds=1, dollars=0.5),
+        Usage(seconds=2, dollars=0.25),
+        Usage(input_tokens=7),
+        Usage(),
+    ]
     events = [
         ev.Attempted(fixer="agent", agent="robot", usage=costs[0]),
         ev.Attempted(fixer="agent", agent="robot", usage=costs[1]),
@@ -214,7 +292,10 @@ def test_what_each_agent_cost_adds_up_to_what_the_run_cost():
     lines = {}
     for number, event in enumerate(events):
         lines = with_one(lines, ev.Entry(run="x", seq=number, at=0, place="", key="", event=event))
-    assert [(each.verb, each.agent, each.times) for each in lines.values()] == [("fix", "robot", 2), ("challenge", "judge", 1)]
+    assert [(each.verb, each.agent, each.times) for each in lines.values()] == [
+        ("fix", "robot", 2),
+        ("challenge", "judge", 1),
+    ]
     assert sum((each.usage for each in lines.values()), Usage()) == sum(costs, Usage())
 
 

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.errors import StoreError
+from punchlist.web.pages.auth.sessions import FILE, Entrance, cookie_name
+from punchlist.web.pages.auth.sign_in import inside
 from punchlist.web.pages.rendering import environment
-from punchlist.web.pages.sessions import FILE, Entrance, cookie_name
-from punchlist.web.pages.sign_in import inside
-from punchlist.web.tokens import Role, Tokens
+from punchlist.web.security.tokens import Role, Tokens
 
 RUN = "261115-aaaaaa"
 PAGES = [
@@ -137,9 +137,18 @@ def test_who_is_not_signed_in_is_sent_to_where_one_can(house):
     with Browser(house) as browser:
         for path in PAGES:
             answer = browser.get(path)
-            assert (answer.status_code, answer.headers["location"].startswith("/sign-in?next=%2F")) == (303, True), path
-            part = browser.get(path, headers={"hx-request": "true", "hx-current-url": f"{house.address}/runs/x?q=1"})
-            assert (part.status_code, part.headers["hx-redirect"]) == (401, "/sign-in?next=%2Fruns%2Fx%3Fq%3D1"), path
+            assert (
+                answer.status_code,
+                answer.headers["location"].startswith("/sign-in?next=%2F"),
+            ) == (303, True), path
+            part = browser.get(
+                path,
+                headers={"hx-request": "true", "hx-current-url": f"{house.address}/runs/x?q=1"},
+            )
+            assert (part.status_code, part.headers["hx-redirect"]) == (
+                401,
+                "/sign-in?next=%2Fruns%2Fx%3Fq%3D1",
+            ), path
         for path, _ in FORMS:
             assert browser.submit(path, files={"x": b""}).status_code == 401, path
         odd = browser.get("/", headers={"hx-request": "true", "hx-current-url": "http://["})
@@ -158,7 +167,9 @@ def test_a_token_signs_in_and_out_again(house):
         assert (right.status_code, right.headers["location"]) == (303, "/?state=running")
         cookie = right.headers["set-cookie"]
         assert re.match(
-            rf"punchlist-{house.port}=[^;]+; HttpOnly; Max-Age=43200; Path=/; SameSite=strict$", cookie, re.IGNORECASE
+            rf"punchlist-{house.port}=[^;]+; HttpOnly; Max-Age=43200; Path=/; SameSite=strict$",
+            cookie,
+            re.IGNORECASE,
         ), cookie
         assert browser.get("/").status_code == 200
         assert browser.get("/session").headers["x-signed-in"] == "yes"
@@ -175,11 +186,16 @@ def test_a_cookie_opens_no_api_and_a_token_no_page(house):
         assert client.get("/").status_code == 303
 
 
-@pytest.mark.parametrize("origin", [None, "null", "http://127.0.0.1:1", "http://localhost", "https://evil.example", "file://"])
+@pytest.mark.parametrize(
+    "origin",
+    [None, "null", "http://127.0.0.1:1", "http://localhost", "https://evil.example", "file://"],
+)
 @pytest.mark.parametrize("path", ["/sign-in", "/sign-out", "/repositories", f"/runs/{RUN}/cancel"])
 def test_only_pages_of_ours_may_change_something(house, origin, path):
     with Browser(house, "admin") as browser:
-        answer = browser.post(path, data={"path": "/"}, headers={"origin": origin} if origin else {})
+        answer = browser.post(
+            path, data={"path": "/"}, headers={"origin": origin} if origin else {}
+        )
         assert answer.status_code == 403, answer.text
         assert "set-cookie" not in answer.headers
 
@@ -189,7 +205,9 @@ def test_a_role_does_what_it_may_and_is_offered_no_more(house, path, needed):
     for role in ("read", "run", "admin"):
         with Browser(house, role) as browser:
             refused = browser.submit(path, files={"path": b""}).status_code == 403
-            assert refused == (["read", "run", "admin"].index(role) < ["read", "run", "admin"].index(needed)), role
+            assert refused == (
+                ["read", "run", "admin"].index(role) < ["read", "run", "admin"].index(needed)
+            ), role
             page = browser.get("/").text
             assert ("Start a run" in page) == (role != "read")
             assert ("/forget" in page) == ('action="/repositories"' in page) == (role == "admin")
@@ -203,7 +221,9 @@ def test_pages_let_nothing_in_from_elsewhere(house):
             assert "default-src 'none'" in policy
             assert "unsafe" not in policy
             assert "frame-ancestors 'none'" in policy
-            assert headers["referrer-policy"] == "same-origin", "with no-referrer, browsers send the origin null with forms"
+            assert headers["referrer-policy"] == "same-origin", (
+                "with no-referrer, browsers send the origin null with forms"
+            )
             assert headers["cache-control"] == "no-store"
         page = browser.get("/").text
     assert not re.search(r"<script(?![^>]*\ssrc=)", page), "no script stands in a page"
@@ -216,12 +236,25 @@ def test_what_is_shipped_is_served_for_good_and_nothing_else(house):
     with Browser(house) as browser:
         page = browser.get("/sign-in").text
         files = sorted(set(re.findall(r'"(/static/[0-9a-f]{12}/[^"]+)"', page)))
-        assert {Path(each).name for each in files} >= {"app.css", "app.js", "htmx.min.js", "icon.svg"}
+        assert {Path(each).name for each in files} >= {
+            "app.css",
+            "app.js",
+            "htmx.min.js",
+            "icon.svg",
+        }
         for each in files:
             answer = browser.get(each)
-            assert (answer.status_code, answer.headers["content-type"].count("charset") < 2) == (200, True)
+            assert (answer.status_code, answer.headers["content-type"].count("charset") < 2) == (
+                200,
+                True,
+            )
             assert "immutable" in answer.headers["cache-control"]
-        for path in ("/static/000000000000/app.css", "/static/x/..%2f..%2frouter.py", "/static/x/router.py", "/static/"):
+        for path in (
+            "/static/000000000000/app.css",
+            "/static/x/..%2f..%2frouter.py",
+            "/static/x/router.py",
+            "/static/",
+        ):
             assert browser.get(path).status_code == 404, path
 
 
@@ -235,14 +268,21 @@ def test_what_is_not_there_says_so_as_a_page(house):
             ("/sign-out", 405),
         ):
             answer = browser.get(path)
-            assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8"), path
+            assert (answer.status_code, answer.headers["content-type"]) == (
+                status,
+                "text/html; charset=utf-8",
+            ), path
             assert "That was not done" in answer.text
             assert str(house.home) not in answer.text
             assert "Traceback" not in answer.text
 
 
 def test_what_the_gate_refuses_a_person_can_read(house):
-    cases = ({"host": "elsewhere.example"}, {"origin": "https://elsewhere.example"}, {"authorization": "Bearer wrong"})
+    cases = (
+        {"host": "elsewhere.example"},
+        {"origin": "https://elsewhere.example"},
+        {"authorization": "Bearer wrong"},
+    )
     with Browser(house) as browser:
         for headers in cases:
             page = browser.get("/", headers={**headers, "accept": "text/html"})
@@ -250,7 +290,9 @@ def test_what_the_gate_refuses_a_person_can_read(house):
             assert "That was not done" in page.text
             assert "unsafe" not in page.headers["content-security-policy"]
             assert browser.get("/", headers=headers).json()["what"] in text_of(page.text)
-            assert browser.get("/api/runs", headers={**headers, "accept": "text/html"}).json()["what"]
+            assert browser.get("/api/runs", headers={**headers, "accept": "text/html"}).json()[
+                "what"
+            ]
 
 
 def test_a_list_of_tokens_that_cannot_be_read_lets_nobody_in_and_says_so(house):
@@ -291,7 +333,11 @@ def test_a_terminal_is_given_a_link_that_signs_in(site):
     leader, follower = pty.openpty()
     command = [sys.executable, "-m", "punchlist", "serve", "--port", "0"]
     with subprocess.Popen(
-        command, env={**site.env, "COLUMNS": "200"}, stdout=follower, stderr=follower, cwd=site.folder
+        command,
+        env={**site.env, "COLUMNS": "200"},
+        stdout=follower,
+        stderr=follower,
+        cwd=site.folder,
     ) as serving:
         said = ""
         while "stops it" not in said:

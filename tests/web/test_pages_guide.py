@@ -9,7 +9,14 @@ pytest.importorskip("litestar")
 from punchlist.web.pages import router
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "dashboard.md").read_text("utf-8")
-PARTS = {"/favicon.ico", "/runs", "/session", "/runs/{id}/live", "/runs/{id}/parts", "/static/{mark}/{name}"}
+PARTS = {
+    "/favicon.ico",
+    "/runs",
+    "/session",
+    "/runs/{id}/live",
+    "/runs/{id}/parts",
+    "/static/{mark}/{name}",
+}
 """What pages fetch by themselves; nobody goes there."""
 
 
@@ -17,7 +24,15 @@ def spelled(path: str) -> str:
     return re.sub(r"\{(?:run_|repository_)?(\w+):\w+\}", r"{\1}", path)
 
 
-PAGES = sorted({spelled(path) for route in router.ROUTES if "GET" in route.http_methods for path in route.paths} - PARTS)
+PAGES = sorted(
+    {
+        spelled(path)
+        for route in router.ROUTES
+        if "GET" in route.http_methods
+        for path in route.paths
+    }
+    - PARTS
+)
 
 
 @pytest.mark.parametrize("address", PAGES)

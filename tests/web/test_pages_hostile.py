@@ -60,13 +60,19 @@ def at(path: str) -> str:
 
 @pytest.fixture(scope="module")
 def signed_in(house):
-    with Browser(house, "read") as read, Browser(house, "run") as run, Browser(house, "admin") as admin:
+    with (
+        Browser(house, "read") as read,
+        Browser(house, "run") as run,
+        Browser(house, "admin") as admin,
+    ):
         yield dict(zip(ROLES, (read, run, admin), strict=True))
 
 
 def test_the_table_names_every_address_and_each_has_its_role():
     known = {
-        (method, path): str(getattr(route.opt["role"], "value", route.opt["role"])).replace("open", "")
+        (method, path): str(getattr(route.opt["role"], "value", route.opt["role"])).replace(
+            "open", ""
+        )
         for route in ROUTES
         for path in route.paths
         for method in route.http_methods
@@ -79,7 +85,9 @@ def test_who_has_not_the_role_is_refused_and_who_has_it_is_not(house, signed_in,
     needed = EVERY[method, path]
     headers = {"origin": house.address, "hx-request": "true"}
     with Browser(house) as nobody:
-        assert (nobody.request(method, at(path), headers=headers).status_code == 401) == bool(needed)
+        assert (nobody.request(method, at(path), headers=headers).status_code == 401) == bool(
+            needed
+        )
     if needed:
         for role, browser in signed_in.items():
             refused = browser.request(method, at(path), headers=headers).status_code == 403
@@ -87,17 +95,25 @@ def test_who_has_not_the_role_is_refused_and_who_has_it_is_not(house, signed_in,
 
 
 @pytest.mark.parametrize("path", FORMS)
-@pytest.mark.parametrize("origin", [None, "null", "http://127.0.0.1:1", "http://localhost", "https://127.0.0.1"])
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://127.0.0.1:1", "http://localhost", "https://127.0.0.1"]
+)
 def test_no_form_is_taken_from_elsewhere(house, signed_in, path, origin):
-    answer = signed_in["admin"].post(at(path), data={"why": "x"}, headers={"origin": origin} if origin else {})
+    answer = signed_in["admin"].post(
+        at(path), data={"why": "x"}, headers={"origin": origin} if origin else {}
+    )
     assert answer.status_code == 403, answer.text
     assert "set-cookie" not in answer.headers
 
 
-@pytest.mark.parametrize("path", ["/sign-in", "/repositories", f"/runs/{RUN}/apply", f"/runs/{RUN}/items/1/dismiss"])
+@pytest.mark.parametrize(
+    "path", ["/sign-in", "/repositories", f"/runs/{RUN}/apply", f"/runs/{RUN}/items/1/dismiss"]
+)
 def test_forms_that_would_keep_everybody_waiting_are_not_read(house, signed_in, path):
     """A form of millions of fields takes many seconds to read, and nobody else is answered meanwhile."""
-    answer = signed_in["admin"].post(path, content=b"a&" * 600_000, headers={"origin": house.address, "content-type": _TYPED})
+    answer = signed_in["admin"].post(
+        path, content=b"a&" * 600_000, headers={"origin": house.address, "content-type": _TYPED}
+    )
     assert answer.status_code == 413, answer.text
 
 
@@ -107,11 +123,17 @@ def test_who_was_refused_is_told_where_to_go_on_and_nothing_of_programs(signed_i
         assert page.status_code in (400, 404)
         assert 'href="/"' in page.text
         assert "/api/" not in page.text, path
-    late = signed_in["admin"].post(f"/runs/{RUN}/items/1/dismiss", data={"why": " "}, headers={"origin": house.address})
+    late = signed_in["admin"].post(
+        f"/runs/{RUN}/items/1/dismiss", data={"why": " "}, headers={"origin": house.address}
+    )
     assert late.status_code == 400
     assert f'<a href="/runs/{RUN}">back to the run</a>' in late.text
 
 
 def test_only_the_form_that_takes_files_may_be_large():
-    large = [route.paths for route in ROUTES if "POST" in route.http_methods and route.request_max_body_size > 1024 * 1024]
+    large = [
+        route.paths
+        for route in ROUTES
+        if "POST" in route.http_methods and route.request_max_body_size > 1024 * 1024
+    ]
     assert large == [{"/repositories/{repository_id:str}/start"}]

@@ -11,11 +11,11 @@ from reading import heard
 from telling import HOSTILE, Told, fixed, item
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.model import events as ev
-from punchlist.model.item import Status
-from punchlist.model.proof import ProofClass
-from punchlist.model.run import Run
-from punchlist.web.pages.glances import Glances, glance_of
+from punchlist.model.item.item import Status
+from punchlist.model.item.proof import ProofClass
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.run import Run
+from punchlist.web.pages.home.run_lines import Glances, glance_of
 
 RUN = "261115-aaaaaa"
 
@@ -25,9 +25,15 @@ def told(house):
     """A server with one run that ended, and one that nobody drives."""
     git_dir = str(house.folder / "repo" / ".git")
     with SqliteStore.open(house.home) as store:
-        ended = Told(git_dir, store, RUN).items(item(1, HOSTILE, path="shop/<b>.py"), item(2), moves=fixed(2))
-        ended.tell(ev.Reviewed(reviewer=HOSTILE, commit="c", failed=HOSTILE)).tell(ev.Failed(reason=HOSTILE))
-        ended.tell(ev.Asked(question=HOSTILE, choices={"a": HOSTILE})).tell(ev.Answered(choice="a", by=HOSTILE))
+        ended = Told(git_dir, store, RUN).items(
+            item(1, HOSTILE, path="shop/<b>.py"), item(2), moves=fixed(2)
+        )
+        ended.tell(ev.Reviewed(reviewer=HOSTILE, commit="c", failed=HOSTILE)).tell(
+            ev.Failed(reason=HOSTILE)
+        )
+        ended.tell(ev.Asked(question=HOSTILE, choices={"a": HOSTILE})).tell(
+            ev.Answered(choice="a", by=HOSTILE)
+        )
         ended.tell(ev.Ended(outcome="incomplete"))
         Told(git_dir, store, "261115-bbbbbb").items(item(1))
         Told("/somewhere/else/.git", store, "261115-foreign").items(item(1))
@@ -80,14 +86,26 @@ def test_the_list_is_searched_by_its_address(reader, query, runs):
 
 def test_typing_into_a_search_puts_it_into_the_address(reader):
     asked = {"hx-request": "true", "hx-trigger": "filters"}
-    assert reader.get("/runs?q=x&state=&repository=", headers=asked).headers["hx-replace-url"] == "/?q=x"
+    assert (
+        reader.get("/runs?q=x&state=&repository=", headers=asked).headers["hx-replace-url"]
+        == "/?q=x"
+    )
     parts = reader.get(f"/runs/{RUN}/parts?q=&severity=major&status=", headers=asked)
     assert parts.headers["hx-replace-url"] == f"/runs/{RUN}?severity=major"
-    assert "hx-replace-url" not in reader.get(f"/runs/{RUN}/parts?q=x", headers={"hx-request": "true"}).headers
+    assert (
+        "hx-replace-url"
+        not in reader.get(f"/runs/{RUN}/parts?q=x", headers={"hx-request": "true"}).headers
+    )
 
 
 def test_text_of_others_stays_text_on_every_page(reader):
-    for path in ("/", f"/runs/{RUN}", f"/runs/{RUN}/parts", f"/runs/{RUN}?q={HOSTILE[:40]}", f"/runs/{RUN}/items/1"):
+    for path in (
+        "/",
+        f"/runs/{RUN}",
+        f"/runs/{RUN}/parts",
+        f"/runs/{RUN}?q={HOSTILE[:40]}",
+        f"/runs/{RUN}/items/1",
+    ):
         page = reader.get(path).text
         assert "<script>alert" not in page, path
         assert "<img src=x" not in page, path
@@ -102,7 +120,15 @@ def test_text_of_others_stays_text_on_every_page(reader):
 def test_a_run_shows_how_it_stands_and_where_its_items_are(reader):
     page = reader.get(f"/runs/{RUN}").text
     said = text_of(page)
-    for words in ("1 of 2 items fixed", "Open 1", "Fixed 1", "fault 2", "shop/prices.py:2", "checked", "What was not checked"):
+    for words in (
+        "1 of 2 items fixed",
+        "Open 1",
+        "Fixed 1",
+        "fault 2",
+        "shop/prices.py:2",
+        "checked",
+        "What was not checked",
+    ):
         assert words in said, words
     assert f'href="/runs/{RUN}/items/2"' in page
     assert 'data-live="no"' in page
@@ -120,9 +146,16 @@ def test_a_part_has_the_same_mark_until_something_changes(told, reader):
 
     before = marks()
     assert marks() == before
-    here = {"hx-request": "true", "x-parts": " ".join(f"part-{name}:{mark}" for name, mark in before.items() if name != "head")}
+    here = {
+        "hx-request": "true",
+        "x-parts": " ".join(
+            f"part-{name}:{mark}" for name, mark in before.items() if name != "head"
+        ),
+    }
     again = reader.get("/runs/261115-bbbbbb/parts", headers=here).text
-    assert re.findall(r'id="part-(\w+)"', again) == ["head"], "what the browser has is not sent again"
+    assert re.findall(r'id="part-(\w+)"', again) == ["head"], (
+        "what the browser has is not sent again"
+    )
     assert {name for name, mark in marks("?q=nothing").items() if mark != before[name]} == {"board"}
     with SqliteStore.open(told.home) as store:
         store.append("261115-bbbbbb", "1", "more", ev.Failed(reason="new"), time.time())
@@ -133,7 +166,9 @@ def test_a_part_has_the_same_mark_until_something_changes(told, reader):
 
 def test_a_page_hears_that_something_happened_and_not_all_of_it(told, reader):
     with SqliteStore.open(told.home) as store:
-        live = Told(str(told.folder / "repo" / ".git"), store, "261115-cccccc").items(*(item(n) for n in range(1, 500)))
+        live = Told(str(told.folder / "repo" / ".git"), store, "261115-cccccc").items(
+            *(item(n) for n in range(1, 500))
+        )
         with reader.stream("GET", "/runs/261115-cccccc/live", params={"after": 1}) as answer:
             assert answer.headers["content-type"].startswith("text/event-stream")
             events = heard(answer.iter_lines())
@@ -142,7 +177,9 @@ def test_a_page_hears_that_something_happened_and_not_all_of_it(told, reader):
             live.tell(ev.Ended(outcome="incomplete"))
             names = [(each.name, each.id) for each in events]
             assert names == [("entry", "3"), ("end", "")]
-        with reader.stream("GET", "/runs/261115-cccccc/live", headers={"last-event-id": "3"}) as answer:
+        with reader.stream(
+            "GET", "/runs/261115-cccccc/live", headers={"last-event-id": "3"}
+        ) as answer:
             assert answer.status_code == 204
 
 
@@ -157,7 +194,13 @@ def test_papers_of_a_run_are_shut_in(reader):
     assert reader.get(f"/runs/{RUN}/reports/exe").status_code == 404
     page = reader.get(f"/runs/{RUN}/files/page.html")
     assert (page.status_code, page.headers["content-type"]) == (200, "text/plain; charset=utf-8")
-    for name in ("agents/login.json", "lock", "../../tokens.json", "..%2f..%2ftokens.json", "nothing"):
+    for name in (
+        "agents/login.json",
+        "lock",
+        "../../tokens.json",
+        "..%2f..%2ftokens.json",
+        "nothing",
+    ):
         assert reader.get(f"/runs/{RUN}/files/{name}").status_code == 404, name
 
 
@@ -177,7 +220,9 @@ def test_a_repository_is_registered_and_forgotten(told, tmp_path):
         assert wrong.status_code == 400
         assert "is no absolute path" in wrong.text
         assert 'value="no/such/path"' in wrong.text
-        assert admin.submit("/repositories", path=str(told.folder / "repo")).headers["location"] == "/"
+        assert (
+            admin.submit("/repositories", path=str(told.folder / "repo")).headers["location"] == "/"
+        )
         assert admin.submit("/repositories/0123456789abcdef/forget").status_code == 404
         assert admin.get(f"/repositories/{told.repository}/start").status_code == 200
 
@@ -197,7 +242,10 @@ def test_a_repository_is_registered_and_forgotten(told, tmp_path):
 def test_a_form_with_a_mistake_comes_back_with_what_was_typed(told, fields, said):
     with Browser(told, "run") as runner:
         answer = runner.submit(
-            f"/repositories/{told.repository}/start", files={"findings": ("", b"")}, notes="mind the gap", **fields
+            f"/repositories/{told.repository}/start",
+            files={"findings": ("", b"")},
+            notes="mind the gap",
+            **fields,
         )
         assert answer.status_code in (400, 403)
         assert said in text_of(answer.text)
@@ -208,13 +256,26 @@ def test_a_form_with_a_mistake_comes_back_with_what_was_typed(told, fields, said
 def test_a_form_starts_one_run_however_often_it_is_sent(bench, site):
     bench.play()
     repository = site.start().register(bench.repo.root)
-    findings = {"findings": ("../../my scan.json", b'[{"title": "mean() fails", "file": "shop/prices.py", "line": 9}]')}
-    fields = {"workflow": "review", "kind": "all", "key": "one", "max_seconds": "10", "notes": "hello"}
+    findings = {
+        "findings": (
+            "../../my scan.json",
+            b'[{"title": "mean() fails", "file": "shop/prices.py", "line": 9}]',
+        )
+    }
+    fields = {
+        "workflow": "review",
+        "kind": "all",
+        "key": "one",
+        "max_seconds": "10",
+        "notes": "hello",
+    }
     with Browser(site, "run") as runner:
         first = runner.submit(f"/repositories/{repository}/start", files=findings, **fields)
         assert first.status_code == 303, text_of(first.text)
         assert (
-            runner.submit(f"/repositories/{repository}/start", files=findings, **fields).headers["location"]
+            runner.submit(f"/repositories/{repository}/start", files=findings, **fields).headers[
+                "location"
+            ]
             == first.headers["location"]
         )
         until = time.monotonic() + 60
@@ -231,7 +292,9 @@ def test_a_run_that_waits_for_a_person_is_named_on_top(told, reader):
         waiting.tell(ev.Asked(question="?", choices={"a": "yes"}))
         page = reader.get("/").text
         assert "1 run waits for an answer" in page
-        assert re.findall(r'href="/runs/([^"/]+)"', reader.get("/?state=waiting").text) == ["261115-dddddd"]
+        assert re.findall(r'href="/runs/([^"/]+)"', reader.get("/?state=waiting").text) == [
+            "261115-dddddd"
+        ]
         waiting.tell(ev.Answered(choice="a", by="ada")).tell(ev.Ended(outcome="incomplete"))
 
 
@@ -254,22 +317,32 @@ def test_a_decision_is_for_the_question_that_the_page_showed(told):
     with SqliteStore.open(told.home) as store, Browser(told, "run") as runner:
         waiting = Told(str(told.folder / "repo" / ".git"), store, "261115-eeeeee").items(item(1))
         waiting.tell(ev.Asked(question="After 3 rounds 1 is open.", choices=choices))
-        assert '<input type="hidden" name="asked" value="1">' in runner.get("/runs/261115-eeeeee").text
+        assert (
+            '<input type="hidden" name="asked" value="1">' in runner.get("/runs/261115-eeeeee").text
+        )
         waiting.tell(ev.Answered(choice="a", by="ada"))
         waiting.tell(ev.Asked(question="After 4 rounds 9 are open.", choices=choices))
         late = runner.submit("/runs/261115-eeeeee/answers", choice="b", asked="1")
         assert late.status_code == 400
         assert "asks something else by now" in text_of(late.text)
-        assert [entry.event.choice for entry in store.read("261115-eeeeee") if isinstance(entry.event, ev.Answered)] == ["a"]
+        assert [
+            entry.event.choice
+            for entry in store.read("261115-eeeeee")
+            if isinstance(entry.event, ev.Answered)
+        ] == ["a"]
         waiting.tell(ev.Answered(choice="a", by="ada")).tell(ev.Ended(outcome="incomplete"))
 
 
 def test_somebodys_word_is_not_shown_as_more_than_that(told, reader):
     with SqliteStore.open(told.home) as store:
-        Told(str(told.folder / "repo" / ".git"), store, "261115-ffffff").items(item(1), moves=fixed(1, ProofClass.CLAIM))
+        Told(str(told.folder / "repo" / ".git"), store, "261115-ffffff").items(
+            item(1), moves=fixed(1, ProofClass.CLAIM)
+        )
     page = reader.get("/runs/261115-ffffff/items/1").text
     assert "no reviewer, analyzer or test stands behind it" in text_of(page)
     assert "Proven" not in page
     board = reader.get("/runs/261115-ffffff").text
-    assert re.search(r'<span class="tag" title="[^"]*">claim</span>', board), "in no colour of success"
+    assert re.search(r'<span class="tag" title="[^"]*">claim</span>', board), (
+        "in no colour of success"
+    )
     assert "no reviewer, analyzer" not in reader.get(f"/runs/{RUN}/items/2").text

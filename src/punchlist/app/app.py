@@ -7,52 +7,66 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from punchlist import __version__
-from punchlist.adapters.artifacts import FolderArtifacts
-from punchlist.adapters.checkout import Checkout
-from punchlist.adapters.homecoming import Homecoming
+from punchlist._version import __version__
+from punchlist.adapters.git.apply import Homecoming
+from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.git.repository import PREFIX
+from punchlist.adapters.git.workshop import Workshop, repository_id
+from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.reports import REPORTS
-from punchlist.adapters.repository import PREFIX
+from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.lease import Lease
-from punchlist.adapters.store.private import keep_private
+from punchlist.adapters.store.permissions import keep_private
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.adapters.workshop import Workshop, repository_id
-from punchlist.adapters.worktree import WorkTrees
-from punchlist.app import wiring
-from punchlist.app.allowance import Allowance, of_checks, of_settings
-from punchlist.app.answering import answered, is_over
-from punchlist.app.audit import Audit, audited
-from punchlist.app.cleaning import drop_workshop, gone_repositories, old_reports
-from punchlist.app.debts import debts
-from punchlist.app.dismissals import Chosen, dismissals, dismissed, meant
+from punchlist.app.after.audit import Audit, audited
+from punchlist.app.after.branch_state import (
+    DISCARDED,
+    change_of,
+    nothing_landed,
+    published,
+    standing,
+    was_discarded,
+)
+from punchlist.app.after.clean import drop_workshop, gone_repositories, old_reports
+from punchlist.app.after.dismissals import Chosen, dismissals, dismissed, meant
+from punchlist.app.after.replay import Replayed, replayed
+from punchlist.app.after.rewrite_reports import follow
 from punchlist.app.doctor import Probe, answers, probes
-from punchlist.app.obeying import obeyed
-from punchlist.app.prepare import found_checks, prepared, repository_settings
-from punchlist.app.records import follow
-from punchlist.app.rehearsal import Prompt, rehearsed
-from punchlist.app.replaying import Replayed, replayed
-from punchlist.app.request import Prepared, Request
-from punchlist.app.stage import strike
-from punchlist.app.standing import DISCARDED, change_of, nothing_landed, published, standing, was_discarded
-from punchlist.app.template import template
+from punchlist.app.drive.answers import answered, is_over
+from punchlist.app.drive.stop_watcher import obeyed
+from punchlist.app.start import wiring
+from punchlist.app.start.agents import strike
+from punchlist.app.start.allowance import Allowance, of_checks, of_settings
+from punchlist.app.start.dry_run import Prompt, rehearsed
+from punchlist.app.start.prepare import found_checks, prepared, repository_settings
+from punchlist.app.start.request import Prepared, Request
+from punchlist.app.start.settings_template import template
+from punchlist.app.start.unfiled import debts
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.errors import RepositoryError, UsageError
-from punchlist.model import events as ev
-from punchlist.model.change import ScopeKind
-from punchlist.model.check import Check
-from punchlist.model.events import Dismissal
-from punchlist.model.fold import fold, folded
-from punchlist.model.outcome import outcome
-from punchlist.model.replay import Rules
-from punchlist.model.run import Run
-from punchlist.model.story import amount
+from punchlist.model.checks.check import Check
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.events import Dismissal
+from punchlist.model.ledger.fold import fold, folded
+from punchlist.model.ledger.outcome import outcome
+from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import amount
+from punchlist.model.patch.change import ScopeKind
 from punchlist.ports import RunRow
 from punchlist.settings import REPOSITORY_FILE, Loaded, home_folder, load, pinned, unpinned
+from punchlist.views.what_if import Rules
 from punchlist.workflow.loader import parse
 
 
 class App:
-    def __init__(self, home: Path, checkout: Checkout | None, flags: Mapping[str, str], *, readonly: bool = False) -> None:
+    def __init__(
+        self,
+        home: Path,
+        checkout: Checkout | None,
+        flags: Mapping[str, str],
+        *,
+        readonly: bool = False,
+    ) -> None:
         self.home = home
         self._readonly = readonly
         self.checkout = checkout
@@ -60,9 +74,16 @@ class App:
 
     @classmethod
     async def open(
-        cls, start: Path, flags: Mapping[str, str] | None = None, *, repository: bool | None = True, readonly: bool = False
+        cls,
+        start: Path,
+        flags: Mapping[str, str] | None = None,
+        *,
+        repository: bool | None = True,
+        readonly: bool = False,
     ) -> "App":
-        """`readonly` is for those who only look: it works where nothing can be written. `repository` None: if there is one."""
+        """`readonly` is for those who only look: it works where nothing can be written.
+        `repository` None: if there is one.
+        """
         checkout = await _around(start, repository)
         load(None, flags or {})  # a mistake in the settings is told before anything is touched
         return cls(home_folder(), checkout, flags or {}, readonly=readonly)
@@ -100,7 +121,9 @@ class App:
                 settings=pinned(ready.loaded),
                 reviewers=ready.reviewers,
                 documents=tuple(ready.documents),
-                document_files=tuple(_document(index, path) for index, path in enumerate(ready.documents.values())),
+                document_files=tuple(
+                    _document(index, path) for index, path in enumerate(ready.documents.values())
+                ),
                 checks=ready.checks,
                 checks_allowed=bool(ready.checks_allowed),
                 version=__version__,
@@ -118,42 +141,64 @@ class App:
             return await self._drive(run, workshop, watcher)
 
     async def resume(self, run_id: str, watcher: Watcher) -> Run:
-        """Goes on with what the ledger says; scope, settings and workflow are those the run was started with."""
+        """Goes on with what the ledger says; scope, settings and workflow are those the run was
+        started with.
+        """
         run = self.load(run_id)
         if is_over(run):
             return run
         if run.started is None:
-            raise UsageError(f"run {run.id} has no beginning", hint="start a new one with `punchlist run`")
+            raise UsageError(
+                f"run {run.id} has no beginning", hint="start a new one with `punchlist run`"
+            )
         workshop = await self._workshop()
         if run.started.repository != self._repository:
-            raise UsageError(f"run {run.id} is about another repository", hint=f"go to {run.started.repository}")
+            raise UsageError(
+                f"run {run.id} is about another repository", hint=f"go to {run.started.repository}"
+            )
         with Lease.take(self.home, run.id, run.started.request):
             run = folded(run.id, self.store.read(run.id))
             if is_over(run):  # another drove it meanwhile
                 return run
-            entry = self.store.append(run.id, "signal", f"resumed {run.seq}", ev.Resumed(version=__version__), time.time())
+            entry = self.store.append(
+                run.id, "signal", f"resumed {run.seq}", ev.Resumed(version=__version__), time.time()
+            )
             run = fold(run, entry)
             watcher.told(entry, run)
             return await self._drive(run, workshop, watcher)
 
-    async def answer(self, run_id: str, said: str | Mapping[str, str], by: str, *, asked: int = 0) -> Run:
-        """A choice, for the question that a run waits with; or texts, by the ids of what agents want to know. See `answered`."""
+    async def answer(
+        self, run_id: str, said: str | Mapping[str, str], by: str, *, asked: int = 0
+    ) -> Run:
+        """A choice, for the question that a run waits with; or texts, by the ids of what agents
+        want to know. See `answered`.
+        """
         found = self.store.find(run_id, self._repository if self.checkout else "")
         with Lease.take(self.home, found):
             run = self.load(found)
             place, key, event = answered(run, said, by, asked)
             return fold(run, self.store.append(run.id, place, key, event, time.time()))
 
-    def dismiss(self, run_id: str, chosen: Chosen, saying: Dismissal, *, undo: bool = False) -> tuple[Run, list[int]]:
-        """Somebody who may says that items need no work; later runs remember it, until it is undone. Returns which they were."""
+    def dismiss(
+        self, run_id: str, chosen: Chosen, saying: Dismissal, *, undo: bool = False
+    ) -> tuple[Run, list[int]]:
+        """Somebody who may says that items need no work; later runs remember it, until it is
+        undone. Returns which they were.
+        """
         found = self.store.find(run_id, self._repository if self.checkout else "")
-        with Lease.take(self.home, found):  # loaded inside: what another just said is part of what this is about
+        with Lease.take(
+            self.home, found
+        ):  # loaded inside: what another just said is part of what this is about
             run = self.load(found)
             items = meant(run, chosen, undo=undo)
             event = dismissed(run, items, saying, undo=undo)
-            run = fold(run, self.store.append(run.id, "people", f"dismissal {run.seq}", event, time.time()))
+            run = fold(
+                run, self.store.append(run.id, "people", f"dismissal {run.seq}", event, time.time())
+            )
             workshop = self.home / "repos" / repository_id(self._standing_in)
-            follow(run, items, event, folder=wiring.run_folder(self.home, run.id), workshop=workshop)
+            follow(
+                run, items, event, folder=wiring.run_folder(self.home, run.id), workshop=workshop
+            )
         return run, [item.number for item in items]
 
     async def who(self) -> str:
@@ -176,7 +221,11 @@ class App:
 
     async def standing(self, run: Run) -> str:
         """What became of a run's fixes: applied, discarded, or nothing (yet)."""
-        if self.checkout is None or run.started is None or run.started.repository != self._repository:
+        if (
+            self.checkout is None
+            or run.started is None
+            or run.started.repository != self._repository
+        ):
             return ""
         return await standing(self.checkout, run.branch, run.published, run.started.change)
 
@@ -186,7 +235,12 @@ class App:
             return {}
         tips = published(self.store, self._repository)
         landed = [row.id for row in rows if row.id in tips]
-        return {run: await standing(self.checkout, f"{PREFIX}{run}", tips[run], change_of(self.store, run)) for run in landed}
+        return {
+            run: await standing(
+                self.checkout, f"{PREFIX}{run}", tips[run], change_of(self.store, run)
+            )
+            for run in landed
+        }
 
     async def allow(self, *, revoke: bool = False) -> tuple[Check, ...]:
         """Remembers that the checks found here, and the repository's own settings, may be used."""
@@ -224,20 +278,34 @@ class App:
         workshop = await self._workshop()
         with Lease.take(self.home, run.id):
             there = await Homecoming(workshop, WorkTrees(workshop)).discard(run.branch, force=force)
-        return f"{run.branch} is gone; the ledger of run {run.id} stays" if there else f"run {run.id} has no branch"
+        return (
+            f"{run.branch} is gone; the ledger of run {run.id} stays"
+            if there
+            else f"run {run.id} has no branch"
+        )
 
-    async def clean(self, *, reports_older_than: float | None = None, everywhere: bool = False) -> list[str]:
-        """Removes work trees nobody uses; the reports of runs that ended so many days ago; what is kept of repositories that
-        are gone. Ledgers stay. Returns what it did, a line each."""
+    async def clean(
+        self, *, reports_older_than: float | None = None, everywhere: bool = False
+    ) -> list[str]:
+        """Removes work trees nobody uses; the reports of runs that ended so many days ago; what is
+        kept of repositories that are gone. Ledgers stay. Returns what it did, a line each.
+        """
         said = []
         if self.checkout is not None and (trees := WorkTrees(await self._workshop()).prune()):
             said.append(f"removed {amount(trees, 'work tree')}")
         if reports_older_than is not None:
             gone = old_reports(self.home, self.runs(), time.time() - reports_older_than * 86400)
-            said += [f"removed the reports of {amount(len(gone), 'run')}: {', '.join(gone)}"] if gone else []
+            said += (
+                [f"removed the reports of {amount(len(gone), 'run')}: {', '.join(gone)}"]
+                if gone
+                else []
+            )
         if everywhere:
             repositories = gone_repositories(self.home, self.store.runs())
-            said += [f"removed what was kept of {repository}, which is gone" for repository in repositories]
+            said += [
+                f"removed what was kept of {repository}, which is gone"
+                for repository in repositories
+            ]
         return said
 
     async def leave(self) -> None:
@@ -250,9 +318,17 @@ class App:
         path = checkout.root / REPOSITORY_FILE
         try:
             with path.open("x", encoding="utf-8") as file:
-                file.write(template(await found_checks(await self._workshop(), checkout.head, load(None, self._flags))))
+                file.write(
+                    template(
+                        await found_checks(
+                            await self._workshop(), checkout.head, load(None, self._flags)
+                        )
+                    )
+                )
         except FileExistsError:
-            raise UsageError(f"{path} is there already", hint="edit it, or remove it first") from None
+            raise UsageError(
+                f"{path} is there already", hint="edit it, or remove it first"
+            ) from None
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}") from error
         return path
@@ -268,19 +344,29 @@ class App:
 
     def audit(self, run_id: str) -> Audit:
         found = self.store.find(run_id, self._repository if self.checkout else "")
-        return audited(found, self.store.read(found), (line.rstrip(b"\n") for line in self.store.export(found)))
+        return audited(
+            found, self.store.read(found), (line.rstrip(b"\n") for line in self.store.export(found))
+        )
 
     def replay(self, run_id: str, rules: Rules) -> Replayed:
         """Folds a recorded run again, offline, and says what other rules would have made of it."""
         found = self.store.find(run_id, self._repository if self.checkout else "")
         written = [line.rstrip(b"\n") for line in self.store.export(found)]
-        return replayed(found, list(self.store.read(found)), written, FolderArtifacts(wiring.run_folder(self.home, found)), rules)
+        return replayed(
+            found,
+            list(self.store.read(found)),
+            written,
+            FolderArtifacts(wiring.run_folder(self.home, found)),
+            rules,
+        )
 
     def export(self, run_id: str) -> Iterator[bytes]:
         return self.store.export(self.store.find(run_id, self._repository if self.checkout else ""))
 
     def render(self, run_id: str, form: str) -> bytes:
-        name = next((name for name in REPORTS if name.removeprefix("report.").startswith(form)), None)
+        name = next(
+            (name for name in REPORTS if name.removeprefix("report.").startswith(form)), None
+        )
         if name is None:
             known = ", ".join(name.removeprefix("report.").split(".")[0] for name in REPORTS)
             raise UsageError(f'no report is called "{form}"', hint=f"there are {known}")
@@ -311,7 +397,11 @@ class App:
         if started is None:
             raise UsageError(f"run {run.id} has no beginning")
         limits = unpinned(started.settings).settings.limits
-        workflow = parse(started.workflow, started.workflow_name, f"{started.workflow_name} (as pinned by run {run.id})")
+        workflow = parse(
+            started.workflow,
+            started.workflow_name,
+            f"{started.workflow_name} (as pinned by run {run.id})",
+        )
         folder = wiring.run_folder(self.home, run.id)
         engine = Engine(
             workflow,
@@ -343,7 +433,10 @@ def _content(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise UsageError(f"{path} cannot be read any more: {error.strerror}", hint="give the path of a findings file") from error
+        raise UsageError(
+            f"{path} cannot be read any more: {error.strerror}",
+            hint="give the path of a findings file",
+        ) from error
 
 
 def _document(index: int, path: str) -> str:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist.adapters import sandbox
-from punchlist.adapters.agents.presence import KNOWN, presences
+from punchlist.adapters.agents.detect import KNOWN, presences
 from punchlist.adapters.analyzers import detected
 from punchlist.adapters.analyzers.tool import Kit
-from punchlist.adapters.process import run
-from punchlist.app.asking import asked
+from punchlist.adapters.process import sandbox
+from punchlist.adapters.process.run import run
+from punchlist.app.ping_agents import asked
 from punchlist.errors import UsageError
 from punchlist.settings import Settings
 
@@ -37,7 +37,10 @@ async def probes(home: Path, checkout: Path | None, settings: Settings) -> list[
 async def answers(home: Path, settings: Settings) -> list[Probe]:
     """What the agents in use say when they are asked; this costs."""
     if not settings.agents.use:
-        raise UsageError("nobody to ask: agents.use names no agent", hint="punchlist doctor --ask --set agents.use=claude")
+        raise UsageError(
+            "nobody to ask: agents.use names no agent",
+            hint="punchlist doctor --ask --set agents.use=claude",
+        )
     return [
         Probe(
             name=f"ask {word.name}",
@@ -52,7 +55,13 @@ async def answers(home: Path, settings: Settings) -> list[Probe]:
 
 
 def _python() -> Probe:
-    return Probe(name="python", found=True, version=platform.python_version(), note=sys.executable, needed=True)
+    return Probe(
+        name="python",
+        found=True,
+        version=platform.python_version(),
+        note=sys.executable,
+        needed=True,
+    )
 
 
 async def _git() -> Probe:
@@ -68,13 +77,22 @@ def _home(home: Path) -> Probe:
         probe.write_bytes(b"")
         probe.unlink()
     except OSError as error:
-        return Probe(name="state folder", found=False, note=f"{home}: {error.strerror}; set PUNCHLIST_HOME", needed=True)
+        return Probe(
+            name="state folder",
+            found=False,
+            note=f"{home}: {error.strerror}; set PUNCHLIST_HOME",
+            needed=True,
+        )
     return Probe(name="state folder", found=True, note=str(home), needed=True)
 
 
 def _sandbox() -> Probe:
     kind = sandbox.available()
-    note = "" if kind != "none" else "checks and analyzers run without walls; install bubblewrap to have them"
+    note = (
+        ""
+        if kind != "none"
+        else "checks and analyzers run without walls; install bubblewrap to have them"
+    )
     return Probe(name="sandbox", found=kind != "none", version=kind, note=note)
 
 

@@ -1,12 +1,14 @@
-"""The command line: it parses, calls app, and shows; a command's module is imported only when the command is named."""
+"""The command line: it parses, calls app, and shows; a command's module is imported only when the
+command is named.
+"""
 
 import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from punchlist.cli.door import through
-from punchlist.cli.exits import Exit
+from punchlist.cli.errors import through
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.root import root
 
 __all__ = ["main"]
@@ -16,7 +18,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The `punchlist` command; its exit codes are those of `Exit`."""
     chosen = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = through(lambda: root.main(chosen, prog_name="punchlist", standalone_mode=False), chosen)
+        code = through(
+            lambda: root.main(chosen, prog_name="punchlist", standalone_mode=False), chosen
+        )
     except KeyboardInterrupt:  # a second one, while the first was being told
         sys.stderr.write("\nstopped at once; `punchlist resume` goes on, if a run had begun\n")
         code = Exit.INTERRUPTED

@@ -1,8 +1,8 @@
 """What a short command did, in a line or a document."""
 
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
+from punchlist.cli.show.words import safe
 from punchlist.cli.terminal import answer, say
-from punchlist.cli.words import safe
 
 
 def done(*lines: str, json: bool) -> Exit:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from punchlist.app import Request
 from punchlist.errors import UsageError
-from punchlist.model.change import ScopeKind
+from punchlist.model.patch.change import ScopeKind
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,7 +33,9 @@ class Output(Struct, frozen=True):
         return self.json or self.events
 
 
-json_option = click.option("--json", "json_", is_flag=True, help="One JSON document on stdout, also for an error.")
+json_option = click.option(
+    "--json", "json_", is_flag=True, help="One JSON document on stdout, also for an error."
+)
 _ITEM_DIGITS = 3
 """An id begins with a date, so that a shorter number is meant for an item."""
 
@@ -43,11 +45,19 @@ def a_run(context: click.Context, _: click.Parameter, named: str) -> str:
     if not (named.isdecimal() and len(named) <= _ITEM_DIGITS):
         return named
     takes_items = any(parameter.name in ("item", "items") for parameter in context.command.params)
-    hint = f"{context.command_path} last {named}" if takes_items else '"last", or the beginning of an id: punchlist list'
-    raise UsageError(f'"{named}" is no run{"; an item comes after its run" if takes_items else ""}', hint=hint)
+    hint = (
+        f"{context.command_path} last {named}"
+        if takes_items
+        else '"last", or the beginning of an id: punchlist list'
+    )
+    raise UsageError(
+        f'"{named}" is no run{"; an item comes after its run" if takes_items else ""}', hint=hint
+    )
 
 
-run_argument = click.argument("run_id", metavar="[RUN]", required=False, default="last", callback=a_run)
+run_argument = click.argument(
+    "run_id", metavar="[RUN]", required=False, default="last", callback=a_run
+)
 set_option = click.option(
     "--set",
     "settings",
@@ -68,26 +78,66 @@ def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 
 output_options: Callable[[Any], Any] = together(
     json_option,
-    click.option("--events", is_flag=True, help="JSON lines on stdout: each entry of the ledger as it happens."),
+    click.option(
+        "--events",
+        is_flag=True,
+        help="JSON lines on stdout: each entry of the ledger as it happens.",
+    ),
     click.option("-q", "--quiet", is_flag=True, help="No progress; only what came of it."),
 )
-watch_option = click.option("--watch", is_flag=True, help="Follow and steer it in the terminal view, as `punchlist watch` does.")
+watch_option = click.option(
+    "--watch",
+    is_flag=True,
+    help="Follow and steer it in the terminal view, as `punchlist watch` does.",
+)
 scope_options: Callable[[Any], Any] = together(
     click.argument("paths", nargs=-1, type=click.Path()),
-    click.option("--all", "everything", is_flag=True, help="Everything in the repository, not only what changed."),
+    click.option(
+        "--all",
+        "everything",
+        is_flag=True,
+        help="Everything in the repository, not only what changed.",
+    ),
     click.option("--staged", is_flag=True, help="What is staged for the next commit."),
     click.option("--commit", metavar="REV", default="", help="What one commit changed."),
-    click.option("--base", metavar="REV", default="", help="What the branch is compared with. Default: the branch it came from."),
+    click.option(
+        "--base",
+        metavar="REV",
+        default="",
+        help="What the branch is compared with. Default: the branch it came from.",
+    ),
 )
 checks_options: Callable[[Any], Any] = together(
-    click.option("--yes", "allow", flag_value=True, type=bool, default=None, help="Let the checks found here run, this time."),
-    click.option("--no-checks", "allow", flag_value=False, type=bool, help="Run no checks; fixes are then unverified."),
+    click.option(
+        "--yes",
+        "allow",
+        flag_value=True,
+        type=bool,
+        default=None,
+        help="Let the checks found here run, this time.",
+    ),
+    click.option(
+        "--no-checks",
+        "allow",
+        flag_value=False,
+        type=bool,
+        help="Run no checks; fixes are then unverified.",
+    ),
 )
 run_options: Callable[[Any], Any] = together(
-    click.option("--max-time", metavar="TIME", default="", help="Stop fixing after so long: 90, 90s, 15m, 2h."),
+    click.option(
+        "--max-time",
+        metavar="TIME",
+        default="",
+        help="Stop fixing after so long: 90, 90s, 15m, 2h.",
+    ),
     click.option("--force", is_flag=True, help="Start even if the same request is under way."),
-    click.option("--dry-run", is_flag=True, help="Say what would be done; start nothing, write nothing."),
-    click.option("-v", "--verbose", is_flag=True, help="With --dry-run: the options of every step as well."),
+    click.option(
+        "--dry-run", is_flag=True, help="Say what would be done; start nothing, write nothing."
+    ),
+    click.option(
+        "-v", "--verbose", is_flag=True, help="With --dry-run: the options of every step as well."
+    ),
     set_option,
     watch_option,
     output_options,
@@ -100,22 +150,59 @@ findings_option = click.option(
     help="Findings from a file (SARIF, JSON, rdjson, Markdown); may be given several times.",
 )
 agent_options: Callable[[Any], Any] = together(
-    click.option("--agent", "agents", metavar="NAME", multiple=True, help="Ask this agent; more are asked where it fails."),
-    click.option("--spec", "specification", metavar="PATH", multiple=True, help="What the change is meant to do, for reviewers."),
-    click.option("--max-cost", metavar="DOLLARS", type=float, default=0, help="Start no more calls once agents cost so much."),
-    click.option("--note", "notes", metavar="TEXT", multiple=True, help="What agents shall know about this run."),
+    click.option(
+        "--agent",
+        "agents",
+        metavar="NAME",
+        multiple=True,
+        help="Ask this agent; more are asked where it fails.",
+    ),
+    click.option(
+        "--spec",
+        "specification",
+        metavar="PATH",
+        multiple=True,
+        help="What the change is meant to do, for reviewers.",
+    ),
+    click.option(
+        "--max-cost",
+        metavar="DOLLARS",
+        type=float,
+        default=0,
+        help="Start no more calls once agents cost so much.",
+    ),
+    click.option(
+        "--note",
+        "notes",
+        metavar="TEXT",
+        multiple=True,
+        help="What agents shall know about this run.",
+    ),
 )
-workflow_option = click.option("--workflow", metavar="NAME|FILE", default="", help="A built-in workflow, or a file of your own.")
+workflow_option = click.option(
+    "--workflow",
+    metavar="NAME|FILE",
+    default="",
+    help="A built-in workflow, or a file of your own.",
+)
 
 
 def output(chosen: Mapping[str, Any]) -> Output:
     if chosen.get("json_") and chosen.get("events"):
         raise UsageError("--json and --events exclude each other", hint="choose one of them")
-    spoken = Output(bool(chosen.get("json_")), bool(chosen.get("events")), bool(chosen.get("quiet")), bool(chosen.get("verbose")))
+    spoken = Output(
+        bool(chosen.get("json_")),
+        bool(chosen.get("events")),
+        bool(chosen.get("quiet")),
+        bool(chosen.get("verbose")),
+    )
     if not chosen.get("watch"):
         return spoken
     if spoken.machine or spoken.quiet:
-        raise UsageError("--watch is for somebody who looks", hint="leave out --json, --events and --quiet, or --watch")
+        raise UsageError(
+            "--watch is for somebody who looks",
+            hint="leave out --json, --events and --quiet, or --watch",
+        )
     return replace(spoken, watch=True)
 
 
@@ -135,10 +222,16 @@ def request(chosen: Mapping[str, Any]) -> Request:
 
 
 def _kind(chosen: Mapping[str, Any]) -> ScopeKind | None:
-    asked = {ScopeKind.ALL: chosen["everything"], ScopeKind.STAGED: chosen["staged"], ScopeKind.COMMIT: chosen["commit"]}
+    asked = {
+        ScopeKind.ALL: chosen["everything"],
+        ScopeKind.STAGED: chosen["staged"],
+        ScopeKind.COMMIT: chosen["commit"],
+    }
     kinds = [kind for kind, wanted in asked.items() if wanted]
     if len(kinds) > 1:
-        raise UsageError(f"--{kinds[0]} and --{kinds[1]} exclude each other", hint="choose one scope")
+        raise UsageError(
+            f"--{kinds[0]} and --{kinds[1]} exclude each other", hint="choose one scope"
+        )
     return kinds[0] if kinds else None
 
 
@@ -159,7 +252,9 @@ def _pairs(settings: Sequence[str]) -> dict[str, str]:
     for setting in settings:
         key, found, value = setting.partition("=")
         if not found or not key.strip():
-            raise UsageError(f"--set {setting}: must be KEY=VALUE", hint="for example --set analyzers.select=E,F")
+            raise UsageError(
+                f"--set {setting}: must be KEY=VALUE", hint="for example --set analyzers.select=E,F"
+            )
         pairs[key.strip()] = value
     return pairs
 

@@ -1,4 +1,6 @@
-"""The `punchlist` group: a table of commands with one line each, so that help and completion import none of them."""
+"""The `punchlist` group: a table of commands with one line each, so that help and completion import
+none of them.
+"""
 
 import os
 from importlib import import_module
@@ -6,7 +8,7 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
-from punchlist import __version__
+from punchlist._version import __version__
 from punchlist.cli.unread import Unread
 
 SECTIONS: dict[str, dict[str, str]] = {
@@ -50,17 +52,19 @@ _NAMES = {name: about for section in SECTIONS.values() for name, about in sectio
 class Root(click.Group):
     """Commands live in `cli/commands/`, one module each, imported when named."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is click's
+    def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_NAMES)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 - the signature is click's
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _NAMES:
             return None
         command: click.Command = import_module(f"punchlist.cli.commands.{name}").command
         command.short_help = _NAMES[name]
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if name == "help":
             return self._helped(ctx, args[1:])
@@ -72,21 +76,31 @@ class Root(click.Group):
             raise click.UsageError(f'no command is called "{name}"{guess}', ctx)
         return super().resolve_command(ctx, args)
 
-    def _helped(self, ctx: click.Context, asked: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def _helped(
+        self, ctx: click.Context, asked: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """`punchlist help run` is `punchlist run --help`."""
         if not asked:
             click.echo(ctx.get_help())
             ctx.exit()
         return self.resolve_command(ctx, [*asked, "--help"])
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the signature is click's
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, commands in SECTIONS.items():
             with formatter.section(section):
                 formatter.write_dl(list(commands.items()), col_max=12)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        named = [CompletionItem(name, help=about) for name, about in _NAMES.items() if name.startswith(incomplete)]
-        return named if not incomplete.startswith("-") else click.Command.shell_complete(self, ctx, incomplete)
+        named = [
+            CompletionItem(name, help=about)
+            for name, about in _NAMES.items()
+            if name.startswith(incomplete)
+        ]
+        return (
+            named
+            if not incomplete.startswith("-")
+            else click.Command.shell_complete(self, ctx, incomplete)
+        )
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -96,18 +110,26 @@ class Root(click.Group):
 
 
 @click.command(
-    cls=Root, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+    cls=Root,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, prog_name="punchlist", message="%(prog)s %(version)s")
 @click.option(
-    "-C", "folder", metavar="FOLDER", type=click.Path(exists=True, file_okay=False), help="Work as if started in FOLDER."
+    "-C",
+    "folder",
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False),
+    help="Work as if started in FOLDER.",
 )
 @click.pass_context
 def root(context: click.Context, folder: str | None) -> None:
-    """Sees every review finding through to an end: fixed with a proof, filed with its history, or dismissed.
+    """Sees every review finding through to an end: fixed with a proof, filed with its history, or
+    dismissed.
 
-    In a git repository, `punchlist run` reviews the branch against its base, fixes what can be fixed and proven on a branch of
-    its own, and files the rest. Your checkout is never touched; `punchlist apply` brings the fixes home.
+    In a git repository, `punchlist run` reviews the branch against its base, fixes what can be
+    fixed and proven on a branch of its own, and files the rest. Your checkout is never touched;
+    `punchlist apply` brings the fixes home.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -1,4 +1,6 @@
-"""One command's time with the app: opened, used, closed; Ctrl-C stops the work cleanly, a second one at once."""
+"""One command's time with the app: opened, used, closed; Ctrl-C stops the work cleanly, a second
+one at once.
+"""
 
 import asyncio
 import os
@@ -39,7 +41,9 @@ def here() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError as error:
-        raise UsageError("the folder you are in is gone", hint="cd to a repository, or use punchlist -C FOLDER") from error
+        raise UsageError(
+            "the folder you are in is gone", hint="cd to a repository, or use punchlist -C FOLDER"
+        ) from error
 
 
 def reading(look: Callable[[App], T], *, repository: bool = True) -> T:
@@ -53,9 +57,11 @@ def reading(look: Callable[[App], T], *, repository: bool = True) -> T:
 
 @contextmanager
 def stoppable(say: Callable[[str], None]) -> Iterator[None]:
-    """The first signal cancels the present task, so that the run writes down that it was stopped; the second ends the process.
+    """The first signal cancels the present task, so that the run writes down that it was stopped;
+    the second ends the process.
 
-    Ending at once is safe: the ledger is always whole, and the guardian ends the children of a process that is gone.
+    Ending at once is safe: the ledger is always whole, and the guardian ends the children of a
+    process that is gone.
     """
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()

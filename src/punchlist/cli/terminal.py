@@ -1,4 +1,6 @@
-"""Where text goes: results to stdout, everything else to stderr; colour and width are rich's business, imported late."""
+"""Where text goes: results to stdout, everything else to stderr; colour and width are rich's
+business, imported late.
+"""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -41,7 +43,9 @@ def forget() -> None:
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Around everything that goes to stdout: what cannot be written there is nobody's fault, and no crash."""
+    """Around everything that goes to stdout: what cannot be written there is nobody's fault, and no
+    crash.
+    """
     try:
         yield
     except BrokenPipeError as error:
@@ -74,7 +78,7 @@ def note(*parts: "RenderableType") -> None:
 @writing()
 def answer(document: object) -> None:
     """One JSON document on stdout, whole or not at all."""
-    from punchlist.model.wire import encode
+    from punchlist.model.ledger.codec import encode
 
     sys.stdout.write(encode(document).decode() + "\n")
     sys.stdout.flush()
@@ -92,10 +96,12 @@ def raw(chunks: Iterable[bytes]) -> None:
 def error_text(message: str, hint: str) -> "Text":
     from rich.text import Text
 
-    from punchlist.cli.words import safe
+    from punchlist.cli.show.words import safe
 
     first, *rest = safe(message).splitlines() or ["unknown"]
-    text = Text.assemble(("error: ", "bold red"), (first, "bold"), *(f"\n       {line}" for line in rest))
+    text = Text.assemble(
+        ("error: ", "bold red"), (first, "bold"), *(f"\n       {line}" for line in rest)
+    )
     if hint:
         text.append("\n  hint: ", "cyan").append(safe(hint))
     return text

@@ -8,38 +8,75 @@ from msgspec.structs import replace
 
 from punchlist.adapters.reports import REPORTS
 from punchlist.errors import UsageError
-from punchlist.mcp.desk import Desk
-from punchlist.mcp.looking import item_of
+from punchlist.mcp.session import Desk
+from punchlist.mcp.tools.read import item_of
 from punchlist.mcp.views import item_whole
-from punchlist.model import wire
-from punchlist.model.events import AnyEvent, Reproduced, Started
-from punchlist.model.run import Run
+from punchlist.model.ledger import codec as wire
+from punchlist.model.ledger.events import AnyEvent, Reproduced, Started
+from punchlist.model.ledger.run import Run
 
 _LISTED = 10
-_ADDRESS = re.compile(r"punchlist://runs/(?P<run>last|[A-Za-z0-9][A-Za-z0-9_-]{0,63})/(?P<what>[a-z.]+)(?:/(?P<item>\d{1,9}))?")
-_TYPES = {"report.md": "text/markdown", "report.json": "application/json", "report.sarif": "application/sarif+json"}
+_ADDRESS = re.compile(
+    r"punchlist://runs/(?P<run>last|[A-Za-z0-9][A-Za-z0-9_-]{0,63})/(?P<what>[a-z.]+)(?:/(?P<item>\d{1,9}))?"
+)
+_TYPES = {
+    "report.md": "text/markdown",
+    "report.json": "application/json",
+    "report.sarif": "application/sarif+json",
+}
 _LINES = "application/x-ndjson"
 
 TEMPLATES = (
-    ("punchlist://runs/{run}/report.md", "report", "A run as a report for people.", "text/markdown"),
-    ("punchlist://runs/{run}/report.json", "report-json", "A run as one JSON document.", "application/json"),
-    ("punchlist://runs/{run}/report.sarif", "report-sarif", "A run as SARIF.", "application/sarif+json"),
-    ("punchlist://runs/{run}/ledger.jsonl", "ledger", "Everything that happened in a run, line by line.", _LINES),
-    ("punchlist://runs/{run}/items/{number}", "item", "One item with code, history and proofs.", "application/json"),
+    (
+        "punchlist://runs/{run}/report.md",
+        "report",
+        "A run as a report for people.",
+        "text/markdown",
+    ),
+    (
+        "punchlist://runs/{run}/report.json",
+        "report-json",
+        "A run as one JSON document.",
+        "application/json",
+    ),
+    (
+        "punchlist://runs/{run}/report.sarif",
+        "report-sarif",
+        "A run as SARIF.",
+        "application/sarif+json",
+    ),
+    (
+        "punchlist://runs/{run}/ledger.jsonl",
+        "ledger",
+        "Everything that happened in a run, line by line.",
+        _LINES,
+    ),
+    (
+        "punchlist://runs/{run}/items/{number}",
+        "item",
+        "One item with code, history and proofs.",
+        "application/json",
+    ),
 )
 
 
 def templates() -> list[ResourceTemplate]:
     return [
-        ResourceTemplate(uri_template=uri, name=name, description=about, mime_type=kind) for uri, name, about, kind in TEMPLATES
+        ResourceTemplate(uri_template=uri, name=name, description=about, mime_type=kind)
+        for uri, name, about, kind in TEMPLATES
     ]
 
 
 def listed(desk: Desk) -> list[Resource]:
     """Reports and ledgers of the newest runs."""
-    rows = sorted((row for each in desk.repositories for row in desk.store.runs(each.git_dir)), key=lambda row: -row.started_at)
+    rows = sorted(
+        (row for each in desk.repositories for row in desk.store.runs(each.git_dir)),
+        key=lambda row: -row.started_at,
+    )
     return [
-        Resource(uri=f"punchlist://runs/{row.id}/{what}", name=f"{what} of run {row.id}", mime_type=kind)
+        Resource(
+            uri=f"punchlist://runs/{row.id}/{what}", name=f"{what} of run {row.id}", mime_type=kind
+        )
         for row in rows[:_LISTED]
         for what, kind in (("report.md", "text/markdown"), ("ledger.jsonl", _LINES))
     ]
@@ -49,15 +86,25 @@ def read(desk: Desk, address: str) -> tuple[str, str]:
     """The text at an address, and its media type."""
     found = _ADDRESS.fullmatch(address)
     if found is None or (found["what"] == "items") != (found["item"] is not None):
-        raise UsageError(f"nothing is at {address[:200]}", hint="resources/templates/list has the addresses there are")
+        raise UsageError(
+            f"nothing is at {address[:200]}",
+            hint="resources/templates/list has the addresses there are",
+        )
     run = desk.run(found["run"])
     if found["item"]:
-        return _text(wire.encode(item_whole(item_of(run, int(found["item"])), run))), "application/json"
+        return _text(
+            wire.encode(item_whole(item_of(run, int(found["item"])), run))
+        ), "application/json"
     if found["what"] == "ledger.jsonl":
         return "".join(_lines(desk, run)), _LINES
-    make: Callable[[Run], bytes] | None = REPORTS.get(found["what"]) if found["what"] in _TYPES else None
+    make: Callable[[Run], bytes] | None = (
+        REPORTS.get(found["what"]) if found["what"] in _TYPES else None
+    )
     if make is None:
-        raise UsageError(f"run {run.id} has no {found['what']}", hint=f"there are {', '.join(_TYPES)}, ledger.jsonl and items/N")
+        raise UsageError(
+            f"run {run.id} has no {found['what']}",
+            hint=f"there are {', '.join(_TYPES)}, ledger.jsonl and items/N",
+        )
     return _text(make(run)), _TYPES[found["what"]]
 
 
@@ -67,7 +114,9 @@ def _lines(desk: Desk, run: Run) -> Iterator[str]:
 
 
 def _outward(event: AnyEvent) -> AnyEvent:
-    """Settings are the user's own business, and whoever reads this may be the fixer, who must not see private tests."""
+    """Settings are the user's own business, and whoever reads this may be the fixer, who must not
+    see private tests.
+    """
     match event:
         case Started():
             return replace(event, settings="")

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from punchlist.adapters.agents.mailbox import Task
-from punchlist.app.reading import State, proof_of, why_of
-from punchlist.mcp.answers import Evidence, ItemLine, ItemWhole, RunNow, TaskWhole
-from punchlist.model.item import Item, Status
-from punchlist.model.plansheet import code
-from punchlist.model.run import Run
-from punchlist.model.story import Moment
-from punchlist.model.summary import summary
+from punchlist.adapters.agents.outside.mailbox import Task
+from punchlist.app.run_state import State, proof_of, why_of
+from punchlist.mcp.outputs import Evidence, ItemLine, ItemWhole, RunNow, TaskWhole
+from punchlist.model.item.item import Item, Status
+from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import Moment
+from punchlist.views.plan_forms import code
+from punchlist.views.summary import summary
 
 FIXER = "fixer"
 _LONGEST_PROMPT = 40_000
@@ -19,7 +19,9 @@ _TOLD = 15
 """Moments of the story that are told where nobody says since when."""
 
 
-def run_now(run: Run, repository: str, state: State, tasks: int, story: Iterable[Moment] | None = None) -> RunNow:
+def run_now(
+    run: Run, repository: str, state: State, tasks: int, story: Iterable[Moment] | None = None
+) -> RunNow:
     told = summary(run)
     return RunNow(
         id=run.id,
@@ -47,17 +49,28 @@ def next_of(run: Run, state: State, tasks: int) -> str:
     """What whoever called should do now."""
     match state:
         case State.ENDED if run.landed:
-            return f"it has ended; ask_for_proof shows what stands behind each fix, and branch {run.branch} has the commits"
+            return (
+                "it has ended; ask_for_proof shows what stands behind each fix, and branch"
+                f" {run.branch} has the commits"
+            )
         case State.ENDED:
             return "it has ended; list_items has the items, and ask_for_proof what was seen of each"
         case State.WAITING:
-            return "a person is asked: put the question to your user, and answer_question with what they say"
+            return (
+                "a person is asked: put the question to your user, and answer_question with what"
+                " they say"
+            )
         case State.STOPPED | State.KILLED:
-            return "nobody drives it: resume_run goes on, and nothing that was recorded is done again"
+            return (
+                "nobody drives it: resume_run goes on, and nothing that was recorded is done again"
+            )
         case State.UNDER_WAY if tasks:
             return "a task lies there for you: next_task"
         case State.UNDER_WAY:
-            return "it goes on by itself; call again with wait_seconds, or next_task if you play a role"
+            return (
+                "it goes on by itself; call again with wait_seconds, or next_task if you play a"
+                " role"
+            )
 
 
 def item_line(item: Item) -> ItemLine:
@@ -99,7 +112,11 @@ def item_whole(item: Item, run: Run) -> ItemWhole:
 
 
 def task_whole(task: Task, run: Run, file: Path) -> TaskWhole:
-    rest = f"\n\n[It goes on in {file}: read it there before you begin.]" if len(task.prompt) > _LONGEST_PROMPT else ""
+    rest = (
+        f"\n\n[It goes on in {file}: read it there before you begin.]"
+        if len(task.prompt) > _LONGEST_PROMPT
+        else ""
+    )
     return TaskWhole(
         task=f"{run.id}/{task.id}",
         run=run.id,

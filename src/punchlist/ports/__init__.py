@@ -1,4 +1,6 @@
-"""The seams: protocols of one to three methods behind which everything outside lives, and World, which holds them."""
+"""The seams: protocols of one to three methods behind which everything outside lives, and World,
+which holds them.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,30 +8,36 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from punchlist.model.change import Change
-from punchlist.model.check import Check, CheckResult
-from punchlist.model.dossier import Dossier
-from punchlist.model.events import AnyEvent, Entry
-from punchlist.model.finding import Finding, Refused
-from punchlist.model.item import Item
-from punchlist.model.patch import Patch
-from punchlist.model.plan import Batch
-from punchlist.model.protected import Protected
-from punchlist.model.run import Run
+from punchlist.model.checks.check import Check, CheckResult
+from punchlist.model.checks.protected import Protected
+from punchlist.model.finding.finding import Finding, Refused
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.item import Item
+from punchlist.model.ledger.events import AnyEvent, Entry
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import Change
+from punchlist.model.patch.patch import Patch
 from punchlist.ports.compare import Comparer
-from punchlist.ports.crew import Crew
+from punchlist.ports.roles import Crew
 from punchlist.ports.tree import Pristine, Tree, Trees
+from punchlist.views.issue_text import Dossier
 
 
 class Repository(Protocol):
     """What a run needs of git, on branches of its own."""
 
     async def made(self, branch: str, parent: str, action: str) -> tuple[str, ...]:
-        """The commits above `parent` that this action made before, oldest first; what is there needs nobody's leave again."""
+        """The commits above `parent` that this action made before, oldest first; what is there
+        needs nobody's leave again.
+        """
         ...
 
-    async def commit_chain(self, branch: str, parent: str, commits: Sequence["Draft"], action: str) -> tuple[str, ...]:
-        """One commit per draft on `branch` above `parent`, all or none; the same `action` again returns the same commits."""
+    async def commit_chain(
+        self, branch: str, parent: str, commits: Sequence["Draft"], action: str
+    ) -> tuple[str, ...]:
+        """One commit per draft on `branch` above `parent`, all or none; the same `action` again
+        returns the same commits.
+        """
         ...
 
     async def publish(self, branch: str) -> None:
@@ -44,13 +52,19 @@ class Repository(Protocol):
         """What changed between two commits as a unified diff, of these files or of all."""
         ...
 
-    async def hook(self, name: str, commit: str, patches: Sequence[Patch], *, pristine: Pristine | None) -> "Heard":
-        """Asks a hook of the user's repository about the patched tree, steered by pristine files; None: it must not be run."""
+    async def hook(
+        self, name: str, commit: str, patches: Sequence[Patch], *, pristine: Pristine | None
+    ) -> "Heard":
+        """Asks a hook of the user's repository about the patched tree, steered by pristine files;
+        None: it must not be run.
+        """
         ...
 
 
 class Heard(Struct, frozen=True):
-    """What came of asking a hook: what it said if it `refused`, or that there is one and it was not asked (`unheard`)."""
+    """What came of asking a hook: what it said if it `refused`, or that there is one and it was not
+    asked (`unheard`).
+    """
 
     refused: str = ""
     unheard: bool = False
@@ -72,7 +86,9 @@ class Analysis(Struct, frozen=True, kw_only=True):
     failed: str = ""
     skipped: str = ""
     unread: tuple[str, ...] = ()
-    """Files it was to look at and could not, an empty name for "nobody knows which": its silence about them says nothing."""
+    """Files it was to look at and could not, an empty name for "nobody knows which": its silence
+    about them says nothing.
+    """
 
 
 class Analyzer(Protocol):
@@ -82,7 +98,9 @@ class Analyzer(Protocol):
     def name(self) -> str: ...
 
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
-        """Findings of the given files, or of the whole tree for None. A tool that fails says so in `failed`; it never raises."""
+        """Findings of the given files, or of the whole tree for None. A tool that fails says so in
+        `failed`; it never raises.
+        """
         ...
 
 
@@ -97,7 +115,9 @@ class Fixed(Struct, frozen=True, kw_only=True):
 class Fixer(Protocol):
     """Turns batches into patches against the tree it is given."""
 
-    async def fix(self, batches: Sequence[Batch], items: Mapping[int, Item], tree: Tree) -> Sequence[Fixed]: ...
+    async def fix(
+        self, batches: Sequence[Batch], items: Mapping[int, Item], tree: Tree
+    ) -> Sequence[Fixed]: ...
 
 
 class CheckRunner(Protocol):
@@ -108,12 +128,15 @@ class CheckRunner(Protocol):
         ...
 
     async def sentinel(self, check: Check, tree: Tree, kinds: Sequence[str]) -> str:
-        """Plants a failure in the tree's own sources with these suffixes and runs the check: empty if it was seen, else why
-        the check cannot judge them. The tree is spent."""
+        """Plants a failure in the tree's own sources with these suffixes and runs the check: empty
+        if it was seen, else why the check cannot judge them. The tree is spent.
+        """
         ...
 
     async def ground(self, check: Check) -> str:
-        """What a result depends on besides the tree (runner, programs, environment, leftovers), as a short hash."""
+        """What a result depends on besides the tree (runner, programs, environment, leftovers), as
+        a short hash.
+        """
         ...
 
 
@@ -151,7 +174,9 @@ class Cache(Protocol):
 
 
 class RunRow(Struct, frozen=True):
-    """A run as a list shows it. `last_at` and `last_kind` are of its own last event: not of what people added beside it."""
+    """A run as a list shows it. `last_at` and `last_kind` are of its own last event: not of what
+    people added beside it.
+    """
 
     id: str
     repository: str
@@ -172,7 +197,9 @@ class Store(Protocol):
     """The ledger: what is appended is there for good, and each (run, place, key) is there once."""
 
     def append(self, run: str, place: str, key: str, event: AnyEvent, at: float) -> Entry:
-        """Durable when it returns; if the action is recorded already, that entry is returned and nothing is written."""
+        """Durable when it returns; if the action is recorded already, that entry is returned and
+        nothing is written.
+        """
         ...
 
     def read(self, run: str, after: int = 0) -> Iterator[Entry]:
@@ -184,7 +211,7 @@ class Store(Protocol):
         ...
 
 
-def _never(label: str) -> bool:  # noqa: ARG001 - the shape of World.answered
+def _never(label: str) -> bool:
     return False
 
 
@@ -210,7 +237,9 @@ class World:
     crew: Crew = field(default_factory=Crew)
     comparer: Comparer | None = None
     answered: Callable[[str], bool] = _never
-    """Whether an agent's answer under this label is kept: what was paid for and heard before a kill."""
+    """Whether an agent's answer under this label is kept: what was paid for and heard before a
+    kill.
+    """
 
 
 __all__ = [

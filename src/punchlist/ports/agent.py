@@ -1,4 +1,6 @@
-"""A coding agent: asked in a folder, heard while it works, and answering with text that proves nothing."""
+"""A coding agent: asked in a folder, heard while it works, and answering with text that proves
+nothing.
+"""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -7,11 +9,12 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from punchlist.model.usage import Usage
+from punchlist.model.item.usage import Usage
 
 
 class Trouble(StrEnum):
-    """Why there is no answer, told from the agent's own error channel and never from words in its answer.
+    """Why there is no answer, told from the agent's own error channel and never from words in its
+    answer.
 
     RATE_LIMIT and OVERLOADED pass by themselves; the others do not.
     """
@@ -36,18 +39,23 @@ class Trouble(StrEnum):
 
 
 class Ask(Struct, frozen=True, kw_only=True):
-    """One question to an agent. `label` names it for good within the run: an answer that was heard once is not paid for again."""
+    """One question to an agent. `label` names it for good within the run: an answer that was heard
+    once is not paid for again.
+    """
 
     role: str
     label: str
     prompt: str
     folder: Path
     writes: bool = False
-    """Whether it may change files in the folder; whoever asks without this compares the folder afterwards."""
+    """Whether it may change files in the folder; whoever asks without this compares the folder
+    afterwards.
+    """
     schema: dict[str, Any] | None = None
     """JSON Schema of the answer, for agents that can be held to one."""
     session: str = ""
-    """An earlier conversation to go on with, as a reply named it; an agent that cannot starts anew."""
+    """An earlier conversation to go on with, as a reply named it; an agent that cannot starts anew.
+    """
     items: tuple[int, ...] = ()
     """The numbers of the items that it is about, where it must say of each what became of it."""
     fork: bool = False
@@ -55,7 +63,9 @@ class Ask(Struct, frozen=True, kw_only=True):
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of asking. Without `failed` the agent came to its own end; what it says is still only a claim."""
+    """What came of asking. Without `failed` the agent came to its own end; what it says is still
+    only a claim.
+    """
 
     agent: str
     text: str = ""

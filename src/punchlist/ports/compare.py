@@ -21,16 +21,23 @@ class Compared(Struct, frozen=True, kw_only=True, omit_defaults=True):
     examples: tuple[str, ...] = ()
     """A few inputs with what old and new make of them, in words."""
     suspicious: str = ""
-    """Why the difference looks made for the tests alone: it shows only for inputs that stand in them."""
+    """Why the difference looks made for the tests alone: it shows only for inputs that stand in
+    them.
+    """
     blind: str = ""
-    """Why behaving the same on these inputs says nothing: the change was not reached, or is not all in what was called."""
+    """Why behaving the same on these inputs says nothing: the change was not reached, or is not all
+    in what was called.
+    """
     unusable: str = ""
     """Why nothing was compared, if nothing was."""
 
 
 class Comparer(Protocol):
-    async def compare(self, before: Tree, after: Tree, paths: Sequence[str], *, words: str = "") -> Compared:
-        """The functions that differ in these files and can be called alone; code that hangs or crashes is a value.
+    async def compare(
+        self, before: Tree, after: Tree, paths: Sequence[str], *, words: str = ""
+    ) -> Compared:
+        """The functions that differ in these files and can be called alone; code that hangs or
+        crashes is a value.
 
         `words` is what was said about the code: examples in it are tried.
         """

@@ -1,16 +1,26 @@
-"""Those who read and write nothing before a fix: the clarifier, the planner, and the reproducer with its private tests."""
+"""Those who read and write nothing before a fix: the clarifier, the planner, and the reproducer
+with its private tests.
+"""
 
 import asyncio
 from functools import partial
 
 from punchlist.ports.agent import Ask
-from punchlist.ports.crew import Doubts, Plans, Reproduction, Reproductions, Task
+from punchlist.ports.roles import Doubts, Plans, Reproduction, Reproductions, Task
 from punchlist.ports.tree import Tree
-from punchlist.roles import brief, schemas
-from punchlist.roles.asking import Heard, Seat, fitting, heard
-from punchlist.roles.plans import Asked, Planned, Written, asked_in, planned_in, written_in
-from punchlist.roles.prompt import Rendered, rendered
-from punchlist.roles.schemas import Schema
+from punchlist.roles.answers import schemas
+from punchlist.roles.answers.ask import Heard, Seat, fitting, heard
+from punchlist.roles.answers.plan_answer import (
+    Asked,
+    Planned,
+    Written,
+    asked_in,
+    planned_in,
+    written_in,
+)
+from punchlist.roles.answers.schemas import Schema
+from punchlist.roles.prompting import sections as brief
+from punchlist.roles.prompting.template import Rendered, rendered
 
 
 class AgentClarifier:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from punchlist.ports.agent import Agent
-from punchlist.ports.crew import Crew
+from punchlist.ports.roles import Crew
 from punchlist.roles.advisers import AgentClarifier, AgentPlanner, AgentReproducer
-from punchlist.roles.asking import Hear, Seat
+from punchlist.roles.answers.ask import Hear, Seat
 from punchlist.roles.challenger import AgentChallenger
-from punchlist.roles.mender import AgentMender
-from punchlist.roles.prompt import checked, shipped
-from punchlist.roles.reviewers import LENSES, AgentReviewer
+from punchlist.roles.fixer import AgentMender
+from punchlist.roles.prompting.template import checked, shipped
+from punchlist.roles.reviewer import LENSES, AgentReviewer
 
 P = TypeVar("P")
 REVIEWERS = tuple(LENSES)
@@ -22,15 +22,23 @@ def _unheard(label: str, piece: str) -> None:
     """Nobody listens."""
 
 
-def crew(agents: Mapping[str, Agent], prompts: Mapping[str, str], limit: int, hear: Hear = _unheard) -> Crew:
-    """By role: who plays it, and the text of a prompt of the user's own in the place of ours. Raises UsageError for a bad one."""
+def crew(
+    agents: Mapping[str, Agent], prompts: Mapping[str, str], limit: int, hear: Hear = _unheard
+) -> Crew:
+    """By role: who plays it, and the text of a prompt of the user's own in the place of ours.
+    Raises UsageError for a bad one.
+    """
     seats = {
-        role: Seat(role=role, agent=agents[role], prompt=_prompt(role, prompts), limit=limit, hear=hear)
+        role: Seat(
+            role=role, agent=agents[role], prompt=_prompt(role, prompts), limit=limit, hear=hear
+        )
         for role in ROLES
         if role in agents
     }
     return Crew(
-        reviewers={role: AgentReviewer(seats[role], lens) for role, lens in LENSES.items() if role in seats},
+        reviewers={
+            role: AgentReviewer(seats[role], lens) for role, lens in LENSES.items() if role in seats
+        },
         clarifier=_seated(AgentClarifier, seats.get("clarifier")),
         planner=_seated(AgentPlanner, seats.get("planner")),
         mender=_seated(AgentMender, seats.get("fixer")),

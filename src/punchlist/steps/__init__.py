@@ -1,6 +1,18 @@
 """The verbs: one file each, a pure step and the performers of its actions."""
 
-from punchlist.steps import challenge, clarify, commit, consolidate, fix, measure, plan, report, reproduce, review, verify
+from punchlist.steps import (
+    challenge,
+    clarify,
+    commit,
+    consolidate,
+    fix,
+    measure,
+    plan,
+    report,
+    reproduce,
+    review,
+    verify,
+)
 from punchlist.steps.verb import Action, Verb
 
 VERBS: dict[str, Verb] = {

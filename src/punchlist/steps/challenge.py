@@ -1,4 +1,6 @@
-"""challenge: another agent judges what the fixers left standing; the number decides, and silence approves nothing."""
+"""challenge: another agent judges what the fixers left standing; the number decides, and silence
+approves nothing.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,19 +8,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.errors import RepositoryError
-from punchlist.model.events import Challenged
-from punchlist.model.item import Fact, Move
-from punchlist.model.judged import judged
-from punchlist.model.plan import Batch
-from punchlist.model.protected import STEERS_AGENTS
-from punchlist.model.run import Run
-from punchlist.model.score import THRESHOLD, Score, by_item
-from punchlist.model.unified import unified
-from punchlist.model.usage import Usage
+from punchlist.model.checks.protected import STEERS_AGENTS
+from punchlist.model.integrity.challenge_verdict import judged
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.item import Fact, Move
+from punchlist.model.item.score import THRESHOLD, Score, by_item
+from punchlist.model.item.usage import Usage
+from punchlist.model.ledger.events import Challenged
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.unified_diff import unified
 from punchlist.ports import Pristine, World
-from punchlist.ports.crew import Challenger, Exhibit, Judgement, Task
-from punchlist.steps.background import background
-from punchlist.steps.canaries import planted
+from punchlist.ports.roles import Challenger, Exhibit, Judgement, Task
+from punchlist.steps.support.canary_planting import planted
+from punchlist.steps.support.project_context import background
 from punchlist.steps.verb import Action, Verb, missing
 
 CHUNK = 12
@@ -26,8 +28,10 @@ CHUNK = 12
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`threshold`: the score from which a fix is approved. `all`: tools' fixes are judged, too. `optional`: where nobody plays
-    the challenger the step does nothing. `canaries`: how many known-bad and known-good patches are planted among the real."""
+    """`threshold`: the score from which a fix is approved. `all`: tools' fixes are judged, too.
+    `optional`: where nobody plays the challenger the step does nothing. `canaries`: how many
+    known-bad and known-good patches are planted among the real.
+    """
 
     threshold: int = THRESHOLD
     all: bool = False
@@ -46,14 +50,27 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     batches = tuple(batch.number for batch in standing(run) if options.all or batch.by_agent)
     contested = tuple(run.work.contested)
     there = run.started is not None and "challenger" in run.started.crew
-    if not (batches or contested) or (options.optional and not there) or run.work.challenged is not None:
+    if (
+        not (batches or contested)
+        or (options.optional and not there)
+        or run.work.challenged is not None
+    ):
         return ()
     who = run.started.crew["challenger"][0] if run.started is not None and there else "nobody"
-    return missing(run, Action("judge", Judge(batches, contested, options, f"{place} challenger"), f"{who} judges the fixes"))
+    return missing(
+        run,
+        Action(
+            "judge",
+            Judge(batches, contested, options, f"{place} challenger"),
+            f"{who} judges the fixes",
+        ),
+    )
 
 
 def standing(run: Run) -> list[Batch]:
-    """Batches that the verification let pass; where there was none, or it failed, nothing stands."""
+    """Batches that the verification let pass; where there was none, or it failed,
+    nothing stands.
+    """
     numbers = run.work.verified.passed if run.work.verified is not None else ()
     return [run.work.batches[number] for number in numbers if number in run.work.batches]
 
@@ -64,7 +81,9 @@ async def judge(task: Judge, run: Run, world: World) -> Challenged:
     said, spent = "", Usage()
     try:
         heard = await _heard(challenger, task, batches, run, world) if challenger else []
-        said, spent = await planted(task.options.canaries, task.options.threshold, challenger, run, world)
+        said, spent = await planted(
+            task.options.canaries, task.options.threshold, challenger, run, world
+        )
     except RepositoryError as error:  # as a failed action it would leave the claims standing
         heard = [_unheard(str(error), batches)]
     heard = heard or [_unheard("nobody plays the challenger any more", batches)]
@@ -75,7 +94,9 @@ async def judge(task: Judge, run: Run, world: World) -> Challenged:
         scores=scores,
         threshold=task.options.threshold,
         approved=verdict.approved,
-        failed="; ".join(dict.fromkeys(judgement.failed for judgement in heard if judgement.failed)),
+        failed="; ".join(
+            dict.fromkeys(judgement.failed for judgement in heard if judgement.failed)
+        ),
         agent=agent,
         transcript=next((judgement.transcript for judgement in heard if judgement.transcript), ""),
         canaries=said,
@@ -84,12 +105,18 @@ async def judge(task: Judge, run: Run, world: World) -> Challenged:
     )
 
 
-async def _heard(challenger: Challenger, task: Judge, batches: Sequence[Batch], run: Run, world: World) -> list[Judgement]:
+async def _heard(
+    challenger: Challenger, task: Judge, batches: Sequence[Batch], run: Run, world: World
+) -> list[Judgement]:
     told = await background(run, world)
     heard: list[Judgement] = []
     patches = [run.work.patches[batch.number] for batch in batches]
-    pristine = Pristine(origin=world.change.base, alone=STEERS_AGENTS)  # neither the change nor a fix tells its judge what to do
-    async with world.trees.at(run.tip, patches, pristine=pristine, apart=run.outside("challenger")) as tree:
+    pristine = Pristine(
+        origin=world.change.base, alone=STEERS_AGENTS
+    )  # neither the change nor a fix tells its judge what to do
+    async with world.trees.at(
+        run.tip, patches, pristine=pristine, apart=run.outside("challenger")
+    ) as tree:
         before = await world.trees.changes(tree)
         for turn, (some, contested) in enumerate(_chunks(batches, task.contested), 1):
             numbers = (*(number for batch in some for number in run.claims(batch)), *contested)
@@ -98,7 +125,9 @@ async def _heard(challenger: Challenger, task: Judge, batches: Sequence[Batch], 
                 items=tuple(run.items[number] for number in numbers),
                 told=told,
                 batches=tuple(some),
-                doubts=tuple(doubt for doubt in run.doubts.values() if doubt.item in numbers and doubt.answer),
+                doubts=tuple(
+                    doubt for doubt in run.doubts.values() if doubt.item in numbers and doubt.answer
+                ),
             )
             heard.append(await challenger.judge(asked, await _exhibits(some, run, world), tree))
         spoiled = before != await world.trees.changes(tree)
@@ -108,10 +137,15 @@ async def _heard(challenger: Challenger, task: Judge, batches: Sequence[Batch], 
 
 def _unheard(why: str, batches: Iterable[Batch]) -> Judgement:
     """No judgement, and why, of every item."""
-    return Judgement(failed=why, scores=tuple(Score(number, feedback=why) for batch in batches for number in batch.items))
+    return Judgement(
+        failed=why,
+        scores=tuple(Score(number, feedback=why) for batch in batches for number in batch.items),
+    )
 
 
-def _chunks(batches: Sequence[Batch], contested: Sequence[int]) -> Iterable[tuple[list[Batch], Sequence[int]]]:
+def _chunks(
+    batches: Sequence[Batch], contested: Sequence[int]
+) -> Iterable[tuple[list[Batch], Sequence[int]]]:
     """So many items a call, a batch never torn apart; what is contested comes with the last."""
     some: list[Batch] = []
     for batch in batches:
@@ -127,16 +161,23 @@ async def _exhibits(batches: Sequence[Batch], run: Run, world: World) -> list[Ex
     paths = sorted({path for batch in batches for path in run.work.patches[batch.number].paths})
     texts = {path: await world.repository.text(run.tip, path) for path in paths}
     before = {path: text for path, text in texts.items() if text is not None}
-    return [Exhibit(batch.number, unified(run.work.patches[batch.number], before), run.claims(batch)) for batch in batches]
+    return [
+        Exhibit(batch.number, unified(run.work.patches[batch.number], before), run.claims(batch))
+        for batch in batches
+    ]
 
 
 def _contested(task: Judge, scores: Iterable[Score], run: Run, agent: str) -> Iterable[Move]:
-    """A contest that the challenger agrees with ends the item; any other leaves it open, as it is."""
+    """A contest that the challenger agrees with ends the item; any other leaves it
+    open, as it is.
+    """
     known = by_item(scores)
     for number in task.contested:
         score = known.get(number)
         if score is not None and score.approves(task.options.threshold):
-            why = f"{run.work.contested[number]} (agreed by {agent}: {score.feedback or score.score})"
+            why = (
+                f"{run.work.contested[number]} (agreed by {agent}: {score.feedback or score.score})"
+            )
             yield Move(number, Fact.CONTEST_AGREED, by=agent, why=why)
 
 

@@ -1,18 +1,22 @@
-"""clarify: an agent says what is unclear about the items, a person answers, round after round, until nothing is."""
+"""clarify: an agent says what is unclear about the items, a person answers, round after round,
+until nothing is.
+"""
 
 from msgspec import Struct
 
-from punchlist.model.events import Clarified
-from punchlist.model.item import ACTIONABLE, Item, reading_order
-from punchlist.model.run import Run
-from punchlist.model.severity import Severity
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import ACTIONABLE, Item, reading_order
+from punchlist.model.ledger.events import Clarified
+from punchlist.model.ledger.run import Run
 from punchlist.ports import World
-from punchlist.steps.background import to_think_over
+from punchlist.steps.support.project_context import to_think_over
 from punchlist.steps.verb import Action, Verb, missing
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`rounds`: how often questions may come back. `floor`: the least severity that is asked about."""
+    """`rounds`: how often questions may come back. `floor`: the least severity
+    that is asked about.
+    """
 
     rounds: int = 3
     floor: Severity = Severity.MINOR
@@ -25,19 +29,33 @@ class Inquire(Struct, frozen=True):
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
-    """Nothing while a person is to answer; nothing more once the agent is ready, has failed, or has asked often enough."""
+    """Nothing while a person is to answer; nothing more once the agent is ready, has failed, or has
+    asked often enough.
+    """
     heard = [event for event in run.here.values() if isinstance(event, Clarified)]
     over = run.clear or len(heard) >= options.rounds or any(event.failed for event in heard)
     items = tuple(item.number for item in _asked_about(run, options))
-    if over or run.unanswered or not items or run.started is None or "clarifier" not in run.started.crew:
+    if (
+        over
+        or run.unanswered
+        or not items
+        or run.started is None
+        or "clarifier" not in run.started.crew
+    ):
         return ()
     turn = len(heard) + 1
     about = f"{run.started.crew['clarifier'][0]} looks for what is unclear"
-    return missing(run, Action(f"questions {turn}", Inquire(turn, items, f"{place} clarifier {turn}"), about))
+    return missing(
+        run, Action(f"questions {turn}", Inquire(turn, items, f"{place} clarifier {turn}"), about)
+    )
 
 
 def _asked_about(run: Run, options: Options) -> list[Item]:
-    wanted = [item for item in run.having(*ACTIONABLE) if item.in_scope and item.severity.rank <= options.floor.rank]
+    wanted = [
+        item
+        for item in run.having(*ACTIONABLE)
+        if item.in_scope and item.severity.rank <= options.floor.rank
+    ]
     return sorted(wanted, key=reading_order)
 
 

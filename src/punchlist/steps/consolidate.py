@@ -1,26 +1,30 @@
-"""consolidate: what was reported becomes items, sightings of known items, and items that are seen no more."""
+"""consolidate: what was reported becomes items, sightings of known items, and items that are seen
+no more.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from punchlist.model.change import Change
-from punchlist.model.events import Consolidated, Dismissed, Reported, Sighting
-from punchlist.model.finding import Finding
-from punchlist.model.findings_document import findings_document
-from punchlist.model.fixkey import fix_key
-from punchlist.model.identity import fingerprint, matched
-from punchlist.model.item import ACTIONABLE, Fact, Item, Move, Status
-from punchlist.model.merge import MergeRule, groups
-from punchlist.model.proof import Proof, ProofClass
-from punchlist.model.run import Run
+from punchlist.model.dedup.identity import fingerprint, matched
+from punchlist.model.dedup.merge import MergeRule, groups
+from punchlist.model.finding.finding import Finding
+from punchlist.model.item.item import ACTIONABLE, Fact, Item, Move, Status
+from punchlist.model.item.proof import Proof, ProofClass
+from punchlist.model.ledger.events import Consolidated, Dismissed, Reported, Sighting
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import Change
+from punchlist.model.patch.fixkey import fix_key
 from punchlist.ports import World
 from punchlist.steps.verb import Action, Verb, missing
+from punchlist.views.findings_document import findings_document
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`rule`: when two findings are one item. `document`: what was found is written down, a document each round."""
+    """`rule`: when two findings are one item. `document`: what was found is written down, a
+    document each round.
+    """
 
     rule: MergeRule = MergeRule.SMART
     document: bool = False
@@ -38,13 +42,21 @@ class Remember(Struct, frozen=True):
     items: tuple[int, ...]
 
 
-def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
+def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if run.fresh_from or run.fresh:
         return missing(run, Action("items", Sort(options.rule), "findings become items"))
     known = _dismissed_before(run)
-    if known and (first := missing(run, Action("remembered", Remember(known), f"{len(known)} were dismissed before"))):
+    if known and (
+        first := missing(
+            run, Action("remembered", Remember(known), f"{len(known)} were dismissed before")
+        )
+    ):
         return first
-    return missing(run, Action("document", WriteDown(run.round), "the findings are written down")) if options.document else ()
+    return (
+        missing(run, Action("document", WriteDown(run.round), "the findings are written down"))
+        if options.document
+        else ()
+    )
 
 
 async def write_down(task: WriteDown, run: Run, world: World) -> Reported:
@@ -57,14 +69,19 @@ def _dismissed_before(run: Run) -> tuple[int, ...]:
     return tuple(item.number for item in run.having(*ACTIONABLE) if item.fingerprint in told)
 
 
-async def remember(task: Remember, run: Run, world: World) -> Dismissed:  # noqa: ARG001 - the signature of every performer
+async def remember(task: Remember, run: Run, world: World) -> Dismissed:
     """What a person once dismissed stays dismissed, and stays on the list."""
     told = run.started.dismissed if run.started is not None else {}
     said = {number: told[run.items[number].fingerprint] for number in task.items}
     moves = tuple(
-        Move(number, Fact.DISMISSED, by=each.by, why=f"{each.why} (dismissed in run {each.run})") for number, each in said.items()
+        Move(number, Fact.DISMISSED, by=each.by, why=f"{each.why} (dismissed in run {each.run})")
+        for number, each in said.items()
     )
-    return Dismissed(by=", ".join(sorted({each.by for each in said.values()})), why="dismissed in earlier runs", moves=moves)
+    return Dismissed(
+        by=", ".join(sorted({each.by for each in said.values()})),
+        why="dismissed in earlier runs",
+        moves=moves,
+    )
 
 
 async def sort(task: Sort, run: Run, world: World) -> Consolidated:
@@ -84,7 +101,11 @@ def consolidated(run: Run, change: Change, rule: MergeRule) -> Consolidated:
     new = [group for group in merged if group[0].id not in known]
     sightings = sorted(
         (
-            Sighting(known[finding.id], finding, ours=finding.id in adopted and _in_scope(finding, run, change))
+            Sighting(
+                known[finding.id],
+                finding,
+                ours=finding.id in adopted and _in_scope(finding, run, change),
+            )
             for finding in run.fresh
             if finding.id in known
         ),
@@ -100,7 +121,9 @@ def consolidated(run: Run, change: Change, rule: MergeRule) -> Consolidated:
 
 
 def _recognised(run: Run) -> tuple[dict[str, int], list[tuple[int, Finding]]]:
-    """Fresh findings that are known items, by finding id; and the sightings, with their items, that no fresh one is like."""
+    """Fresh findings that are known items, by finding id; and the sightings, with their items, that
+    no fresh one is like.
+    """
     living = [item for item in run.items.values() if item.status is not Status.FIXED]
     old = [(item.number, finding) for item in living for finding in item.sighted]
     pairs = matched([finding for _, finding in old], run.fresh)
@@ -110,7 +133,9 @@ def _recognised(run: Run) -> tuple[dict[str, int], list[tuple[int, Finding]]]:
 
 
 def _undone(run: Run, known: dict[str, int]) -> dict[str, int]:
-    """A fixed item is only seen again where the very code of old is back; something alike nearby is news. One for one."""
+    """A fixed item is only seen again where the very code of old is back; something alike nearby is
+    news. One for one.
+    """
     fixed: dict[tuple[str, str], list[int]] = defaultdict(list)
     for item in run.having(Status.FIXED):
         for finding in item.sighted:
@@ -124,13 +149,19 @@ def _undone(run: Run, known: dict[str, int]) -> dict[str, int]:
 
 
 def _code(finding: Finding) -> tuple[str, str]:
-    """What is found and what would be done about it: the next `elif` of a chain is like the last one, and not the same."""
+    """What is found and what would be done about it: the next `elif` of a chain is like the last
+    one, and not the same.
+    """
     return fingerprint(finding), fix_key(finding.fix) if finding.fix else ""
 
 
-def _adopted(run: Run, lost: Sequence[tuple[int, Finding]], known: dict[str, int]) -> dict[str, int]:
-    """Where a tool still reports a rule in a file, its lost items are taken to be those: a doubt must never make a "fixed".
-    In a file that it could not read nothing is lost, and what it says of it all the same is news."""
+def _adopted(
+    run: Run, lost: Sequence[tuple[int, Finding]], known: dict[str, int]
+) -> dict[str, int]:
+    """Where a tool still reports a rule in a file, its lost items are taken to be those: a doubt
+    must never make a "fixed". In a file that it could not read nothing is lost, and what it says of
+    it all the same is news.
+    """
     spare: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for number, finding in sorted(lost, key=lambda each: not run.items[each[0]].in_scope):
         if run.items[number].status in ACTIONABLE:
@@ -154,7 +185,15 @@ def _kind(finding: Finding) -> tuple[str, str, str]:
 
 
 def _items(new: Sequence[tuple[Finding, ...]], run: Run, change: Change) -> Iterator[Item]:
-    ordered = sorted(new, key=lambda group: (group[0].severity.rank, group[0].spot.path, group[0].spot.line or 0, group[0].id))
+    ordered = sorted(
+        new,
+        key=lambda group: (
+            group[0].severity.rank,
+            group[0].spot.path,
+            group[0].spot.line or 0,
+            group[0].id,
+        ),
+    )
     twins: dict[str, int] = defaultdict(int)
     for item in run.items.values():
         twins[fingerprint(item.lead)] += 1
@@ -171,11 +210,17 @@ def _items(new: Sequence[tuple[Finding, ...]], run: Run, change: Change) -> Iter
 
 
 def _in_scope(finding: Finding, run: Run, change: Change) -> bool:
-    """After the first fixes landed, whatever is new was brought about by them, and is ours. An agent is asked about the change:
-    what it says of a file as a whole, of a changed one, or of something that is missing, is about it."""
+    """After the first fixes landed, whatever is new was brought about by them, and is ours. An
+    agent is asked about the change: what it says of a file as a whole, of a changed one, or of
+    something that is missing, is about it.
+    """
     spot = finding.spot
     given = run.started is not None and finding.source in run.started.documents
-    asked = run.started is not None and finding.source in run.started.crew and (not spot.path or spot.path in change.files)
+    asked = (
+        run.started is not None
+        and finding.source in run.started.crew
+        and (not spot.path or spot.path in change.files)
+    )
     return bool(run.landed) or given or asked or change.covers(spot.path, spot.line, spot.last_line)
 
 
@@ -186,11 +231,19 @@ def _reopened(run: Run, seen: set[int]) -> Iterator[Move]:
 
 
 def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
-    """Items that every tool which had reported them no longer reports of a file that it could read, after our own commits."""
+    """Items that every tool which had reported them no longer reports of a file that it could read,
+    after our own commits.
+    """
     if not run.landed:
         return
-    crew = run.started.crew if run.started is not None else {}  # an agent that says nothing of it may have overlooked it
-    silent = {reviewer for reviewer, commit in run.fresh_from.items() if commit == run.tip and reviewer not in crew}
+    crew = (
+        run.started.crew if run.started is not None else {}
+    )  # an agent that says nothing of it may have overlooked it
+    silent = {
+        reviewer
+        for reviewer, commit in run.fresh_from.items()
+        if commit == run.tip and reviewer not in crew
+    }
     for item in run.items.values():
         if item.number in seen or item.status not in ACTIONABLE:
             continue
@@ -204,19 +257,36 @@ def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
 
 
 def _confirmed(run: Run, seen: set[int]) -> Iterator[Move]:
-    """Fixed items that the agent which had found them, asked afresh, no longer reports: one more proof, and a weak one. Who
-    fixed them in the same conversation is not asked afresh."""
+    """Fixed items that the agent which had found them, asked afresh, no longer reports: one more
+    proof, and a weak one. Who fixed them in the same conversation is not asked afresh.
+    """
     crew = run.started.crew if run.started is not None else {}
-    biased = set(run.started.outside).intersection(crew.get("fixer", ())) if run.started is not None else set[str]()
+    biased = (
+        set(run.started.outside).intersection(crew.get("fixer", ()))
+        if run.started is not None
+        else set[str]()
+    )
     able = {role for role, players in crew.items() if biased.isdisjoint(players)}
-    fresh = {reviewer for reviewer, commit in run.fresh_from.items() if commit == run.tip and reviewer in able}
+    fresh = {
+        reviewer
+        for reviewer, commit in run.fresh_from.items()
+        if commit == run.tip and reviewer in able
+    }
     for item in run.having(Status.FIXED):
         sources = {finding.source for finding in item.findings} & fresh
         known = any(proof.kind is ProofClass.REVIEWED for proof in item.proofs)
         saw = all(_saw(run, finding) for finding in item.findings if finding.source in sources)
         if sources and saw and not known and item.number not in seen:
             said = f"no longer reported by a fresh {', '.join(sorted(sources))} reviewer"
-            yield Move(item.number, Fact.CONFIRMED, by="review", why=said, proofs=(Proof(ProofClass.REVIEWED, said),))
+            yield Move(
+                item.number,
+                Fact.CONFIRMED,
+                by="review",
+                why=said,
+                proofs=(Proof(ProofClass.REVIEWED, said),),
+            )
 
 
-VERB = Verb("reports become items", Options, step, {Sort: sort, Remember: remember, WriteDown: write_down})
+VERB = Verb(
+    "reports become items", Options, step, {Sort: sort, Remember: remember, WriteDown: write_down}
+)

@@ -1,20 +1,22 @@
-"""plan: which items are worked on this round, in which batches; what overlaps waits for the next."""
+"""plan: which items are worked on this round, in which batches; what overlaps
+waits for the next.
+"""
 
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.model.events import Asked, Planned
-from punchlist.model.item import ACTIONABLE, Fact, Move, reading_order
-from punchlist.model.plan import Batch
-from punchlist.model.planfiles import Edited, plan_files, read_plan
-from punchlist.model.protected import Protected
-from punchlist.model.run import Run
+from punchlist.model.checks.protected import Protected
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.item import ACTIONABLE, Fact, Move, reading_order
+from punchlist.model.ledger.events import Asked, Planned
+from punchlist.model.ledger.run import Run
 from punchlist.ports import World
-from punchlist.steps.background import to_think_over
-from punchlist.steps.batching import CHURN, Options, batched, by_agent, given_up, tryable
+from punchlist.steps.support.batching import CHURN, Options, batched, by_agent, given_up, tryable
+from punchlist.steps.support.project_context import to_think_over
 from punchlist.steps.verb import Action, Verb, missing
+from punchlist.views.plan_files import Edited, plan_files, read_plan
 
 GONE = "Referenced file deleted"
 GO, STOP = "a", "b"
@@ -45,10 +47,16 @@ class Reread(Struct, frozen=True):
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
-    """The planner first, where it is asked for; then batches; then, where it is asked for, a person has a word."""
+    """The planner first, where it is asked for; then batches; then, where it is asked for, a person
+    has a word.
+    """
     if not run.having(*ACTIONABLE) or run.started is None:
         return ()
-    theirs = [item for item in sorted(run.items.values(), key=reading_order) if by_agent(item, options, run)]
+    theirs = [
+        item
+        for item in sorted(run.items.values(), key=reading_order)
+        if by_agent(item, options, run)
+    ]
     wanted = tuple(item.number for item in theirs if item.number not in run.todos)
     if options.planner and wanted and "planner" in run.started.crew and "todos" not in run.here:
         about = f"{run.started.crew['planner'][0]} plans {len(wanted)} items"
@@ -71,7 +79,11 @@ def _with_a_person(run: Run, place: str) -> tuple[Action, ...]:
     read = run.here.get(key)
     if not isinstance(read, Planned):
         return missing(run, Action(key, Reread(), "the plan is read again"))
-    return (Action(f"shown {len(asked) + 1}", Show(read.failed), "the plan is shown again"),) if read.failed else ()
+    return (
+        (Action(f"shown {len(asked) + 1}", Show(read.failed), "the plan is shown again"),)
+        if read.failed
+        else ()
+    )
 
 
 async def consider(task: Consider, run: Run, world: World) -> Planned:
@@ -100,13 +112,21 @@ async def arrange(task: Arrange, run: Run, world: World) -> Planned:
     considered = run.here.get("todos")
     if isinstance(considered, Planned) and considered.after:
         plan = replace(plan, after=between(plan.batches, considered.after))
-    return replace(plan, files=_written(plan.batches, plan.after, run, world)) if task.options.files else plan
+    return (
+        replace(plan, files=_written(plan.batches, plan.after, run, world))
+        if task.options.files
+        else plan
+    )
 
 
 def planned(run: Run, options: Options, protected: Protected, present: frozenset[str]) -> Planned:
     moves = (*_blocked(run, present), *given_up(run, options))
     gone = {move.item for move in moves}
-    wanted = [item for item in run.items.values() if item.number not in gone and tryable(item, options, run)]
+    wanted = [
+        item
+        for item in run.items.values()
+        if item.number not in gone and tryable(item, options, run)
+    ]
     found = batched(sorted(wanted, key=reading_order), run, options, protected)
     return Planned(batches=found.batches, waiting=found.waiting, moves=moves)
 
@@ -116,24 +136,37 @@ def _blocked(run: Run, present: frozenset[str]) -> Iterator[Move]:
         path = item.current.spot.path
         if item.in_scope and item.status in ACTIONABLE and path and path not in present:
             yield Move(
-                item.number, Fact.SAID_BLOCKED, by="punchlist", why=GONE, evidence=f"{path} is not in the tree at {run.tip[:12]}"
+                item.number,
+                Fact.SAID_BLOCKED,
+                by="punchlist",
+                why=GONE,
+                evidence=f"{path} is not in the tree at {run.tip[:12]}",
             )
 
 
-def between(batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+def between(
+    batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]]
+) -> dict[int, tuple[int, ...]]:
     """What was said of items, as a rule for batches."""
     home = {item: batch.number for batch in batches for item in batch.items}
     found: dict[int, tuple[int, ...]] = {}
     for item, earlier in sorted(after.items()):
         if item in home:
-            found[home[item]] = (*found.get(home[item], ()), *sorted({home[each] for each in earlier if each in home}))
+            found[home[item]] = (
+                *found.get(home[item], ()),
+                *sorted({home[each] for each in earlier if each in home}),
+            )
     return in_order(found)
 
 
 def in_order(*rules: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-    """All the rules, the first one first; who would have to wait for whoever waits for them does not."""
+    """All the rules, the first one first; who would have to wait for whoever waits for them does
+    not.
+    """
     found: dict[int, tuple[int, ...]] = {}
-    for here, each in ((here, each) for rule in rules for here, earlier in rule.items() for each in earlier):
+    for here, each in (
+        (here, each) for rule in rules for here, earlier in rule.items() for each in earlier
+    ):
         if here != each and each not in found.get(here, ()) and not _waits(each, here, found):
             found[here] = (*found.get(here, ()), each)
     return found
@@ -144,39 +177,54 @@ def _waits(batch: int, other: int, after: Mapping[int, tuple[int, ...]]) -> bool
     return any(each == other or _waits(each, other, after) for each in after.get(batch, ()))
 
 
-def _written(batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]], run: Run, world: World) -> tuple[str, ...]:
+def _written(
+    batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]], run: Run, world: World
+) -> tuple[str, ...]:
     mine = tuple(batch for batch in batches if batch.by_agent)
     if not mine:
         return ()
     folder = world.artifacts.write(f"{_FOLDER}/README.txt", _README).rpartition("/")[0]
     files = plan_files(run, mine, folder, after=after)
-    return tuple(world.artifacts.write(f"{_FOLDER}/{name}", content) for name, content in files.items())
-
-
-_README = b"""These files say how the items shall be fixed. Change what you like before you answer the run's question:
-steps and approach in fix_todo_*.json, the order in master_todo.json. An issue that is taken out of master_todo.json is not
-worked on this round, and stays open.
-"""
-
-
-async def show(task: Show, run: Run, world: World) -> Asked:  # noqa: ARG001 - the signature of every performer
-    arranged = run.here["batches"]
-    where = arranged.files[0].rpartition("/")[0] if isinstance(arranged, Planned) and arranged.files else ""
-    wrong = f"The plan cannot be used as it is: {task.problem}. " if task.problem else ""
-    return Asked(
-        question=f"{wrong}The plan is in {where}; change it there if you like.",
-        choices={GO: "go on with the plan as it is in the files", STOP: "go on with the plan as it was, whatever the files say"},
+    return tuple(
+        world.artifacts.write(f"{_FOLDER}/{name}", content) for name, content in files.items()
     )
 
 
-async def reread(task: Reread, run: Run, world: World) -> Planned:  # noqa: ARG001 - the signature of every performer
+_README = b"""These files say how the items will be fixed. Change them before you answer the run's
+question: steps and approach in fix_todo_*.json, the order in master_todo.json. An issue that you
+remove from master_todo.json is not worked on in this round, and stays open.
+"""
+
+
+async def show(task: Show, run: Run, world: World) -> Asked:
+    arranged = run.here["batches"]
+    where = (
+        arranged.files[0].rpartition("/")[0]
+        if isinstance(arranged, Planned) and arranged.files
+        else ""
+    )
+    wrong = f"The plan cannot be used as it is: {task.problem}. " if task.problem else ""
+    return Asked(
+        question=f"{wrong}The plan is in {where}; change it there if you like.",
+        choices={
+            GO: "go on with the plan as it is in the files",
+            STOP: "go on with the plan as it was, whatever the files say",
+        },
+    )
+
+
+async def reread(task: Reread, run: Run, world: World) -> Planned:
     """The batches as the files have them now; what a person took out stays open, and says so."""
     arranged = run.here["batches"]
     batches = arranged.batches if isinstance(arranged, Planned) else ()
     after = arranged.after if isinstance(arranged, Planned) else {}
     mine = tuple(batch for batch in batches if batch.by_agent)
     names = plan_files(run, mine, "", after=after).keys()
-    texts = {name: content for name in names if (content := world.artifacts.read(f"{_FOLDER}/{name}")) is not None}
+    texts = {
+        name: content
+        for name in names
+        if (content := world.artifacts.read(f"{_FOLDER}/{name}")) is not None
+    }
     edited = read_plan(texts, run, mine, after=after)
     if edited.problems:
         return Planned(batches=batches, after=after, failed="; ".join(edited.problems))
@@ -186,7 +234,10 @@ async def reread(task: Reread, run: Run, world: World) -> Planned:  # noqa: ARG0
         todos=tuple(edited.todos.values()),
         after=in_order(between(kept, edited.after), after),
         answers=edited.answers,
-        moves=tuple(Move(number, Fact.SET_ASIDE, by="a person", why=why) for number, why in edited.dropped.items()),
+        moves=tuple(
+            Move(number, Fact.SET_ASIDE, by="a person", why=why)
+            for number, why in edited.dropped.items()
+        ),
     )
 
 
@@ -195,4 +246,9 @@ def _without(batch: Batch, edited: Edited) -> Batch | None:
     return replace(batch, items=items) if items else None
 
 
-VERB = Verb("items are put into batches", Options, step, {Consider: consider, Arrange: arrange, Show: show, Reread: reread})
+VERB = Verb(
+    "items are put into batches",
+    Options,
+    step,
+    {Consider: consider, Arrange: arrange, Show: show, Reread: reread},
+)

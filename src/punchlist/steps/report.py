@@ -7,15 +7,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.errors import ToolError
-from punchlist.model.dossier import Dossier, dossier
-from punchlist.model.events import Debt, Filed, Reported
-from punchlist.model.item import ENDED, Fact, Item, Move, Status, reading_order
-from punchlist.model.merge import MergeRule
-from punchlist.model.outcome import outcome
-from punchlist.model.run import Run
+from punchlist.model.dedup.merge import MergeRule
+from punchlist.model.item.item import ENDED, Fact, Item, Move, Status, reading_order
+from punchlist.model.ledger.events import Debt, Filed, Reported
+from punchlist.model.ledger.outcome import outcome
+from punchlist.model.ledger.run import Run
 from punchlist.ports import World
 from punchlist.steps.consolidate import Sort, sort
 from punchlist.steps.verb import Action, Verb, missing
+from punchlist.views.issue_text import Dossier, dossier
 
 CHUNK = 500
 
@@ -46,18 +46,30 @@ class Tell(Struct, frozen=True):
     pass
 
 
-def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
-    """One thing after the other: what a limit kept from becoming items does so here, so that no finding ends nowhere."""
+def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
+    """One thing after the other: what a limit kept from becoming items does so here, so that no
+    finding ends nowhere.
+    """
     wanted = [
-        item.number for item in sorted(run.left, key=reading_order) if _to_file(item, options) and item.number not in run.unfiled
+        item.number
+        for item in sorted(run.left, key=reading_order)
+        if _to_file(item, options) and item.number not in run.unfiled
     ]
-    # Named by their first item: what is left shrinks as chunks are filed, and a finished chunk must not be named again.
+    # Named by their first item: what is left shrinks as chunks are filed, and a finished chunk must
+    # not be named again.
     chunks = [
-        Action(f"file {numbers[0]}", File(tuple(numbers)), f"{len(numbers)} leftovers are filed") for numbers in _chunks(wanted)
+        Action(f"file {numbers[0]}", File(tuple(numbers)), f"{len(numbers)} leftovers are filed")
+        for numbers in _chunks(wanted)
     ]
-    unsorted = [Action("items", Sort(MergeRule.SMART), "findings become items")] if run.fresh else []
+    unsorted = (
+        [Action("items", Sort(MergeRule.SMART), "findings become items")] if run.fresh else []
+    )
     owed = run.started.owed if run.started is not None and options.file is not Filing.NONE else ()
-    debts = [Action("debts", Settle(owed), f"{len(owed)} leftovers of earlier runs are filed")] if owed else []
+    debts = (
+        [Action("debts", Settle(owed), f"{len(owed)} leftovers of earlier runs are filed")]
+        if owed
+        else []
+    )
     first = missing(run, *unsorted, *chunks, *debts)[:1]
     return first or missing(run, Action("report", Tell(), "reports are written"))
 
@@ -77,29 +89,47 @@ def _to_file(item: Item, options: Options) -> bool:
 
 
 async def file(task: File, run: Run, world: World) -> Filed:
-    refs, failed = await _given([dossier(run.items[number], run.id) for number in task.items], world)
-    moves = tuple(Move(number, Fact.FILED, by=world.tracker.name, why="left over", ref=ref) for number, ref in refs.items())
+    refs, failed = await _given(
+        [dossier(run.items[number], run.id) for number in task.items], world
+    )
+    moves = tuple(
+        Move(number, Fact.FILED, by=world.tracker.name, why="left over", ref=ref)
+        for number, ref in refs.items()
+    )
     return Filed(tracker=world.tracker.name, moves=moves, failed=failed)
 
 
 async def settle(task: Settle, run: Run, world: World) -> Filed:
-    """What this run has fixed or somebody dismissed needs no issue any more; the rest is filed under its own run and number."""
+    """What this run has fixed or somebody dismissed needs no issue any more; the rest is filed
+    under its own run and number.
+    """
     done = {item.fingerprint for item in run.having(Status.FIXED, Status.DISMISSED)}
     settled = {debt.name: "" for debt in task.owed if debt.item.fingerprint in done}
     owed: dict[str, str] = {}
     for run_id in dict.fromkeys(debt.run for debt in task.owed):
-        due = [debt.item for debt in task.owed if debt.run == run_id and debt.item.fingerprint not in done]
+        due = [
+            debt.item
+            for debt in task.owed
+            if debt.run == run_id and debt.item.fingerprint not in done
+        ]
         refs, failed = await _given([dossier(item, run_id) for item in due], world)
         settled |= {f"{run_id}/{number}": ref for number, ref in refs.items()}
         owed |= {f"{run_id}/{number}": why for number, why in failed.items()}
     return Filed(tracker=world.tracker.name, settled=settled, owed=owed)
 
 
-async def _given(dossiers: Sequence[Dossier], world: World) -> tuple[dict[int, str], dict[int, str]]:
-    """By item: the issue it is now, and why others are none; one the tracker does not mention is none."""
+async def _given(
+    dossiers: Sequence[Dossier], world: World
+) -> tuple[dict[int, str], dict[int, str]]:
+    """By item: the issue it is now, and why others are none; one the tracker does not mention is
+    none.
+    """
     silence = "the tracker did not answer for it"
     try:
-        filings = {filing.item: filing for filing in (await world.tracker.file(dossiers) if dossiers else ())}
+        filings = {
+            filing.item: filing
+            for filing in (await world.tracker.file(dossiers) if dossiers else ())
+        }
     except ToolError as error:
         filings, silence = {}, str(error)
     refs: dict[int, str] = {}
@@ -113,15 +143,23 @@ async def _given(dossiers: Sequence[Dossier], world: World) -> tuple[dict[int, s
     return refs, failed
 
 
-async def tell(task: Tell, run: Run, world: World) -> Reported:  # noqa: ARG001 - the signature of every performer
-    """The reports tell the run as it ends: what is left to do after this is to say so in the ledger."""
+async def tell(task: Tell, run: Run, world: World) -> Reported:
+    """The reports tell the run as it ends: what is left to do after this is to say so in the
+    ledger.
+    """
     listed = tuple(item.number for item in run.items.values() if item.status not in ENDED)
     ended = replace(run, listed=listed, ended=outcome(run).value)
-    rendered = {name: content for name, render in world.reports.items() if (content := render(ended))}
+    rendered = {
+        name: content for name, render in world.reports.items() if (content := render(ended))
+    }
     written = tuple(world.artifacts.write(name, content) for name, content in rendered.items())
     return Reported(artifacts=written, listed=listed)
 
 
 VERB = Verb(
-    "what is left is filed, and the run is told", Options, step, {Sort: sort, File: file, Settle: settle, Tell: tell}, last=True
+    "what is left is filed, and the run is told",
+    Options,
+    step,
+    {Sort: sort, File: file, Settle: settle, Tell: tell},
+    last=True,
 )

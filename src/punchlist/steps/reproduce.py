@@ -1,4 +1,6 @@
-"""reproduce: before anybody fixes an item, somebody else writes a test that fails because of it; no fixer ever sees it."""
+"""reproduce: before anybody fixes an item, somebody else writes a test that fails because of it; no
+fixer ever sees it.
+"""
 
 import re
 from collections import Counter
@@ -8,24 +10,26 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from punchlist.model.events import Reproduced
-from punchlist.model.item import ACTIONABLE, Item, reading_order
-from punchlist.model.protected import Protected, matches
-from punchlist.model.run import Run
-from punchlist.model.usage import Usage
+from punchlist.model.checks.protected import Protected, matches
+from punchlist.model.item.item import ACTIONABLE, Item, reading_order
+from punchlist.model.item.usage import Usage
+from punchlist.model.ledger.events import Reproduced
+from punchlist.model.ledger.run import Run
 from punchlist.ports import Tree, World
-from punchlist.ports.crew import Reproduction, Reproductions, Task
-from punchlist.steps.background import background
-from punchlist.steps.baseline import Measure, measure
+from punchlist.ports.roles import Reproduction, Reproductions, Task
+from punchlist.steps.judging.baseline import Measure, measure
+from punchlist.steps.judging.witness import red, telling
+from punchlist.steps.support.project_context import background
 from punchlist.steps.verb import Action, Verb, missing
-from punchlist.steps.witness import red, telling
 
 _ENDING = re.compile(r"(?:_test\.go|\.(?:test|spec)\.\w+|_test\.\w+|_spec\.rb)$")
 _PYTHON = ".py"
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`must-fix`: only for items that must be fixed. `width`: how many are asked for side by side."""
+    """`must-fix`: only for items that must be fixed. `width`: how many are asked
+    for side by side.
+    """
 
     must_fix: bool = True
     width: int = 4
@@ -40,17 +44,30 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     """Nothing without somebody to ask, or without a check that could run what they write."""
     started = run.started
     wanted = _wanted(run, options)
-    if started is None or not started.checks_allowed or "reproducer" not in started.crew or not wanted:
+    if (
+        started is None
+        or not started.checks_allowed
+        or "reproducer" not in started.crew
+        or not wanted
+    ):
         return ()
     unmeasured = [check for check in started.checks if check.name not in run.baselines]
     if unmeasured:
-        return missing(run, *(Action(f"baseline {c.name}", Measure(c), f"{c.name} on the base") for c in unmeasured))
+        return missing(
+            run,
+            *(
+                Action(f"baseline {c.name}", Measure(c), f"{c.name} on the base")
+                for c in unmeasured
+            ),
+        )
     if not telling(run):
         return ()
     who = started.crew["reproducer"][0]
     actions = (
         Action(
-            f"item {item.number}", Reproduce(item.number, f"{place} reproducer {item.number}"), f"{who} reproduces {item.number}"
+            f"item {item.number}",
+            Reproduce(item.number, f"{place} reproducer {item.number}"),
+            f"{who} reproduces {item.number}",
         )
         for item in wanted[: max(options.width, 1)]
     )
@@ -58,8 +75,14 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
 
 
 def _wanted(run: Run, options: Options) -> list[Item]:
-    items = [item for item in run.having(*ACTIONABLE) if item.in_scope and item.number not in run.reproductions]
-    return sorted((item for item in items if item.must_fix or not options.must_fix), key=reading_order)
+    items = [
+        item
+        for item in run.having(*ACTIONABLE)
+        if item.in_scope and item.number not in run.reproductions
+    ]
+    return sorted(
+        (item for item in items if item.must_fix or not options.must_fix), key=reading_order
+    )
 
 
 async def reproduce(task: Reproduce, run: Run, world: World) -> Reproduced:
@@ -108,12 +131,20 @@ async def _unseen(path: str, content: str, run: Run, world: World) -> str:
 
 
 def private_path(offered: Reproduction, run_id: str, tree: Tree, protected: Protected) -> str:
-    """A place where checks look for tests, under a name that nobody who has not seen the test can guess."""
-    token = sha256(f"{run_id}/{offered.item}/{offered.content}".encode(errors="surrogateescape")).hexdigest()[:16]
+    """A place where checks look for tests, under a name that nobody who has not seen the test can
+    guess.
+    """
+    token = sha256(
+        f"{run_id}/{offered.item}/{offered.content}".encode(errors="surrogateescape")
+    ).hexdigest()[:16]
     place = PurePosixPath(offered.path.replace("\\", "/"))
     inside = not place.is_absolute() and ".." not in place.parts
     if place.suffix == _PYTHON:
-        folder = str(place.parent) if inside and matches(str(place), protected.tests) and _has(tree, str(place.parent)) else ""
+        folder = (
+            str(place.parent)
+            if inside and matches(str(place), protected.tests) and _has(tree, str(place.parent))
+            else ""
+        )
         return _joined(folder or _test_folder(tree.files(), protected), f"test_{token}.py")
     ending = _ENDING.search(place.name)
     return _joined(str(place.parent), f"p{token}{ending[0]}") if ending and inside else ""
@@ -126,7 +157,11 @@ def _has(tree: Tree, folder: str) -> bool:
 def _test_folder(files: Sequence[str], protected: Protected) -> str:
     """The folder that most of the tests are in."""
     names = (
-        path for path in files if path.endswith(_PYTHON) and matches(path, protected.tests) and "test" in PurePosixPath(path).name
+        path
+        for path in files
+        if path.endswith(_PYTHON)
+        and matches(path, protected.tests)
+        and "test" in PurePosixPath(path).name
     )
     folders = Counter(str(PurePosixPath(path).parent) for path in names)
     return min(folders, key=lambda folder: (-folders[folder], folder)) if folders else "tests"
@@ -136,4 +171,9 @@ def _joined(folder: str, name: str) -> str:
     return name if folder in ("", ".") else f"{folder}/{name}"
 
 
-VERB = Verb("private tests are written before the fixing", Options, step, {Measure: measure, Reproduce: reproduce})
+VERB = Verb(
+    "private tests are written before the fixing",
+    Options,
+    step,
+    {Measure: measure, Reproduce: reproduce},
+)

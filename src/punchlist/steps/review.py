@@ -1,19 +1,21 @@
-"""review: every reviewer looks at the run's tip, side by side; agents in a role as well as analyzers."""
+"""review: every reviewer looks at the run's tip, side by side; agents in a role as well as
+analyzers.
+"""
 
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.model.change import Change, ScopeKind
-from punchlist.model.events import Reviewed
-from punchlist.model.patch import Patch
-from punchlist.model.protected import STEERS_AGENTS
-from punchlist.model.run import Run
-from punchlist.model.usage import Usage
+from punchlist.model.checks.protected import STEERS_AGENTS
+from punchlist.model.item.usage import Usage
+from punchlist.model.ledger.events import Reviewed
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.model.patch.patch import Patch
 from punchlist.ports import Pristine, Tree, World
-from punchlist.ports.crew import Opinion
-from punchlist.steps.background import background
+from punchlist.ports.roles import Opinion
+from punchlist.steps.support.project_context import background
 from punchlist.steps.verb import Action, Verb, missing
 
 _NAMED = 3
@@ -21,10 +23,11 @@ EVERYTHING = "the whole repository"
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`again`: only where the tip has moved since the reviewer last looked. Documents speak once, whatever is asked.
+    """`again`: only where the tip has moved since the reviewer last looked. Documents speak once,
+    whatever is asked.
 
-    `by`: roles of agents that review as well; `optional` lets them stay away where no agent is set up. `analyzers`: whether
-    the analyzers look, too.
+    `by`: roles of agents that review as well; `optional` lets them stay away where no agent is set
+    up. `analyzers`: whether the analyzers look, too.
     """
 
     again: bool = False
@@ -51,10 +54,18 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     started = run.started
     if started is None:
         return ()
-    unheard = () if options.again else tuple(name for name in started.documents if name not in run.reviews)
+    unheard = (
+        ()
+        if options.again
+        else tuple(name for name in started.documents if name not in run.reviews)
+    )
     names = (*(started.reviewers if options.analyzers else ()), *unheard)
     roles = tuple(role for role in options.by if role in started.crew)
-    looks = [Action(name, Look(name, run.tip, place), f"{name} reviews") for name in names if _stale(run, options, name)]
+    looks = [
+        Action(name, Look(name, run.tip, place), f"{name} reviews")
+        for name in names
+        if _stale(run, options, name)
+    ]
     consults = [
         Action(role, Consult(role, run.tip, place), f"{started.crew[role][0]} reviews as {role}")
         for role in roles
@@ -74,9 +85,14 @@ async def look(task: Look, run: Run, world: World) -> Reviewed:
     began = world.clock()
     # A file of findings is not steered by anything; what it speaks of must be there.
     steering = world.protected.steering if task.reviewer in world.analyzers else ()
-    async with world.trees.at(task.commit, pristine=Pristine(origin=world.change.base, alone=steering)) as tree:
+    async with world.trees.at(
+        task.commit, pristine=Pristine(origin=world.change.base, alone=steering)
+    ) as tree:
         analysis = await reviewer.analyze(tree, in_view(world.change, run, tree))
-    found = tuple(replace(finding, id=f"{task.place}/{task.reviewer}:{n}") for n, finding in enumerate(analysis.findings))
+    found = tuple(
+        replace(finding, id=f"{task.place}/{task.reviewer}:{n}")
+        for n, finding in enumerate(analysis.findings)
+    )
     return Reviewed(
         reviewer=task.reviewer,
         commit=task.commit,
@@ -91,7 +107,9 @@ async def look(task: Look, run: Run, world: World) -> Reviewed:
 
 
 async def consult(task: Consult, run: Run, world: World) -> Reviewed:
-    """An agent may say what it likes and must change nothing: the tree is compared, and who wrote in it has not reviewed."""
+    """An agent may say what it likes and must change nothing: the tree is compared, and who wrote
+    in it has not reviewed.
+    """
     began = world.clock()
     told = await background(run, world)
     pristine = Pristine(origin=world.change.base, alone=STEERS_AGENTS)
@@ -99,10 +117,15 @@ async def consult(task: Consult, run: Run, world: World) -> Reviewed:
         view = in_view(world.change, run, tree)
         shown = [path for path in view or () if _has_lines(path, world.change, tree)]
         before = await world.trees.changes(tree)
-        opinion = await world.crew.reviewers[task.role].review(tree, view, told, f"{task.place} {task.role}")
+        opinion = await world.crew.reviewers[task.role].review(
+            tree, view, told, f"{task.place} {task.role}"
+        )
         after = await world.trees.changes(tree)
     written = _written(before, after) if before != after else ""
-    found = tuple(replace(finding, id=f"{task.place}/{task.role}:{n}") for n, finding in enumerate(opinion.findings))
+    found = tuple(
+        replace(finding, id=f"{task.place}/{task.role}:{n}")
+        for n, finding in enumerate(opinion.findings)
+    )
     return Reviewed(
         reviewer=task.role,
         commit=task.commit,
@@ -113,7 +136,10 @@ async def consult(task: Consult, run: Run, world: World) -> Reviewed:
         unread=out_of_sight(task.role, opinion, run, world.change),
         agent=opinion.agent,
         unopened=unopened(shown, opinion) if view is not None else _whole(opinion),
-        groups=tuple(tuple(found[index].id for index in group if index < len(found)) for group in opinion.groups),
+        groups=tuple(
+            tuple(found[index].id for index in group if index < len(found))
+            for group in opinion.groups
+        ),
         transcript=opinion.transcript,
         usage=replace(opinion.usage, seconds=world.clock() - began),
     )
@@ -126,7 +152,9 @@ def _written(before: Patch, after: Patch) -> str:
 
 
 def _has_lines(path: str, change: Change, tree: Tree) -> bool:
-    """Whether there is anything of the change to be read in a file: it may only be renamed, or binary."""
+    """Whether there is anything of the change to be read in a file: it may only be renamed, or
+    binary.
+    """
     if change.kind is not ScopeKind.ALL:
         return bool(change.files.get(path))
     text = tree.text(path) or ""
@@ -134,7 +162,9 @@ def _has_lines(path: str, change: Change, tree: Tree) -> bool:
 
 
 def _whole(opinion: Opinion) -> tuple[str, ...]:
-    """Of a whole repository too many files stay closed to name them; but who was seen to open none has looked at nothing."""
+    """Of a whole repository too many files stay closed to name them; but who was seen to open none
+    has looked at nothing.
+    """
     return () if opinion.opened or opinion.findings else (EVERYTHING,)
 
 
@@ -144,19 +174,42 @@ def unopened(shown: Sequence[str], opinion: Opinion) -> tuple[str, ...]:
 
 
 def out_of_sight(role: str, opinion: Opinion, run: Run, change: Change) -> tuple[str, ...]:
-    """Files in which the role found something before, and that it was neither shown nor seen to open nor says anything of now."""
-    before = {finding.spot.path for item in run.items.values() for finding in item.findings if finding.source == role}
-    shown = change.files.keys() - set(opinion.unshown) if change.kind is not ScopeKind.ALL else set()
-    return tuple(sorted(before - shown - set(opinion.opened) - {finding.spot.path for finding in opinion.findings} - {""}))
+    """Files in which the role found something before, and that it was neither shown nor seen to
+    open nor says anything of now.
+    """
+    before = {
+        finding.spot.path
+        for item in run.items.values()
+        for finding in item.findings
+        if finding.source == role
+    }
+    shown = (
+        change.files.keys() - set(opinion.unshown) if change.kind is not ScopeKind.ALL else set()
+    )
+    return tuple(
+        sorted(
+            before
+            - shown
+            - set(opinion.opened)
+            - {finding.spot.path for finding in opinion.findings}
+            - {""}
+        )
+    )
 
 
 def in_view(change: Change, run: Run, tree: Tree) -> list[str] | None:
-    """The files a reviewer is shown: all of them, or those of the change, of what was fixed since, and of what was reported:
-    an item in a file that nobody looks at would seem gone."""
+    """The files a reviewer is shown: all of them, or those of the change, of what was fixed since,
+    and of what was reported: an item in a file that nobody looks at would seem gone.
+    """
     if change.kind is ScopeKind.ALL and not change.paths:
         return None
     reviewers = run.started.reviewers if run.started is not None else ()
-    reported = {finding.spot.path for item in run.items.values() for finding in item.sighted if finding.source in reviewers}
+    reported = {
+        finding.spot.path
+        for item in run.items.values()
+        for finding in item.sighted
+        if finding.source in reviewers
+    }
     shown = reported.union(*(batch.paths for batch in run.work.batches.values()))
     return [path for path in tree.files() if path in shown or change.covers(path, None, None)]
 

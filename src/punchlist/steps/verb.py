@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from punchlist.model.events import AnyEvent
-from punchlist.model.run import Run
+from punchlist.model.ledger.events import AnyEvent
+from punchlist.model.ledger.run import Run
 from punchlist.ports import World
 
 
@@ -18,9 +18,13 @@ class Action(Struct, frozen=True):
     input: Struct
     about: str = ""
     whole: bool = False
-    """Changes what others see: no limit keeps it from beginning or cuts it, so that the ledger always knows what came of it."""
+    """Changes what others see: no limit keeps it from beginning or cuts it, so that the ledger
+    always knows what came of it.
+    """
     holds: frozenset[str] = frozenset()
-    """What nobody else may have meanwhile, such as files: it begins when no running action holds any of it."""
+    """What nobody else may have meanwhile, such as files: it begins when no running action holds
+    any of it.
+    """
 
 
 class NoOptions(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -33,7 +37,9 @@ Performer = Callable[[Any, Run, World], Awaitable[AnyEvent]]
 
 @dataclass(frozen=True)
 class Verb:
-    """`step(run, options, place)` names what may start now; nothing named and nothing running means the step is done."""
+    """`step(run, options, place)` names what may start now; nothing named and nothing running means
+    the step is done.
+    """
 
     about: str
     options: type[Struct]

@@ -1,4 +1,6 @@
-"""verify: the analyzers look again, then the project's checks judge; group testing names who spoils them."""
+"""verify: the analyzers look again, then the project's checks judge; group testing names who spoils
+them.
+"""
 
 from collections.abc import Iterable, Sequence
 from itertools import count
@@ -6,29 +8,31 @@ from itertools import count
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.model.check import Check
-from punchlist.model.events import Rechecked, Tried, Verified
-from punchlist.model.finding import Safety
-from punchlist.model.grouptest import Found, Result, Search, Trial, replayed, search
-from punchlist.model.item import Fact, Move
-from punchlist.model.judges import unjudged
-from punchlist.model.patch import Taken
-from punchlist.model.plan import Batch
-from punchlist.model.proof import ProofClass
-from punchlist.model.run import Run
+from punchlist.model.checks.check import Check
+from punchlist.model.checks.coverage import unjudged
+from punchlist.model.checks.group_testing import Found, Result, Search, Trial, replayed, search
+from punchlist.model.finding.finding import Safety
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.item import Fact, Move
+from punchlist.model.item.proof import ProofClass
+from punchlist.model.ledger.events import Rechecked, Tried, Verified
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.patch import Taken
 from punchlist.ports import World
-from punchlist.steps.baseline import Measure, measure
-from punchlist.steps.examine import Examine, examine
 from punchlist.steps.fix import key_of
-from punchlist.steps.recheck import Recheck, recheck
-from punchlist.steps.trial import Try, attempt
+from punchlist.steps.judging.baseline import Measure, measure
+from punchlist.steps.judging.examine import Examine, examine
+from punchlist.steps.judging.recheck import Recheck, recheck
+from punchlist.steps.judging.trial import Try, attempt
 from punchlist.steps.verb import Action, Verb, missing
 
 _NAMED = 3
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`unsafe-needs`: the proof without which a tool's unsafe fix does not land. `trials`: how many check runs at most."""
+    """`unsafe-needs`: the proof without which a tool's unsafe fix does not land. `trials`: how many
+    check runs at most.
+    """
 
     unsafe_needs: ProofClass = ProofClass.CHECKED
     trials: int = 200
@@ -43,18 +47,30 @@ class Conclude(Struct, frozen=True):
     options: Options = Options()
 
 
-def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:  # noqa: ARG001 - the signature of every step
+def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if not run.work.patches or run.work.verified is not None:
         return ()
     first = run.here.get("recheck")
     if not isinstance(first, Rechecked):
         clashing = conflicts(run)
-        return missing(run, _look(1, tuple(number for number in run.work.patches if number not in clashing)))
+        return missing(
+            run, _look(1, tuple(number for number in run.work.patches if number not in clashing))
+        )
     candidates = _ordered(run, first.passed)
-    unmeasured = [check for check in allowed(run) if check.name not in run.baselines] if candidates else []
+    unmeasured = (
+        [check for check in allowed(run) if check.name not in run.baselines] if candidates else []
+    )
     if unmeasured:
-        return missing(run, *(Action(f"baseline {c.name}", Measure(c), f"{c.name} on the base") for c in unmeasured))
-    unexamined = [batch for batch in candidates if batch.by_agent and batch.number not in run.work.examined]
+        return missing(
+            run,
+            *(
+                Action(f"baseline {c.name}", Measure(c), f"{c.name} on the base")
+                for c in unmeasured
+            ),
+        )
+    unexamined = [
+        batch for batch in candidates if batch.by_agent and batch.number not in run.work.examined
+    ]
     if unexamined:
         return missing(run, *(_examination(batch) for batch in unexamined))
     refuted = {number: seen.refuted for number, seen in run.work.examined.items() if seen.refuted}
@@ -68,7 +84,9 @@ def _examination(batch: Batch) -> Action:
 
 
 def conflicts(run: Run) -> dict[int, str]:
-    """Patches that cannot be laid beside one that was there first: agents may touch files that nobody planned for."""
+    """Patches that cannot be laid beside one that was there first: agents may touch files that
+    nobody planned for.
+    """
     taken = Taken()
     found: dict[int, str] = {}
     for batch in _ordered(run, run.work.patches):
@@ -76,7 +94,10 @@ def conflicts(run: Run) -> dict[int, str]:
         if not batch.by_agent or taken.admits(patch):
             taken.take(patch)
         else:
-            found[batch.number] = "it changes what another fix of this round changes; it is tried again on top of that"
+            found[batch.number] = (
+                "it changes what another fix of this round changes; it is tried again on top of"
+                " that"
+            )
     return found
 
 
@@ -94,7 +115,9 @@ def usable(run: Run) -> tuple[Check, ...]:
 
 
 def _next(run: Run, candidates: Sequence[Batch], so_far: Conclude) -> Action:
-    """The next trial of the search, the next look of the analyzers at what it left, or the end of both."""
+    """The next trial of the search, the next look of the analyzers at what it left, or the end of
+    both.
+    """
     if not candidates or not usable(run):
         found = Found(good=tuple(batch.number for batch in candidates))
         return Action("verdict", replace(so_far, found=found, unverified=_why_unverified(run)))
@@ -124,9 +147,15 @@ def _trial(trial: Trial, tried: Sequence[Tried], so_far: Conclude) -> Action:
     limit = so_far.options.trials
     if len(tried) >= limit:
         green = [event.batches for event in tried if event.complete and event.green]
-        spent = replace(so_far.found, good=green[-1] if green else (), gave_up=f"not judged: {limit} check runs were spent")
+        spent = replace(
+            so_far.found,
+            good=green[-1] if green else (),
+            gave_up=f"not judged: {limit} check runs were spent",
+        )
         return Action("verdict", replace(so_far, found=spent))
-    about = f"checks over {len(trial.batches)} fixes" + (f", {len(trial.only)} tests" if trial.only else "")
+    about = f"checks over {len(trial.batches)} fixes" + (
+        f", {len(trial.only)} tests" if trial.only else ""
+    )
     return Action(f"trial {len(tried) + 1}", Try(trial), about)
 
 
@@ -135,19 +164,28 @@ def _failing(event: Tried) -> tuple[str, ...]:
 
 
 def _trouble(event: Tried) -> str:
-    return "; ".join(f"{verdict.check}: {verdict.trouble}" for verdict in event.verdicts if verdict.trouble)
+    return "; ".join(
+        f"{verdict.check}: {verdict.trouble}" for verdict in event.verdicts if verdict.trouble
+    )
 
 
 def _ordered(run: Run, numbers: Iterable[int]) -> list[Batch]:
-    return sorted((run.work.batches[number] for number in numbers), key=lambda batch: (batch.level, batch.number))
+    return sorted(
+        (run.work.batches[number] for number in numbers),
+        key=lambda batch: (batch.level, batch.number),
+    )
 
 
 def _search(candidates: Sequence[Batch]) -> Search:
-    """First what the judge's own files are not touched by; then, on top of what is good, the rest."""
+    """First what the judge's own files are not touched by; then, on top of what is
+    good, the rest.
+    """
     plain = yield from search([batch.number for batch in candidates if not batch.protected])
     if plain.gave_up:
         return plain
-    both = yield from search([batch.number for batch in candidates if batch.protected], plain.good, plain.unstable)
+    both = yield from search(
+        [batch.number for batch in candidates if batch.protected], plain.good, plain.unstable
+    )
     return Found(both.good, plain.culprits | both.culprits, both.unstable, both.gave_up)
 
 
@@ -157,11 +195,18 @@ def _why_unverified(run: Run) -> str:
         return "no checks are configured or were found"
     if not started.checks_allowed:
         names = ", ".join(" ".join(check.command) for check in started.checks)
-        return f"the checks found here were not allowed to run ({names}); `punchlist allow` or --yes lets them"
-    return "; ".join(f"{name}: {baseline.unusable}" for name, baseline in run.baselines.items() if baseline.unusable)
+        return (
+            f"the checks found here were not allowed to run ({names}); `punchlist allow` or --yes"
+            " lets them"
+        )
+    return "; ".join(
+        f"{name}: {baseline.unusable}"
+        for name, baseline in run.baselines.items()
+        if baseline.unusable
+    )
 
 
-async def conclude(task: Conclude, run: Run, world: World) -> Verified:  # noqa: ARG001 - the signature of every performer
+async def conclude(task: Conclude, run: Run, world: World) -> Verified:
     return concluded(task, run)
 
 
@@ -169,7 +214,11 @@ def concluded(task: Conclude, run: Run) -> Verified:
     """Who passed, and why the others did not."""
     failed = dict(task.refused)
     for number in run.work.patches:
-        if number in run.work.batches and number not in failed and (why := _objection(run.work.batches[number], task, run)):
+        if (
+            number in run.work.batches
+            and number not in failed
+            and (why := _objection(run.work.batches[number], task, run))
+        ):
             failed[number] = why
     evidence = _evidence(run)
     moves = tuple(
@@ -185,7 +234,13 @@ def concluded(task: Conclude, run: Run) -> Verified:
         for item in run.claims(run.work.batches[number])
     )
     passed = tuple(number for number in run.work.patches if number not in failed)
-    return Verified(passed=passed, failed=failed, unverified=task.unverified, unstable=task.found.unstable, moves=moves)
+    return Verified(
+        passed=passed,
+        failed=failed,
+        unverified=task.unverified,
+        unstable=task.found.unstable,
+        moves=moves,
+    )
 
 
 def _objection(batch: Batch, task: Conclude, run: Run) -> str:
@@ -198,25 +253,43 @@ def _objection(batch: Batch, task: Conclude, run: Run) -> str:
     if batch.number not in found.good:
         return found.gave_up or "not judged"
     if batch.by_agent:
-        return ""  # what it takes to land is the commit step's to say: a challenger may still be heard
+        # what it takes to land is the commit step's to say: a challenger may still be heard
+        return ""
     silent = run.work.rechecked is not None and batch.number in run.work.rechecked.silent
     blind = task.unverified or _unjudged(batch, run)
     if not silent and (blind or batch.protected):
         reason = blind or "it changes the judge's own files"
         return f"nothing could prove it: no analyzer to ask again, and no check judged it: {reason}"
-    if blind and batch.safety is not Safety.SAFE and task.options.unsafe_needs is ProofClass.CHECKED:
-        return f"its tool calls it {batch.safety}, so it needs the checks, and none judged it: {blind}"
+    if (
+        blind
+        and batch.safety is not Safety.SAFE
+        and task.options.unsafe_needs is ProofClass.CHECKED
+    ):
+        return (
+            f"its tool calls it {batch.safety}, so it needs the checks, and none judged it: {blind}"
+        )
     return ""
 
 
 def _unjudged(batch: Batch, run: Run) -> str:
-    """Why no check speaks for these files; the judge's own are spoken for by a person, who is told to look."""
+    """Why no check speaks for these files; the judge's own are spoken for by a person, who is told
+    to look.
+    """
     return "" if batch.protected else unjudged(batch.paths, run.baselines)
 
 
 def _evidence(run: Run) -> str:
     """What the checks said, trimmed, the first time they went red."""
-    red = next((v for event in run.here.values() if isinstance(event, Tried) for v in event.verdicts if not v.passed), None)
+    red = next(
+        (
+            v
+            for event in run.here.values()
+            if isinstance(event, Tried)
+            for v in event.verdicts
+            if not v.passed
+        ),
+        None,
+    )
     return red.evidence[-4000:] if red else ""
 
 

@@ -1,4 +1,6 @@
-"""The board: a run's items on shelves by status, and those of a shelf that somebody wants to see."""
+"""The board: a run's items on shelves by status, and those of a shelf that
+somebody wants to see.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,12 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from textual.content import Content
 
-from punchlist.app.reading import NO_FIX, proof_of, why_of
-from punchlist.model.item import Item, Status, reading_order
-from punchlist.model.run import Run, counts
-from punchlist.model.severity import Severity
-from punchlist.model.wanted import Wanted, fits
+from punchlist.app.run_state import NO_FIX, proof_of, why_of
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Item, Status, reading_order
+from punchlist.model.ledger.run import Run, counts
 from punchlist.tui.text import MUTED, SEVERITIES, STATUSES, fitted, headline, line, where
+from punchlist.views.item_filter import Wanted, fits
 
 _NUMBER = 6
 _SEVERITY = 9
@@ -28,7 +30,9 @@ class Shelf(Struct, frozen=True):
     outside: bool = False
 
     def wanted(self, also: Wanted) -> Wanted:
-        return replace(also, status=(self.status,) if self.status else (), in_scope=not self.outside)
+        return replace(
+            also, status=(self.status,) if self.status else (), in_scope=not self.outside
+        )
 
 
 ALL = Shelf("all")
@@ -38,16 +42,24 @@ SEVERITY_CHOICES: tuple[tuple[Severity, ...], ...] = ((), *((severity,) for seve
 
 
 class Board:
-    """The items of a run in reading order; the order is worked out again only where findings came in."""
+    """The items of a run in reading order; the order is worked out again only where findings came
+    in.
+    """
 
     def __init__(self) -> None:
         self._keys: dict[int, tuple[tuple[object, ...], tuple[int, str, int, int]]] = {}
         self._ordered: list[int] = []
 
     def ordered(self, run: Run) -> list[int]:
-        fresh = {n: item for n, item in run.items.items() if n not in self._keys or self._keys[n][0] is not item.findings}
+        fresh = {
+            n: item
+            for n, item in run.items.items()
+            if n not in self._keys or self._keys[n][0] is not item.findings
+        }
         if fresh:
-            self._keys |= {number: (item.findings, reading_order(item)) for number, item in fresh.items()}
+            self._keys |= {
+                number: (item.findings, reading_order(item)) for number, item in fresh.items()
+            }
             self._ordered = sorted(self._keys, key=lambda number: self._keys[number][1])
         return self._ordered
 
@@ -66,18 +78,30 @@ def tally(run: Run) -> dict[str, int]:
 
 
 def shelf_bar(known: dict[str, int], chosen: Shelf, width: int) -> Content:
-    """The heads of the columns, in one line; the chosen one stands in brackets. Empty ones are named where there is room."""
+    """The heads of the columns, in one line; the chosen one stands in brackets. Empty ones are
+    named where there is room.
+    """
     there = [each for each in SHELVES if each in (ALL, chosen) or known.get(each.name)]
     most = [each for each in SHELVES if each != OUTSIDE or each in there]
-    bars = (line(*_heads(known, chosen, most)), line(*_heads(known, chosen, there)), line(*_heads(known, chosen, there, "")))
+    bars = (
+        line(*_heads(known, chosen, most)),
+        line(*_heads(known, chosen, there)),
+        line(*_heads(known, chosen, there, "")),
+    )
     return next((bar for bar in bars if bar.cell_length <= width), bars[-1])
 
 
-def _heads(known: dict[str, int], chosen: Shelf, shelves: Sequence[Shelf], pad: str = " ") -> Iterator[tuple[str, str]]:
+def _heads(
+    known: dict[str, int], chosen: Shelf, shelves: Sequence[Shelf], pad: str = " "
+) -> Iterator[tuple[str, str]]:
     for shelf in shelves:
         count = known.get(shelf.name, 0)
         style = STATUSES[shelf.status] if shelf.status and count else "" if count else MUTED
-        yield (f"[{shelf.name} {count:,}]", "bold reverse") if shelf == chosen else (f"{pad}{shelf.name} {count:,}{pad}", style)
+        yield (
+            (f"[{shelf.name} {count:,}]", "bold reverse")
+            if shelf == chosen
+            else (f"{pad}{shelf.name} {count:,}{pad}", style)
+        )
         yield "" if pad else " ", ""
 
 
@@ -101,5 +125,7 @@ def item_row(item: Item, width: int, *, status: bool) -> Content:
 
 def next_shelf(shelf: Shelf, by: int, known: dict[str, int]) -> Shelf:
     """The shelf beside this one that has something on it."""
-    full: Sequence[Shelf] = [each for each in SHELVES if each in (ALL, shelf) or known.get(each.name)]
+    full: Sequence[Shelf] = [
+        each for each in SHELVES if each in (ALL, shelf) or known.get(each.name)
+    ]
     return full[(full.index(shelf) + by) % len(full)]

@@ -1,4 +1,6 @@
-"""Small questions to the person at the keyboard: yes or no, one of several, a line of text; and the help."""
+"""Small questions to the person at the keyboard: yes or no, one of several, a line of text; and the
+help.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -34,7 +36,9 @@ class Sure(ModalScreen[bool]):
 
 
 class Asking(ModalScreen[str | None]):
-    """Something a person is asked. None leaves it open. A long question scrolls, whatever has the focus."""
+    """Something a person is asked. None leaves it open. A long question scrolls, whatever has the
+    focus.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "Later"),
@@ -60,8 +64,12 @@ class Choice(Asking):
         with Vertical(classes="box"):
             with VerticalScroll(classes="words", can_focus=False):
                 yield Static(page(block(self._question, style="bold")))
-            yield OptionList(*(line((f"{letter}) ", "bold"), text) for letter, text in self._choices.items()))
-            yield Static(line(("a letter, or ↑ ↓ and Enter: decide   Escape: later", MUTED)), classes="keys")
+            yield OptionList(
+                *(line((f"{letter}) ", "bold"), text) for letter, text in self._choices.items())
+            )
+            yield Static(
+                line(("a letter, or ↑ ↓ and Enter: decide   Escape: later", MUTED)), classes="keys"
+            )
 
     def on_mount(self) -> None:
         self.query_one(OptionList).focus()
@@ -78,7 +86,9 @@ class Choice(Asking):
 class Words(Asking):
     """A line of text. Nothing typed is nothing said."""
 
-    def __init__(self, title: str, about: Sequence[str] = (), keys: str = "Enter: send   Escape: later") -> None:
+    def __init__(
+        self, title: str, about: Sequence[str] = (), keys: str = "Enter: send   Escape: later"
+    ) -> None:
         super().__init__()
         self._title = title
         self._about = about
@@ -134,10 +144,15 @@ class Reading(ModalScreen[None]):
 
 
 class Help(ModalScreen[None]):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter", "dismiss(None)", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,enter", "dismiss(None)", "Close")
+    ]
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
-            lines = [line((f"{name:<8} ", "bold"), what, (f"   {more}" if more else "", MUTED)) for name, what, more in HELP]
+            lines = [
+                line((f"{name:<8} ", "bold"), what, (f"   {more}" if more else "", MUTED))
+                for name, what, more in HELP
+            ]
             yield Static(page([line(("Keys", "bold underline")), *lines]))
             yield Static(line(("Escape closes this", MUTED)), classes="keys")

@@ -8,11 +8,11 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer
 
-from punchlist.tui import acts
+from punchlist.tui import actions as acts
+from punchlist.tui.backend import Station
 from punchlist.tui.item_text import item_lines
-from punchlist.tui.look import Look
-from punchlist.tui.pages import Page
-from punchlist.tui.station import Station
+from punchlist.tui.scroll_page import Page
+from punchlist.tui.snapshot import Look
 
 
 class ItemScreen(Screen[int]):
@@ -54,15 +54,21 @@ class ItemScreen(Screen[int]):
 
     def action_step(self, by: int) -> None:
         if self.number in self._numbers:
-            self.number = self._numbers[(self._numbers.index(self.number) + by) % len(self._numbers)]
+            self.number = self._numbers[
+                (self._numbers.index(self.number) + by) % len(self._numbers)
+            ]
             self.query_one(Page).scroll_home(animate=False)
             self._show()
 
     def action_dismiss_item(self) -> None:
-        self.run_worker(acts.dismiss(self, self._station, self._look, self._look.run.items[self.number]))
+        self.run_worker(
+            acts.dismiss(self, self._station, self._look, self._look.run.items[self.number])
+        )
 
     def action_restore_item(self) -> None:
-        self.run_worker(acts.restore(self, self._station, self._look, self._look.run.items[self.number]))
+        self.run_worker(
+            acts.restore(self, self._station, self._look, self._look.run.items[self.number])
+        )
 
     def _show(self) -> None:
         self.query_one(Page).put(item_lines(self._look.run, self._look.run.items[self.number]))

@@ -1,15 +1,17 @@
-"""One item on a page: what was found, the code, the change, what was tried and why, what proves it, and where it went."""
+"""One item on a page: what was found, the code, the change, what was tried and why, what proves it,
+and where it went.
+"""
 
 from collections.abc import Iterator
 
 from textual.content import Content
 
 from punchlist.adapters.reports.wording import FACTS
-from punchlist.model.finding import Finding
-from punchlist.model.hunk import Diff, Hunk
-from punchlist.model.item import Attempt, Item, Status
-from punchlist.model.run import Run
-from punchlist.model.score import Score
+from punchlist.model.finding.finding import Finding
+from punchlist.model.item.item import Attempt, Item, Status
+from punchlist.model.item.score import Score
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.hunk import Diff, Hunk
 from punchlist.tui.text import (
     ACCENT,
     BAD,
@@ -71,7 +73,12 @@ def _findings(item: Item) -> Iterator[Content]:
     merged = f" ({len(item.findings)} findings, merged)" if len(item.findings) > 1 else ""
     yield from _title(f"Reported by{merged}")
     for finding in item.findings:
-        yield line(_IN, (finding.source, "bold"), f": {headline(finding)} ", (f"at {where(finding)}", MUTED))
+        yield line(
+            _IN,
+            (finding.source, "bold"),
+            f": {headline(finding)} ",
+            (f"at {where(finding)}", MUTED),
+        )
         yield from _prose(finding)
     if item.sightings:
         yield line((f"{_IN}seen again {item.sightings} times in later looks", MUTED))
@@ -82,7 +89,11 @@ def _prose(finding: Finding) -> Iterator[Content]:
     if finding.suggestion:
         yield line(_IN * 2, ("suggestion: ", "italic"), finding.suggestion)
     if finding.fix is not None:
-        yield line(_IN * 2, (f"fix ({finding.fix.safety}): ", "italic"), finding.fix.title or "edits the file")
+        yield line(
+            _IN * 2,
+            (f"fix ({finding.fix.safety}): ", "italic"),
+            finding.fix.title or "edits the file",
+        )
     if finding.url:
         yield line(_IN * 2, (finding.url, MUTED))
     yield from (line(_IN * 2, ("mark: ", WARNING), mark) for mark in finding.marks)
@@ -104,7 +115,11 @@ def _code(item: Item) -> Iterator[Content]:
 def _change(diff: Diff | None, item: Item) -> Iterator[Content]:
     if diff is None:
         return
-    yield from _title(f"Change, landed as {item.commit[:12]}" if item.status is Status.FIXED else "Change, tried and not landed")
+    yield from _title(
+        f"Change, landed as {item.commit[:12]}"
+        if item.status is Status.FIXED
+        else "Change, tried and not landed"
+    )
     for hunk in diff.hunks:
         yield from _hunk(hunk)
 
@@ -127,7 +142,10 @@ def _history(item: Item) -> Iterator[Content]:
 def _attempt(attempt: Attempt) -> Iterator[Content]:
     who = f" by {attempt.by}" if attempt.by else ""
     yield line(
-        (f"{_IN}round {attempt.round} ", MUTED), (FACTS[attempt.fact], "bold"), who, f": {attempt.why}" if attempt.why else ""
+        (f"{_IN}round {attempt.round} ", MUTED),
+        (FACTS[attempt.fact], "bold"),
+        who,
+        f": {attempt.why}" if attempt.why else "",
     )
     lines = block(attempt.evidence, _IN * 3, MUTED)
     if len(lines) > _EVIDENCE_LINES:
@@ -156,7 +174,12 @@ def _score(score: Score | None) -> Iterator[Content]:
     number = "no usable score" if score.score is None else f"{score.score} of 100"
     parts = {"correctness": score.correctness, "safety": score.safety, "style": score.style}
     told = ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
-    yield line(_IN, (number, f"bold {GOOD if score.approves() else WARNING}"), f" {score.status} ", (told, MUTED))
+    yield line(
+        _IN,
+        (number, f"bold {GOOD if score.approves() else WARNING}"),
+        f" {score.status} ",
+        (told, MUTED),
+    )
     yield from block(score.feedback, _IN * 2)
     yield from (line(_IN * 2, f"- {improvement}") for improvement in score.improvements)
 

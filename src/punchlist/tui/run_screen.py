@@ -1,4 +1,6 @@
-"""One run on the screen: the board, what is under way, the story, the checks; kept up to date from the ledger."""
+"""One run on the screen: the board, what is under way, the story, the checks; kept up to date from
+the ledger.
+"""
 
 import asyncio
 import time
@@ -15,21 +17,21 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer, Input, Static
 
-from punchlist.app.driving import Said
-from punchlist.app.reading import State
+from punchlist.app.drive.background import Said
+from punchlist.app.run_state import State
 from punchlist.errors import PunchlistError
-from punchlist.model.wanted import Wanted
-from punchlist.tui import acts
+from punchlist.tui import actions as acts
+from punchlist.tui.backend import Station
 from punchlist.tui.board import ALL, SEVERITY_CHOICES, Board, item_row, next_shelf, shelf_bar
 from punchlist.tui.dialogs import Reading
 from punchlist.tui.item_screen import ItemScreen
 from punchlist.tui.item_text import item_lines
-from punchlist.tui.look import Look
-from punchlist.tui.pages import Page
-from punchlist.tui.rows import Rows
 from punchlist.tui.run_text import banner, checks, head, moment_page, moment_row, under_way
-from punchlist.tui.station import Station
+from punchlist.tui.scroll_page import Page
+from punchlist.tui.snapshot import Look
 from punchlist.tui.text import MUTED, line, page
+from punchlist.tui.virtual_list import Rows
+from punchlist.views.item_filter import Wanted
 
 VIEWS = ("items", "now", "story", "checks")
 _POLL = 0.2
@@ -78,12 +80,17 @@ class RunScreen(Screen[None]):
         with ContentSwitcher(initial="items"):
             with Vertical(id="items"):
                 yield Static(id="shelves")
-                yield Input(placeholder="text in title, path or code; Enter keeps it, Escape clears it", id="filter")
+                yield Input(
+                    placeholder="text in title, path or code; Enter keeps it, Escape clears it",
+                    id="filter",
+                )
                 with Horizontal():
                     yield Rows(self._item_row, empty="No items here.", id="list")
                     yield Page(id="preview")
             yield Page(id="now")
-            yield Rows(self._moment_row, empty="Nothing happened yet.", newest_first=True, id="story")
+            yield Rows(
+                self._moment_row, empty="Nothing happened yet.", newest_first=True, id="story"
+            )
             yield Page(id="checks")
         yield Footer()
 
@@ -158,25 +165,48 @@ class RunScreen(Screen[None]):
         self.query_one("#shelves", Static).update(self._shelves(look))
 
     def _views(self, look: Look) -> Content:
-        busy = len(look.begun) or (len(look.due) + look.more_due if look.state is State.UNDER_WAY else 0)
+        busy = len(look.begun) or (
+            len(look.due) + look.more_due if look.state is State.UNDER_WAY else 0
+        )
         gaps = f" !{len(look.told.gaps)}" if look.told.gaps else ""
-        beside = {"items": f" {look.tally[ALL.name]:,}", "now": f" {busy:,}" if busy else "", "checks": gaps}
+        beside = {
+            "items": f" {look.tally[ALL.name]:,}",
+            "now": f" {busy:,}" if busy else "",
+            "checks": gaps,
+        }
         current = self.query_one(ContentSwitcher).current
-        texts = {name: f"{number} {name}{beside.get(name, '')}" for number, name in enumerate(VIEWS, 1)}
-        return line(*((f"[{text}]", "bold reverse") if name == current else (f" {text} ", "") for name, text in texts.items()))
+        texts = {
+            name: f"{number} {name}{beside.get(name, '')}" for number, name in enumerate(VIEWS, 1)
+        }
+        return line(
+            *(
+                (f"[{text}]", "bold reverse") if name == current else (f" {text} ", "")
+                for name, text in texts.items()
+            )
+        )
 
     def _shelves(self, look: Look) -> Content:
         wanted = self._wanted
         asked = [f'"{wanted.text}"'] if wanted.text else []
         asked += [f"only {severity}" for severity in wanted.severity]
-        shown = f" {' '.join(asked)}: {len(self.query_one('#list', Rows).keys):,} shown" if asked else ""
-        return shelf_bar(look.tally, self._shelf, self.size.width - 2 - len(shown)) + line((shown, "bold"))
+        shown = (
+            f" {' '.join(asked)}: {len(self.query_one('#list', Rows).keys):,} shown"
+            if asked
+            else ""
+        )
+        return shelf_bar(look.tally, self._shelf, self.size.width - 2 - len(shown)) + line(
+            (shown, "bold")
+        )
 
     def _show_items(self) -> None:
         if self.look is None:
             return
         keys = self._board.shown(self.look.run, self._shelf, self._wanted)
-        empty = "No item is like that; Escape clears the filter." if self._wanted != Wanted() else "No items here."
+        empty = (
+            "No item is like that; Escape clears the filter."
+            if self._wanted != Wanted()
+            else "No items here."
+        )
         self.query_one("#list", Rows).put(keys, empty)
         self._show_preview()
         self._show_bars()
@@ -184,11 +214,17 @@ class RunScreen(Screen[None]):
     def _show_preview(self) -> None:
         look, number = self.look, self.query_one("#list", Rows).key
         if look is not None and self.has_class("-wide"):
-            self.query_one("#preview", Page).put(item_lines(look.run, look.run.items[number]) if number else [])
+            self.query_one("#preview", Page).put(
+                item_lines(look.run, look.run.items[number]) if number else []
+            )
 
     def _item_row(self, key: int, width: int) -> Content:
         items = self.look.run.items if self.look else {}
-        return item_row(items[key], width, status=self._shelf.status is None) if key in items else line("")
+        return (
+            item_row(items[key], width, status=self._shelf.status is None)
+            if key in items
+            else line("")
+        )
 
     def _moment_row(self, key: int, width: int) -> Content:
         return moment_row(self.look.run.timeline[key], width) if self.look else line("")
@@ -202,7 +238,9 @@ class RunScreen(Screen[None]):
         if self.look is not None and chosen.rows.id == "story":
             self.app.push_screen(Reading(moment_page(self.look.run.timeline[chosen.key])))
         elif self.look is not None:
-            self.app.push_screen(ItemScreen(self._station, self.look, chosen.rows.keys, chosen.key), self._came_back)
+            self.app.push_screen(
+                ItemScreen(self._station, self.look, chosen.rows.keys, chosen.key), self._came_back
+            )
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._show_preview)
@@ -238,7 +276,9 @@ class RunScreen(Screen[None]):
 
     def action_severity(self) -> None:
         at = SEVERITY_CHOICES.index(self._wanted.severity)
-        self._wanted = replace(self._wanted, severity=SEVERITY_CHOICES[(at + 1) % len(SEVERITY_CHOICES)])
+        self._wanted = replace(
+            self._wanted, severity=SEVERITY_CHOICES[(at + 1) % len(SEVERITY_CHOICES)]
+        )
         self.action_view("items")
         self._show_items()
 
@@ -256,11 +296,15 @@ class RunScreen(Screen[None]):
 
     def action_answer(self) -> None:
         if self.look is not None:
-            self.run_worker(acts.answer(self, self._station, self.look), exclusive=True, group="act")
+            self.run_worker(
+                acts.answer(self, self._station, self.look), exclusive=True, group="act"
+            )
 
     def action_resume(self) -> None:
         if self.look is not None:
-            self.run_worker(acts.resume(self, self._station, self.look), exclusive=True, group="act")
+            self.run_worker(
+                acts.resume(self, self._station, self.look), exclusive=True, group="act"
+            )
 
     def action_stop(self) -> None:
         if self.look is not None:
@@ -275,7 +319,11 @@ class RunScreen(Screen[None]):
     def _with_item(self, act: acts.OfItem) -> None:
         number = self.query_one("#list", Rows).key
         if self.look is not None and number is not None:
-            self.run_worker(act(self, self._station, self.look, self.look.run.items[number]), exclusive=True, group="act")
+            self.run_worker(
+                act(self, self._station, self.look, self.look.run.items[number]),
+                exclusive=True,
+                group="act",
+            )
 
     def _came_back(self, number: int | None) -> None:
         rows = self.query_one("#list", Rows)

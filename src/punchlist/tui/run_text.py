@@ -6,12 +6,12 @@ from datetime import datetime
 
 from textual.content import Content
 
-from punchlist.app.driving import Said
-from punchlist.app.reading import State
-from punchlist.model.outcome import Outcome
-from punchlist.model.run import Run
-from punchlist.model.story import Moment, amount
-from punchlist.tui.look import Look
+from punchlist.app.drive.background import Said
+from punchlist.app.run_state import State
+from punchlist.model.ledger.outcome import Outcome
+from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import Moment, amount
+from punchlist.tui.snapshot import Look
 from punchlist.tui.text import ACCENT, BAD, GOOD, MUTED, TONES, WARNING, Part, block, clock, line
 
 _VERDICTS = {
@@ -25,10 +25,14 @@ _IN = "  "
 
 
 def head(look: Look, now: float) -> list[Content]:
-    """What stands above everything else: which run, how it stands, what it has come to, what it cost."""
+    """What stands above everything else: which run, how it stands, what it has come to, what it
+    cost.
+    """
     run = look.run
     name = run.started.workflow_name if run.started else ""
-    state, style = _VERDICTS[look.told.outcome] if run.ended else (look.state.value, f"bold {ACCENT}")
+    state, style = (
+        _VERDICTS[look.told.outcome] if run.ended else (look.state.value, f"bold {ACCENT}")
+    )
     first: list[Part] = [
         (f"Run {run.id}", "bold"),
         f" · {name} · round {run.round} · {clock(_seconds(look, now))} · ",
@@ -41,14 +45,19 @@ def head(look: Look, now: float) -> list[Content]:
 
 def _seconds(look: Look, now: float) -> float:
     """While somebody drives it, time goes on between two entries."""
-    return look.run.active + (max(0, now - look.run.last_at) if look.state is State.UNDER_WAY else 0)
+    return look.run.active + (
+        max(0, now - look.run.last_at) if look.state is State.UNDER_WAY else 0
+    )
 
 
 def _spent(run: Run) -> str:
     usage = run.usage
     parts = [amount(len(run.landed), "commit"), amount(usage.checks, "check run")]
     if usage.input_tokens or usage.output_tokens or usage.dollars:
-        parts += [f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out", f"${usage.dollars:,.2f}"]
+        parts += [
+            f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out",
+            f"${usage.dollars:,.2f}",
+        ]
     return " · ".join(parts)
 
 
@@ -58,11 +67,21 @@ def banner(look: Look) -> Content | None:
     if look.trouble:
         return line(("! ", "bold"), look.trouble)
     if run.waits and not run.ended:
-        question = run.waiting_for.question if run.waiting_for else f"{run.unanswered[0].id}: {run.unanswered[0].question}"
-        more = f" (and {len(run.unanswered) - 1} more)" if not run.waiting_for and len(run.unanswered) > 1 else ""
+        question = (
+            run.waiting_for.question
+            if run.waiting_for
+            else f"{run.unanswered[0].id}: {run.unanswered[0].question}"
+        )
+        more = (
+            f" (and {len(run.unanswered) - 1} more)"
+            if not run.waiting_for and len(run.unanswered) > 1
+            else ""
+        )
         return line(("? The run asks (press a to answer): ", "bold"), question, more)
     if look.state in (State.STOPPED, State.KILLED):
-        word = "was stopped" if look.state is State.STOPPED else "came to no end, and nobody is at it"
+        word = (
+            "was stopped" if look.state is State.STOPPED else "came to no end, and nobody is at it"
+        )
         return line((f"! The run {word}.", "bold"), " ", ("press r to go on with it here", "bold"))
     return line(("> ", "bold"), look.told.advice) if run.ended else None
 
@@ -90,12 +109,19 @@ def moment_page(told: Moment) -> list[Content]:
 
 def under_way(look: Look, talk: Iterable[Said], now: float | None = None) -> Iterator[Content]:
     """What has begun and not ended, and what agents say meanwhile."""
-    yield line(("Under way" if look.state is State.UNDER_WAY else "Next", f"bold underline {ACCENT}"))
+    yield line(
+        ("Under way" if look.state is State.UNDER_WAY else "Next", f"bold underline {ACCENT}")
+    )
     if not look.begun and not look.due:
         yield line((f"{_IN}{_idle(look)}", MUTED))
     clock_now = time.time() if now is None else now
     for begun in look.begun:
-        yield line((f"{_IN}* ", "bold"), (f"{begun.place:<7} ", MUTED), begun.about, (f"  {clock(clock_now - begun.at)}", MUTED))
+        yield line(
+            (f"{_IN}* ", "bold"),
+            (f"{begun.place:<7} ", MUTED),
+            begun.about,
+            (f"  {clock(clock_now - begun.at)}", MUTED),
+        )
     for action in look.due:
         yield line((f"{_IN}- ", MUTED), action.about or action.key)
     if look.more_due:
@@ -115,7 +141,11 @@ def _idle(look: Look) -> str:
 def _silence(look: Look) -> str:
     if look.state is not State.UNDER_WAY:
         return "nobody is at work"
-    return "nothing was said yet" if look.here else "another process drives this run; its agents are heard there"
+    return (
+        "nothing was said yet"
+        if look.here
+        else "another process drives this run; its agents are heard there"
+    )
 
 
 def _spoken(said: Iterable[Said]) -> Iterator[Content]:
@@ -133,9 +163,13 @@ def checks(run: Run, look: Look) -> Iterator[Content]:
     yield from _questions(run)
     yield line(("Not checked", f"bold underline {ACCENT}"))
     for gap in look.told.gaps:
-        yield line((f"{_IN}! ", f"bold {WARNING}"), gap.what, (f": {gap.why}" if gap.why else "", MUTED))
+        yield line(
+            (f"{_IN}! ", f"bold {WARNING}"), gap.what, (f": {gap.why}" if gap.why else "", MUTED)
+        )
     if not look.told.gaps:
-        yield line((f"{_IN}nothing that we know of" if run.ended else f"{_IN}nothing so far", MUTED))
+        yield line(
+            (f"{_IN}nothing that we know of" if run.ended else f"{_IN}nothing so far", MUTED)
+        )
     yield from _judges(run)
     yield from _reviewers(run)
     yield from _rounds(run)
@@ -146,7 +180,11 @@ def _questions(run: Run) -> Iterator[Content]:
     if answered:
         yield line(("Decided", f"bold underline {ACCENT}"))
         for each in answered:
-            yield line(_IN, each.question, (f"  {each.by}: {each.answer} ({each.choices.get(each.answer, '')})", "bold"))
+            yield line(
+                _IN,
+                each.question,
+                (f"  {each.by}: {each.answer} ({each.choices.get(each.answer, '')})", "bold"),
+            )
         yield line("")
 
 
@@ -166,8 +204,16 @@ def _judges(run: Run) -> Iterator[Content]:
         elif known.unusable:
             said, style = f"cannot judge: {known.unusable}", BAD
         else:
-            said, style = f"on the base {known.passed:,} passed, {known.failed:,} failed, {known.skipped:,} skipped", ""
-        yield line(_IN, (check.name, "bold"), (f" {' '.join(check.command)}", MUTED), (f"  {said}", style))
+            said, style = (
+                (
+                    f"on the base {known.passed:,} passed, {known.failed:,} failed,"
+                    f" {known.skipped:,} skipped"
+                ),
+                "",
+            )
+        yield line(
+            _IN, (check.name, "bold"), (f" {' '.join(check.command)}", MUTED), (f"  {said}", style)
+        )
     if run.unverified:
         yield line((f"{_IN}! unverified: {run.unverified}", WARNING))
 
@@ -181,7 +227,10 @@ def _reviewers(run: Run) -> Iterator[Content]:
         elif review.skipped:
             said, style = f"did not look: {review.skipped}", MUTED
         else:
-            said, style = f"{amount(review.findings, 'finding')} in {amount(review.looked_at, 'file')}", ""
+            said, style = (
+                f"{amount(review.findings, 'finding')} in {amount(review.looked_at, 'file')}",
+                "",
+            )
         yield line(_IN, (review.reviewer, "bold"), (f"  {said}", style))
     crew = run.started.crew if run.started else {}
     for role, agents in crew.items():

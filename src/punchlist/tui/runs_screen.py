@@ -11,10 +11,10 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from punchlist.adapters.reports.visible import visible
-from punchlist.tui.rows import Rows
-from punchlist.tui.station import RunLine, Station
+from punchlist.adapters.reports.escaping import visible
+from punchlist.tui.backend import RunLine, Station
 from punchlist.tui.text import MUTED, ago, clock, fitted, line
+from punchlist.tui.virtual_list import Rows
 
 _POLL = 2.0
 
@@ -35,7 +35,9 @@ class RunsScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield Static(line(("Runs", "bold"), ("  Enter looks at one", MUTED)), id="head")
-        yield Rows(self._row, empty="No run is recorded here yet. `punchlist run` starts one.", id="runs")
+        yield Rows(
+            self._row, empty="No run is recorded here yet. `punchlist run` starts one.", id="runs"
+        )
         yield Footer()
 
     def on_mount(self) -> None:

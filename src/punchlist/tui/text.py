@@ -1,14 +1,16 @@
-"""Text on the screen: what others wrote shows itself, and neither styles anything nor steers the terminal."""
+"""Text on the screen: what others wrote shows itself, and neither styles anything nor steers the
+terminal.
+"""
 
 from collections.abc import Iterable
 
 from textual.content import Content
 
-from punchlist.adapters.reports.visible import one_line, visible
-from punchlist.model.finding import Finding
-from punchlist.model.item import Status
-from punchlist.model.severity import Severity
-from punchlist.model.story import Tone
+from punchlist.adapters.reports.escaping import one_line, visible
+from punchlist.model.finding.finding import Finding
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Status
+from punchlist.model.ledger.timeline import Tone
 
 Part = str | tuple[str, str]
 """Text, or text and its style."""
@@ -54,7 +56,9 @@ def _safe(part: Part) -> Part:
 
 
 def fitted(text: str, width: int, *, tail: bool = False) -> str:
-    """Exactly so wide, as far as letters are one column wide; of what is too long the beginning stays, or the end."""
+    """Exactly so wide, as far as letters are one column wide; of what is too long the beginning
+    stays, or the end.
+    """
     if len(text) <= width:
         return text.ljust(width)
     return f"…{text[len(text) - width + 1 :]}" if tail else f"{text[: width - 1]}…"
@@ -66,7 +70,9 @@ def clock(seconds: float) -> str:
     if whole < _MINUTE:
         return f"{whole}s"
     minutes, rest = divmod(whole, _MINUTE)
-    return f"{minutes}:{rest:02}" if whole < _HOUR else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+    return (
+        f"{minutes}:{rest:02}" if whole < _HOUR else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+    )
 
 
 def ago(seconds: float) -> str:
@@ -82,4 +88,8 @@ def where(finding: Finding) -> str:
 
 
 def headline(finding: Finding) -> str:
-    return one_line(f"{finding.rule} {finding.title}" if finding.rule and finding.rule not in finding.title else finding.title)
+    return one_line(
+        f"{finding.rule} {finding.title}"
+        if finding.rule and finding.rule not in finding.title
+        else finding.title
+    )

@@ -1,4 +1,6 @@
-"""A client of the HTTP API in Python: one method for each operation of the OpenAPI document, by the same name."""
+"""A client of the HTTP API in Python: one method for each operation of the OpenAPI document, by the
+same name.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -9,12 +11,12 @@ import httpx
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.reports.document import ItemPart
+from punchlist.adapters.reports.json import ItemPart
 from punchlist.errors import PunchlistError
-from punchlist.model.plansheet import Master, Sheet
-from punchlist.web.fixshapes import Clarified, Clarify, MakePlan, Plan, StartFix
-from punchlist.web.problem import Problem
-from punchlist.web.shapes import (
+from punchlist.views.plan_forms import Master, Sheet
+from punchlist.web.api.fix_sessions.schemas import Clarified, Clarify, MakePlan, Plan, StartFix
+from punchlist.web.api.problem import Problem
+from punchlist.web.api.schemas import (
     Answering,
     Applying,
     ArtifactLine,
@@ -37,11 +39,13 @@ _END = "end"
 _NO_CONTENT = 204
 
 
-class NotDone(PunchlistError):  # noqa: N818 - names what is, as people say it
+class NotDone(PunchlistError):
     """The server refused; `problem` is what it said."""
 
     def __init__(self, problem: Problem) -> None:
-        super().__init__(f"{problem.where}: {problem.what}" if problem.where else problem.what, hint=problem.next)
+        super().__init__(
+            f"{problem.where}: {problem.what}" if problem.where else problem.what, hint=problem.next
+        )
         self.problem = problem
 
 
@@ -54,7 +58,9 @@ class Event(Struct, frozen=True):
 
 
 class Client:
-    """`timeout` in seconds, for requests that wait for agents, too. `patience`: how long a stream that broke is tried again."""
+    """`timeout` in seconds, for requests that wait for agents, too. `patience`: how long a stream
+    that broke is tried again.
+    """
 
     def __init__(
         self,
@@ -66,7 +72,9 @@ class Client:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         headers = {"authorization": f"Bearer {token}"}
-        self._http = httpx.Client(base_url=address, headers=headers, timeout=timeout, trust_env=False, transport=transport)
+        self._http = httpx.Client(
+            base_url=address, headers=headers, timeout=timeout, trust_env=False, transport=transport
+        )
         self._patience = patience
 
     def close(self) -> None:
@@ -93,8 +101,15 @@ class Client:
     def forget(self, repository_id: str) -> None:
         self._sent("DELETE", f"/api/repositories/{repository_id}")
 
-    def runs(self, *, repository_id: str | None = None, offset: int = 0, limit: int = 50) -> RunPage:
-        return self._asked(RunPage, "GET", "/api/runs", query={"repository_id": repository_id, "offset": offset, "limit": limit})
+    def runs(
+        self, *, repository_id: str | None = None, offset: int = 0, limit: int = 50
+    ) -> RunPage:
+        return self._asked(
+            RunPage,
+            "GET",
+            "/api/runs",
+            query={"repository_id": repository_id, "offset": offset, "limit": limit},
+        )
 
     def start_run(self, data: Starting, *, key: str | None = None) -> RunPart:
         return self._asked(RunPart, "POST", "/api/runs", data, headers=_keyed(key))
@@ -128,11 +143,19 @@ class Client:
         return self._sent("GET", f"/api/runs/{run_id}/diff").content
 
     def events(self, run_id: str, *, after: int = 0, limit: int = 100) -> EventPage:
-        return self._asked(EventPage, "GET", f"/api/runs/{run_id}/events", query={"after": after, "limit": limit})
+        return self._asked(
+            EventPage, "GET", f"/api/runs/{run_id}/events", query={"after": after, "limit": limit}
+        )
 
     def stream(self, run_id: str, *, last_event_id: str = "") -> Iterator[Event]:
-        """The ledger until the run has ended: every line once, also if the connection or the server breaks in between."""
-        return self._followed(lambda last: self._stream("GET", f"/api/runs/{run_id}/stream", last), last_event_id, _ended)
+        """The ledger until the run has ended: every line once, also if the connection or the server
+        breaks in between.
+        """
+        return self._followed(
+            lambda last: self._stream("GET", f"/api/runs/{run_id}/stream", last),
+            last_event_id,
+            _ended,
+        )
 
     def artifacts(self, run_id: str) -> tuple[ArtifactLine, ...]:
         return self._asked(tuple[ArtifactLine, ...], "GET", f"/api/runs/{run_id}/artifacts")
@@ -158,9 +181,12 @@ class Client:
     def replace_fix_todo(self, session_id: str, code: str, data: Sheet) -> Plan:
         return self._asked(Plan, "PUT", f"/api/fix/{session_id}/plan/fix_todo/{code}", data)
 
-    def start_fix(self, data: StartFix, *, key: str | None = None, last_event_id: str = "") -> Iterator[Event]:
-        """The session's events until it says no more. A stream that breaks is gone on with; before its first event only if there
-        is a key, since another session might begin."""
+    def start_fix(
+        self, data: StartFix, *, key: str | None = None, last_event_id: str = ""
+    ) -> Iterator[Event]:
+        """The session's events until it says no more. A stream that breaks is gone on with; before
+        its first event only if there is a key, since another session might begin.
+        """
         session: list[str] = []
 
         def opened(last: str) -> AbstractContextManager[httpx.Response]:
@@ -168,13 +194,19 @@ class Client:
                 return self._stream("GET", f"/api/fix/{session[0]}/stream", last)
             return self._stream("POST", "/api/fix/start", last, data, _keyed(key))
 
-        for event in self._followed(opened, last_event_id, _final, again=lambda: bool(session or key)):
+        for event in self._followed(
+            opened, last_event_id, _final, again=lambda: bool(session or key)
+        ):
             session[:] = [event.data["session_id"]] if "session_id" in event.data else session
             yield event
 
     def fix_stream(self, session_id: str, *, last_event_id: str = "") -> Iterator[Event]:
         """The same, for a session that is there."""
-        return self._followed(lambda last: self._stream("GET", f"/api/fix/{session_id}/stream", last), last_event_id, _final)
+        return self._followed(
+            lambda last: self._stream("GET", f"/api/fix/{session_id}/stream", last),
+            last_event_id,
+            _final,
+        )
 
     def _asked(  # noqa: PLR0913 - what a request is made of
         self,
@@ -186,7 +218,9 @@ class Client:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, Any] | None = None,
     ) -> T:
-        return msgspec.json.decode(self._sent(method, path, data, headers=headers, query=query).content, type=answer)
+        return msgspec.json.decode(
+            self._sent(method, path, data, headers=headers, query=query).content, type=answer
+        )
 
     def _sent(
         self,
@@ -199,17 +233,26 @@ class Client:
     ) -> httpx.Response:
         given = {name: value for name, value in (query or {}).items() if value is not None}
         body = None if data is None else msgspec.json.encode(data)
-        answer = self._http.request(method, path, content=body, headers={**_typed(body), **(headers or {})}, params=given)
+        answer = self._http.request(
+            method, path, content=body, headers={**_typed(body), **(headers or {})}, params=given
+        )
         if answer.is_error:
             raise _not_done(answer)
         return answer
 
     def _stream(
-        self, method: str, path: str, last: str, data: Struct | None = None, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        last: str,
+        data: Struct | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> AbstractContextManager[httpx.Response]:
         body = None if data is None else msgspec.json.encode(data)
         since = {"last-event-id": last} if last else {}
-        return self._http.stream(method, path, content=body, headers={**_typed(body), **since, **(headers or {})})
+        return self._http.stream(
+            method, path, content=body, headers={**_typed(body), **since, **(headers or {})}
+        )
 
     def _followed(
         self,
@@ -224,7 +267,11 @@ class Client:
             try:
                 with opened(last) as answer:
                     for event in _heard(answer):
-                        seen, last, until = event, event.id or last, time.monotonic() + self._patience
+                        seen, last, until = (
+                            event,
+                            event.id or last,
+                            time.monotonic() + self._patience,
+                        )
                         if event.name != _END:
                             yield event
                     if answer.status_code == _NO_CONTENT or (seen is not None and final(seen)):
@@ -233,7 +280,13 @@ class Client:
                 if time.monotonic() > until or not again():
                     raise
             if time.monotonic() > until:
-                raise NotDone(Problem(status=504, what="the stream ends before its end", next="follow it again later"))
+                raise NotDone(
+                    Problem(
+                        status=504,
+                        what="the stream ends before its end",
+                        next="follow it again later",
+                    )
+                )
             time.sleep(_PAUSE)
 
 
@@ -248,7 +301,11 @@ def _heard(answer: httpx.Response) -> Iterator[Event]:
             fields[name] = value
             continue
         if "data" in fields:
-            yield Event(fields.get("event", ""), msgspec.json.decode(fields["data"], type=dict[str, Any]), fields.get("id", ""))
+            yield Event(
+                fields.get("event", ""),
+                msgspec.json.decode(fields["data"], type=dict[str, Any]),
+                fields.get("id", ""),
+            )
         fields = {}
 
 
@@ -266,7 +323,11 @@ def _not_done(answer: httpx.Response) -> NotDone:
         return NotDone(msgspec.json.decode(answer.content, type=Problem))
     except msgspec.MsgspecError:
         return NotDone(
-            Problem(status=answer.status_code, what=f"the server answered {answer.status_code}", next="is it punchlist?")
+            Problem(
+                status=answer.status_code,
+                what=f"the server answered {answer.status_code}",
+                next="is it punchlist?",
+            )
         )
 
 

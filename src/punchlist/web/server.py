@@ -1,4 +1,6 @@
-"""Serves the site: on loopback unless told otherwise, and so that nothing under way is lost when it stops."""
+"""Serves the site: on loopback unless told otherwise, and so that nothing under way is lost when it
+stops.
+"""
 
 import asyncio
 import os
@@ -13,13 +15,13 @@ from types import FrameType
 import uvicorn
 from msgspec import Struct
 
-from punchlist.app.unfinished import Unfinished, unfinished
+from punchlist.app.drive.unfinished import Unfinished, unfinished
 from punchlist.errors import UsageError
-from punchlist.web.desk import Desk, Options
-from punchlist.web.gate import Rules
-from punchlist.web.pages.sessions import Entrance
-from punchlist.web.site import site
-from punchlist.web.tokens import Role, Tokens
+from punchlist.web.application import site
+from punchlist.web.pages.auth.sessions import Entrance
+from punchlist.web.security.middleware import Rules
+from punchlist.web.security.tokens import Role, Tokens
+from punchlist.web.state import Desk, Options
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
@@ -45,7 +47,9 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """A signal is how a server ends: it is not raised once more, as uvicorn would, and the exit code is that of success."""
+        """A signal is how a server ends: it is not raised once more, as uvicorn would, and the exit
+        code is that of success.
+        """
         before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
         try:
             yield
@@ -53,8 +57,10 @@ class _Server(uvicorn.Server):
             for number, theirs in before.items():
                 signal.signal(number, theirs)
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the shape of a signal handler
-        """The second one ends it at once. That is safe: ledgers are always whole, and children end with their parent."""
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The second one ends it at once. That is safe: ledgers are always whole, and children end
+        with their parent.
+        """
         if self.closing:
             os._exit(128 + sig)
         self.closing = self.should_exit = True
@@ -66,7 +72,9 @@ class _Server(uvicorn.Server):
         hanging_up.cancel()
 
     async def _hang_up(self) -> None:
-        """Whoever does not read holds their connection open for ever: it is cut, before uvicorn does so with a noise."""
+        """Whoever does not read holds their connection open for ever: it is cut, before uvicorn
+        does so with a noise.
+        """
         await asyncio.sleep(_HANG_UP)
         for connection in self.server_state.connections.copy():
             if connection.transport is not None:
@@ -74,7 +82,9 @@ class _Server(uvicorn.Server):
 
 
 class Opened(Struct, frozen=True, kw_only=True):
-    """What whoever starts a server is told. `token` is good for this start, where no other was made; `link` signs in, once."""
+    """What whoever starts a server is told. `token` is good for this start, where no other was
+    made; `link` signs in, once.
+    """
 
     address: str
     token: str
@@ -118,7 +128,9 @@ def serve(home: Path, place: Place, options: Options, ready: Callable[[Opened], 
 
 
 def hosts(place: Place, tokens: Tokens) -> frozenset[str]:
-    """The names it may be called by; refuses to listen where others could reach it and nobody has a token."""
+    """The names it may be called by; refuses to listen where others could reach it and nobody has a
+    token.
+    """
     if is_loopback(place.host):
         return frozenset({*_LOOPBACK, place.host.lower(), *(name.lower() for name in place.names)})
     if not tokens.all():
@@ -146,13 +158,18 @@ def ip_address_or_none(host: str) -> str | None:
 
 def _bound(place: Place) -> socket.socket:
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            place.host, place.port, type=socket.SOCK_STREAM
+        )[0]
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
     except OSError as error:
         hint = "another process may be there already: give another --port"
-        raise UsageError(f"{place.host}:{place.port}: cannot be listened on: {error.strerror or error}", hint=hint) from error
+        raise UsageError(
+            f"{place.host}:{place.port}: cannot be listened on: {error.strerror or error}",
+            hint=hint,
+        ) from error
     listening.listen(2048)
     return listening
 

@@ -3,4 +3,14 @@
 from punchlist.workflow.language import Do, OnLimit, Repeat, StopWhen, Until, Workflow
 from punchlist.workflow.loader import builtin_names, load, load_builtin
 
-__all__ = ["Do", "OnLimit", "Repeat", "StopWhen", "Until", "Workflow", "builtin_names", "load", "load_builtin"]
+__all__ = [
+    "Do",
+    "OnLimit",
+    "Repeat",
+    "StopWhen",
+    "Until",
+    "Workflow",
+    "builtin_names",
+    "load",
+    "load_builtin",
+]

@@ -6,8 +6,9 @@ from msgspec import Struct
 
 
 class Until(StrEnum):
-    """SETTLED: no item can move by going round again. NO_MUST_FIX: nothing critical or major is open. CONVERGED: that, or the
-    loop is seen to churn."""
+    """SETTLED: no item can move by going round again. NO_MUST_FIX: nothing critical or major is
+    open. CONVERGED: that, or the loop is seen to churn.
+    """
 
     SETTLED = "settled"
     NO_MUST_FIX = "no-must-fix"
@@ -31,7 +32,9 @@ class StopWhen(Struct, frozen=True):
 
 
 class Repeat(Struct, frozen=True):
-    """A body that is gone round at most `rounds` times; a person may grant more, up to `hard_cap`."""
+    """A body that is gone round at most `rounds` times; a person may grant more,
+    up to `hard_cap`.
+    """
 
     rounds: int
     on_limit: OnLimit

@@ -28,15 +28,24 @@ class _Loop(Struct, frozen=True, forbid_unknown_fields=True):
 
 def builtin_names() -> list[str]:
     folder = files("punchlist.workflow") / "builtin"
-    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    return sorted(
+        entry.name.removesuffix(".yaml")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".yaml")
+    )
 
 
 def load_builtin(name: str) -> Workflow:
     if name not in builtin_names():
         raise WorkflowError(
-            f'no workflow is called "{name}"{_guess(name, builtin_names())}', hint="`punchlist workflows` lists them"
+            f'no workflow is called "{name}"{_guess(name, builtin_names())}',
+            hint="`punchlist workflows` lists them",
         )
-    return parse((files("punchlist.workflow") / "builtin" / f"{name}.yaml").read_text("utf-8"), name, f"{name}.yaml")
+    return parse(
+        (files("punchlist.workflow") / "builtin" / f"{name}.yaml").read_text("utf-8"),
+        name,
+        f"{name}.yaml",
+    )
 
 
 def load(name: str) -> Workflow:
@@ -48,7 +57,8 @@ def load(name: str) -> Workflow:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise WorkflowError(
-            f"{name}: cannot be read: {error}", hint="give the path of a workflow file, or the name of a built-in one"
+            f"{name}: cannot be read: {error}",
+            hint="give the path of a workflow file, or the name of a built-in one",
         ) from error
     return parse(text, path.stem, name)
 
@@ -57,21 +67,32 @@ def parse(text: str, name: str, origin: str) -> Workflow:
     mistakes: list[str] = []
     data = _yaml(text, origin)
     unknown = set(data) - {"about", "steps"}
-    mistakes += (f"{origin}: {key}: unknown key{_guess(str(key), ['about', 'steps'])}" for key in sorted(unknown, key=str))
+    mistakes += (
+        f"{origin}: {key}: unknown key{_guess(str(key), ['about', 'steps'])}"
+        for key in sorted(unknown, key=str)
+    )
     about = data.get("about", "")
     if not isinstance(about, str):
         mistakes.append(f"{origin}: about: must be a line of text")
     listed = data.get("steps")
     if not isinstance(listed, list) or not listed:
         raise WorkflowError(
-            f"{origin}: steps: must be a list with at least one step", hint="see `punchlist workflows show proven`"
+            f"{origin}: steps: must be a list with at least one step",
+            hint="see `punchlist workflows show proven`",
         )
     steps = _elements(listed, f"{origin}: steps", mistakes, outer=True)
     if not mistakes and not _ends_well(steps):
-        mistakes.append(f"{origin}: steps: must end with `report`; without it what is left is neither filed nor listed")
+        mistakes.append(
+            f"{origin}: steps: must end with `report`; without it what is left is neither filed nor"
+            " listed"
+        )
     if mistakes:
-        raise WorkflowError("\n".join(mistakes), hint="`punchlist workflows show proven` prints one that works")
-    return Workflow(name, about.strip(), tuple(step for step in steps if isinstance(step, Do | Repeat)), text)
+        raise WorkflowError(
+            "\n".join(mistakes), hint="`punchlist workflows show proven` prints one that works"
+        )
+    return Workflow(
+        name, about.strip(), tuple(step for step in steps if isinstance(step, Do | Repeat)), text
+    )
 
 
 def _ends_well(steps: list[Do | Repeat | StopWhen]) -> bool:
@@ -81,21 +102,31 @@ def _ends_well(steps: list[Do | Repeat | StopWhen]) -> bool:
 
 def _yaml(text: str, origin: str) -> Mapping[Any, Any]:
     if len(text) > _LARGEST:
-        raise WorkflowError(f"{origin}: {len(text)} characters is no workflow; the limit is {_LARGEST}")
+        raise WorkflowError(
+            f"{origin}: {len(text)} characters is no workflow; the limit is {_LARGEST}"
+        )
     try:
         if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-            raise WorkflowError(f"{origin}: aliases (*name) are not part of the language", hint="write the step out")
+            raise WorkflowError(
+                f"{origin}: aliases (*name) are not part of the language", hint="write the step out"
+            )
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}, column {mark.column + 1}:" if mark else ""
-        raise WorkflowError(f"{origin}:{where} not YAML: {getattr(error, 'problem', None) or error}") from error
+        raise WorkflowError(
+            f"{origin}:{where} not YAML: {getattr(error, 'problem', None) or error}"
+        ) from error
     if not isinstance(data, dict):
-        raise WorkflowError(f"{origin}: must have `about` and `steps`", hint="see `punchlist workflows show proven`")
+        raise WorkflowError(
+            f"{origin}: must have `about` and `steps`", hint="see `punchlist workflows show proven`"
+        )
     return data
 
 
-def _elements(listed: Iterable[Any], path: str, mistakes: list[str], *, outer: bool) -> list[Do | Repeat | StopWhen]:
+def _elements(
+    listed: Iterable[Any], path: str, mistakes: list[str], *, outer: bool
+) -> list[Do | Repeat | StopWhen]:
     steps = []
     for index, element in enumerate(listed):
         where = f"{path}[{index}]"
@@ -111,7 +142,9 @@ def _elements(listed: Iterable[Any], path: str, mistakes: list[str], *, outer: b
     return steps
 
 
-def _element(key: str, value: Any, where: str, mistakes: list[str], *, outer: bool) -> Do | Repeat | StopWhen | None:
+def _element(
+    key: str, value: Any, where: str, mistakes: list[str], *, outer: bool
+) -> Do | Repeat | StopWhen | None:
     read = _FORMS.get(key)
     if read is None and key not in VERBS:
         mistakes.append(f'{where}: no verb is called "{key}"{_guess(key, [*VERBS, *_FORMS])}')
@@ -142,18 +175,29 @@ def _repeat(value: Any, where: str, mistakes: list[str]) -> Repeat | None:
     if stops != 1:
         mistakes.append(f"{where}.steps: needs exactly one `stop-when`, has {stops}")
     cap = max(loop.hard_cap, loop.rounds)
-    return Repeat(loop.rounds, loop.on_limit, cap, tuple(step for step in body if not isinstance(step, Repeat)))
+    return Repeat(
+        loop.rounds,
+        loop.on_limit,
+        cap,
+        tuple(step for step in body if not isinstance(step, Repeat)),
+    )
 
 
 def _stop_when(value: Any, where: str, mistakes: list[str]) -> StopWhen | None:
     known = [until.value for until in Until]
     if value not in known:
-        mistakes.append(f"{where}: {value!r} is no condition{_guess(str(value), known)}; there are {', '.join(known)}")
+        mistakes.append(
+            f"{where}: {value!r} is no condition{_guess(str(value), known)}; there are"
+            f" {', '.join(known)}"
+        )
         return None
     return StopWhen(Until(value))
 
 
-_FORMS: dict[str, Callable[[Any, str, list[str]], Repeat | StopWhen | None]] = {"repeat": _repeat, "stop-when": _stop_when}
+_FORMS: dict[str, Callable[[Any, str, list[str]], Repeat | StopWhen | None]] = {
+    "repeat": _repeat,
+    "stop-when": _stop_when,
+}
 
 
 def _converted(value: Any, kind: type[T], where: str, mistakes: list[str]) -> T | None:

@@ -1,4 +1,6 @@
-"""A workflow whose loops go round another number of times, for callers who have their own idea of how often."""
+"""A workflow whose loops go round another number of times, for callers who have their own idea of
+how often.
+"""
 
 import yaml
 
@@ -8,9 +10,13 @@ from punchlist.workflow.loader import parse
 
 
 def with_rounds(workflow: Workflow, rounds: int) -> Workflow:
-    """The same steps, every loop gone round at most so often. The text changes with it: it is what a run pins."""
+    """The same steps, every loop gone round at most so often. The text changes with it: it is what
+    a run pins.
+    """
     if rounds < 1:
-        raise WorkflowError(f"{workflow.name}: {rounds} rounds prove nothing", hint="ask for at least one")
+        raise WorkflowError(
+            f"{workflow.name}: {rounds} rounds prove nothing", hint="ask for at least one"
+        )
     loops = [step for step in workflow.steps if isinstance(step, Repeat)]
     if all(loop.rounds == rounds for loop in loops):
         return workflow

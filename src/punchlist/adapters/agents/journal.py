@@ -5,7 +5,7 @@ from hashlib import sha256
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.agents.cli import plain
+from punchlist.adapters.agents.cli_agent import plain
 from punchlist.ports import Artifacts
 from punchlist.ports.agent import Agent, Ask, Hear, Reply
 
@@ -13,7 +13,9 @@ from punchlist.ports.agent import Agent, Ask, Hear, Reply
 class _Entry(Struct, frozen=True):
     label: str
     question: str
-    """Digest of all that was asked, but for the session: that is another one after a fork, and the question still the same."""
+    """Digest of all that was asked, but for the session: that is another one after a fork, and the
+    question still the same.
+    """
     reply: Reply
 
 
@@ -35,7 +37,9 @@ class Journal:
             return entry.reply
         reply = await self._agent.ask(ask, hear)
         if not reply.failed:
-            self._artifacts.write(_file(ask.label), msgspec.json.encode(_Entry(ask.label, question, reply)))
+            self._artifacts.write(
+                _file(ask.label), msgspec.json.encode(_Entry(ask.label, question, reply))
+            )
         return reply
 
     def answered(self, label: str) -> Reply | None:
@@ -57,5 +61,7 @@ def _file(label: str) -> str:
 
 
 def _digest(ask: Ask) -> str:
-    whole = msgspec.json.encode((ask.role, ask.prompt, ask.writes, ask.schema), order="deterministic")
+    whole = msgspec.json.encode(
+        (ask.role, ask.prompt, ask.writes, ask.schema), order="deterministic"
+    )
     return sha256(whole).hexdigest()

@@ -4,11 +4,14 @@ from msgspec import Struct
 
 
 class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """One agent, under a name of the user's choosing; the name alone is enough for those that punchlist knows."""
+    """One agent, under a name of the user's choosing; the name alone is enough for those that
+    punchlist knows.
+    """
 
     kind: str = ""
-    """What drives it: claude, codex, gemini, opencode, qwen, copilot, aider, acp, command, outside, scripted, dry.
-    Default: its name."""
+    """What drives it: claude, codex, gemini, opencode, qwen, copilot, aider, acp, command, outside,
+    scripted, dry. Default: its name.
+    """
     command: tuple[str, ...] = ()
     """The program and what comes first on its command line. Default: the program's usual name."""
     model: str = ""
@@ -17,7 +20,9 @@ class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     env: dict[str, str] = {}
     """Variables set for it, such as a base URL."""
     keys: tuple[str, ...] = ()
-    """Names of variables passed on to it from punchlist's own environment, besides those its adapter knows (its API key)."""
+    """Names of variables passed on to it from punchlist's own environment, besides those its
+    adapter knows (its API key).
+    """
     login: tuple[str, ...] = ()
     """Files below your home folder that it needs to be logged in; copied into the home it gets."""
     timeout: float = 0
@@ -45,7 +50,9 @@ class AgentsSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ke
     retries: int = 4
     """How often a call is tried again where the agent says that it was asked too much."""
     sandbox: bool = True
-    """Whether agents run behind walls where bubblewrap is there: they write only in their own work tree and home."""
+    """Whether agents run behind walls where bubblewrap is there: they write only in their own work
+    tree and home.
+    """
     prompt_limit: int = 400_000
     """Characters of the longest prompt; what does not fit is cut by priority, and said."""
 

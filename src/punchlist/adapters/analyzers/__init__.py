@@ -9,27 +9,31 @@ from typing import Literal
 
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.ast_grep import AstGrep
-from punchlist.adapters.analyzers.bandit import Bandit
-from punchlist.adapters.analyzers.biome import Biome
-from punchlist.adapters.analyzers.custom import Custom, CustomTool
-from punchlist.adapters.analyzers.eslint import Eslint
-from punchlist.adapters.analyzers.mypy import Mypy
-from punchlist.adapters.analyzers.pyright import Basedpyright, Pyright
-from punchlist.adapters.analyzers.ruff import Ruff
-from punchlist.adapters.analyzers.semgrep import Semgrep
-from punchlist.adapters.analyzers.shellcheck import Shellcheck
 from punchlist.adapters.analyzers.tool import Command, Kit, Tool, environment
-from punchlist.adapters.analyzers.ty import Ty
-from punchlist.adapters.process import run
+from punchlist.adapters.analyzers.tools.ast_grep import AstGrep
+from punchlist.adapters.analyzers.tools.bandit import Bandit
+from punchlist.adapters.analyzers.tools.biome import Biome
+from punchlist.adapters.analyzers.tools.custom import Custom, CustomTool
+from punchlist.adapters.analyzers.tools.eslint import Eslint
+from punchlist.adapters.analyzers.tools.mypy import Mypy
+from punchlist.adapters.analyzers.tools.pyright import Basedpyright, Pyright
+from punchlist.adapters.analyzers.tools.ruff import Ruff
+from punchlist.adapters.analyzers.tools.semgrep import Semgrep
+from punchlist.adapters.analyzers.tools.shellcheck import Shellcheck
+from punchlist.adapters.analyzers.tools.ty import Ty
+from punchlist.adapters.process.run import run
 from punchlist.errors import SettingsError
 from punchlist.ports import Analysis, Analyzer, Tree
 
 _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 
 
-class AnalyzerSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Which analyzers run, and how. "auto" is those that come along, those that are found here, and the user's own."""
+class AnalyzerSettings(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """Which analyzers run, and how. "auto" is those that come along, those that are found here, and
+    the user's own.
+    """
 
     enabled: Literal["auto"] | tuple[str, ...] = "auto"
     select: tuple[str, ...] = ()
@@ -52,17 +56,27 @@ Make = Callable[[AnalyzerSettings, Kit], Tool]
 ANALYZERS: dict[str, Make] = {
     "ruff": lambda settings, _: Ruff(settings.select, settings.args.get("ruff", ())),
     "bandit": lambda settings, _: Bandit(settings.args.get("bandit", ())),
-    "ast-grep": lambda settings, kit: AstGrep(_rules(settings, kit), settings.args.get("ast-grep", ())),
+    "ast-grep": lambda settings, kit: AstGrep(
+        _rules(settings, kit), settings.args.get("ast-grep", ())
+    ),
     "mypy": lambda settings, _: Mypy(settings.args.get("mypy", ()), asked=_asked("mypy", settings)),
-    "pyright": lambda settings, _: Pyright(settings.args.get("pyright", ()), asked=_asked("pyright", settings)),
+    "pyright": lambda settings, _: Pyright(
+        settings.args.get("pyright", ()), asked=_asked("pyright", settings)
+    ),
     "basedpyright": lambda settings, _: Basedpyright(
         settings.args.get("basedpyright", ()), asked=_asked("basedpyright", settings)
     ),
     "ty": lambda settings, _: Ty(settings.args.get("ty", ()), asked=_asked("ty", settings)),
-    "eslint": lambda settings, _: Eslint(settings.args.get("eslint", ()), asked=_asked("eslint", settings)),
-    "biome": lambda settings, _: Biome(settings.args.get("biome", ()), asked=_asked("biome", settings)),
+    "eslint": lambda settings, _: Eslint(
+        settings.args.get("eslint", ()), asked=_asked("eslint", settings)
+    ),
+    "biome": lambda settings, _: Biome(
+        settings.args.get("biome", ()), asked=_asked("biome", settings)
+    ),
     "shellcheck": lambda settings, _: Shellcheck(settings.args.get("shellcheck", ())),
-    "semgrep": lambda settings, kit: Semgrep(_paths(settings.semgrep, kit), settings.args.get("semgrep", ())),
+    "semgrep": lambda settings, kit: Semgrep(
+        _paths(settings.semgrep, kit), settings.args.get("semgrep", ())
+    ),
 }
 
 
@@ -79,24 +93,41 @@ class Detected(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Unknown(Struct, frozen=True):
-    """Stands for an analyzer that another version of punchlist knew: it never looks, and says so."""
+    """Stands for an analyzer that another version of punchlist knew: it never
+    looks, and says so.
+    """
 
     name: str
 
-    async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:  # noqa: ARG002  # the port's shape
-        return Analysis(failed=f"{self.name} is not known to this version of punchlist, or its settings are gone")
+    async def analyze(
+        self, tree: Tree, paths: Sequence[str] | None
+    ) -> Analysis:  # the port's shape
+        return Analysis(
+            failed=(
+                f"{self.name} is not known to this version of punchlist, or its settings are gone"
+            )
+        )
 
 
-def analyzers(settings: AnalyzerSettings, kit: Kit | None = None, names: Iterable[str] | None = None) -> dict[str, Analyzer]:
-    """The enabled analyzers by name, or exactly those named: a run keeps the ones it began with. One that is not installed
-    says so when it is to run."""
+def analyzers(
+    settings: AnalyzerSettings, kit: Kit | None = None, names: Iterable[str] | None = None
+) -> dict[str, Analyzer]:
+    """The enabled analyzers by name, or exactly those named: a run keeps the ones it began with.
+    One that is not installed says so when it is to run.
+    """
     kit = replace(kit or Kit(), timeout=settings.timeout)
     own = {tool.name: Custom(tool) for tool in settings.custom}
     for name in own.keys() & ANALYZERS.keys():
-        raise SettingsError(f"analyzers.custom: {name!r} is the name of a built-in analyzer", hint="choose another name")
+        raise SettingsError(
+            f"analyzers.custom: {name!r} is the name of a built-in analyzer",
+            hint="choose another name",
+        )
     if names is not None:
         known = own.keys() | ANALYZERS.keys()
-        return {name: Command(_tool(name, settings, kit), kit) if name in known else Unknown(name) for name in names}
+        return {
+            name: Command(_tool(name, settings, kit), kit) if name in known else Unknown(name)
+            for name in names
+        }
     enabled = _found(settings, kit, own) if settings.enabled == "auto" else settings.enabled
     return {name: Command(_tool(name, settings, kit), kit) for name in enabled}
 
@@ -105,7 +136,12 @@ async def detected(names: Iterable[str] = (), kit: Kit | None = None) -> tuple[D
     """What is installed of the named analyzers (of all, if none is named), and in which version."""
     kit = kit or Kit()
     settings = AnalyzerSettings()
-    return tuple([await _looked_up(_built_in(name, settings, kit), kit) for name in (tuple(names) or ANALYZERS)])
+    return tuple(
+        [
+            await _looked_up(_built_in(name, settings, kit), kit)
+            for name in tuple(names) or ANALYZERS
+        ]
+    )
 
 
 def _found(settings: AnalyzerSettings, kit: Kit, own: Iterable[str]) -> list[str]:
@@ -132,8 +168,15 @@ async def _looked_up(tool: Tool, kit: Kit) -> Detected:
     program = tool.program(kit)
     if not program:
         return Detected(name=tool.name)
-    ran = await run([*program, "--version"], cwd=Path("/"), env={**environment(walled=False), **tool.env}, timeout=15)
-    version = _VERSION.search((ran.stdout + ran.stderr).decode("utf-8", "replace")) if ran.ok else None
+    ran = await run(
+        [*program, "--version"],
+        cwd=Path("/"),
+        env={**environment(walled=False), **tool.env},
+        timeout=15,
+    )
+    version = (
+        _VERSION.search((ran.stdout + ran.stderr).decode("utf-8", "replace")) if ran.ok else None
+    )
     return Detected(name=tool.name, command=program, version=version[0] if version else "")
 
 
@@ -142,7 +185,9 @@ def _asked(name: str, settings: AnalyzerSettings) -> bool:
 
 
 def _paths(names: Iterable[str], kit: Kit) -> list[str]:
-    """Rule files named relative to the user's checkout; what is no path is left for the tool to refuse."""
+    """Rule files named relative to the user's checkout; what is no path is left for the tool to
+    refuse.
+    """
     base = kit.checkout
     return [str(base / name) if base and (base / name).exists() else name for name in names]
 
@@ -153,5 +198,7 @@ def _rules(settings: AnalyzerSettings, kit: Kit) -> str:
         try:
             texts.append(Path(name).read_text())
         except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"analyzers.ast_grep: {name}: {error}", hint="name a file of ast-grep rules") from error
+            raise SettingsError(
+                f"analyzers.ast_grep: {name}: {error}", hint="name a file of ast-grep rules"
+            ) from error
     return "\n---\n".join(text.strip().removeprefix("---") for text in texts if text.strip())

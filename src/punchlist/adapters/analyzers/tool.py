@@ -1,4 +1,6 @@
-"""How any command-line analyzer is run over a tree: which files, in which portions, behind which walls, and when it failed."""
+"""How any command-line analyzer is run over a tree: which files, in which portions, behind which
+walls, and when it failed.
+"""
 
 import asyncio
 import os
@@ -11,10 +13,10 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.reports import joined
-from punchlist.adapters.process import Ran, base_environment, run, which
-from punchlist.adapters.sandbox import HOME, Walls, available
-from punchlist.model.sources import Sources
+from punchlist.adapters.analyzers.entries import joined
+from punchlist.adapters.process.run import Ran, base_environment, run, which
+from punchlist.adapters.process.sandbox import HOME, Walls, available
+from punchlist.intake.source_files import Sources
 from punchlist.ports import Analysis, Tree
 
 ARGV_LIMIT = 100_000
@@ -27,13 +29,17 @@ WallsOf = Callable[[Path, Sequence[Path]], Walls | None]
 
 
 def no_network(root: Path, needs: Sequence[Path]) -> Walls:
-    """The walls for an analyzer: the tree and what the program is made of are readable, nothing is writable, no network."""
+    """The walls for an analyzer: the tree and what the program is made of are readable, nothing is
+    writable, no network.
+    """
     return Walls(binds=tuple((path, path, False) for path in (*needs, root)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kit:
-    """What every analyzer is run with. `checkout` is where the user's own tool folders are; a tree has none."""
+    """What every analyzer is run with. `checkout` is where the user's own tool folders are; a tree
+    has none.
+    """
 
     checkout: Path | None = None
     walls: WallsOf = no_network
@@ -61,26 +67,52 @@ class Kit:
         return any(path.startswith(folder) for path in tracked)
 
     def python(self, tree: Tree) -> str:
-        """The interpreter of the project's own environment, which knows its dependencies; empty if there is none to trust."""
-        places = [self.checkout / folder / "python" for folder in LOCAL[:2]] if self.checkout else []
-        return next((str(path) for path in places if path.exists() and not self.carried(str(path), tree.files())), "")
+        """The interpreter of the project's own environment, which knows its dependencies; empty if
+        there is none to trust.
+        """
+        places = (
+            [self.checkout / folder / "python" for folder in LOCAL[:2]] if self.checkout else []
+        )
+        return next(
+            (
+                str(path)
+                for path in places
+                if path.exists() and not self.carried(str(path), tree.files())
+            ),
+            "",
+        )
 
     def needs(self, program: str) -> tuple[Path, ...]:
-        """The folders a program is made of: they may lie where the walls have a /tmp of their own."""
+        """The folders a program is made of: they may lie where the walls have a
+        /tmp of their own.
+        """
         local = [self.checkout / folder for folder in OWN_FOLDERS] if self.checkout else []
-        made_of = (Path(program).parent.parent, Path(program).resolve().parent.parent, Path(sys.prefix), Path(sys.base_prefix))
-        return tuple(dict.fromkeys(path for path in (*made_of, *local) if path.is_dir() and path != Path("/")))
+        made_of = (
+            Path(program).parent.parent,
+            Path(program).resolve().parent.parent,
+            Path(sys.prefix),
+            Path(sys.base_prefix),
+        )
+        return tuple(
+            dict.fromkeys(
+                path for path in (*made_of, *local) if path.is_dir() and path != Path("/")
+            )
+        )
 
 
 class Tool:
-    """What is special about one analyzer; the defaults fit a tool that takes files and exits 0 or 1."""
+    """What is special about one analyzer; the defaults fit a tool that takes files and exits 0 or
+    1.
+    """
 
     name = ""
     suffixes: tuple[str, ...] = ()
     exits = frozenset({0, 1})
     """With these codes the report is whole; any other is a failure."""
     whole = False
-    """Looks at a project as a whole: it is given no files, and what is not asked for is left out of the answer."""
+    """Looks at a project as a whole: it is given no files, and what is not asked for is left out of
+    the answer.
+    """
     slow = False
     """Uses one core, and long: its files are shared out among several processes."""
     borrows: tuple[str, ...] = ()
@@ -91,17 +123,19 @@ class Tool:
     """Files of the user's that it reads besides the tree."""
 
     def __init__(self, args: Sequence[str] = (), *, asked: bool = False) -> None:
-        """`asked` is enabled by name, not just found: then it runs even in a project that does not configure it."""
+        """`asked` is enabled by name, not just found: then it runs even in a project that does not
+        configure it.
+        """
         self.args = tuple(args)
         self.asked = asked
 
     def program(self, kit: Kit) -> tuple[str, ...]:
         return kit.program(self.name)
 
-    def wants(self, path: str, tree: Tree) -> bool:  # noqa: ARG002  # some tools look into the file
+    def wants(self, path: str, tree: Tree) -> bool:  # some tools look into the file
         return path.endswith(self.suffixes)
 
-    def idle(self, tree: Tree) -> str:  # noqa: ARG002  # most tools work in any project
+    def idle(self, tree: Tree) -> str:  # most tools work in any project
         """Why there is nothing to do in this project; empty if there is."""
         return ""
 
@@ -136,18 +170,30 @@ class Command:
             return Analysis(skipped=idle)
         program = tool.program(self._kit)
         if not program:
-            return Analysis(failed=f"{tool.name} is not installed; install it, or leave it out of the enabled analyzers")
+            return Analysis(
+                failed=(
+                    f"{tool.name} is not installed; install it, or leave it out of the enabled"
+                    " analyzers"
+                )
+            )
         if self._kit.carried(program[0], tracked):
-            refusal = f"the repository carries its own {tool.name}, and a program of the code under review is not run"
+            refusal = (
+                f"the repository carries its own {tool.name}, and a program of the code under"
+                " review is not run"
+            )
             return Analysis(failed=refusal) if tool.asked else Analysis(skipped=refusal)
         return await self._looked(tree, program, files, whole=paths is None)
 
-    async def _looked(self, tree: Tree, program: Sequence[str], files: Sequence[str], *, whole: bool) -> Analysis:
+    async def _looked(
+        self, tree: Tree, program: Sequence[str], files: Sequence[str], *, whole: bool
+    ) -> Analysis:
         tool = self._tool
         sources = Sources(tree)
         head = tool.command(program, tree, self._kit)
         with self._borrowed(tree):
-            parts = await self._parts([tool.line(head, portion) for portion in self._shares(files)], tree, sources)
+            parts = await self._parts(
+                [tool.line(head, portion) for portion in self._shares(files)], tree, sources
+            )
         answer = joined(tool.name, parts)
         kept = answer if whole or not tool.whole else _only(answer, frozenset(files))
         return replace(kept, looked_at=len(files))
@@ -157,9 +203,15 @@ class Command:
             return [[]]
         # Every n-th file goes to the n-th process: neighbours are alike in size.
         count = min(self._kit.width, len(files) // WORTH_A_PROCESS) if self._tool.slow else 1
-        return [portion for share in range(max(count, 1)) for portion in portions(files[share :: max(count, 1)])]
+        return [
+            portion
+            for share in range(max(count, 1))
+            for portion in portions(files[share :: max(count, 1)])
+        ]
 
-    async def _parts(self, lines: Sequence[Sequence[str]], tree: Tree, sources: Sources) -> list[Analysis]:
+    async def _parts(
+        self, lines: Sequence[Sequence[str]], tree: Tree, sources: Sources
+    ) -> list[Analysis]:
         """Each command's answer; as many run at a time as the kit is wide."""
         free = asyncio.Semaphore(self._kit.width)
 
@@ -173,7 +225,9 @@ class Command:
 
     @contextmanager
     def _borrowed(self, tree: Tree) -> Iterator[None]:
-        """Lends the tree the checkout's ignored folders that a tool's settings load code from, for as long as it runs."""
+        """Lends the tree the checkout's ignored folders that a tool's settings load code from, for
+        as long as it runs.
+        """
         lent: list[Path] = []
         for name in self._tool.borrows if self._kit.checkout else ():
             here, there = tree.root / name, (self._kit.checkout or tree.root) / name
@@ -189,9 +243,13 @@ class Command:
     async def _portion(self, command: Sequence[str], tree: Tree, sources: Sources) -> Analysis:
         """One run; a failed one keeps what its report says all the same."""
         tool, kit = self._tool, self._kit
-        walls = kit.walls(tree.root, (*kit.needs(command[0]), *(path for path in tool.inputs if path.exists())))
+        walls = kit.walls(
+            tree.root, (*kit.needs(command[0]), *(path for path in tool.inputs if path.exists()))
+        )
         env = {**environment(walled=walls is not None), **tool.env}
-        ran = await run(command, cwd=tree.root, env=env, timeout=kit.timeout, limit=OUTPUT_LIMIT, walls=walls)
+        ran = await run(
+            command, cwd=tree.root, env=env, timeout=kit.timeout, limit=OUTPUT_LIMIT, walls=walls
+        )
         analysis = tool.read(ran, sources)
         if not ran.trouble and ran.exit_code in tool.exits:
             return analysis
@@ -200,9 +258,17 @@ class Command:
 
 
 def environment(*, walled: bool) -> dict[str, str]:
-    """What an analyzer is told: text is UTF-8 everywhere, and home is the sandbox's own where there is one."""
+    """What an analyzer is told: text is UTF-8 everywhere, and home is the sandbox's own where there
+    is one.
+    """
     home = {"HOME": str(HOME)} if walled and available() == "bubblewrap" else {}
-    return {**base_environment(home=not home), "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "NO_COLOR": "1", **home}
+    return {
+        **base_environment(home=not home),
+        "LC_ALL": "C.UTF-8",
+        "PYTHONUTF8": "1",
+        "NO_COLOR": "1",
+        **home,
+    }
 
 
 def portions(files: Sequence[str], limit: int = ARGV_LIMIT) -> Iterator[list[str]]:

@@ -1,4 +1,6 @@
-"""Which checks a project has, by the files it keeps them in; they are proposals until a person or a setting allows them."""
+"""Which checks a project has, by the files it keeps them in; they are proposals until a person or a
+setting allows them.
+"""
 
 import configparser
 import sys
@@ -8,19 +10,26 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from punchlist.adapters.process import base_environment, run, which
-from punchlist.model.check import Check, CheckKind
+from punchlist.adapters.process.run import base_environment, run, which
+from punchlist.model.checks.check import Check, CheckKind
 from punchlist.ports import Tree
 
 _PLACEHOLDER = "no test specified"
-_SECTIONS = {"pytest.ini": "pytest", ".pytest.ini": "pytest", "tox.ini": "pytest", "setup.cfg": "tool:pytest"}
+_SECTIONS = {
+    "pytest.ini": "pytest",
+    ".pytest.ini": "pytest",
+    "tox.ini": "pytest",
+    "setup.cfg": "tool:pytest",
+}
 _PROBE = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)"
 
 
 async def detect(tree: Tree, checkout: Path) -> tuple[Check, ...]:
-    """The most direct check per language; tox, nox and make only where nothing more direct is there.
+    """The most direct check per language; tox, nox and make only where nothing more direct is
+    there.
 
-    What is read is the tree's; the checkout lends only its environment, and one that is in git is not trusted to be run.
+    What is read is the tree's; the checkout lends only its environment, and one that is in git is
+    not trusted to be run.
     """
     files = tuple(tree.files())
     direct = [*await _python(tree, files, checkout), *_by_manifest(tree, files)]
@@ -58,15 +67,22 @@ def _pythons(files: tuple[str, ...], checkout: Path) -> list[str]:
     own = [
         str(checkout / name / "bin/python")
         for name in (".venv", "venv")
-        if (checkout / name / "bin/python").exists() and not any(path.startswith(f"{name}/") for path in files)
+        if (checkout / name / "bin/python").exists()
+        and not any(path.startswith(f"{name}/") for path in files)
     ]
     return list(dict.fromkeys(path for path in (*own, which("python3"), sys.executable) if path))
 
 
 async def _with_pytest(pythons: list[str]) -> str | None:
     for python in pythons:
-        # Run from the root folder, so that nothing of the project is imported before anybody allowed it.
-        ran = await run([python, "-c", _PROBE, "pytest"], cwd=Path("/"), env=base_environment(home=True), timeout=30)
+        # Run from the root folder, so that nothing of the project is imported before anybody
+        # allowed it.
+        ran = await run(
+            [python, "-c", _PROBE, "pytest"],
+            cwd=Path("/"),
+            env=base_environment(home=True),
+            timeout=30,
+        )
         if ran.ok:
             return python
     return None
@@ -100,7 +116,11 @@ def _indirect(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
     elif "noxfile.py" in files:
         yield from _if_installed("nox", ("nox",), "noxfile.py")
     else:
-        names = [name for name in ("GNUmakefile", "makefile", "Makefile") if _has_test_target(tree.text(name))]
+        names = [
+            name
+            for name in ("GNUmakefile", "makefile", "Makefile")
+            if _has_test_target(tree.text(name))
+        ]
         for name in names[:1]:
             yield from _if_installed("make", ("make", "test"), f"{name}: test")
 
@@ -116,7 +136,9 @@ def _check(name: str, command: tuple[str, ...], kind: CheckKind, origin: str) ->
 
 def _is_test(path: str) -> bool:
     name = PurePosixPath(path).name
-    return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py") or name == "tests.py")
+    return name.endswith(".py") and (
+        name.startswith("test_") or name.endswith("_test.py") or name == "tests.py"
+    )
 
 
 def _has_test_target(text: str | None) -> bool:

@@ -1,4 +1,6 @@
-"""JUnit XML, read without trusting it: bounded, no entities, and malformed is an answer of its own."""
+"""JUnit XML, read without trusting it: bounded, no entities, and malformed is an
+answer of its own.
+"""
 
 import errno
 import os
@@ -8,7 +10,7 @@ from xml.parsers import expat
 
 from msgspec import Struct
 
-from punchlist.model.check import TestOutcome
+from punchlist.model.checks.check import TestOutcome
 
 LIMIT = 256 << 20
 _FAILING = frozenset({"failure", "error"})
@@ -53,13 +55,24 @@ class _Reading:
         elif self._open is not None and tag in _FAILING:
             self._outcome = TestOutcome.FAILED
             self.failures += 1
-        elif self._open is not None and tag in ("skipped", "disabled") and self._outcome is TestOutcome.PASSED:
+        elif (
+            self._open is not None
+            and tag in ("skipped", "disabled")
+            and self._outcome is TestOutcome.PASSED
+        ):
             self._outcome = TestOutcome.SKIPPED
 
     def end(self, tag: str) -> None:
         if tag.rpartition(":")[2] == "testcase" and self._open is not None:
             given = self._open
-            self.cases.append(Case(given.get("classname", ""), given.get("name", ""), given.get("file", ""), self._outcome))
+            self.cases.append(
+                Case(
+                    given.get("classname", ""),
+                    given.get("name", ""),
+                    given.get("file", ""),
+                    self._outcome,
+                )
+            )
             self._open = None
 
 
@@ -71,11 +84,17 @@ def read(path: Path) -> Report:
         return Report(trouble="it wrote no report of its tests: it ended early")
     except OSError as error:
         return Report(trouble=f"its report of the tests cannot be read: {error.strerror}")
-    return Report(trouble=f"its report of the tests is over {LIMIT >> 20} MiB") if len(data) > LIMIT else parse(data)
+    return (
+        Report(trouble=f"its report of the tests is over {LIMIT >> 20} MiB")
+        if len(data) > LIMIT
+        else parse(data)
+    )
 
 
 def untrusted(path: Path, limit: int) -> bytes:
-    """The bytes of a file the judged code could reach: no link is followed out of the sandbox, no pipe is waited for."""
+    """The bytes of a file the judged code could reach: no link is followed out of the sandbox, no
+    pipe is waited for.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(fd, "rb") as stream:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -88,7 +107,8 @@ def parse(data: bytes) -> Report:
     parser = expat.ParserCreate()
     parser.StartElementHandler = reading.start
     parser.EndElementHandler = reading.end
-    # A report has no use for a document type, and entities are how a small file becomes a large one.
+    # A report has no use for a document type, and entities are how a small file becomes a large
+    # one.
     parser.StartDoctypeDeclHandler = _refuse
     try:
         parser.Parse(data, True)  # noqa: FBT003  # expat takes no keyword

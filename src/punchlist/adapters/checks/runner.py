@@ -1,4 +1,6 @@
-"""Runs a check over a work tree and says what it told, what it printed, and why it may not be believed."""
+"""Runs a check over a work tree and says what it told, what it printed, and why it may not be
+believed.
+"""
 
 import asyncio
 import tempfile
@@ -9,16 +11,17 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.checks import evidence, sentinel
-from punchlist.adapters.checks.dialects import DIALECTS, Session
+from punchlist.adapters.checks import kept_output as evidence
+from punchlist.adapters.checks import sentinel
+from punchlist.adapters.checks.environment import Ground, staged
+from punchlist.adapters.checks.environment_stamp import stamp
 from punchlist.adapters.checks.junit import LIMIT, untrusted
-from punchlist.adapters.checks.leftovers import leftovers
-from punchlist.adapters.checks.names import Names
-from punchlist.adapters.checks.stage import Ground, staged
-from punchlist.adapters.checks.stamp import stamp
-from punchlist.adapters.process import run
-from punchlist.model.check import Check, CheckResult
-from punchlist.model.protected import Protected
+from punchlist.adapters.checks.test_ids import Names
+from punchlist.adapters.checks.test_runners import DIALECTS, Session
+from punchlist.adapters.checks.untracked_needs import leftovers
+from punchlist.adapters.process.run import run
+from punchlist.model.checks.check import Check, CheckResult
+from punchlist.model.checks.protected import Protected
 from punchlist.ports import Tree
 
 _SENTINEL_FAILURES = 25
@@ -33,9 +36,13 @@ class Seen(Struct, frozen=True):
 
 
 class Runner:
-    """Checks of one checkout. `hidden` are folders no check may look into, such as punchlist's own state."""
+    """Checks of one checkout. `hidden` are folders no check may look into, such as punchlist's own
+    state.
+    """
 
-    def __init__(self, checkout: Path, *, hidden: Sequence[Path] = (), protected: Protected | None = None) -> None:
+    def __init__(
+        self, checkout: Path, *, hidden: Sequence[Path] = (), protected: Protected | None = None
+    ) -> None:
         self._ground = Ground(checkout=checkout.resolve(), hidden=tuple(hidden))
         self._protected = protected or Protected()
         self._surveyed = asyncio.Lock()
@@ -48,32 +55,48 @@ class Runner:
         """Breaks the tree for good; the caller throws it away."""
         planted = sentinel.plant(tree, self._protected, kinds)
         if not planted.files:
-            return "nothing to plant a failure in: the tree has no source file outside its tests and configuration"
+            return (
+                "nothing to plant a failure in: the tree has no source file outside its tests and"
+                " configuration"
+            )
         seen = await self._seen(check, tree, stop_after=_SENTINEL_FAILURES)
         return sentinel.judged(planted, seen.result, seen.text)
 
     async def ground(self, check: Check) -> str:
         return await asyncio.to_thread(stamp, check, await self._grounds())
 
-    async def _seen(self, check: Check, tree: Tree, *, only: tuple[str, ...] = (), stop_after: int = 0) -> Seen:
+    async def _seen(
+        self, check: Check, tree: Tree, *, only: tuple[str, ...] = (), stop_after: int = 0
+    ) -> Seen:
         ground = await self._grounds()
         names = Names(tree.files())
         with _reports() as folder:
-            session = Session(check=check, reports=folder, root=tree.root, names=names, only=only, stop_after=stop_after)
+            session = Session(
+                check=check,
+                reports=folder,
+                root=tree.root,
+                names=names,
+                only=only,
+                stop_after=stop_after,
+            )
             return await _performed(session, tree, ground)
 
     async def _grounds(self) -> Ground:
         """The checkout's leftovers, looked up once."""
         async with self._surveyed:
             if self._survey is None:
-                self._survey = replace(self._ground, leftovers=await leftovers(self._ground.checkout))
+                self._survey = replace(
+                    self._ground, leftovers=await leftovers(self._ground.checkout)
+                )
         return self._survey
 
 
 @contextmanager
 def _reports() -> Iterator[Path]:
     """A folder with a name nobody can guess, outside the tree, for what one run reports."""
-    with tempfile.TemporaryDirectory(prefix="punchlist-check-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="punchlist-check-", ignore_cleanup_errors=True
+    ) as folder:
         yield Path(folder).resolve()
 
 

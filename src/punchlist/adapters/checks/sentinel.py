@@ -1,13 +1,15 @@
-"""A failure planted in every source file of one language: a check that stays green with it judges something else."""
+"""A failure planted in every source file of one language: a check that stays green with it judges
+something else.
+"""
 
 import secrets
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from punchlist.model.check import CheckResult
-from punchlist.model.judges import FAMILIES, kind_of, plantable
-from punchlist.model.protected import Protected
+from punchlist.model.checks.check import CheckResult
+from punchlist.model.checks.coverage import FAMILIES, kind_of, plantable
+from punchlist.model.checks.protected import Protected
 from punchlist.ports import Tree
 
 _SYNTAX_ERROR = "{nonce} {nonce}\n"  # on one line, because that line is what compilers show
@@ -29,22 +31,29 @@ class Planted(Struct, frozen=True):
 
 
 def plant(tree: Tree, protected: Protected, kinds: Sequence[str]) -> Planted:
-    """Replaces every source of these kinds that is neither test nor configuration; whole, for nothing of it may still work."""
+    """Replaces every source of these kinds that is neither test nor configuration; whole, for
+    nothing of it may still work.
+    """
     nonce = f"punchlist_sentinel_{secrets.token_hex(8)}"
     files = tuple(path for path in plantable(tree.files(), protected) if kind_of(path) in kinds)
     for path in files:
         target = tree.root / path
-        target.unlink(missing_ok=True)  # a hard link to somebody's cache must not carry the failure there
+        target.unlink(
+            missing_ok=True
+        )  # a hard link to somebody's cache must not carry the failure there
         target.write_text(_PLANTS[kind_of(path)].format(nonce=nonce))
     return Planted(nonce, files)
 
 
 def judged(planted: Planted, result: CheckResult, text: str) -> str:
-    """An empty string if the check went red because of what was planted, else why it is unusable."""
+    """An empty string if the check went red because of what was planted, else why
+    it is unusable.
+    """
     seen = planted.nonce in text
     if result.green:
         return (
-            f"still green with all {len(planted.files)} source files broken: it judges an installed copy, not the work tree"
+            f"still green with all {len(planted.files)} source files broken: it judges an installed"
+            " copy, not the work tree"
             if not seen
             else "still green though it met a planted failure: it does not report what fails"
         )
@@ -53,4 +62,7 @@ def judged(planted: Planted, result: CheckResult, text: str) -> str:
     if result.trouble:
         return f"it could not be run: {result.trouble}"
     last = " ".join(result.output.split())[-_FEW:]
-    return f"it went red, but not because of the failure planted in {len(planted.files)} source files: ... {last}"
+    return (
+        f"it went red, but not because of the failure planted in {len(planted.files)} source files:"
+        f" ... {last}"
+    )

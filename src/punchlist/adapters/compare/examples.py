@@ -1,4 +1,6 @@
-"""Where inputs come from that mean something: calls and constants in tests, in the code itself, and in the finding's words."""
+"""Where inputs come from that mean something: calls and constants in tests, in the code itself, and
+in the finding's words.
+"""
 
 import ast
 import builtins
@@ -8,15 +10,16 @@ from itertools import islice
 
 from msgspec import Struct
 
-from punchlist.adapters.compare.pieces import parsed
+from punchlist.adapters.compare.changed_code import parsed
 
 _BACKTICKS = re.compile(r"`{1,3}([^`]{1,400})`{1,3}")
 _QUOTED = re.compile(r"""(?<!\w)(?:"([^"\n]{0,120})"|'([^'\n]{0,120})')(?!\w)""")
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,12}(?:\.\d{1,6})?(?![\w.]*\w)")
 _SAFE = frozenset(
     """
-    int float str bool bytes list tuple dict set frozenset range len sorted min max sum abs round reversed None True False
-    datetime date timedelta time Decimal Fraction Path UUID deque Counter OrderedDict StringIO BytesIO
+        int float str bool bytes list tuple dict set frozenset range len sorted min max sum abs
+        round reversed None True False datetime date timedelta time Decimal Fraction Path UUID deque
+        Counter OrderedDict StringIO BytesIO
     """.split()
 )
 _ROWS = 60
@@ -43,7 +46,9 @@ class Example(Struct, frozen=True):
 
 
 class Mined(Struct, frozen=True, kw_only=True):
-    """What was found. `told` are constants of tests and of the finding; the code's own are in `constants` with them."""
+    """What was found. `told` are constants of tests and of the finding; the code's own are in
+    `constants` with them.
+    """
 
     calls: dict[str, tuple[Example, ...]] = {}
     constants: tuple[str, ...] = ()
@@ -51,7 +56,9 @@ class Mined(Struct, frozen=True, kw_only=True):
 
 
 def mined(names: frozenset[str], sources: Sequence[str], tests: Sequence[str], words: str) -> Mined:
-    """Examples for calls of the functions in `names` (last parts); `sources` are the code under comparison."""
+    """Examples for calls of the functions in `names` (last parts); `sources` are the code under
+    comparison.
+    """
     snippets = [snippet for snippet in _BACKTICKS.findall(words) if len(snippet) > 1]
     written = [tree for text in (*tests, *snippets) if (tree := parsed(text)) is not None]
     calls: dict[str, list[Example]] = {}
@@ -61,7 +68,12 @@ def mined(names: frozenset[str], sources: Sequence[str], tests: Sequence[str], w
             if example not in known:
                 known.append(example)
     told = [text for tree in written for text in _constants(tree)] + list(_spoken(words))
-    own = [text for source in sources if (tree := parsed(source)) is not None for text in _constants(tree)]
+    own = [
+        text
+        for source in sources
+        if (tree := parsed(source)) is not None
+        for text in _constants(tree)
+    ]
     return Mined(
         calls={name: tuple(found[:_ROWS]) for name, found in calls.items()},
         constants=tuple(dict.fromkeys((*own, *told))),
@@ -77,9 +89,13 @@ def _constants(tree: ast.AST) -> Iterator[str]:
             and not isinstance(node.value, bool)
         ):
             text = repr(node.value)
-            if len(text) <= 200:  # noqa: PLR2004  # longer ones are prose
+            if len(text) <= 200:  # longer ones are prose
                 yield text
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        elif (
+            isinstance(node, ast.UnaryOp)
+            and isinstance(node.op, ast.USub)
+            and isinstance(node.operand, ast.Constant)
+        ):
             yield ast.unparse(node)
 
 
@@ -89,17 +105,27 @@ def _spoken(words: str) -> Iterator[str]:
 
 
 def _calls(tree: ast.Module, names: frozenset[str]) -> Iterator[tuple[str, Example]]:
-    """Calls of the functions, with what parametrised tests and simple assignments put into their arguments."""
+    """Calls of the functions, with what parametrised tests and simple assignments put into their
+    arguments.
+    """
     for scope in _scopes(tree):
         rows = list(islice(_bindings(scope), _ROWS))
         for node in ast.walk(scope):
             if isinstance(node, ast.Call) and (name := _last(node.func)) in names:
-                yield from ((name, example) for row in rows if (example := _example(node, row)) is not None)
+                yield from (
+                    (name, example) for row in rows if (example := _example(node, row)) is not None
+                )
 
 
 def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
-    yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    loose = [s for s in tree.body if not isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+    yield from (
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    loose = [
+        s
+        for s in tree.body
+        if not isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ]
     yield ast.Module(body=loose, type_ignores=[])
 
 
@@ -107,23 +133,38 @@ def _bindings(scope: ast.AST) -> Iterator[dict[str, ast.expr]]:
     fixed: dict[str, ast.expr] = {}
     for node in ast.walk(scope):
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in fixed and closed(value):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                name not in fixed and closed(value)
+            ):
                 fixed[name] = value
             case _:
                 continue
-    rows = [row for decorator in getattr(scope, "decorator_list", []) for row in _parametrised(decorator)]
+    rows = [
+        row
+        for decorator in getattr(scope, "decorator_list", [])
+        for row in _parametrised(decorator)
+    ]
     loops = [row for node in ast.walk(scope) if isinstance(node, ast.For) for row in _looped(node)]
-    yield from ({**fixed, **row} for row in (rows + loops or [{}]))
+    yield from ({**fixed, **row} for row in rows + loops or [{}])
 
 
 def _parametrised(decorator: ast.expr) -> Iterator[dict[str, ast.expr]]:
     match decorator:
-        case ast.Call(func=ast.Attribute(attr="parametrize"), args=[names, ast.List(elts=rows) | ast.Tuple(elts=rows), *_]):
+        case ast.Call(
+            func=ast.Attribute(attr="parametrize"),
+            args=[names, ast.List(elts=rows) | ast.Tuple(elts=rows), *_],
+        ):
             words = _parameter_names(names)
             for row in rows:
-                inner = row.args if isinstance(row, ast.Call) and _last(row.func) == "param" else [row]
+                inner = (
+                    row.args if isinstance(row, ast.Call) and _last(row.func) == "param" else [row]
+                )
                 values = (
-                    inner[0].elts if len(inner) == 1 and len(words) > 1 and isinstance(inner[0], ast.Tuple | ast.List) else inner
+                    inner[0].elts
+                    if len(inner) == 1
+                    and len(words) > 1
+                    and isinstance(inner[0], ast.Tuple | ast.List)
+                    else inner
                 )
                 yield dict(zip(words, values, strict=False))
         case _:
@@ -135,7 +176,11 @@ def _parameter_names(names: ast.expr) -> list[str]:
         case ast.Constant(value=str(text)):
             return [word.strip() for word in text.split(",")]
         case ast.Tuple(elts=elts) | ast.List(elts=elts):
-            return [each.value for each in elts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            return [
+                each.value
+                for each in elts
+                if isinstance(each, ast.Constant) and isinstance(each.value, str)
+            ]
         case _:
             return []
 
@@ -150,7 +195,9 @@ def _looped(loop: ast.For) -> Iterator[dict[str, ast.expr]]:
         case ast.Tuple(elts=targets):
             names = [target.id for target in targets if isinstance(target, ast.Name)]
             yield from (
-                dict(zip(names, row.elts, strict=False)) for row in loop.iter.elts if isinstance(row, ast.Tuple | ast.List)
+                dict(zip(names, row.elts, strict=False))
+                for row in loop.iter.elts
+                if isinstance(row, ast.Tuple | ast.List)
             )
         case _:
             return
@@ -159,9 +206,14 @@ def _looped(loop: ast.For) -> Iterator[dict[str, ast.expr]]:
 def _example(call: ast.Call, row: dict[str, ast.expr]) -> Example | None:
     args = [_filled(arg, row) for arg in call.args]
     keywords = [(keyword.arg, _filled(keyword.value, row)) for keyword in call.keywords]
-    if not all(closed(arg) for arg in args) or not all(name and closed(value) for name, value in keywords):
+    if not all(closed(arg) for arg in args) or not all(
+        name and closed(value) for name, value in keywords
+    ):
         return None
-    return Example(tuple(map(ast.unparse, args)), tuple((name or "", ast.unparse(value)) for name, value in keywords))
+    return Example(
+        tuple(map(ast.unparse, args)),
+        tuple((name or "", ast.unparse(value)) for name, value in keywords),
+    )
 
 
 class _Filling(ast.NodeTransformer):
@@ -181,14 +233,22 @@ def _filled(value: ast.expr, row: dict[str, ast.expr]) -> ast.expr:
 
 
 def closed(value: ast.expr) -> bool:
-    """Whether an expression means the same outside of where it stands: literals, and calls of well-known names.
+    """Whether an expression means the same outside of where it stands: literals, and calls of
+    well-known names.
 
-    Names that begin with a capital may be the module's own classes; whether they are shows when the input is made.
+    Names that begin with a capital may be the module's own classes; whether they are shows when the
+    input is made.
     """
     bound = {node.arg for node in ast.walk(value) if isinstance(node, ast.arg)}
-    bound |= {node.id for node in ast.walk(value) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound |= {
+        node.id
+        for node in ast.walk(value)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
     names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)} - bound
-    return all(name in _SAFE or (name[:1].isupper() and not hasattr(builtins, name)) for name in names)
+    return all(
+        name in _SAFE or (name[:1].isupper() and not hasattr(builtins, name)) for name in names
+    )
 
 
 def _last(function: ast.expr) -> str:

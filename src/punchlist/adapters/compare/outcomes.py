@@ -5,13 +5,15 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.compare.planning import Plan
-from punchlist.adapters.compare.special import special_cased
+from punchlist.adapters.compare.call_plan import Plan
+from punchlist.adapters.compare.special_cases import special_cased
 from punchlist.ports.compare import Compared
 
 _REACHED = 12
 _ANSWERS = 8
-"""So many calls must have come by the change, and so many given an answer, before sameness means something."""
+"""So many calls must have come by the change, and so many given an answer, before sameness means
+something.
+"""
 _SHOWN = 3
 _LONGEST = 160
 
@@ -35,7 +37,9 @@ class Side(Struct, frozen=True, kw_only=True):
 
 
 def read(raw: bytes, trouble: str) -> Side:
-    """The child's lines; a call that was begun and never ended is one that hung or took the process with it."""
+    """The child's lines; a call that was begun and never ended is one that hung or took the process
+    with it.
+    """
     calls: dict[tuple[int, int], Outcome] = {}
     reached: dict[int, int] = {}
     missed: dict[int, int] = {}
@@ -51,22 +55,39 @@ def read(raw: bytes, trouble: str) -> Side:
                 reached[target], missed[target] = times, left
             case [_, _, "unloaded", why]:
                 return Side(trouble=f"it cannot be imported: {why}")
-            case [int(target), int(index), ("ok" | "raise" | "slow" | "bad") as ended, str(answer), str(slight)]:
+            case [
+                int(target),
+                int(index),
+                ("ok" | "raise" | "slow" | "bad") as ended,
+                str(answer),
+                str(slight),
+            ]:
                 calls[target, index] = Outcome(ended, answer, slight)
             case _:
                 continue
-    return Side(calls=calls, reached=reached, missed=missed, trouble="" if calls else trouble or "no call was made")
+    return Side(
+        calls=calls,
+        reached=reached,
+        missed=missed,
+        trouble="" if calls else trouble or "no call was made",
+    )
 
 
 def differences(plan: Plan, old: Side, new: Side, again: Side | None = None) -> Compared:
     """`again`: the old code a second time; inputs it answers differently by itself are left out."""
     if old.trouble or new.trouble:
         return Compared(unusable=old.trouble or new.trouble, blind="nothing was called")
-    counted = [key for key in old.calls if key in new.calls and _counts(old.calls[key], new.calls[key])]
+    counted = [
+        key for key in old.calls if key in new.calls and _counts(old.calls[key], new.calls[key])
+    ]
     steady = [key for key in counted if again is None or again.calls.get(key) == old.calls[key]]
     differing = [key for key in steady if _said(old.calls[key]) != _said(new.calls[key])]
     departing = [key for key in differing if old.calls[key].ended == new.calls[key].ended == "ok"]
-    slight = [key for key in steady if key not in differing and old.calls[key].slight != new.calls[key].slight]
+    slight = [
+        key
+        for key in steady
+        if key not in differing and old.calls[key].slight != new.calls[key].slight
+    ]
     return Compared(
         functions=tuple(target.full for target in plan.targets),
         inputs=len(steady),

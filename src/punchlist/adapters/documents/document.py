@@ -1,4 +1,6 @@
-"""Findings given as a file: which format it is, is told by its content; then it is read entry by entry."""
+"""Findings given as a file: which format it is, is told by its content; then it is read entry by
+entry.
+"""
 
 import asyncio
 import codecs
@@ -9,27 +11,33 @@ from typing import Self
 
 import msgspec
 
-from punchlist.adapters.analyzers import rdjson, sarif
-from punchlist.adapters.analyzers.reports import decoded, gathered
+from punchlist.adapters.analyzers.entries import decoded, gathered
+from punchlist.adapters.analyzers.formats import rdjson, sarif
 from punchlist.adapters.documents import markdown
 from punchlist.errors import UsageError
-from punchlist.model.entries import LISTS, PATH, TITLE, note_of
-from punchlist.model.sources import Sources
+from punchlist.intake.json_entry import LISTS, PATH, TITLE, note_of
+from punchlist.intake.source_files import Sources
 from punchlist.ports import Analysis, Tree
 
 LIMIT = 256 << 20
 FORMATS = (
-    "SARIF 2.1.0, reviewdog's rdjson or rdjsonl, a JSON list of findings (or an object that has one), "
-    "or a Markdown findings document"
+    "SARIF 2.1.0, reviewdog's rdjson or rdjsonl, a JSON list of findings (or an object that has"
+    " one), or a Markdown findings document"
 )
 
 Read = Callable[[bytes, Sources, str], Analysis]
 
-_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
 
 
 class Document:
-    """An Analyzer that reads no code: it says what the file says, whatever files are asked for. Out of scope is not lost."""
+    """An Analyzer that reads no code: it says what the file says, whatever files are asked for. Out
+    of scope is not lost.
+    """
 
     def __init__(self, name: str, content: bytes, read: Read) -> None:
         self.name = name
@@ -38,21 +46,28 @@ class Document:
 
     @classmethod
     def open(cls, path: Path, *, name: str = "", limit: int = LIMIT) -> Self:
-        """`name` is whose findings they are, if not the file's. Raises UsageError for what is unreadable or no format of ours."""
+        """`name` is whose findings they are, if not the file's. Raises UsageError for what is
+        unreadable or no format of ours.
+        """
         content = _mended(_utf8(_bytes(path, limit)))
         try:
             read = format_of(content)
         except msgspec.MsgspecError as error:
             raise UsageError(
-                f"{path} is not valid JSON: {error}", hint="make the report again; nothing was read from this one"
+                f"{path} is not valid JSON: {error}",
+                hint="make the report again; nothing was read from this one",
             ) from error
         except RecursionError as error:
-            raise UsageError(f"{path} is nested too deeply to be a report", hint=f"give {FORMATS}") from error
+            raise UsageError(
+                f"{path} is nested too deeply to be a report", hint=f"give {FORMATS}"
+            ) from error
         if read is None:
             raise UsageError(f"{path} is of no format that punchlist knows", hint=f"give {FORMATS}")
         return cls(name or f"file:{path.name}", content, read)
 
-    async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:  # noqa: ARG002  # the port's shape
+    async def analyze(
+        self, tree: Tree, paths: Sequence[str] | None
+    ) -> Analysis:  # the port's shape
         return await asyncio.to_thread(self._analyze, tree)
 
     def _analyze(self, tree: Tree) -> Analysis:
@@ -63,7 +78,9 @@ class Document:
 
 
 def format_of(content: bytes) -> Read | None:
-    """How to read it; None where it is nothing we know. Raises msgspec.MsgspecError for what begins as JSON and is none."""
+    """How to read it; None where it is nothing we know. Raises msgspec.MsgspecError for what begins
+    as JSON and is none.
+    """
     start = content.lstrip()[:1]
     if start == b"[":
         msgspec.json.decode(content, type=list[msgspec.Raw])
@@ -108,19 +125,29 @@ def _json_lines(content: bytes) -> bool:
 
 
 def _read_list(content: bytes, sources: Sources, name: str) -> Analysis:
-    return gathered(name, _unfolded(msgspec.json.decode(content, type=list[msgspec.Raw])), note_of, sources)
+    return gathered(
+        name, _unfolded(msgspec.json.decode(content, type=list[msgspec.Raw])), note_of, sources
+    )
 
 
 def _read_object(content: bytes, sources: Sources, name: str) -> Analysis:
     fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-    lists = [msgspec.json.decode(fields[key], type=list[msgspec.Raw]) for key in LISTS if key in fields]
-    return gathered(name, _unfolded([entry for entries in lists for entry in entries]), note_of, sources)
+    lists = [
+        msgspec.json.decode(fields[key], type=list[msgspec.Raw]) for key in LISTS if key in fields
+    ]
+    return gathered(
+        name, _unfolded([entry for entries in lists for entry in entries]), note_of, sources
+    )
 
 
 def _read_groups(content: bytes, sources: Sources, name: str) -> Analysis:
     fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     groups = msgspec.json.decode(fields["groups"], type=list[msgspec.Raw])
-    loose = msgspec.json.decode(fields["findings"], type=list[msgspec.Raw]) if "findings" in fields else []
+    loose = (
+        msgspec.json.decode(fields["findings"], type=list[msgspec.Raw])
+        if "findings" in fields
+        else []
+    )
     return gathered(name, _unfolded([*groups, *loose]), note_of, sources)
 
 
@@ -140,7 +167,9 @@ class _Fold(msgspec.Struct):
 
 
 def _unfolded(entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
-    """Groups, and items of our own reports, as the findings they are made of; each keeps what its item had come to."""
+    """Groups, and items of our own reports, as the findings they are made of; each keeps what its
+    item had come to.
+    """
     unfolded: list[msgspec.Raw] = []
     for entry in entries:
         try:
@@ -148,27 +177,42 @@ def _unfolded(entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
         except msgspec.MsgspecError:
             unfolded.append(entry)
         else:
-            unfolded += [_with_status(finding, fold.status) for finding in fold.findings] if fold.status else fold.findings
+            unfolded += (
+                [_with_status(finding, fold.status) for finding in fold.findings]
+                if fold.status
+                else fold.findings
+            )
     return unfolded
 
 
 def _with_status(finding: msgspec.Raw, status: str) -> msgspec.Raw:
     fields = msgspec.json.decode(finding)
-    return msgspec.Raw(msgspec.json.encode({**fields, "status": status})) if isinstance(fields, dict) else finding
+    return (
+        msgspec.Raw(msgspec.json.encode({**fields, "status": status}))
+        if isinstance(fields, dict)
+        else finding
+    )
 
 
 def _bytes(path: Path, limit: int) -> bytes:
     try:
         size, mode = path.stat().st_size, path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a pipe can be read once, and a run that is resumed reads again
-            raise UsageError(f"{path} is no plain file", hint="save the findings into a file, and give that")
+        if not (
+            stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+        ):  # a pipe can be read once, and a run that is resumed reads again
+            raise UsageError(
+                f"{path} is no plain file", hint="save the findings into a file, and give that"
+            )
         if size > limit:
             raise UsageError(
-                f"{path} is {size >> 20} MB; at most {limit >> 20} MB are read", hint="split it, or leave out what is not needed"
+                f"{path} is {size >> 20} MB; at most {limit >> 20} MB are read",
+                hint="split it, or leave out what is not needed",
             )
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}", hint="give the path of a findings file") from error
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}", hint="give the path of a findings file"
+        ) from error
 
 
 def _mended(content: bytes) -> bytes:

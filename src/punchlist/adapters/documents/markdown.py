@@ -1,4 +1,6 @@
-"""The Markdown findings document: severities as headings, findings as list items, their fields as bullets below them."""
+"""The Markdown findings document: severities as headings, findings as list items, their fields as
+bullets below them.
+"""
 
 import re
 from collections.abc import Iterator
@@ -6,26 +8,36 @@ from enum import Enum, auto
 
 from msgspec import Struct
 
-from punchlist.model.entries import note
-from punchlist.model.finding import Finding, Refused
-from punchlist.model.note import Unreadable, shortened
-from punchlist.model.severity import severity_of
-from punchlist.model.sources import Sources
+from punchlist.intake.json_entry import note
+from punchlist.intake.raw_finding import Unreadable, shortened
+from punchlist.intake.source_files import Sources
+from punchlist.model.finding.finding import Finding, Refused
+from punchlist.model.finding.severity import severity_of
 from punchlist.ports import Analysis
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)")
-_BULLET = re.compile(r"(?P<indent>\s*)(?P<mark>\d{1,6}[.)]|[-*+•‣\u2013])\s+(?:\[[ xX]\]\s+)?(?P<text>.*)")
-_FIELD = re.compile(r"(?:\*\*|__)?(?P<name>[A-Za-z][A-Za-z _-]{1,24}?)(?:\*\*|__)?\s*:\s*(?:\*\*|__)?\s*(?P<value>.*)")
-_CATEGORY = re.compile(r"(?:\*\*|__)?\[(?P<name>[^\[\]]{1,80})\](?!\()\s*:?\s*(?:\*\*|__)?\s*:?\s*(?P<rest>.*)")
+_BULLET = re.compile(
+    r"(?P<indent>\s*)(?P<mark>\d{1,6}[.)]|[-*+•‣\u2013])\s+(?:\[[ xX]\]\s+)?(?P<text>.*)"
+)
+_FIELD = re.compile(
+    r"(?:\*\*|__)?(?P<name>[A-Za-z][A-Za-z"
+    r" _-]{1,24}?)(?:\*\*|__)?\s*:\s*(?:\*\*|__)?\s*(?P<value>.*)"
+)
+_CATEGORY = re.compile(
+    r"(?:\*\*|__)?\[(?P<name>[^\[\]]{1,80})\](?!\()\s*:?\s*(?:\*\*|__)?\s*:?\s*(?P<rest>.*)"
+)
 _BOLD_CATEGORY = re.compile(
     r"(?:\*\*|__)(?P<name>[^*_:]{1,80}):(?:\*\*|__)\s*(?P<rest>.+)|(?:\*\*|__)(?P<name2>[^*_:]{1,80})(?:\*\*|__)\s*:\s*(?P<rest2>.+)"
 )
 _NONE = re.compile(
-    r"[_*(]*(?:none|nothing|n/?a|no\b[\w\s-]{0,60}?(?:issues?|findings?|problems?)\b.{0,60})[\s.)_*]*", re.IGNORECASE
+    r"[_*(]*(?:none|nothing|n/?a|no\b[\w\s-]{0,60}?(?:issues?|findings?|problems?)\b.{0,60})[\s.)_*]*",
+    re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?:#?\d{1,6}[.):]|#\d{1,6}\b)\s*")
 _OTHER = re.compile(
-    r"summary|recommendation|conclusion|verdict|strength|positive|next steps|overview|statistics|scope|acceptance", re.IGNORECASE
+    r"summary|recommendation|conclusion|verdict|strength|positive|next"
+    r" steps|overview|statistics|scope|acceptance",
+    re.IGNORECASE,
 )
 _FENCE = re.compile(r"\s*(```|~~~)")
 _NAME = re.compile(r"code review findings - round \d", re.IGNORECASE)
@@ -46,7 +58,8 @@ _FIELDS = {
         "status": "status",
         "title": "title",
         "url": "url, link",
-        "aside": "item, merged, proof, filed, history, flagged, commit",  # what our own report says of an item's life
+        # what our own report says of an item's life
+        "aside": "item, merged, proof, filed, history, flagged, commit",
     }.items()
     for word in words.split(", ")
 }
@@ -54,7 +67,9 @@ _FIELDS = {
 
 
 class _Mood(Enum):
-    """What a section is: BEFORE any heading that tells, SEVERITY by its heading, OTHER for what is no list of findings."""
+    """What a section is: BEFORE any heading that tells, SEVERITY by its heading, OTHER for what is
+    no list of findings.
+    """
 
     BEFORE = auto()
     SEVERITY = auto()
@@ -90,7 +105,13 @@ def read(content: bytes, sources: Sources, name: str) -> Analysis:
     refused: list[Refused] = []
     for part in parts(content.decode()):
         if isinstance(part, Stray):
-            refused.append(Refused(name, shortened(part.text.encode()), f"stands under {part.severity}, but is no list item"))
+            refused.append(
+                Refused(
+                    name,
+                    shortened(part.text.encode()),
+                    f"stands under {part.severity}, but is no list item",
+                )
+            )
             continue
         try:
             findings.append(sources.finding(name, len(findings) + 1, note(part)))
@@ -157,11 +178,17 @@ class _Reader:
         numbered = bullet["mark"][0].isdigit()
         if self._mood is _Mood.BEFORE and not numbered:
             return False
-        return self._draft is None or (self._draft.indent >= 0 and len(bullet["indent"]) <= self._draft.indent)
+        return self._draft is None or (
+            self._draft.indent >= 0 and len(bullet["indent"]) <= self._draft.indent
+        )
 
     def _is_field(self, text: str) -> bool:
         found = _FIELD.fullmatch(text)
-        return self._draft is not None and found is not None and found["name"].casefold().strip() in _FIELDS
+        return (
+            self._draft is not None
+            and found is not None
+            and found["name"].casefold().strip() in _FIELDS
+        )
 
     def _item(self, text: str, indent: int) -> Iterator[dict[str, str] | Stray]:
         yield from self.flush()
@@ -183,7 +210,9 @@ class _Reader:
             name = _FIELDS[found["name"].casefold().strip()]
             self._draft.field = name
             # The item's own word on its severity is nearer than the heading's.
-            values = self._draft.fields.setdefault(name, []) if name not in ("severity", "title") else []
+            values = (
+                self._draft.fields.setdefault(name, []) if name not in ("severity", "title") else []
+            )
             values.append(found["value"].strip())
             self._draft.fields[name] = values
         return iter(())
@@ -191,7 +220,17 @@ class _Reader:
     def _more(self, line: str) -> Iterator[dict[str, str] | Stray]:
         """A line that continues what was being said."""
         if self._draft is not None:
-            short = self._draft.field in ("file", "line", "severity", "category", "rule", "id", "status", "title", "url")
+            short = self._draft.field in (
+                "file",
+                "line",
+                "severity",
+                "category",
+                "rule",
+                "id",
+                "status",
+                "title",
+                "url",
+            )
             if line.strip():
                 self._draft.fields.setdefault("detail" if short else self._draft.field, []).append(
                     _unquoted(line.strip()) if not self._fenced else line
@@ -202,7 +241,9 @@ class _Reader:
 
 
 def _unquoted(line: str) -> str:
-    """A line of a quotation without its mark: our own documents quote what goes beyond a field's first line."""
+    """A line of a quotation without its mark: our own documents quote what goes beyond a field's
+    first line.
+    """
     return line.removeprefix(">").removeprefix(" ") if line.startswith(">") else line
 
 
@@ -211,7 +252,14 @@ def _severity_word(heading: str) -> str:
     if _OTHER.search(heading):
         return ""
     words = re.findall(r"[A-Za-z]+\d?", heading)[:4]
-    return next((word for word in words if word.casefold() not in ("none", "style", "information") and severity_of(word)[1]), "")
+    return next(
+        (
+            word
+            for word in words
+            if word.casefold() not in ("none", "style", "information") and severity_of(word)[1]
+        ),
+        "",
+    )
 
 
 def _titled(text: str) -> tuple[str, str]:

@@ -1,4 +1,6 @@
-"""One self-contained HTML page: it asks nothing of the network, works without scripts, and trusts no text it shows."""
+"""One self-contained HTML page: it asks nothing of the network, works without scripts, and trusts
+no text it shows.
+"""
 
 import re
 from base64 import b64encode
@@ -10,18 +12,21 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from punchlist import __version__
-from punchlist.adapters.reports import page
-from punchlist.adapters.reports.visible import visible
+from punchlist._version import __version__
+from punchlist.adapters.reports import html_view as page
+from punchlist.adapters.reports.escaping import visible
 from punchlist.adapters.reports.wording import duration, scope
-from punchlist.model.run import Run
-from punchlist.model.summary import summary
+from punchlist.model.ledger.run import Run
+from punchlist.views.summary import summary
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 _TEMPLATES = Path(__file__).with_name("templates")
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src {}; img-src data:; base-uri 'none'; form-action 'none'"
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src {}; img-src data:; base-uri 'none';"
+    " form-action 'none'"
+)
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 MANY = 400
 """From so many items on, the board shows them without numbers."""
@@ -42,7 +47,9 @@ def render(run: Run) -> bytes:
         many=len(run.items) > MANY,
         started=datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M UTC"),
         took=duration(run.active),
-        where=run.started.repository.removesuffix("/.git").rpartition("/")[2] if run.started else "",
+        where=(
+            run.started.repository.removesuffix("/.git").rpartition("/")[2] if run.started else ""
+        ),
         scope=scope(run.started.change) if run.started else "",
         style=_trusted(style),
         script=_trusted(script),
@@ -59,7 +66,9 @@ def _template() -> "Template":
 
     class Frozen(ImmutableSandboxedEnvironment):
         def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
-            """Fields of frozen data are safe to read; asking the sandbox about each would take most of the time."""
+            """Fields of frozen data are safe to read; asking the sandbox about each would take most
+            of the time.
+            """
             ours = isinstance(obj, Struct) and attr in obj.__struct_fields__
             return ours or super().is_safe_attribute(obj, attr, value)
 
@@ -87,7 +96,10 @@ def _ticked(text: str) -> object:
     if "`" not in text:
         return text
     parts = _CODE.split(visible(text))
-    return Markup("").join(Markup("<code>{}</code>").format(part) if odd % 2 else part for odd, part in enumerate(parts))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if odd % 2 else part
+        for odd, part in enumerate(parts)
+    )
 
 
 def _trusted(text: str) -> object:

@@ -1,22 +1,28 @@
-"""JUnit XML: one test case for each item, reviewer and check, so that a build server shows what is left."""
+"""JUnit XML: one test case for each item, reviewer and check, so that a build server shows what is
+left.
+"""
 
 from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
-from punchlist.adapters.reports.visible import one_line, visible
+from punchlist.adapters.reports.escaping import one_line, visible
 from punchlist.adapters.reports.wording import FACTS
-from punchlist.model.dossier import place
-from punchlist.model.item import Item, Status, reading_order
-from punchlist.model.run import Review, Run
-from punchlist.model.summary import summary
+from punchlist.model.item.item import Item, Status, reading_order
+from punchlist.model.ledger.run import Review, Run
+from punchlist.views.issue_text import place
+from punchlist.views.summary import summary
 
 _WORST = 4000
 
 
 def render(run: Run) -> bytes:
     told = summary(run)
-    root = ET.Element("testsuites", name=one_line(f"punchlist {run.id}: {told.outcome}: {told.headline}"))
-    _suite(root, "items", (_item(item, run) for item in sorted(run.items.values(), key=reading_order)))
+    root = ET.Element(
+        "testsuites", name=one_line(f"punchlist {run.id}: {told.outcome}: {told.headline}")
+    )
+    _suite(
+        root, "items", (_item(item, run) for item in sorted(run.items.values(), key=reading_order))
+    )
     _suite(root, "reviewers", (_review(review) for review in run.reviews.values()))
     _suite(root, "checks", _checks(run))
     gaps = (
@@ -29,7 +35,11 @@ def render(run: Run) -> bytes:
         root.set(tally, str(sum(int(suite.get(tally, "0")) for suite in root)))
     root.set("time", f"{run.active:.3f}")
     ET.indent(root)
-    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode").encode("utf-8", "replace") + b"\n"
+    return (
+        b'<?xml version="1.0" encoding="UTF-8"?>\n'
+        + ET.tostring(root, encoding="unicode").encode("utf-8", "replace")
+        + b"\n"
+    )
 
 
 def _suite(root: ET.Element, name: str, cases: Iterable[ET.Element]) -> None:
@@ -40,7 +50,9 @@ def _suite(root: ET.Element, name: str, cases: Iterable[ET.Element]) -> None:
         suite.set(tally, str(sum(case.find(tag) is not None for case in suite)))
 
 
-def _case(group: str, name: str, verdict: str = "", message: str = "", text: str = "") -> ET.Element:
+def _case(
+    group: str, name: str, verdict: str = "", message: str = "", text: str = ""
+) -> ET.Element:
     case = ET.Element("testcase", classname=one_line(group), name=one_line(name), time="0")
     if verdict:
         mark = ET.SubElement(case, verdict, message=one_line(message))
@@ -51,9 +63,13 @@ def _case(group: str, name: str, verdict: str = "", message: str = "", text: str
 
 
 def _item(item: Item, run: Run) -> ET.Element:
-    """Fixed passes, dismissed and out of scope are skipped; whatever else is still in the code fails."""
+    """Fixed passes, dismissed and out of scope are skipped; whatever else is still in the code
+    fails.
+    """
     lead = item.lead
-    name = f"item {item.number}: {lead.rule + ': ' if lead.rule else ''}{lead.title} ({place(lead)})"
+    name = (
+        f"item {item.number}: {lead.rule + ': ' if lead.rule else ''}{lead.title} ({place(lead)})"
+    )
     group = lead.spot.path or "no file"
     last = item.attempts[-1].why if item.attempts else ""
     if not item.in_scope:
@@ -64,16 +80,24 @@ def _item(item: Item, run: Run) -> ET.Element:
         proofs = "\n".join(f"proof: {proof.kind}: {proof.said}" for proof in item.proofs)
         return _case(group, name, text=f"fixed in {item.commit}\n{proofs}")
     where = f"filed as {item.issue}" if item.issue else item.status.value
-    unfiled = f"; could not be filed: {run.unfiled[item.number]}" if item.number in run.unfiled else ""
-    case = _case(group, name, "failure", f"{where}{': ' + last if last else ''}{unfiled}", _story(item))
+    unfiled = (
+        f"; could not be filed: {run.unfiled[item.number]}" if item.number in run.unfiled else ""
+    )
+    case = _case(
+        group, name, "failure", f"{where}{': ' + last if last else ''}{unfiled}", _story(item)
+    )
     case[0].set("type", item.severity.value)
     return case
 
 
 def _story(item: Item) -> str:
-    said = [f"{place(finding)}: {finding.source}: {finding.title}\n{finding.detail}".strip() for finding in item.findings]
+    said = [
+        f"{place(finding)}: {finding.source}: {finding.title}\n{finding.detail}".strip()
+        for finding in item.findings
+    ]
     tried = [
-        f"round {each.round}: {FACTS[each.fact]} by {each.by}: {each.why}\n{each.evidence}".strip() for each in item.attempts
+        f"round {each.round}: {FACTS[each.fact]} by {each.by}: {each.why}\n{each.evidence}".strip()
+        for each in item.attempts
     ]
     return "\n\n".join((*said, *tried))
 
@@ -83,24 +107,43 @@ def _review(review: Review) -> ET.Element:
         return _case("reviewers", review.reviewer, "error", "the reviewer failed", review.failed)
     if review.skipped:
         return _case("reviewers", review.reviewer, "skipped", review.skipped)
-    return _case("reviewers", review.reviewer, text=f"{review.findings} findings, {review.looked_at} files, at {review.commit}")
+    return _case(
+        "reviewers",
+        review.reviewer,
+        text=f"{review.findings} findings, {review.looked_at} files, at {review.commit}",
+    )
 
 
 def _checks(run: Run) -> Iterable[ET.Element]:
     for check in run.started.checks if run.started else ():
         baseline = run.baselines.get(check.name)
         if baseline is None:
-            yield _case("checks", check.name, "skipped", run.unverified or "not run: there was no fix to judge")
+            yield _case(
+                "checks",
+                check.name,
+                "skipped",
+                run.unverified or "not run: there was no fix to judge",
+            )
         elif baseline.unusable:
-            yield _case("checks", check.name, "error", "the check could not judge", baseline.unusable)
+            yield _case(
+                "checks", check.name, "error", "the check could not judge", baseline.unusable
+            )
         else:
-            yield _case("checks", check.name, text=f"on the base: {baseline.passed} pass, {baseline.failed} fail")
+            yield _case(
+                "checks",
+                check.name,
+                text=f"on the base: {baseline.passed} pass, {baseline.failed} fail",
+            )
 
 
 def _trouble(run: Run) -> Iterable[ET.Element]:
-    yield from (_case("run", f"action {number}", "error", said) for number, said in enumerate(run.trouble, 1))
     yield from (
-        _case("run", f"entry {n} of {each.source}", "error", each.reason, each.raw) for n, each in enumerate(run.refused, 1)
+        _case("run", f"action {number}", "error", said)
+        for number, said in enumerate(run.trouble, 1)
+    )
+    yield from (
+        _case("run", f"entry {n} of {each.source}", "error", each.reason, each.raw)
+        for n, each in enumerate(run.refused, 1)
     )
     if run.halted:
         yield _case("run", "limit", "error", run.halted)

@@ -1,18 +1,20 @@
-"""The Markdown findings document: severities as headings, items as numbered entries; punchlist reads it back, too."""
+"""The Markdown findings document: severities as headings, items as numbered entries; punchlist
+reads it back, too.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from punchlist.adapters.reports.visible import one_line, visible
+from punchlist.adapters.reports.escaping import one_line, visible
 from punchlist.adapters.reports.wording import FACTS
-from punchlist.model.dossier import place
-from punchlist.model.finding import Finding
-from punchlist.model.hunk import Diff
-from punchlist.model.item import Attempt, Item, Status, reading_order
-from punchlist.model.run import Run
-from punchlist.model.severity import Severity
-from punchlist.model.summary import Gap, Summary, summary
+from punchlist.model.finding.finding import Finding
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Attempt, Item, Status, reading_order
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.hunk import Diff
+from punchlist.views.issue_text import place
+from punchlist.views.summary import Gap, Summary, summary
 
 _SECTIONS = {
     Severity.CRITICAL: "Critical Issues (Must Fix)",
@@ -63,9 +65,16 @@ def _section(title: str, items: Sequence[Item], run: Run, first: int) -> str:
 
 def _entry(number: int, item: Item, run: Run) -> str:
     lead = item.lead
-    name = _line(lead.category or lead.rule or lead.source).translate({ord("["): "(", ord("]"): ")"})
+    name = _line(lead.category or lead.rule or lead.source).translate(
+        {ord("["): "(", ord("]"): ")"}
+    )
     indent = " " * len(f"{number}. ")
-    return "\n".join((f"{number}. **[{name}]:** {_line(lead.title)}", *(indent + line for line in _fields(item, run))))
+    return "\n".join(
+        (
+            f"{number}. **[{name}]:** {_line(lead.title)}",
+            *(indent + line for line in _fields(item, run)),
+        )
+    )
 
 
 def _fields(item: Item, run: Run) -> Iterator[str]:
@@ -79,19 +88,31 @@ def _fields(item: Item, run: Run) -> Iterator[str]:
     yield from _bullet("Impact", impact)
     yield from _bullet("Fix", _fix(lead))
     yield from _bullet("Status", item.status.value)
-    yield from _bullet("Item", f"{item.number}, reported by {', '.join(_who(finding) for finding in item.findings)}")
+    yield from _bullet(
+        "Item",
+        f"{item.number}, reported by {', '.join(_who(finding) for finding in item.findings)}",
+    )
     for other in item.findings[1:]:
         yield from _bullet(
-            "Merged", f"{_who(other)} at {place(other)}: {other.title}" + (f"\n{other.detail}" if other.detail else "")
+            "Merged",
+            f"{_who(other)} at {place(other)}: {other.title}"
+            + (f"\n{other.detail}" if other.detail else ""),
         )
     for proof in item.proofs:
         yield from _bullet("Proof", f"{proof.kind}: {proof.said}")
     if item.status is Status.FIXED and not item.proofs:
         yield from _bullet("Proof", "none was recorded")
-    yield from _bullet("Filed", item.issue or (f"not yet: {run.unfiled[item.number]}" if item.number in run.unfiled else ""))
+    yield from _bullet(
+        "Filed",
+        item.issue
+        or (f"not yet: {run.unfiled[item.number]}" if item.number in run.unfiled else ""),
+    )
     for attempt in item.attempts:
         yield from _bullet("History", _attempt(attempt))
-    yield from _bullet("Flagged", "; ".join((*item.flags, *(mark for finding in item.findings for mark in finding.marks))))
+    yield from _bullet(
+        "Flagged",
+        "; ".join((*item.flags, *(mark for finding in item.findings for mark in finding.marks))),
+    )
     yield from _change(item, run.diffs.get(item.number))
 
 
@@ -111,12 +132,17 @@ def _fix(finding: Finding) -> str:
 
 def _who(finding: Finding) -> str:
     label = f" as {finding.label}" if finding.label else ""
-    return f"{finding.source} ({finding.rule}){label}" if finding.rule else f"{finding.source}{label}"
+    return (
+        f"{finding.source} ({finding.rule}){label}" if finding.rule else f"{finding.source}{label}"
+    )
 
 
 def _attempt(attempt: Attempt) -> str:
     who = f" by {attempt.by}" if attempt.by else ""
-    return one_line(f"round {attempt.round}: {FACTS[attempt.fact]}{who}" + (f": {attempt.why}" if attempt.why else ""))
+    return one_line(
+        f"round {attempt.round}: {FACTS[attempt.fact]}{who}"
+        + (f": {attempt.why}" if attempt.why else "")
+    )
 
 
 def _change(item: Item, diff: Diff | None) -> Iterator[str]:
@@ -130,7 +156,9 @@ def _change(item: Item, diff: Diff | None) -> Iterator[str]:
 
 
 def _bullet(name: str, text: str) -> Iterator[str]:
-    """A field; what goes beyond its first line is quoted, so that nothing in it can be taken for a field or an item."""
+    """A field; what goes beyond its first line is quoted, so that nothing in it can be taken for a
+    field or an item.
+    """
     lines = [line for line in _calm(visible(text)).splitlines() if line.strip()]
     if lines:
         yield f"- **{name}:** {lines[0].strip()}"
@@ -142,11 +170,16 @@ def _line(text: str) -> str:
 
 
 def _calm(text: str) -> str:
-    """Without tags, pictures and mentions that would act; code in backticks is shown as it is anyway."""
+    """Without tags, pictures and mentions that would act; code in backticks is shown as it is
+    anyway.
+    """
     if not _ACTIVE.search(text):
         return text
     spans = re.split(r"(`+[^`\n]*`+)", text)
-    return "".join(span if odd % 2 else _ACTIVE.sub(lambda found: _tamed(found[0]), span) for odd, span in enumerate(spans))
+    return "".join(
+        span if odd % 2 else _ACTIVE.sub(lambda found: _tamed(found[0]), span)
+        for odd, span in enumerate(spans)
+    )
 
 
 def _tamed(mark: str) -> str:
@@ -155,7 +188,9 @@ def _tamed(mark: str) -> str:
 
 def _unchecked(gaps: Sequence[Gap]) -> str:
     lines = [f"- {_line(gap.what)}" + (f": {_line(gap.why)}" if gap.why else "") for gap in gaps]
-    return "\n".join(["## What was not checked", "", *(lines or ["- Nothing that punchlist knows of."])])
+    return "\n".join(
+        ["## What was not checked", "", *(lines or ["- Nothing that punchlist knows of."])]
+    )
 
 
 def _summed_up(told: Summary, inside: Sequence[Item]) -> str:
@@ -171,7 +206,10 @@ def _summed_up(told: Summary, inside: Sequence[Item]) -> str:
             f"- **Critical:** {severities.count(Severity.CRITICAL)}",
             f"- **Important:** {severities.count(Severity.MAJOR)}",
             f"- **Minor:** {severities.count(Severity.MINOR)}",
-            f"- **Where they stand:** {status or 'no items'}; {numbers.outside:,} outside the change",
+            (
+                f"- **Where they stand:** {status or 'no items'}; {numbers.outside:,} outside the"
+                " change"
+            ),
             f"- **Where they came from:** {came}",
             f"- **Recommendation:** {told.advice}",
         )

@@ -1,4 +1,6 @@
-"""SARIF 2.1.0 out: one result an item; what is fixed is absent, what was dismissed is suppressed, what is left has its fix."""
+"""SARIF 2.1.0 out: one result an item; what is fixed is absent, what was dismissed is suppressed,
+what is left has its fix.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -7,15 +9,15 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Raw
 
-from punchlist import __version__
-from punchlist.adapters import sarif
-from punchlist.adapters.reports.visible import one_line, visible, web_address
-from punchlist.model.change import ScopeKind
-from punchlist.model.finding import Finding, Fix
-from punchlist.model.item import Fact, Item, Status, reading_order
-from punchlist.model.outcome import Outcome, outcome
-from punchlist.model.run import Run
-from punchlist.model.severity import Severity
+from punchlist._version import __version__
+from punchlist.adapters.formats import sarif
+from punchlist.adapters.reports.escaping import one_line, visible, web_address
+from punchlist.model.finding.finding import Finding, Fix
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Fact, Item, Status, reading_order
+from punchlist.model.ledger.outcome import Outcome, outcome
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import ScopeKind
 
 FINGERPRINT = "punchlist/v1"
 _ROOT = "SRCROOT"
@@ -33,7 +35,11 @@ def _run(run: Run) -> sarif.Run:
     items = sorted(run.items.values(), key=reading_order)
     rules = {_rule_id(item.lead): item.lead for item in reversed(items)}
     places = {rule: index for index, rule in enumerate(sorted(rules))}
-    driver = sarif.Driver(name="punchlist", version=__version__, rules=[_raw(_rule(rule, rules[rule])) for rule in places])
+    driver = sarif.Driver(
+        name="punchlist",
+        version=__version__,
+        rules=[_raw(_rule(rule, rules[rule])) for rule in places],
+    )
     return sarif.Run(
         tool=sarif.Tool(driver=driver),
         invocations=[_invocation(run)],
@@ -75,7 +81,9 @@ def _result(item: Item, run: Run, places: dict[str, int]) -> sarif.Result:
 
 
 def _message(finding: Finding) -> str:
-    text = visible("\n\n".join(part for part in (finding.title, finding.detail) if part.strip())).strip()
+    text = visible(
+        "\n\n".join(part for part in (finding.title, finding.detail) if part.strip())
+    ).strip()
     if "](" in text:
         # In a message that would be a link.
         text = text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
@@ -88,8 +96,16 @@ def _locations(finding: Finding) -> list[sarif.Location] | None:
         return None
     region = None
     if spot.line:
-        columns = (spot.column, spot.end_column if spot.end_column and (spot.column or spot.end_line) else None)
-        region = sarif.Region(start_line=spot.line, end_line=spot.end_line, start_column=columns[0], end_column=columns[1])
+        columns = (
+            spot.column,
+            spot.end_column if spot.end_column and (spot.column or spot.end_line) else None,
+        )
+        region = sarif.Region(
+            start_line=spot.line,
+            end_line=spot.end_line,
+            start_column=columns[0],
+            end_column=columns[1],
+        )
     place = sarif.PhysicalLocation(artifact_location=_artifact(spot.path), region=region)
     symbol = one_line(finding.context.symbol)
     logical = [sarif.LogicalLocation(fully_qualified_name=symbol)] if symbol else None
@@ -98,7 +114,9 @@ def _locations(finding: Finding) -> list[sarif.Location] | None:
 
 def _artifact(path: str) -> sarif.ArtifactLocation:
     """A path of any bytes as a URI; only what lies below the root is given relative to it."""
-    uri = quote(path.encode("utf-8", "surrogateescape" if _bytes_only(path) else "replace"), safe="/")
+    uri = quote(
+        path.encode("utf-8", "surrogateescape" if _bytes_only(path) else "replace"), safe="/"
+    )
     inside = not path.startswith(("/", "../")) and path != ".."
     return sarif.ArtifactLocation(uri=uri, uri_base_id=_ROOT if inside else None)
 
@@ -119,9 +137,15 @@ def _baseline(item: Item, run: Run) -> str:
 def _suppressions(item: Item) -> list[sarif.Suppression] | None:
     if item.status is not Status.DISMISSED:
         return None
-    by = [attempt for attempt in item.attempts if attempt.fact in (Fact.DISMISSED, Fact.CONTEST_AGREED)]
+    by = [
+        attempt
+        for attempt in item.attempts
+        if attempt.fact in (Fact.DISMISSED, Fact.CONTEST_AGREED)
+    ]
     why = f"{by[-1].by}: {by[-1].why}" if by else ""
-    return [sarif.Suppression(kind="external", status="accepted", justification=one_line(why) or None)]
+    return [
+        sarif.Suppression(kind="external", status="accepted", justification=one_line(why) or None)
+    ]
 
 
 def _fixes(item: Item) -> list[sarif.Fix] | None:
@@ -131,15 +155,27 @@ def _fixes(item: Item) -> list[sarif.Fix] | None:
     changes: dict[str, list[sarif.Replacement]] = {}
     for splice in fix.splices:
         region = sarif.Region(char_offset=splice.start, char_length=splice.end - splice.start)
-        replacement = sarif.Replacement(deleted_region=region, inserted_content=sarif.Content(text=splice.text))
+        replacement = sarif.Replacement(
+            deleted_region=region, inserted_content=sarif.Content(text=splice.text)
+        )
         changes.setdefault(splice.path, []).append(replacement)
-    parts = [sarif.ArtifactChange(artifact_location=_artifact(path), replacements=edits) for path, edits in changes.items()]
-    return [sarif.Fix(description=sarif.Message(text=one_line(fix.title) or f"{fix.safety} fix"), artifact_changes=parts)]
+    parts = [
+        sarif.ArtifactChange(artifact_location=_artifact(path), replacements=edits)
+        for path, edits in changes.items()
+    ]
+    return [
+        sarif.Fix(
+            description=sarif.Message(text=one_line(fix.title) or f"{fix.safety} fix"),
+            artifact_changes=parts,
+        )
+    ]
 
 
 def _writable(fix: Fix) -> bool:
     """JSON has no odd bytes: half of a fix would be none."""
-    return bool(fix.splices) and not any("\ud800" <= char <= "\udfff" for splice in fix.splices for char in splice.text)
+    return bool(fix.splices) and not any(
+        "\ud800" <= char <= "\udfff" for splice in fix.splices for char in splice.text
+    )
 
 
 def _properties(item: Item, run: Run) -> sarif.Properties:
@@ -158,7 +194,10 @@ def _properties(item: Item, run: Run) -> sarif.Properties:
 
 
 def _invocation(run: Run) -> sarif.Invocation:
-    notes = [sarif.Notification(message=sarif.Message(text=text), level=level) for text, level in _notes(run)]
+    notes = [
+        sarif.Notification(message=sarif.Message(text=text), level=level)
+        for text, level in _notes(run)
+    ]
     return sarif.Invocation(
         execution_successful=bool(run.ended) and outcome(run) is not Outcome.INCOMPLETE,
         start_time_utc=_time(run.started_at),
@@ -178,7 +217,11 @@ def _notes(run: Run) -> Iterator[tuple[str, str]]:
     if run.unverified:
         yield f"No check judged the fixes: {one_line(run.unverified)}", "warning"
     yield from (
-        (f"An entry of {one_line(each.source)} was not understood: {one_line(each.reason)}", "warning") for each in run.refused
+        (
+            f"An entry of {one_line(each.source)} was not understood: {one_line(each.reason)}",
+            "warning",
+        )
+        for each in run.refused
     )
     if run.fresh:
         yield f"{len(run.fresh)} findings were not yet sorted into items", "warning"
@@ -187,7 +230,11 @@ def _notes(run: Run) -> Iterator[tuple[str, str]]:
 def _provenance(run: Run) -> sarif.Properties:
     change = run.started.change if run.started else None
     told = {"run": one_line(run.id), "branch": one_line(run.branch), "tip": run.tip}
-    return {**told, "base": change.base, "head": change.head, "scope": str(change.kind)} if change else told
+    return (
+        {**told, "base": change.base, "head": change.head, "scope": str(change.kind)}
+        if change
+        else told
+    )
 
 
 def _rule_id(finding: Finding) -> str:

@@ -1,7 +1,7 @@
 """The words all reports share."""
 
-from punchlist.model.change import Change, ScopeKind
-from punchlist.model.item import Fact
+from punchlist.model.item.item import Fact
+from punchlist.model.patch.change import Change, ScopeKind
 
 FACTS = {
     Fact.SAID_FIXED: "said fixed",
@@ -37,7 +37,7 @@ def duration(seconds: float) -> str:
     """As short as it can be said."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
-    if seconds < 60:  # noqa: PLR2004 - a minute
+    if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

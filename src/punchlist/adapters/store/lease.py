@@ -12,13 +12,15 @@ from typing import Self
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.store.trouble import told
+from punchlist.adapters.store.errors import told
 from punchlist.errors import AlreadyRunning
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _TRIES = 4
 _PAUSE = 0.05
-"""Somebody who only looks whether a run is alive holds the lock for a moment; then it is worth another try."""
+"""Somebody who only looks whether a run is alive holds the lock for a moment; then it is worth
+another try.
+"""
 
 
 class Holder(Struct, frozen=True):
@@ -37,20 +39,28 @@ class Lease:
 
     @classmethod
     def take(cls, home: Path, run: str, request: str = "", *, force: bool = False) -> Self:
-        """Raises AlreadyRunning, with the id of the run at work, if another process has the run or the same request. With `force`
-        the request is had if it is free, and done without if it is not."""
+        """Raises AlreadyRunning, with the id of the run at work, if another process has the run or
+        the same request. With `force` the request is had if it is free, and done without if it is
+        not.
+        """
         handles: list[int] = []
         with ExitStack() as undo:
             undo.callback(_close, handles)
             with suppress(AlreadyRunning) if force else nullcontext():
-                handles += [_lock(_request_path(home, request), Holder(os.getpid(), run))] if request else []
+                handles += (
+                    [_lock(_request_path(home, request), Holder(os.getpid(), run))]
+                    if request
+                    else []
+                )
             handles.append(_lock(_run_path(home, run), Holder(os.getpid(), run)))
             undo.pop_all()
         return cls(tuple(handles), run)
 
     @classmethod
     def of(cls, path: Path, name: str) -> Self:
-        """The right to anything else that only one may have, by the path of its lock; raises AlreadyRunning as well."""
+        """The right to anything else that only one may have, by the path of its lock; raises
+        AlreadyRunning as well.
+        """
         return cls((_lock(path, Holder(os.getpid(), name)),), name)
 
     def release(self) -> None:
@@ -83,7 +93,9 @@ def _request_path(home: Path, request: str) -> Path:
 
 
 def _file_name(name: str) -> str:
-    return name if _PLAIN.fullmatch(name) else sha256(name.encode(errors="surrogatepass")).hexdigest()
+    return (
+        name if _PLAIN.fullmatch(name) else sha256(name.encode(errors="surrogatepass")).hexdigest()
+    )
 
 
 def _lock(path: Path, holder: Holder) -> int:

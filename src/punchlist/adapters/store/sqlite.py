@@ -1,4 +1,6 @@
-"""The ledger in one SQLite file: appended to by one writer at a time, durable before anyone is told, read by everybody."""
+"""The ledger in one SQLite file: appended to by one writer at a time, durable before anyone is
+told, read by everybody.
+"""
 
 import sqlite3
 import time
@@ -12,29 +14,33 @@ import msgspec
 from msgspec.structs import replace
 
 from punchlist.adapters.store import migrations
-from punchlist.adapters.store.private import keep_file_private, keep_private
-from punchlist.adapters.store.trouble import told
+from punchlist.adapters.store.errors import told
+from punchlist.adapters.store.permissions import keep_file_private, keep_private
 from punchlist.errors import LedgerBroken, StoreError, UsageError
-from punchlist.model import wire
-from punchlist.model.chain import chained, line_of
-from punchlist.model.events import AnyEvent, Ended, Entry, Started
+from punchlist.model.ledger import codec as wire
+from punchlist.model.ledger.events import AnyEvent, Ended, Entry, Started
+from punchlist.model.ledger.hash_chain import chained, line_of
 from punchlist.ports import RunRow
 
 FILE = "ledger.sqlite3"
 _PAGE = 32
 _PAGE_BYTES = 1 << 20
-"""Entries fetched at a time, at most: an event may be several megabytes, and readers may stop early."""
+"""Entries fetched at a time, at most: an event may be several megabytes, and readers may stop
+early.
+"""
 _BUSY_SECONDS = 30
 _PAUSE = 0.02
 _CANDIDATES = 10
 _IDS = "SELECT id FROM runs WHERE ? IN ('', repository) ORDER BY started_at DESC, id DESC"
 _RUNS = """
   WITH steps AS (
-    SELECT run, seq, at, place, kind, at - lag(at) OVER (PARTITION BY run ORDER BY seq) AS took FROM entries
+    SELECT run, seq, at, place, kind, at - lag(at) OVER (PARTITION BY run ORDER BY seq) AS took
+    FROM entries
     WHERE run IN (SELECT id FROM runs WHERE ? IN ('', repository))
   ), sums AS (
     SELECT run, max(seq) AS entries, max(CASE WHEN place <> 'people' THEN seq END) AS last,
-           sum(CASE WHEN place = 'people' OR kind IN ('resumed', 'answered') THEN 0 ELSE max(0, coalesce(took, 0)) END) AS active
+           sum(CASE WHEN place = 'people' OR kind IN ('resumed', 'answered') THEN 0 ELSE max(0,
+           coalesce(took, 0)) END) AS active
     FROM steps GROUP BY run
   )
   SELECT runs.id, runs.repository, runs.started_at, last.at, last.kind, sums.entries, sums.active,
@@ -44,11 +50,15 @@ _RUNS = """
   LEFT JOIN entries AS ended ON ended.run = sums.run AND ended.kind = 'ended'
   ORDER BY runs.started_at DESC, runs.id DESC
 """
-"""`active` leaves out what the fold leaves out: the time until somebody resumed it, answered, or said something beside it."""
+"""`active` leaves out what the fold leaves out: the time until somebody resumed it, answered, or
+said something beside it.
+"""
 
 
 class SqliteStore:
-    """All runs of a home. Safe to use from several threads and processes; each (run, place, key) is written once."""
+    """All runs of a home. Safe to use from several threads and processes; each (run, place, key) is
+    written once.
+    """
 
     def __init__(self, database: sqlite3.Connection, path: Path) -> None:
         self._database = database
@@ -57,7 +67,9 @@ class SqliteStore:
 
     @classmethod
     def open(cls, home: Path, *, readonly: bool = False) -> Self:
-        """The ledger below `home`, made if it is not there. A reader makes nothing, and may read while a run writes."""
+        """The ledger below `home`, made if it is not there. A reader makes nothing, and may read
+        while a run writes.
+        """
         path = home / FILE
         try:
             database = _reader(path) if readonly else _writer(path)
@@ -66,27 +78,50 @@ class SqliteStore:
         return cls(database, path)
 
     def append(self, run: str, place: str, key: str, event: AnyEvent, at: float) -> Entry:
-        """Writes the event of one action, or returns what is recorded for that action already. Durable when it returns."""
+        """Writes the event of one action, or returns what is recorded for that action already.
+        Durable when it returns.
+        """
         with self._writing("written") as database:
             recorded = database.execute(
-                "SELECT line FROM entries WHERE run = ? AND place = ? AND key = ?", (run, place, key)
+                "SELECT line FROM entries WHERE run = ? AND place = ? AND key = ?",
+                (run, place, key),
             ).fetchone()
             if recorded:
                 return wire.decode(recorded[0], Entry)
-            last = database.execute("SELECT seq, hash FROM entries WHERE run = ? ORDER BY seq DESC LIMIT 1", (run,)).fetchone()
+            last = database.execute(
+                "SELECT seq, hash FROM entries WHERE run = ? ORDER BY seq DESC LIMIT 1", (run,)
+            ).fetchone()
             seq, prev = last or (0, "")
-            entry = chained(Entry(run=run, seq=seq + 1, at=float(at), place=place, key=key, event=event), prev)
+            entry = chained(
+                Entry(run=run, seq=seq + 1, at=float(at), place=place, key=key, event=event), prev
+            )
             if not last:
                 repository = event.repository if isinstance(event, Started) else ""
-                database.execute("INSERT INTO runs (id, repository, started_at) VALUES (?, ?, ?)", (run, repository, at))
-            row = (run, entry.seq, at, place, key, event.__struct_config__.tag, entry.hash, line_of(entry))
+                database.execute(
+                    "INSERT INTO runs (id, repository, started_at) VALUES (?, ?, ?)",
+                    (run, repository, at),
+                )
+            row = (
+                run,
+                entry.seq,
+                at,
+                place,
+                key,
+                event.__struct_config__.tag,
+                entry.hash,
+                line_of(entry),
+            )
             database.execute(
-                "INSERT INTO entries (run, seq, at, place, key, kind, hash, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row
+                "INSERT INTO entries (run, seq, at, place, key, kind, hash, line) VALUES (?, ?, ?,"
+                " ?, ?, ?, ?, ?)",
+                row,
             )
             return entry
 
     def read(self, run: str, after: int = 0) -> Iterator[Entry]:
-        """The entries of a run in order, those after `after` only; what is appended meanwhile comes too."""
+        """The entries of a run in order, those after `after` only; what is appended meanwhile comes
+        too.
+        """
         for line in self._lines(run, after):
             yield _decoded(line, run)
 
@@ -115,13 +150,22 @@ class SqliteStore:
             raise UsageError(_nothing_recorded(repository), hint="punchlist run")
         if prefix == "last":
             return ids[0]
-        found = [prefix] if prefix in ids else [each for each in ids if prefix and each.startswith(prefix)]
+        found = (
+            [prefix]
+            if prefix in ids
+            else [each for each in ids if prefix and each.startswith(prefix)]
+        )
         if len(found) == 1:
             return found[0]
         listed = ", ".join((found or ids)[:_CANDIDATES])
         if found:
-            raise UsageError(f'{len(found)} runs begin with "{prefix}": {listed}', hint="give more of the id")
-        raise UsageError(f'no run begins with "{prefix}"; there are: {listed}', hint='punchlist list, or "last" for the newest')
+            raise UsageError(
+                f'{len(found)} runs begin with "{prefix}": {listed}', hint="give more of the id"
+            )
+        raise UsageError(
+            f'no run begins with "{prefix}"; there are: {listed}',
+            hint='punchlist list, or "last" for the newest',
+        )
 
     def get(self, key: str) -> bytes | None:
         rows = self._rows("SELECT value FROM cache WHERE key = ?", (key,))
@@ -143,10 +187,13 @@ class SqliteStore:
         self.close()
 
     def _lines(self, run: str, after: int) -> Iterator[bytes]:
-        # Whoever edits a line with other tools leaves text where bytes were; the chain is to say so, not the type.
+        # Whoever edits a line with other tools leaves text where bytes were; the chain is to say
+        # so, not the type.
         count = 1
         while page := self._rows(
-            "SELECT seq, CAST(line AS BLOB) FROM entries WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?", (run, after, count)
+            "SELECT seq, CAST(line AS BLOB) FROM entries WHERE run = ? AND seq > ? ORDER BY seq"
+            " LIMIT ?",
+            (run, after, count),
         ):
             for seq, line in page:
                 yield line
@@ -195,13 +242,18 @@ def _decoded(line: bytes, where: str) -> Entry:
     try:
         return wire.decode(line, Entry)
     except msgspec.MsgspecError as error:
-        raise LedgerBroken(f"{where}: a line of the ledger is damaged: {error}", hint="`punchlist audit` says which") from error
+        raise LedgerBroken(
+            f"{where}: a line of the ledger is damaged: {error}",
+            hint="`punchlist audit` says which",
+        ) from error
 
 
 def _writer(path: Path) -> sqlite3.Connection:
     keep_private(path.parent)
     keep_file_private(path)
-    database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    database = sqlite3.connect(
+        path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
     with ExitStack() as undo:
         undo.callback(database.close)
         _check_version(database, path)
@@ -214,7 +266,9 @@ def _writer(path: Path) -> sqlite3.Connection:
 
 
 def _use_wal(database: sqlite3.Connection) -> None:
-    """SQLite does not wait by itself where several want to change a new file's mode at once: it refuses all but one."""
+    """SQLite does not wait by itself where several want to change a new file's mode at once: it
+    refuses all but one.
+    """
     until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -233,11 +287,13 @@ def _reader(path: Path) -> sqlite3.Connection:
     try:
         database = _opened_for_reading(path, "mode=ro")
     except sqlite3.OperationalError:
-        # In a folder where nothing may be made, SQLite cannot make its shared-memory file; then nobody writes there either.
+        # In a folder where nothing may be made, SQLite cannot make its shared-memory file; then
+        # nobody writes there either.
         database = _opened_for_reading(path, "mode=ro&immutable=1")
     if migrations.version_of(database):
         return database
-    database.close()  # a process is just making it, or was killed while it did: nothing is recorded yet
+    # a process is just making it, or was killed while it did: nothing is recorded yet
+    database.close()
     return _empty()
 
 
@@ -249,7 +305,9 @@ def _empty() -> sqlite3.Connection:
 
 def _opened_for_reading(path: Path, how: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{how}"
-    database = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    database = sqlite3.connect(
+        uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
     with ExitStack() as undo:
         undo.callback(database.close)
         _check_version(database, path)
@@ -261,7 +319,8 @@ def _check_version(database: sqlite3.Connection, path: Path) -> None:
     version = migrations.version_of(database)
     if version > migrations.VERSION:
         raise StoreError(
-            f"{path} was written by a newer punchlist (schema {version}, this one knows {migrations.VERSION})",
+            f"{path} was written by a newer punchlist (schema {version}, this one knows"
+            f" {migrations.VERSION})",
             hint="upgrade punchlist, or set PUNCHLIST_HOME to another folder",
         )
 

@@ -1,4 +1,6 @@
-"""Issues as Markdown files in a folder: one per item, found again by its fingerprint, with a README that lists them."""
+"""Issues as Markdown files in a folder: one per item, found again by its fingerprint, with a README
+that lists them.
+"""
 
 import asyncio
 import fcntl
@@ -10,13 +12,13 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from punchlist.adapters.store.trouble import told
-from punchlist.adapters.whole_file import write_whole
-from punchlist.model.dossier import Dossier
-from punchlist.model.item import Status
-from punchlist.model.outgoing import safe_text
-from punchlist.model.severity import Severity
+from punchlist.adapters.store.atomic_write import write_whole
+from punchlist.adapters.store.errors import told
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Status
 from punchlist.ports import Filing
+from punchlist.views.issue_text import Dossier
+from punchlist.views.safe_text import safe_text
 
 INDEX = "README.md"
 _NAME = re.compile(r"(?P<severity>[a-z]+)-(?P<key>[0-9a-zA-Z]{1,16})-[a-z0-9-]*\.md")
@@ -37,7 +39,9 @@ class Head(NamedTuple):
 
 
 class FilesTracker:
-    """Open means that the file is there, and not marked dismissed; a person closes an issue by deleting it."""
+    """Open means that the file is there, and not marked dismissed; a person closes an issue by
+    deleting it.
+    """
 
     name = "files"
 
@@ -61,7 +65,9 @@ class FilesTracker:
         return filings
 
     def close(self, fingerprints: Collection[str], by: str, why: str) -> int:
-        """Marks issues as dismissed, which takes them off the list of open ones; says how many there were."""
+        """Marks issues as dismissed, which takes them off the list of open ones; says how many
+        there were.
+        """
         return self._marked(fingerprints, f"{_DISMISSED} by {_line(by)}: {_line(why)}\n\n")
 
     def reopen(self, fingerprints: Collection[str]) -> int:
@@ -94,9 +100,14 @@ class FilesTracker:
             return Filing(item=item.number, failed="it is fixed; there is nothing to file")
         path = known.get(item.fingerprint)
         if path is None:
-            path = self._folder / f"{item.severity}-{_key(item.fingerprint)}-{_slug(item.lead.title)}.md"
+            path = (
+                self._folder
+                / f"{item.severity}-{_key(item.fingerprint)}-{_slug(item.lead.title)}.md"
+            )
             try:
-                write_whole(path, f"# {dossier.title}\n\nLabels: {', '.join(dossier.labels)}\n\n{dossier.body}".encode())
+                labels = ", ".join(dossier.labels)
+                text = f"# {dossier.title}\n\nLabels: {labels}\n\n{dossier.body}"
+                write_whole(path, text.encode())
             except OSError as error:
                 return Filing(item=item.number, failed=str(told(error, path, "written")))
             known[item.fingerprint] = path
@@ -116,7 +127,9 @@ class FilesTracker:
             os.close(handle)
 
     def _known(self) -> dict[str, Path]:
-        """Fingerprint -> issue: what counts is the comment in the file; a person may have renamed it."""
+        """Fingerprint -> issue: what counts is the comment in the file; a person may have renamed
+        it.
+        """
         known: dict[str, Path] = {}
         for path in self._issues():
             if path not in self._fingerprints:
@@ -126,14 +139,19 @@ class FilesTracker:
         return known
 
     def _issues(self) -> list[Path]:
-        return sorted(path for path in self._folder.glob("*.md") if path.name != INDEX and path.is_file())
+        return sorted(
+            path for path in self._folder.glob("*.md") if path.name != INDEX and path.is_file()
+        )
 
     def _index(self) -> bytes:
         paths = sorted(self._issues(), key=_reading_order)
         rows = {path: f"- [{_shown(self._head(path).title)}]({path.name})" for path in paths}
         closed = [row for path, row in rows.items() if self._head(path).dismissed]
         opened = [row for path, row in rows.items() if not self._head(path).dismissed]
-        head = f"# Open issues\n\n{len(opened)} filed by punchlist. Delete a file to close its issue.\n"
+        head = (
+            f"# Open issues\n\n{len(opened)} filed by punchlist. Delete a file to close its"
+            " issue.\n"
+        )
         rest = ["", "## Dismissed", "", *closed] if closed else []
         return "\n".join([head, *opened, *rest, ""]).encode("utf-8", "replace")
 
@@ -142,7 +160,9 @@ class FilesTracker:
             with path.open(encoding="utf-8", errors="replace") as file:
                 lines = list(islice(file, _HEAD))
             first = lines[0].lstrip("# ").strip() if lines else ""
-            self._heads[path] = Head(first or path.stem, any(line.startswith(_DISMISSED) for line in lines))
+            self._heads[path] = Head(
+                first or path.stem, any(line.startswith(_DISMISSED) for line in lines)
+            )
         return self._heads[path]
 
 

@@ -8,9 +8,9 @@ import click
 
 from punchlist.app import App
 from punchlist.cli import options
-from punchlist.cli.drive import gone_on, told
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.login import login
+from punchlist.cli.run_driver import gone_on, told
 from punchlist.cli.session import session
 from punchlist.errors import UsageError
 
@@ -18,7 +18,11 @@ from punchlist.errors import UsageError
 @click.command()
 @click.argument("run_id", metavar="RUN", callback=options.a_run)
 @click.argument("said", metavar="CHOICE|ID=TEXT...", nargs=-1)
-@click.option("--file", type=click.Path(exists=True, dir_okay=False), help="Answers from a JSON file: an object of ID and text.")
+@click.option(
+    "--file",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Answers from a JSON file: an object of ID and text.",
+)
 @click.option("--by", default="", help="Who answers. Default: your login name.")
 @click.option("--no-resume", is_flag=True, help="Only record the answer.")
 @options.watch_option
@@ -26,8 +30,8 @@ from punchlist.errors import UsageError
 def command(run_id: str, said: tuple[str, ...], **chosen: Any) -> Exit:
     """Answer what a run waits for, and go on.
 
-    `punchlist status` shows the questions. One with choices is answered by its letter; what agents want to know is answered by
-    the question's id: punchlist answer last F003-q1="return 404".
+    `punchlist status` shows the questions. One with choices is answered by its letter; what agents
+    want to know is answered by the question's id: punchlist answer last F003-q1="return 404".
     """
     output = options.output(chosen)
     answer = _said(said, chosen["file"])
@@ -51,7 +55,9 @@ def _said(said: tuple[str, ...], file: str | None) -> str | dict[str, str]:
             raise UsageError(f'"{each}" is no answer', hint='one letter for a choice, or ID="text"')
         pairs[name.strip()] = text
     if not pairs:
-        raise UsageError("nothing was answered", hint="`punchlist status` shows what the run waits for")
+        raise UsageError(
+            "nothing was answered", hint="`punchlist status` shows what the run waits for"
+        )
     return pairs
 
 
@@ -60,9 +66,20 @@ def _from_file(file: str) -> dict[str, str]:
     try:
         data = json.loads(Path(file).read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{file}: cannot be read: {error}", hint='for example {"F003-q1": "return 404"}') from error
+        raise UsageError(
+            f"{file}: cannot be read: {error}", hint='for example {"F003-q1": "return 404"}'
+        ) from error
     if isinstance(data, list):
-        data = {each.get("question_id", each.get("id")): each.get("answer") for each in data if isinstance(each, dict)}
-    if not isinstance(data, dict) or not all(isinstance(part, str) for pair in data.items() for part in pair):
-        raise UsageError(f"{file}: must be an object of question ids and texts", hint='for example {"F003-q1": "return 404"}')
+        data = {
+            each.get("question_id", each.get("id")): each.get("answer")
+            for each in data
+            if isinstance(each, dict)
+        }
+    if not isinstance(data, dict) or not all(
+        isinstance(part, str) for pair in data.items() for part in pair
+    ):
+        raise UsageError(
+            f"{file}: must be an object of question ids and texts",
+            hint='for example {"F003-q1": "return 404"}',
+        )
     return data

@@ -6,9 +6,9 @@ import click
 
 from punchlist.app import App
 from punchlist.cli import options
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import reading
-from punchlist.cli.tables import audit_text
+from punchlist.cli.show.tables import audit_text
 from punchlist.cli.terminal import answer, note, raw, say
 from punchlist.errors import UsageError
 
@@ -26,8 +26,8 @@ from punchlist.errors import UsageError
 def command(run_id: str, target: str | None, json_: bool) -> Exit:
     """Verify a run's ledger from its first line.
 
-    The hash chain holds, every reported finding is in exactly one item, every item has an end, and nothing is
-    fixed without a proof.
+    The hash chain holds, every reported finding is in exactly one item, every item has an end, and
+    nothing is fixed without a proof.
     """
 
     def look(app: App) -> Exit:
@@ -51,5 +51,7 @@ def _exported(app: App, run_id: str, target: Path) -> None:
         with target.open("wb") as file:
             file.writelines(app.export(run_id))
     except OSError as error:
-        raise UsageError(f"{target}: cannot be written: {error.strerror}", hint="give another file") from error
+        raise UsageError(
+            f"{target}: cannot be written: {error.strerror}", hint="give another file"
+        ) from error
     note(f"wrote {target}")

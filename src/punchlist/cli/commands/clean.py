@@ -5,22 +5,39 @@ import click
 from punchlist.app import App
 from punchlist.cli import options
 from punchlist.cli.done import done
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import session
 from punchlist.errors import UsageError
 
 
 @click.command()
-@click.option("--reports", is_flag=True, help="Also the reports of runs that ended; `punchlist report` makes them again.")
 @click.option(
-    "--older-than", "days", metavar="DAYS", type=click.FloatRange(min=0), default=None, help="With --reports: how many days ago."
+    "--reports",
+    is_flag=True,
+    help="Also the reports of runs that ended; `punchlist report` makes them again.",
 )
-@click.option("--all", "everywhere", is_flag=True, help="Also all that is kept of repositories that are gone; works anywhere.")
+@click.option(
+    "--older-than",
+    "days",
+    metavar="DAYS",
+    type=click.FloatRange(min=0),
+    default=None,
+    help="With --reports: how many days ago.",
+)
+@click.option(
+    "--all",
+    "everywhere",
+    is_flag=True,
+    help="Also all that is kept of repositories that are gone; works anywhere.",
+)
 @options.json_option
 def command(reports: bool, days: float | None, everywhere: bool, json_: bool) -> Exit:
     """Remove the work trees of this repository that nobody uses; ledgers always stay."""
     if reports != (days is not None):
-        raise UsageError("--reports and --older-than go together", hint="punchlist clean --reports --older-than 30")
+        raise UsageError(
+            "--reports and --older-than go together",
+            hint="punchlist clean --reports --older-than 30",
+        )
 
     async def work(app: App) -> Exit:
         said = await app.clean(reports_older_than=days, everywhere=everywhere)

@@ -3,7 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.root import root
 from punchlist.cli.terminal import raw
 

@@ -9,29 +9,34 @@ from typing import Any
 import click
 
 from punchlist.app import App, Request
-from punchlist.app.demo import demo_repository
+from punchlist.app.start.demo import demo_repository
 from punchlist.cli import options
-from punchlist.cli.drive import started
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
+from punchlist.cli.run_driver import started
 from punchlist.cli.session import here, session
-from punchlist.cli.summary import account
+from punchlist.cli.show.summary import account
 from punchlist.cli.terminal import note
 from punchlist.errors import UsageError
-from punchlist.model.change import ScopeKind
+from punchlist.model.patch.change import ScopeKind
 
 _BEFORE = """\
 A small repository with a dozen seeded defects is in
   {repository}
-Some have a good fix, one has a fix that breaks a test, one test fails already, and one finding is about a file that is gone.
+Some have a good fix, one has a fix that breaks a test, one test fails already, and one finding is
+about a file that is gone.
 What you see now is what `punchlist run --all --yes --findings {findings}` does there.
 """
 _AFTER = """
 How to read this
-  Fixed      means proven: the analyzer that found it is silent now, and the project's tests are as green as before.
-  Culprit    One fix was fine for its analyzer and broke a test. A few check runs found out which one; it was left out, and filed.
+  Fixed      means proven: the analyzer that found it is silent now, and the project's tests are as
+  green as before.
+  Culprit    One fix was fine for its analyzer and broke a test. A few check runs found out which
+  one; it was left out, and filed.
   Baseline   One test failed before any fix, so no fix is blamed for it.
-  Blocked    A finding about a file that is gone cannot be fixed. It is filed all the same: no finding is ever lost.
-  Filed      What is left is a Markdown file each, with the whole history, ready for whoever takes it on.
+  Blocked    A finding about a file that is gone cannot be fixed. It is filed all the same: no
+  finding is ever lost.
+  Filed      What is left is a Markdown file each, with the whole history, ready for whoever takes
+  it on.
 """
 _KEPT = """\
 Look around:
@@ -41,13 +46,17 @@ Look around:
   punchlist audit         the ledger, verified from its first line
   punchlist apply         bring the fixes onto the branch
 """
-_GONE = "The repository was removed again; `punchlist demo --keep` leaves it for you to look around in."
+_GONE = (
+    "The repository was removed again; `punchlist demo --keep` leaves it for you to look around in."
+)
 
 
 @click.command()
 @click.option("--keep", is_flag=True, help="Leave the repository where it is.")
 @click.option(
-    "--folder", type=click.Path(file_okay=False, path_type=Path), help="Make it in this new or empty folder, and keep it."
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Make it in this new or empty folder, and keep it.",
 )
 @options.output_options
 def command(keep: bool, folder: Path | None, **chosen: Any) -> Exit:
@@ -60,7 +69,11 @@ def command(keep: bool, folder: Path | None, **chosen: Any) -> Exit:
         if folder is not None and folder.exists() and any(folder.iterdir()):
             raise UsageError(f"{folder}: is not empty", hint="give a new folder")
         kept = keep or folder is not None
-        where = folder or Path(tempfile.mkdtemp(prefix="punchlist-demo-") if kept else stack.enter_context(_temporary()))
+        where = folder or Path(
+            tempfile.mkdtemp(prefix="punchlist-demo-")
+            if kept
+            else stack.enter_context(_temporary())
+        )
         return _shown(where.absolute(), output, kept=kept)
 
 

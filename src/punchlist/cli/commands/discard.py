@@ -4,7 +4,7 @@ import click
 
 from punchlist.cli import options
 from punchlist.cli.done import done
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import session
 
 

@@ -5,15 +5,15 @@ import re
 import click
 
 from punchlist.app import App
-from punchlist.app.dismissals import Chosen
+from punchlist.app.after.dismissals import Chosen
 from punchlist.cli import options
 from punchlist.cli.done import done
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.login import login
 from punchlist.cli.session import session
-from punchlist.cli.words import count
+from punchlist.cli.show.words import count
 from punchlist.errors import UsageError
-from punchlist.model.events import Dismissal
+from punchlist.model.ledger.events import Dismissal
 
 _NUMBERS = re.compile(r"(\d+)(?:-(\d+))?")
 _FEW = 10
@@ -22,11 +22,29 @@ _FEW = 10
 @click.command()
 @click.argument("run_id", metavar="RUN", callback=options.a_run)
 @click.argument("items", metavar="[ITEM...]", nargs=-1)
-@click.option("--rule", "rules", metavar="RULE", multiple=True, help="All items of a rule, say S101; among ITEM... if given.")
-@click.option("--path", "paths", metavar="PATH", multiple=True, help="All items of a file or folder; among ITEM... if given.")
+@click.option(
+    "--rule",
+    "rules",
+    metavar="RULE",
+    multiple=True,
+    help="All items of a rule, say S101; among ITEM... if given.",
+)
+@click.option(
+    "--path",
+    "paths",
+    metavar="PATH",
+    multiple=True,
+    help="All items of a file or folder; among ITEM... if given.",
+)
 @click.option("--why", default="", help="The reason, which every report shows.")
-@click.option("--by", default="", help="Who says so. Default: your name as git knows it, or your login name.")
-@click.option("--undo", is_flag=True, help="Take it back: their issues are open again, and later runs take them up.")
+@click.option(
+    "--by", default="", help="Who says so. Default: your name as git knows it, or your login name."
+)
+@click.option(
+    "--undo",
+    is_flag=True,
+    help="Take it back: their issues are open again, and later runs take them up.",
+)
 @options.json_option
 def command(  # noqa: PLR0913 - one parameter per option
     run_id: str,
@@ -41,25 +59,36 @@ def command(  # noqa: PLR0913 - one parameter per option
 ) -> Exit:
     """Say that items need no work; later runs remember it, and list them as dismissed.
 
-    RUN may be "last". ITEM is a number, or a range of them: 3-20 means those of them that are not fixed.
+    RUN may be "last". ITEM is a number, or a range of them: 3-20 means those of them that are not
+    fixed.
     """
     chosen = _chosen(items, rules, paths)
 
     async def work(app: App) -> Exit:
         saying = Dismissal(by or await app.who() or login(), why, "")
         run, numbers = app.dismiss(run_id, chosen, saying, undo=undo)
-        which = f"{count(len(numbers), 'item')} of run {run.id}" + (f": {_listed(numbers)}" if len(numbers) <= _FEW else "")
-        return done(f"taken up again, {which}" if undo else f"dismissed, and in later runs too, {which}", json=json_)
+        which = f"{count(len(numbers), 'item')} of run {run.id}" + (
+            f": {_listed(numbers)}" if len(numbers) <= _FEW else ""
+        )
+        return done(
+            f"taken up again, {which}" if undo else f"dismissed, and in later runs too, {which}",
+            json=json_,
+        )
 
     return session(work)
 
 
 def _chosen(items: tuple[str, ...], rules: tuple[str, ...], paths: tuple[str, ...]) -> Chosen:
     if not (items or rules or paths):
-        raise UsageError("which items?", hint="give numbers or a range (3-20), or --rule or --path; punchlist show lists them")
+        raise UsageError(
+            "which items?",
+            hint="give numbers or a range (3-20), or --rule or --path; punchlist show lists them",
+        )
     spans = [_span(item) for item in items]
     return Chosen(
-        numbers=tuple(span.start for item, span in zip(items, spans, strict=True) if "-" not in item),
+        numbers=tuple(
+            span.start for item, span in zip(items, spans, strict=True) if "-" not in item
+        ),
         ranges=tuple(span for item, span in zip(items, spans, strict=True) if "-" in item),
         rules=rules,
         paths=paths,
@@ -69,7 +98,10 @@ def _chosen(items: tuple[str, ...], rules: tuple[str, ...], paths: tuple[str, ..
 def _span(item: str) -> range:
     found = _NUMBERS.fullmatch(item)
     if found is None:
-        raise UsageError(f'"{item}" is neither a number nor a range of them', hint="like this: punchlist dismiss last 3 7-20")
+        raise UsageError(
+            f'"{item}" is neither a number nor a range of them',
+            hint="like this: punchlist dismiss last 3 7-20",
+        )
     return range(int(found[1]), int(found[2] or found[1]) + 1)
 
 

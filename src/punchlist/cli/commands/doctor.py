@@ -7,16 +7,22 @@ import msgspec
 
 from punchlist.app import App, Probe
 from punchlist.cli import options
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import here, session
-from punchlist.cli.tables import probes_table, settings_table
+from punchlist.cli.show.tables import probes_table, settings_table
 from punchlist.cli.terminal import answer, say
 from punchlist.settings import Loaded, names
 
 
 @click.command()
-@click.option("--settings", "show", is_flag=True, help="Every setting, its value, and where that comes from.")
-@click.option("--ask", is_flag=True, help="Ask each agent in agents.use for one word; that costs what they charge for it.")
+@click.option(
+    "--settings", "show", is_flag=True, help="Every setting, its value, and where that comes from."
+)
+@click.option(
+    "--ask",
+    is_flag=True,
+    help="Ask each agent in agents.use for one word; that costs what they charge for it.",
+)
 @options.set_option
 @options.json_option
 def command(show: bool, ask: bool, json_: bool, settings: tuple[str, ...]) -> Exit:
@@ -45,7 +51,9 @@ def _probes(probes: list[Probe], *, json: bool) -> Exit:
 
 
 def _settings(loaded: Loaded, *, json: bool) -> Exit:
-    rows = [(name, _at(loaded.settings, name), loaded.origins.get(name, "default")) for name in names()]
+    rows = [
+        (name, _at(loaded.settings, name), loaded.origins.get(name, "default")) for name in names()
+    ]
     if json:
         answer({name: {"value": value, "origin": origin} for name, value, origin in rows})
     else:
@@ -55,6 +63,8 @@ def _settings(loaded: Loaded, *, json: bool) -> Exit:
 
 def _at(settings: Any, name: str) -> object:
     for key in name.split("."):
-        field = next(field for field in msgspec.structs.fields(settings) if field.encode_name == key)
+        field = next(
+            field for field in msgspec.structs.fields(settings) if field.encode_name == key
+        )
         settings = getattr(settings, field.name)
     return msgspec.to_builtins(settings)

@@ -5,16 +5,16 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from punchlist.adapters.artifacts import FolderArtifacts
 from punchlist.adapters.reports import REPORTS
+from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.app import App, Request
-from punchlist.app.wiring import run_folder
+from punchlist.app.start.wiring import run_folder
 from punchlist.cli import options
-from punchlist.cli.drive import started
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
+from punchlist.cli.run_driver import started
 from punchlist.cli.session import session
 from punchlist.errors import UsageError
-from punchlist.model.item import Status
+from punchlist.model.item.item import Status
 
 _SETTLED = frozenset({Status.FIXED, Status.DISMISSED})
 
@@ -23,26 +23,35 @@ _SETTLED = frozenset({Status.FIXED, Status.DISMISSED})
 @options.scope_options
 @options.findings_option
 @click.option(
-    "--from", "earlier", metavar="RUN", default="", help="The items of an earlier run, for example of `punchlist review`."
+    "--from",
+    "earlier",
+    metavar="RUN",
+    default="",
+    help="The items of an earlier run, for example of `punchlist review`.",
 )
 @options.workflow_option
 @options.checks_options
 @options.agent_options
 @options.run_options
 def command(**chosen: Any) -> Exit:
-    """The loop, over findings that are already there: files (--findings), or the items of an earlier run (--from).
+    """The loop, over findings that are already there: files (--findings), or the items of an
+    earlier run (--from).
 
-    The same as `punchlist run --findings FILE`: the analyzers look as well, because what they see is what proves a fix.
+    The same as `punchlist run --findings FILE`: the analyzers look as well, because what they see
+    is what proves a fix.
     """
     output = options.output(chosen)
     request = options.request(chosen)
     if not request.findings and not chosen["earlier"]:
         raise UsageError(
-            "nothing to fix was given", hint="punchlist fix --findings FILE, punchlist fix --from RUN, or punchlist run"
+            "nothing to fix was given",
+            hint="punchlist fix --findings FILE, punchlist fix --from RUN, or punchlist run",
         )
 
     async def work(app: App) -> Exit:
-        return await started(app, _with_items(app, request, chosen["earlier"]), output, dry=chosen["dry_run"])
+        return await started(
+            app, _with_items(app, request, chosen["earlier"]), output, dry=chosen["dry_run"]
+        )
 
     return session(work, options.flags(chosen))
 

@@ -5,20 +5,23 @@ import click
 from punchlist.app import App
 from punchlist.cli import options
 from punchlist.cli.done import done
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import session
 
 
 @click.command()
 @options.json_option
 def command(json_: bool) -> Exit:
-    """Write a commented .punchlist.toml into this repository; an existing one is never overwritten."""
+    """Write a commented .punchlist.toml into this repository; an existing one is
+    never overwritten.
+    """
 
     async def work(app: App) -> Exit:
         path = await app.init()
         return done(
             f"wrote {path}",
-            "Commit it, then `punchlist allow` lets it be used: settings count as they are on the base commit.",
+            "Commit it, then `punchlist allow` lets it be used: settings count as they are on the"
+            " base commit.",
             json=json_,
         )
 

@@ -7,11 +7,11 @@ from msgspec import Struct
 
 from punchlist.adapters.store.lease import holder
 from punchlist.app import App
-from punchlist.app.reading import State, state_of_row
+from punchlist.app.run_state import State, state_of_row
 from punchlist.cli import options
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import session
-from punchlist.cli.tables import runs_table
+from punchlist.cli.show.tables import runs_table
 from punchlist.cli.terminal import answer, say
 from punchlist.ports import RunRow
 
@@ -30,7 +30,14 @@ class RunLine(Struct, frozen=True, kw_only=True):
 
 @click.command()
 @click.option("--all", "everywhere", is_flag=True, help="The runs of all repositories.")
-@click.option("-n", "limit", type=click.IntRange(min=0), default=20, show_default=True, help="How many; 0 for all.")
+@click.option(
+    "-n",
+    "limit",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many; 0 for all.",
+)
 @options.json_option
 def command(everywhere: bool, limit: int, json_: bool) -> Exit:
     """The runs of this repository, newest first."""
@@ -44,7 +51,10 @@ def command(everywhere: bool, limit: int, json_: bool) -> Exit:
         elif rows:
             say(
                 runs_table(
-                    [(row.run, _came_to(row), row.started_at, row.seconds, row.repository) for row in rows],
+                    [
+                        (row.run, _came_to(row), row.started_at, row.seconds, row.repository)
+                        for row in rows
+                    ],
                     time.time(),
                 )
             )

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from punchlist.app.role import Role
+from punchlist.app.access import Role
 from punchlist.cli import options
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import here
 from punchlist.cli.terminal import note, raw
 from punchlist.errors import SettingsError
@@ -31,9 +31,19 @@ _CLIENTS = ("claude", "codex", "gemini", "opencode", "vscode", "other")
     type=click.Choice([role.value for role in Role]),
     default=Role.RUN.value,
     show_default=True,
-    help="read: only look. run: also start, work and answer. admin: also apply fixes and let found checks run.",
+    help=(
+        "read: only look. run: also start, work and answer. admin: also apply fixes and let found"
+        " checks run."
+    ),
 )
-@click.option("--as", "name", metavar="NAME", default="outside", show_default=True, help="Which outside agent the client is.")
+@click.option(
+    "--as",
+    "name",
+    metavar="NAME",
+    default="outside",
+    show_default=True,
+    help="Which outside agent the client is.",
+)
 @click.option(
     "--print-config",
     "client",
@@ -45,9 +55,10 @@ _CLIENTS = ("claude", "codex", "gemini", "opencode", "vscode", "other")
 def command(**chosen: Any) -> Exit:
     """Punchlist for other agents: the Model Context Protocol, on standard input and output.
 
-    A client starts this by itself. It can start runs, follow them, read items, submit findings, be the fixer of a run, and ask
-    for proof; it names no path, and lets no check run that you did not allow. The server ends with its client; runs under way are
-    stopped between two events, and can be resumed.
+    A client starts this by itself. It can start runs, follow them, read items, submit findings, be
+    the fixer of a run, and ask for proof; it names no path, and lets no check run that you did not
+    allow. The server ends with its client; runs under way are stopped between two events, and can
+    be resumed.
     """
     flags = options.flags(chosen)
     load(None, flags)
@@ -57,11 +68,13 @@ def command(**chosen: Any) -> Exit:
 
 def _served(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) -> Exit:
     try:
-        from punchlist.mcp.desk import Options, fit_name, standing_in
         from punchlist.mcp.server import serve
+        from punchlist.mcp.session import Options, fit_name, standing_in
     except ModuleNotFoundError as error:
         missing = str(error.name).partition("_")[0]  # the package comes in parts
-        raise SettingsError(f"{missing} is not installed", hint='pip install "punchlist[mcp]"') from error
+        raise SettingsError(
+            f"{missing} is not installed", hint='pip install "punchlist[mcp]"'
+        ) from error
     fit_name(chosen["name"], flags)
 
     async def served() -> None:
@@ -73,16 +86,19 @@ def _served(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) 
 
 
 def _printed(chosen: dict[str, Any], folders: list[Path]) -> Exit:
-    from punchlist.mcp.desk import standing_in
-    from punchlist.mcp.setup import CLIENTS, Command
+    from punchlist.mcp.client_config import CLIENTS, Command
+    from punchlist.mcp.session import standing_in
 
     home = home_folder()
-    trees = tuple(str(home / "repos" / each.id / "trees") for each in asyncio.run(standing_in(folders)))
+    trees = tuple(
+        str(home / "repos" / each.id / "trees") for each in asyncio.run(standing_in(folders))
+    )
     named = [part for folder in folders for part in ("--repository", str(folder))]
     role = [] if chosen["role"] == Role.RUN.value else ["--role", chosen["role"]]
     name = [] if chosen["name"] == "outside" else ["--as", chosen["name"]]
     own = [part for setting in chosen["settings"] for part in ("--set", setting)]
-    # A client gives its servers little of its environment, so what is not where it usually is has to be told.
+    # A client gives its servers little of its environment, so what is not where it usually is has
+    # to be told.
     env = {"PUNCHLIST_HOME": str(home)} if home != home_folder({}) else {}
     env |= {"PUNCHLIST_CONFIG": str(user_file())} if user_file() != user_file({}) else {}
     snippet = CLIENTS[chosen["client"]](Command((*named, *role, *name, *own), env, trees))

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from punchlist.app import App
-from punchlist.app.replaying import Likeness, Replayed
+from punchlist.app.after.replay import Likeness, Replayed
 from punchlist.cli import options
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import reading
+from punchlist.cli.show.words import count, one_line
 from punchlist.cli.terminal import answer, say
-from punchlist.cli.words import count, one_line
 from punchlist.errors import UsageError
-from punchlist.model.replay import Rules
-from punchlist.model.severity import Severity
+from punchlist.model.finding.severity import Severity
+from punchlist.views.what_if import Rules
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,10 +35,11 @@ _TOP = 100
 )
 @options.json_option
 def command(run_id: str, rules: tuple[str, ...], json_: bool) -> Exit:
-    """Fold a recorded run again, offline: it comes to the same, byte for byte, or the exit code says so.
+    """Fold a recorded run again, offline: it comes to the same, byte for byte, or the exit code
+    says so.
 
-    With --with it says which items would have ended differently under other rules. No agent is started: what only an agent
-    could tell is said to be unknown.
+    With --with it says which items would have ended differently under other rules. No agent is
+    started: what only an agent could tell is said to be unknown.
     """
     tried_on = _rules(rules)
 
@@ -60,11 +61,16 @@ def _rules(given: tuple[str, ...]) -> Rules:
     for rule in given:
         name, found, value = rule.partition("=")
         if not found:
-            raise UsageError(f"--with {rule}: must be RULE=VALUE", hint="threshold=95, attempts=2 or floor=major")
+            raise UsageError(
+                f"--with {rule}: must be RULE=VALUE", hint="threshold=95, attempts=2 or floor=major"
+            )
         if name.strip() not in _RULES:
             close = get_close_matches(name.strip(), _RULES, n=1)
             guess = f'; did you mean "{close[0]}"?' if close else ""
-            raise UsageError(f"--with {rule}: no such rule{guess}", hint="threshold=95, attempts=2 or floor=major")
+            raise UsageError(
+                f"--with {rule}: no such rule{guess}",
+                hint="threshold=95, attempts=2 or floor=major",
+            )
         named[name.strip()] = value.strip()
     return Rules(
         threshold=_number("threshold", named.get("threshold"), _TOP),
@@ -78,7 +84,10 @@ def _number(name: str, text: str | None, top: int | None) -> int | None:
         return None
     if not text.isdecimal() or (top is not None and int(text) > top):
         upto = f"from 0 to {top}" if top is not None else "0 or more"
-        raise UsageError(f"--with {name}={text}: must be a whole number, {upto}", hint=f"for example --with {name}=3")
+        raise UsageError(
+            f"--with {name}={text}: must be a whole number, {upto}",
+            hint=f"for example --with {name}=3",
+        )
     return int(text)
 
 
@@ -86,7 +95,9 @@ def _floor(text: str | None) -> Severity | None:
     known = [severity.value for severity in Severity]
     if text is None or text in known:
         return Severity(text) if text else None
-    raise UsageError(f'--with floor={text}: "{text}" is no severity', hint=f"there are {', '.join(known)}")
+    raise UsageError(
+        f'--with floor={text}: "{text}" is no severity', hint=f"there are {', '.join(known)}"
+    )
 
 
 def _text(told: Replayed) -> "Iterator[RenderableType]":
@@ -110,7 +121,9 @@ def _text(told: Replayed) -> "Iterator[RenderableType]":
 def _otherwise(told: Replayed) -> "Iterator[RenderableType]":
     from rich.table import Table
 
-    tried = ", ".join(f"{name} {value}" for name in _RULES if (value := getattr(told.rules, name)) is not None)
+    tried = ", ".join(
+        f"{name} {value}" for name in _RULES if (value := getattr(told.rules, name)) is not None
+    )
     yield ""
     if not told.differences:
         yield f"With {tried}: every item ends as it did."
@@ -120,6 +133,8 @@ def _otherwise(told: Replayed) -> "Iterator[RenderableType]":
     for column in ("Item", "Ended", "Round", "Instead", "Why"):
         table.add_column(column, overflow="fold")
     for each in told.differences:
-        table.add_row(str(each.item), each.ended.value, str(each.round), each.fate.value, one_line(each.why))
+        table.add_row(
+            str(each.item), each.ended.value, str(each.round), each.fate.value, one_line(each.why)
+        )
     yield table
     yield from (f"Not known: {line}." for line in told.unknown)

@@ -6,7 +6,7 @@ import click
 
 from punchlist.app import App
 from punchlist.cli import options
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import reading
 from punchlist.cli.terminal import note, raw
 from punchlist.errors import UsageError
@@ -17,7 +17,14 @@ FORMS = ("md", "json", "sarif", "junit", "html")
 @click.command()
 @options.run_argument
 @click.option("--format", "form", type=click.Choice(FORMS), default="md", show_default=True)
-@click.option("-o", "--output", "target", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write to FILE.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to FILE.",
+)
 def command(run_id: str, form: str, target: Path | None) -> Exit:
     """A run as Markdown, JSON, SARIF, JUnit or HTML, on stdout or in a file."""
 
@@ -37,4 +44,6 @@ def _written(target: Path, content: bytes) -> None:
     try:
         target.write_bytes(content)
     except OSError as error:
-        raise UsageError(f"{target}: cannot be written: {error.strerror}", hint="give another file with -o") from error
+        raise UsageError(
+            f"{target}: cannot be written: {error.strerror}", hint="give another file with -o"
+        ) from error

@@ -6,11 +6,11 @@ import click
 
 from punchlist.app import App
 from punchlist.cli import options
-from punchlist.cli.drive import gone_on
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
+from punchlist.cli.run_driver import gone_on
 from punchlist.cli.session import session
+from punchlist.cli.show.json import exit_of
 from punchlist.cli.terminal import say
-from punchlist.cli.view import exit_of
 
 
 @click.command()
@@ -20,8 +20,8 @@ from punchlist.cli.view import exit_of
 def command(run_id: str, **chosen: Any) -> Exit:
     """Go on with a run that was stopped or killed: nothing that was recorded is done again.
 
-    Scope, settings and workflow are those the run was started with. RUN may be the beginning of an id;
-    without it, the last run of this repository.
+    Scope, settings and workflow are those the run was started with. RUN may be the beginning of an
+    id; without it, the last run of this repository.
     """
     output = options.output(chosen)
 

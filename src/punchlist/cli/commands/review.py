@@ -6,8 +6,8 @@ import click
 from msgspec.structs import replace
 
 from punchlist.cli import options
-from punchlist.cli.drive import started
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
+from punchlist.cli.run_driver import started
 from punchlist.cli.session import session
 
 WORKFLOW = "review"
@@ -21,8 +21,11 @@ WORKFLOW = "review"
 def command(**chosen: Any) -> Exit:
     """Review and list; fix nothing, file nothing, run no checks.
 
-    The same as `punchlist run --workflow review --no-checks`. `punchlist fix --from RUN` takes it from there.
+    The same as `punchlist run --workflow review --no-checks`. `punchlist fix --from RUN` takes it
+    from there.
     """
     output = options.output(chosen)
     request = replace(options.request(chosen), workflow=WORKFLOW)
-    return session(lambda app: started(app, request, output, dry=chosen["dry_run"]), options.flags(chosen))
+    return session(
+        lambda app: started(app, request, output, dry=chosen["dry_run"]), options.flags(chosen)
+    )

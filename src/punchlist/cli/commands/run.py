@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from punchlist.cli import options
-from punchlist.cli.drive import started
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
+from punchlist.cli.run_driver import started
 from punchlist.cli.session import session
 
 
@@ -20,9 +20,12 @@ from punchlist.cli.session import session
 def command(**chosen: Any) -> Exit:
     """Review, fix, prove, file: the whole loop.
 
-    By default it is about what this branch changed against its base; PATHS limit it to files and folders. Fixes land on the
-    branch punchlist/RUN, never in your checkout. Progress is on stderr, the result on stdout.
+    By default it is about what this branch changed against its base; PATHS limit it to files and
+    folders. Fixes land on the branch punchlist/RUN, never in your checkout. Progress is on stderr,
+    the result on stdout.
     """
     output = options.output(chosen)
     request = options.request(chosen)
-    return session(lambda app: started(app, request, output, dry=chosen["dry_run"]), options.flags(chosen))
+    return session(
+        lambda app: started(app, request, output, dry=chosen["dry_run"]), options.flags(chosen)
+    )

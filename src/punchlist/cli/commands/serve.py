@@ -10,43 +10,75 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from punchlist.cli import options
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
+from punchlist.cli.show.words import count, one_line
 from punchlist.cli.terminal import err, note, say
-from punchlist.cli.words import count, one_line
 from punchlist.errors import RepositoryError, SettingsError, UsageError
 from punchlist.settings import home_folder, load
 
 if TYPE_CHECKING:
-    from punchlist.app.unfinished import Unfinished
+    from punchlist.app.drive.unfinished import Unfinished
 
 _FEW = 10
 
 
 @click.command()
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere than on this machine only with a token."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Where to listen; elsewhere than on this machine only with a token.",
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0 for any that is free.")
-@click.option("--allow-host", "names", metavar="NAME", multiple=True, help="Another name under which it may be called.")
 @click.option(
-    "--new-token", metavar="ROLE", type=click.Choice(["read", "run", "admin"]), help="Make a token, print it once, and end."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8470,
+    show_default=True,
+    help="0 for any that is free.",
 )
-@click.option("--name", default="", help="With --new-token: whose it is; answers are recorded under that name.")
-@click.option("--open", "browse", is_flag=True, help="Open the dashboard in the browser, signed in.")
 @click.option(
-    "--here/--not-here", default=True, show_default=True, help="Register the repository that it is started in, if there is one."
+    "--allow-host",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="Another name under which it may be called.",
+)
+@click.option(
+    "--new-token",
+    metavar="ROLE",
+    type=click.Choice(["read", "run", "admin"]),
+    help="Make a token, print it once, and end.",
+)
+@click.option(
+    "--name",
+    default="",
+    help="With --new-token: whose it is; answers are recorded under that name.",
+)
+@click.option(
+    "--open", "browse", is_flag=True, help="Open the dashboard in the browser, signed in."
+)
+@click.option(
+    "--here/--not-here",
+    default=True,
+    show_default=True,
+    help="Register the repository that it is started in, if there is one.",
 )
 @click.option("--tokens", is_flag=True, help="List the tokens' ids, roles and names, and end.")
 @click.option("--drop-token", metavar="ID", default="", help="Make a token worthless, and end.")
-@click.option("--resume", is_flag=True, help="Go on with the runs that were left in the middle, when a server was killed, say.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with the runs that were left in the middle, when a server was killed, say.",
+)
 @options.set_option
 def command(**chosen: Any) -> Exit:
     """The dashboard and the HTTP API, on this machine's loopback.
 
-    It shows the repositories that were registered: the one it is started in, and those added on its pages or over HTTP.
-    Every request needs a token. Where none was made, one is made for this start and printed; it ends with the server. On a
-    terminal a link is printed, too, which signs a browser in: once, within ten minutes.
-    Ctrl-C stops the runs under way between two events, a second one at once. They can be resumed: a start says which they are.
+    It shows the repositories that were registered: the one it is started in, and those added on its
+    pages or over HTTP. Every request needs a token. Where none was made, one is made for this start
+    and printed; it ends with the server. On a terminal a link is printed, too, which signs a
+    browser in: once, within ten minutes. Ctrl-C stops the runs under way between two events, a
+    second one at once. They can be resumed: a start says which they are.
     """
     flags = options.flags(chosen)
     load(None, flags)
@@ -56,7 +88,7 @@ def command(**chosen: Any) -> Exit:
 
 
 def _tokens(chosen: dict[str, Any]) -> Exit:
-    from punchlist.web.tokens import Role, Tokens
+    from punchlist.web.security.tokens import Role, Tokens
 
     tokens = Tokens(home_folder())
     if chosen["new_token"]:
@@ -74,15 +106,23 @@ def _tokens(chosen: dict[str, Any]) -> Exit:
 
 def _served(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
     try:
-        from punchlist.web.desk import Options
         from punchlist.web.server import Opened, Place, serve
+        from punchlist.web.state import Options
     except ModuleNotFoundError as error:
-        raise SettingsError(f"{error.name} is not installed", hint='pip install "punchlist[web]"') from error
+        raise SettingsError(
+            f"{error.name} is not installed", hint='pip install "punchlist[web]"'
+        ) from error
     place = Place(host=chosen["host"], port=chosen["port"], names=chosen["names"])
-    here = [f"with {one_line(added)}, where it was started"] if chosen["here"] and (added := _registered_here()) else []
+    here = (
+        [f"with {one_line(added)}, where it was started"]
+        if chosen["here"] and (added := _registered_here())
+        else []
+    )
 
     def ready(opened: Opened) -> None:
-        link = [f"the dashboard, signed in (works once): {opened.link}"] if err().is_terminal else []
+        link = (
+            [f"the dashboard, signed in (works once): {opened.link}"] if err().is_terminal else []
+        )
         token = [f"token for this start (admin): {opened.token}"] if opened.token else []
         left = _left(opened.left, resume=chosen["resume"])
         note(f"listening on {opened.address}", *here, *token, *link, *left, "Ctrl-C stops it")
@@ -105,7 +145,9 @@ def _registered_here() -> str:
 def _left(runs: "Sequence[Unfinished]", *, resume: bool) -> list[str]:
     if not runs:
         return []
-    listed = [f"  {each.run}  {each.workflow:<12} {one_line(each.repository)}" for each in runs[:_FEW]]
+    listed = [
+        f"  {each.run}  {each.workflow:<12} {one_line(each.repository)}" for each in runs[:_FEW]
+    ]
     more = [f"  and {len(runs) - _FEW} more: punchlist list"] if len(runs) > _FEW else []
     if resume:
         return [f"going on with {count(len(runs), 'run')}:", *listed, *more]
@@ -113,5 +155,8 @@ def _left(runs: "Sequence[Unfinished]", *, resume: bool) -> list[str]:
         f"{count(len(runs), 'run')} left in the middle:",
         *listed,
         *more,
-        "  --resume goes on with all of them; the dashboard, or POST /api/runs/RUN/resume, with one",
+        (
+            "  --resume goes on with all of them; the dashboard, or POST /api/runs/RUN/resume,"
+            " with one"
+        ),
     ]

@@ -2,17 +2,17 @@
 
 import click
 
-from punchlist.adapters.reports.document import report
+from punchlist.adapters.reports.json import report
 from punchlist.app import App
 from punchlist.cli import options
-from punchlist.cli.detail import detail
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import reading
-from punchlist.cli.tables import items_table
+from punchlist.cli.show.item import detail
+from punchlist.cli.show.tables import items_table
 from punchlist.cli.terminal import answer, say
 from punchlist.errors import UsageError
-from punchlist.model.item import Item, Status, reading_order
-from punchlist.model.run import Run
+from punchlist.model.item.item import Item, Status, reading_order
+from punchlist.model.ledger.run import Run
 
 _STATUSES = [status.value for status in Status]
 
@@ -29,7 +29,9 @@ _STATUSES = [status.value for status in Status]
 )
 @click.option("--no-diff", is_flag=True, help="Leave the diff out.")
 @options.json_option
-def command(run_id: str, item: int | None, statuses: tuple[str, ...], no_diff: bool, json_: bool) -> Exit:
+def command(
+    run_id: str, item: int | None, statuses: tuple[str, ...], no_diff: bool, json_: bool
+) -> Exit:
     """The items of a run, or one with its history, proof and diff.
 
     `punchlist show last 7` is item 7 of the last run.
@@ -50,7 +52,11 @@ def command(run_id: str, item: int | None, statuses: tuple[str, ...], no_diff: b
 
 
 def _list(run: Run, statuses: tuple[str, ...], *, json: bool) -> Exit:
-    items = [item for item in sorted(run.items.values(), key=reading_order) if not statuses or item.status in statuses]
+    items = [
+        item
+        for item in sorted(run.items.values(), key=reading_order)
+        if not statuses or item.status in statuses
+    ]
     if json:
         numbers = {item.number for item in items}
         answer([part for part in report(run).items if part.number in numbers])
@@ -64,5 +70,8 @@ def _list(run: Run, statuses: tuple[str, ...], *, json: bool) -> Exit:
 def _found(run: Run, number: int) -> Item:
     if number not in run.items:
         last = max(run.items, default=0)
-        raise UsageError(f"run {run.id} has no item {number}", hint=f"its items are 1 to {last}" if last else "it has none")
+        raise UsageError(
+            f"run {run.id} has no item {number}",
+            hint=f"its items are 1 to {last}" if last else "it has none",
+        )
     return run.items[number]

@@ -5,19 +5,23 @@ import click
 from punchlist.adapters.store.lease import holder
 from punchlist.app import App
 from punchlist.cli import options
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import session
-from punchlist.cli.summary import summary
+from punchlist.cli.show.json import document
+from punchlist.cli.show.summary import summary
 from punchlist.cli.terminal import answer, raw, say
-from punchlist.cli.view import document
 
 
 @click.command()
 @options.run_argument
 @options.json_option
-@click.option("--events", is_flag=True, help="JSON lines on stdout: every entry of the ledger so far.")
+@click.option(
+    "--events", is_flag=True, help="JSON lines on stdout: every entry of the ledger so far."
+)
 def command(run_id: str, json_: bool, events: bool) -> Exit:
-    """How a run stands: the summary, or the question it waits with. The exit code is 0 whatever the run came to."""
+    """How a run stands: the summary, or the question it waits with. The exit code is 0 whatever the
+    run came to.
+    """
 
     async def look(app: App) -> Exit:
         if events:

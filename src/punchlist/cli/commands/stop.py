@@ -3,10 +3,10 @@
 import click
 
 from punchlist.app import App
-from punchlist.app.stopping import Stopped, stop, under_way
+from punchlist.app.drive.stop import Stopped, stop, under_way
 from punchlist.cli import options
 from punchlist.cli.done import done
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.login import login
 from punchlist.cli.session import session
 from punchlist.errors import UsageError
@@ -17,9 +17,11 @@ from punchlist.errors import UsageError
 @click.option("--by", default="", help="Who wants it. Default: your login name.")
 @options.json_option
 def command(run_id: str, by: str, json_: bool) -> Exit:
-    """Stop a run that is under way, in whatever terminal or server: between two events, as Ctrl-C there would.
+    """Stop a run that is under way, in whatever terminal or server: between two events, as Ctrl-C
+    there would.
 
-    Nothing that was recorded is lost, and `punchlist resume` goes on. Without RUN, the run of this repository that is under way.
+    Nothing that was recorded is lost, and `punchlist resume` goes on. Without RUN, the run of this
+    repository that is under way.
     """
 
     async def work(app: App) -> Exit:
@@ -35,14 +37,20 @@ def _only_one(app: App) -> str:
     if len(runs) == 1:
         return runs[0]
     if runs:
-        raise UsageError(f"{len(runs)} runs are under way: {', '.join(runs)}", hint=f"name one of them: punchlist stop {runs[0]}")
+        raise UsageError(
+            f"{len(runs)} runs are under way: {', '.join(runs)}",
+            hint=f"name one of them: punchlist stop {runs[0]}",
+        )
     raise UsageError("no run is under way", hint="punchlist list shows them all")
 
 
 def _said(stopped: Stopped) -> str:
     run = stopped.run
     if not stopped.over:
-        return f"run {run.id} was asked to stop, and does as soon as what must be done whole is through"
+        return (
+            f"run {run.id} was asked to stop, and does as soon as what must be done whole is"
+            " through"
+        )
     if run.ended:
         return f"run {run.id} came to its end meanwhile (punchlist status {run.id})"
     return f"run {run.id} is stopped; punchlist resume {run.id} goes on"

@@ -4,26 +4,27 @@ import click
 
 from punchlist.app import App
 from punchlist.cli import options
-from punchlist.cli.drive import told
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.options import Output
-from punchlist.cli.seat import can_watch, seated
+from punchlist.cli.run_driver import told
 from punchlist.cli.session import session
+from punchlist.cli.tui_launch import can_watch, seated
 
 
 @click.command()
 @click.argument("run_id", metavar="[RUN]", required=False, default="", callback=options.a_run)
 @click.option("--list", "choose", is_flag=True, help="Begin with the list of runs.")
 def command(run_id: str, choose: bool) -> Exit:
-    """A run in the terminal, live: items, what is under way, the story, checks; answer, resume, stop and dismiss in place.
+    """A run in the terminal, live: items, what is under way, the story, checks; answer, resume,
+    stop and dismiss in place.
 
-    Without RUN it is the last run of this repository; outside of one, the list of all runs. It may look on at a run that another
-    process drives. `?` shows the keys.
+    Without RUN it is the last run of this repository; outside of one, the list of all runs. It may
+    look on at a run that another process drives. `?` shows the keys.
     """
     can_watch()
 
     async def work(app: App) -> Exit:
-        from punchlist.tui.watch import watch
+        from punchlist.tui.app import watch
 
         station = seated(app)
         listed = choose or not (run_id or app.checkout)

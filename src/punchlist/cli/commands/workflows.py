@@ -3,7 +3,7 @@
 import click
 
 from punchlist.cli import options
-from punchlist.cli.exits import Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.terminal import answer, say
 from punchlist.errors import UsageError
 from punchlist.workflow import builtin_names, load, load_builtin
@@ -12,9 +12,14 @@ from punchlist.workflow import builtin_names, load, load_builtin
 class Workflows(click.Group):
     """Knows that whoever gives a name in place of a verb wants to see that workflow."""
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in self.commands:
-            raise UsageError(f'"{args[0]}" is none of {", ".join(self.commands)}', hint=f"punchlist workflows show {args[0]}")
+            raise UsageError(
+                f'"{args[0]}" is none of {", ".join(self.commands)}',
+                hint=f"punchlist workflows show {args[0]}",
+            )
         return super().resolve_command(ctx, args)
 
 

@@ -14,7 +14,11 @@ class Offered(Struct, frozen=True):
 
 
 PROMPTS = (
-    Offered("work-through", "Work through the punch list of a run, as its fixer.", {"run": 'The run; "last" if it is left out.'}),
+    Offered(
+        "work-through",
+        "Work through the punch list of a run, as its fixer.",
+        {"run": 'The run; "last" if it is left out.'},
+    ),
     Offered("review-and-fix", "Review this branch, and fix what is found, with proofs."),
 )
 
@@ -22,7 +26,10 @@ PROMPTS = (
 def text(name: str, values: dict[str, str]) -> str:
     offered = next((each for each in PROMPTS if each.name == name), None)
     if offered is None:
-        raise UsageError(f'no prompt is called "{name[:80]}"', hint=f"there are {', '.join(each.name for each in PROMPTS)}")
+        raise UsageError(
+            f'no prompt is called "{name[:80]}"',
+            hint=f"there are {', '.join(each.name for each in PROMPTS)}",
+        )
     content = (files(__package__) / f"{name}.md").read_text("utf-8")
     for key in offered.takes:
         content = content.replace(f"{{{{ {key} }}}}", values.get(key, "") or "last")

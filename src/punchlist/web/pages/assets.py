@@ -6,17 +6,27 @@ from pathlib import Path
 
 from litestar import Response
 
-from punchlist.web.pages.doors import open_page
-from punchlist.web.problem import Refused
+from punchlist.web.api.problem import Refused
+from punchlist.web.pages.routes import open_page
 
 _FOLDER = Path(__file__).with_name("static")
-_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain"}
-_FOR_GOOD = {"cache-control": "public, max-age=31536000, immutable", "cross-origin-resource-policy": "same-origin"}
+_TYPES = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+}
+_FOR_GOOD = {
+    "cache-control": "public, max-age=31536000, immutable",
+    "cross-origin-resource-policy": "same-origin",
+}
 
 
 @cache
 def address(name: str) -> str:
-    """With what it holds in its address: a browser may keep it for good, and never keeps an old one."""
+    """With what it holds in its address: a browser may keep it for good, and never keeps an old
+    one.
+    """
     return f"/static/{sha256(_files()[name]).hexdigest()[:12]}/{name}"
 
 
@@ -31,7 +41,11 @@ def static(mark: str, name: str) -> Response[bytes]:
 
 @open_page("/favicon.ico", sync_to_thread=False)
 def icon() -> Response[bytes]:
-    return Response(_files()["icon.svg"], media_type="image/svg+xml", headers={"cache-control": "public, max-age=86400"})
+    return Response(
+        _files()["icon.svg"],
+        media_type="image/svg+xml",
+        headers={"cache-control": "public, max-age=86400"},
+    )
 
 
 @cache

@@ -1,4 +1,6 @@
-"""Turns values into pages: text of others goes in only through escaping, and a name that is not there is an error."""
+"""Turns values into pages: text of others goes in only through escaping, and a name that is not
+there is an error.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -9,18 +11,18 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar import Response
 from litestar.response import Redirect
 
-from punchlist import __version__
-from punchlist.adapters.reports.visible import visible
+from punchlist._version import __version__
+from punchlist.adapters.reports.escaping import visible
+from punchlist.web.api.problem import Problem
 from punchlist.web.pages import words
 from punchlist.web.pages.assets import address
-from punchlist.web.pages.doors import Asking
-from punchlist.web.problem import Problem
-from punchlist.web.tokens import Role, Visitor
+from punchlist.web.pages.routes import Asking
+from punchlist.web.security.tokens import Role, Visitor
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src"
+    " 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "content-security-policy": _POLICY,
@@ -34,22 +36,36 @@ _UNKNOWN = 401
 
 
 def shown(
-    request: Asking, template: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any
+    request: Asking,
+    template: str,
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+    **values: Any,
 ) -> Response[str]:
     """A page for whoever asks; `values` are what its view is made of."""
     html = rendered(template, visitor=_visitor(request), path=request.url.path, **values)
-    return Response(html, status_code=status, media_type="text/html", headers={**HEADERS, **(headers or {})})
+    return Response(
+        html, status_code=status, media_type="text/html", headers={**HEADERS, **(headers or {})}
+    )
 
 
-def rendered(template: str, *, visitor: Visitor | None = None, path: str = "/", **values: Any) -> str:
+def rendered(
+    template: str, *, visitor: Visitor | None = None, path: str = "/", **values: Any
+) -> str:
     """`may` is what the visitor's role lets them do; what it does not is not offered."""
     may = {role.value: visitor is not None and visitor.role.may(role) for role in Role}
-    text = environment().get_template(template).render(visitor=visitor, may=may, path=path, version=__version__, **values)
+    text = (
+        environment()
+        .get_template(template)
+        .render(visitor=visitor, may=may, path=path, version=__version__, **values)
+    )
     return text.encode("utf-8", "replace").decode()
 
 
 def onward(request: Asking, path: str) -> Response[Any]:
-    """To another page, after something was done; a part of a page that asked is told to let the whole page go there."""
+    """To another page, after something was done; a part of a page that asked is told to let the
+    whole page go there.
+    """
     if by_htmx(request):
         return Response(None, status_code=200, headers={**HEADERS, "hx-redirect": path})
     return Redirect(path, status_code=303, headers=HEADERS)
@@ -59,7 +75,11 @@ def refused(request: Asking, problem: Problem) -> Response[Any]:
     """What a page says that cannot be shown. Who is not signed in is sent to where one can."""
     if problem.status == _UNKNOWN and request.method == "GET" and not by_htmx(request):
         return onward(request, words.link("/sign-in", next=_here(request)))
-    headers = {"hx-redirect": words.link("/sign-in", next=_looked_at(request))} if problem.status == _UNKNOWN else {}
+    headers = (
+        {"hx-redirect": words.link("/sign-in", next=_looked_at(request))}
+        if problem.status == _UNKNOWN
+        else {}
+    )
     if by_htmx(request):
         return shown(request, "problem_part.html", problem.status, headers, problem=problem)
     return shown(request, "problem.html", problem.status, headers, problem=problem)

@@ -3,10 +3,18 @@
 from litestar import Router
 from litestar.di import Provide
 
-from punchlist.web.desk import Desk
-from punchlist.web.pages import acts, assets, compare, diff_page, home, item_page, live, run_page, sign_in, starting
-from punchlist.web.pages.glances import Glances
-from punchlist.web.pages.run_parts import Shelf
+from punchlist.web.pages import assets
+from punchlist.web.pages import start_run as starting
+from punchlist.web.pages.auth import sign_in
+from punchlist.web.pages.home import page as home
+from punchlist.web.pages.home.run_lines import Glances
+from punchlist.web.pages.item import page as item_page
+from punchlist.web.pages.run import actions as acts
+from punchlist.web.pages.run import compare, live
+from punchlist.web.pages.run import diff as diff_page
+from punchlist.web.pages.run import page as run_page
+from punchlist.web.pages.run.parts import Shelf
+from punchlist.web.state import Desk
 
 ROUTES = (
     *assets.ROUTES,

@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from punchlist.adapters.reports.visible import one_line, visible, web_address
+from punchlist.adapters.reports.escaping import one_line, visible, web_address
 from punchlist.adapters.reports.wording import duration
-from punchlist.model.item import Status
-from punchlist.model.proof import ProofClass
-from punchlist.model.severity import Severity
-from punchlist.model.story import amount
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Status
+from punchlist.model.item.proof import ProofClass
+from punchlist.model.ledger.timeline import amount
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _DIGITS = 6
@@ -55,7 +55,10 @@ def link(address: str, /, **query: Any) -> str:
 def ticked(text: str) -> Markup:
     """Text with what stands in backticks as code."""
     parts = _CODE.split(visible(text))
-    return Markup("").join(Markup("<code>{}</code>").format(part) if odd % 2 else part for odd, part in enumerate(parts))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if odd % 2 else part
+        for odd, part in enumerate(parts)
+    )
 
 
 def ago(seconds: float) -> str:
@@ -87,9 +90,9 @@ def dollars(value: float) -> str:
 
 
 def tokens(number: int) -> str:
-    if number < 1000:  # noqa: PLR2004 - a thousand
+    if number < 1000:
         return str(number)
-    return f"{number / 1000:,.1f}k" if number < 1_000_000 else f"{number / 1_000_000:,.1f}M"  # noqa: PLR2004 - a million
+    return f"{number / 1000:,.1f}k" if number < 1_000_000 else f"{number / 1_000_000:,.1f}M"
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

@@ -1,0 +1,106 @@
+"""Which agents are there, and in which version; nobody is asked anything for that."""
+
+import asyncio
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from punchlist.adapters.agents.registry import AGENTS
+from punchlist.adapters.agents.scripted import script
+from punchlist.adapters.agents.settings import AgentSettings
+from punchlist.adapters.process.run import base_environment, run, which
+from punchlist.errors import SettingsError
+
+_WITHOUT_PROGRAM = ("scripted", "dry", "outside")
+_NOTES = {
+    "dry": "keeps the prompts, and asks nobody",
+    "outside": "comes for its tasks by itself: punchlist mcp",
+}
+_OF_THE_USER = ("acp", "command")
+"""What `--version` does to a program of the user's own is not known, so it is not tried."""
+KNOWN = tuple(kind for kind in AGENTS if kind not in (*_WITHOUT_PROGRAM, *_OF_THE_USER))
+"""Programs that punchlist knows, by their usual names."""
+SECONDS = 12.0
+"""The slowest of them need one or two to say their version; on a busy machine it is several times
+that.
+"""
+_AT_ONCE = 3
+_VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
+
+
+class Presence(Struct, frozen=True, kw_only=True):
+    name: str
+    found: bool
+    version: str = ""
+    note: str = ""
+
+
+async def presences(names: Iterable[str], own: Mapping[str, AgentSettings]) -> list[Presence]:
+    """Of the named agents, in order."""
+    with tempfile.TemporaryDirectory(prefix="punchlist-", ignore_cleanup_errors=True) as home:
+        room = _Room(Path(home), asyncio.Semaphore(_AT_ONCE))
+        return list(
+            await asyncio.gather(
+                *(_presence(name, own.get(name, AgentSettings()), room) for name in names)
+            )
+        )
+
+
+class _Room(NamedTuple):
+    """Where programs are started for a moment: they load a lot, so not all at once."""
+
+    home: Path
+    free: asyncio.Semaphore
+
+
+async def _presence(name: str, settings: AgentSettings, room: _Room) -> Presence:
+    kind = settings.kind or name
+    if kind not in AGENTS:
+        return Presence(name=name, found=False, note=f"there is no kind of agent called {kind!r}")
+    if kind in _WITHOUT_PROGRAM:
+        return _played(name, kind, settings)
+    command = settings.command or ((kind,) if kind in KNOWN else ())
+    if not command:
+        return Presence(name=name, found=False, note=f"agent.{name}.command names no program")
+    program = which(command[0])
+    if program is None:
+        return Presence(
+            name=name,
+            found=False,
+            note=f"{command[0]} is not on PATH" if settings.command else "not installed",
+        )
+    line = (program, *command[1:])
+    if kind in _OF_THE_USER:
+        return Presence(name=name, found=True, note=" ".join(line))
+    version = await _version(line, room)
+    return Presence(
+        name=name,
+        found=True,
+        version=version,
+        note=" ".join(line) if version else f"{program} says no version",
+    )
+
+
+async def _version(line: tuple[str, ...], room: _Room) -> str:
+    """In a home of its own: some write into it even for this."""
+    env = {**base_environment(), "HOME": str(room.home), "TMPDIR": str(room.home)}
+    async with room.free:
+        ran = await run([*line, "--version"], cwd=room.home, env=env, timeout=SECONDS)
+    found = _VERSION.search(ran.stdout.decode(errors="replace")) if ran.ok else None
+    return found[0] if found else ""
+
+
+def _played(name: str, kind: str, settings: AgentSettings) -> Presence:
+    if kind in _NOTES:
+        return Presence(name=name, found=True, note=_NOTES[kind])
+    if not settings.script:
+        return Presence(name=name, found=False, note=f"agent.{name}.script names no script")
+    try:
+        script.read(Path(settings.script).expanduser())
+    except SettingsError as error:
+        return Presence(name=name, found=False, note=str(error))
+    return Presence(name=name, found=True, note=settings.script)

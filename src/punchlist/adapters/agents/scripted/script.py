@@ -1,0 +1,128 @@
+"""The lines of an agent that plays by the book: when each is used, what it does, and what it
+answers.
+"""
+
+import tomllib
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.errors import SettingsError
+from punchlist.model.item.usage import Usage
+from punchlist.ports.agent import Trouble
+
+_HINT = "docs/guides/scripted-agent.md has the format of a script"
+_FIXED = {"outcome": "fixed", "explanation": "done"}
+
+Texts = str | tuple[str, ...]
+
+
+def texts(value: Texts) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value
+
+
+class Edit(Struct, frozen=True, forbid_unknown_fields=True, rename={"by": "with"}):
+    """One change of a file: its whole content, something put at its end, a text replaced `with`
+    another, or the file deleted.
+    """
+
+    path: str
+    content: str | None = None
+    append: str | None = None
+    replace: str | None = None
+    by: str = ""
+    delete: bool = False
+
+    def __post_init__(self) -> None:
+        where = PurePosixPath(self.path)
+        if not self.path or where.is_absolute() or ".." in where.parts:
+            raise ValueError(
+                f"`path` must lead to a file below the folder, and {self.path!r} does not"
+            )
+        done = [
+            self.content is not None,
+            self.append is not None,
+            self.replace is not None,
+            self.delete,
+        ]
+        if sum(done) != 1:
+            raise ValueError(
+                "an edit needs exactly one of `content`, `append`, `replace` and `delete`"
+            )
+
+
+class Fix(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is done about the items of which the prompt says the text `when`; without `when`, about
+    all the others.
+    """
+
+    when: str = ""
+    edits: tuple[Edit, ...] = ()
+    outcome: dict[str, Any] | None = msgspec.field(default_factory=_FIXED.copy)
+    """What is reported, besides the item's code under `id`; null reports nothing."""
+
+
+class Failure(Struct, frozen=True, forbid_unknown_fields=True):
+    text: str = "the script says so"
+    trouble: Trouble = Trouble.OTHER
+    retry_after: float = 0
+
+
+class Line(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """All of `role`, `label`, `prompt` and `round` that are given must fit; the first line that
+    fits is played.
+    """
+
+    role: Texts = ()
+    label: Texts = ()
+    prompt: Texts = ()
+    round: int = 0
+    times: int = 0
+    """How often it can be used in each role; 0 for always."""
+    say: Texts = ()
+    edits: tuple[Edit, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    disobey: bool = False
+    """Edit even where only reading was asked for."""
+    seconds: float = 0
+    answer: Any = None
+    session: str = ""
+    usage: Usage = Usage()
+    opened: tuple[str, ...] = ()
+    fail: Failure | None = None
+
+
+class Script(Struct, frozen=True, forbid_unknown_fields=True):
+    lines: tuple[Line, ...]
+    log: str = ""
+    """A file, relative to the script, that gets a line of JSON for every ask that came to an end.
+    """
+
+
+def read(path: Path) -> Script:
+    """A script from a file, JSON or TOML by its name."""
+    value = _parsed(path)
+    try:
+        return msgspec.convert({"lines": value} if isinstance(value, list) else value, Script)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at `$")
+        raise SettingsError(
+            f"{path}: {place.strip('.`') or 'script'}: {message}", hint=_HINT
+        ) from error
+
+
+def _parsed(path: Path) -> object:
+    try:
+        raw = path.read_bytes()
+        return tomllib.loads(raw.decode()) if path.suffix == ".toml" else msgspec.json.decode(raw)
+    except OSError as error:
+        raise SettingsError(
+            f"{path}: cannot be read: {error.strerror}",
+            hint="`script` in the agent's settings must name a script",
+        ) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.DecodeError) as error:
+        raise SettingsError(
+            f"{path}: not {'TOML' if path.suffix == '.toml' else 'JSON'}: {error}", hint=_HINT
+        ) from error

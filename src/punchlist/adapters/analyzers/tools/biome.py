@@ -1,0 +1,90 @@
+"""Biome: JavaScript, TypeScript, JSON and CSS, read from its reviewdog report (Biome 2.4 and
+later).
+"""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from punchlist.adapters.analyzers.entries import report_of, with_unparsed
+from punchlist.adapters.analyzers.formats import rdjson
+from punchlist.adapters.analyzers.tool import Kit, Tool, named
+from punchlist.adapters.process.run import Ran
+from punchlist.intake.source_files import Sources
+from punchlist.model.finding.finding import Finding
+from punchlist.model.finding.severity import Severity
+from punchlist.ports import Analysis, Tree
+
+# Its columns count characters, the byte order mark too, and its suggestions are the parts of one
+# fix.
+DIALECT = rdjson.Dialect(
+    bytewise=False, one_fix=True, ranks={"error": Severity.MAJOR, "warning": Severity.MINOR}
+)
+
+_CATEGORIES = {
+    "correctness": "correctness",
+    "suspicious": "correctness",
+    "security": "security",
+    "performance": "performance",
+    "complexity": "complexity",
+    "style": "style",
+    "a11y": "accessibility",
+}
+
+
+class Biome(Tool):
+    name = "biome"
+    suffixes = (
+        ".js",
+        ".jsx",
+        ".mjs",
+        ".cjs",
+        ".ts",
+        ".tsx",
+        ".mts",
+        ".cts",
+        ".json",
+        ".jsonc",
+        ".css",
+        ".graphql",
+    )
+
+    def idle(self, tree: Tree) -> str:
+        return (
+            ""
+            if self.asked or named(tree, "biome.json", "biome.jsonc")
+            else "the project has no settings for biome"
+        )
+
+    def command(
+        self, program: Sequence[str], tree: Tree, kit: Kit
+    ) -> tuple[str, ...]:  # the port's shape
+        return (
+            *program,
+            "lint",
+            "--reporter=rdjson",
+            "--max-diagnostics=none",
+            "--colors=off",
+            "--no-errors-on-unmatched",
+            *self.args,
+            "--",
+        )
+
+    def read(self, ran: Ran, sources: Sources) -> Analysis:
+        return parse(ran.stdout, sources)
+
+
+@report_of("biome")
+def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
+    analysis = with_unparsed(
+        rdjson.read(output, sources, tool, DIALECT), lambda rule: rule.partition("/")[0] == "parse"
+    )
+    return replace(analysis, findings=tuple(_weighed(finding) for finding in analysis.findings))
+
+
+def _weighed(finding: Finding) -> Finding:
+    """Code that does not parse is worse than any rule; a rule's group says what it is about."""
+    group, _, rest = finding.rule.partition("/")
+    if group == "parse":
+        return replace(finding, severity=Severity.CRITICAL, category="correctness")
+    return replace(finding, category=_CATEGORIES.get(rest.partition("/")[0], ""))

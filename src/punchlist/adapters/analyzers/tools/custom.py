@@ -1,0 +1,130 @@
+"""Tools that the user's own settings describe: a command, and one of the formats we read."""
+
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.adapters.analyzers.formats import lines, rdjson, sarif
+from punchlist.adapters.analyzers.tool import Kit, Tool
+from punchlist.adapters.analyzers.tools import (
+    ast_grep,
+    bandit,
+    biome,
+    eslint,
+    mypy,
+    pyright,
+    ruff,
+    semgrep,
+    shellcheck,
+    ty,
+)
+from punchlist.adapters.process.run import Ran
+from punchlist.errors import SettingsError
+from punchlist.intake.source_files import Sources
+from punchlist.model.finding.severity import severity_of
+from punchlist.ports import Analysis, Tree
+
+FORMATS: dict[str, Callable[[bytes, Sources, str], Analysis]] = {
+    "lines": lines.parse,
+    "sarif": sarif.parse,
+    "rdjson": rdjson.parse,
+    "rdjsonl": rdjson.parse_lines,
+    "gitlab": ty.parse,
+    "ruff": ruff.parse,
+    "bandit": bandit.parse,
+    "mypy": mypy.parse,
+    "pyright": pyright.parse,
+    "eslint": eslint.parse,
+    "biome": biome.parse,
+    "shellcheck": shellcheck.parse,
+    "semgrep": semgrep.parse,
+    "ast-grep": ast_grep.parse,
+}
+FILES = "{files}"
+
+
+class CustomTool(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A tool of the user's own. `{files}` in the command stands for the files; without it the tool
+    finds them by itself.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    format: str = "lines"
+    files: tuple[str, ...] = ()
+    """Patterns of the files it looks at; none means all."""
+    severity: str = ""
+    """The weight of everything it finds, instead of what it says itself."""
+    exits: tuple[int, ...] = (0, 1)
+    """The exit codes with which its report is whole."""
+
+
+class Custom(Tool):
+    def __init__(self, settings: CustomTool) -> None:
+        _checked(settings)
+        super().__init__()
+        self._settings = settings
+        self.name = settings.name
+        self.exits = frozenset(settings.exits)
+        self.whole = FILES not in settings.command
+
+    def program(self, kit: Kit) -> tuple[str, ...]:
+        command = self._settings.command
+        return (
+            command
+            if "/" in command[0]
+            else (*kit.program(command[0]), *command[1:])
+            if kit.program(command[0])
+            else ()
+        )
+
+    def wants(self, path: str, tree: Tree) -> bool:  # the port's shape
+        patterns = self._settings.files
+        return not patterns or any(fnmatchcase(path, pattern) for pattern in patterns)
+
+    def command(
+        self, program: Sequence[str], tree: Tree, kit: Kit
+    ) -> tuple[str, ...]:  # the port's shape
+        return tuple(program)
+
+    def line(self, head: Sequence[str], files: Sequence[str]) -> list[str]:
+        return [part for word in head for part in (files if word == FILES else (word,))]
+
+    def read(self, ran: Ran, sources: Sources) -> Analysis:
+        analysis = FORMATS[self._settings.format](ran.stdout, sources, self.name)
+        if not analysis.findings and ran.exit_code and not analysis.failed:
+            said = f"{self.name}: exit code {ran.exit_code}, and nothing in its report to read"
+            return replace(analysis, failed=said)
+        if not self._settings.severity:
+            return analysis
+        severity, _ = severity_of(self._settings.severity)
+        return replace(
+            analysis,
+            findings=tuple(replace(finding, severity=severity) for finding in analysis.findings),
+        )
+
+
+def _checked(settings: CustomTool) -> None:
+    where = f"analyzers.custom.{settings.name}"
+    if not settings.command:
+        raise SettingsError(
+            f"{where}: the command is empty", hint="give it as a list of words, the program first"
+        )
+    program = settings.command[0]
+    if "/" in program and not program.startswith("/"):
+        # It would be looked for in the tree, and code under review is not run.
+        raise SettingsError(
+            f"{where}: {program!r} would run a program of the code under review",
+            hint="give an absolute path or a program on PATH",
+        )
+    if settings.format not in FORMATS:
+        raise SettingsError(
+            f"{where}: no format is called {settings.format!r}", hint=f"one of {', '.join(FORMATS)}"
+        )
+    if settings.severity and not severity_of(settings.severity)[1]:
+        raise SettingsError(
+            f"{where}: no severity is called {settings.severity!r}",
+            hint="one of critical, major, minor",
+        )

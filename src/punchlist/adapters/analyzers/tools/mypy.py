@@ -1,0 +1,102 @@
+"""Mypy: types of a Python project."""
+
+from collections.abc import Mapping, Sequence
+from configparser import ConfigParser
+from configparser import Error as ConfigError
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.adapters.analyzers.entries import decoded, gathered
+from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.analyzers.tools.python_project import table
+from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank
+from punchlist.adapters.process.run import Ran
+from punchlist.intake.raw_finding import Note
+from punchlist.intake.source_files import Sources
+from punchlist.ports import Analysis, Tree
+
+
+class MypyEntry(Struct, frozen=True):
+    file: str
+    line: int
+    message: str
+    column: int = -1
+    end_line: int | None = None
+    end_column: int | None = None
+    hint: str | None = None
+    code: str | None = None
+    severity: str = "error"
+
+
+class Mypy(TypeChecker):
+    name = "mypy"
+    files = ("mypy.ini", ".mypy.ini")
+
+    def configured(self, tree: Tree) -> bool:
+        return super().configured(tree) or "[mypy]" in (tree.text("setup.cfg") or "")
+
+    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
+        python = kit.python(tree)
+        interpreter = (f"--python-executable={python}",) if python else ()
+        fixed = (
+            "--output=json",
+            "--show-error-end",
+            "--no-error-summary",
+            "--no-incremental",
+            "--cache-dir=/dev/null",
+        )
+        target = () if _names_targets(tree) else (".",)
+        return (*program, *fixed, *interpreter, *self.args, *target)
+
+    def read(self, ran: Ran, sources: Sources) -> Analysis:
+        return parse(ran.stdout, sources)
+
+
+def parse(output: bytes, sources: Sources, tool: str = "mypy") -> Analysis:
+    """One JSON object a line; nothing at all is a clean answer, for the exit code already said that
+    it is one.
+    """
+    lines = [msgspec.Raw(line) for line in output.splitlines() if line.strip()]
+    return gathered(tool, lines, lambda raw: _note(decoded(raw, MypyEntry), sources), sources)
+
+
+def _note(entry: MypyEntry, sources: Sources) -> Note:
+    positions = sources.positions_of(entry.file)
+    # On lines with other than ASCII characters versions differ in what they count.
+    exact = positions is not None and positions.is_plain(entry.line) and entry.column >= 0
+    return Note(
+        path=entry.file,
+        title=entry.message,
+        detail=entry.hint or "",
+        severity=rank(entry.severity, entry.code or ""),
+        severity_word=entry.severity,
+        rule=entry.code or "",
+        category="typing",
+        url=f"https://mypy.readthedocs.io/en/stable/_refs.html#code-{entry.code}"
+        if entry.code
+        else "",
+        line=entry.line if entry.line > 0 else None,
+        end_line=entry.end_line,
+        column=entry.column + 1 if exact else None,
+        end_column=entry.end_column + 1
+        if exact and entry.end_column is not None and entry.end_column >= 0
+        else None,
+    )
+
+
+def _names_targets(tree: Tree) -> bool:
+    """Whether mypy's settings say what to look at."""
+    sections: list[Mapping[str, Any]] = [
+        table(tree.text("pyproject.toml")).get("tool", {}).get("mypy", {})
+    ]
+    for name in ("mypy.ini", ".mypy.ini", "setup.cfg"):
+        settings = ConfigParser(interpolation=None, strict=False)
+        try:
+            settings.read_string(tree.text(name) or "")
+        except ConfigError:
+            continue
+        if settings.has_section("mypy"):
+            sections.append(settings["mypy"])
+    return any(key in section for section in sections for key in ("files", "packages", "modules"))

@@ -1,0 +1,44 @@
+"""What type checkers of Python share: they look at a project as a whole, and rank what they say
+alike.
+"""
+
+from punchlist.adapters.analyzers.tool import Tool
+from punchlist.adapters.analyzers.tools.python_project import has_tool_table
+from punchlist.model.finding.severity import Severity
+from punchlist.ports import Tree
+
+_SYNTAX = frozenset({"syntax", "invalid-syntax"})
+_UNDEFINED = frozenset({"name-defined", "reportUndefinedVariable", "unresolved-reference"})
+_RANKS = {
+    "error": Severity.MAJOR,
+    "major": Severity.MAJOR,
+    "critical": Severity.MAJOR,
+    "blocker": Severity.CRITICAL,
+}
+
+
+class TypeChecker(Tool):
+    """What type checkers share: unasked they look only at projects that configure them."""
+
+    suffixes = (".py", ".pyi")
+    whole = True
+    files: tuple[str, ...] = ()
+    """The names of its own settings files."""
+
+    def idle(self, tree: Tree) -> str:
+        if self.asked or self.configured(tree):
+            return ""
+        return (
+            f"the project has no settings for {self.name}; enable it by name to run it all the same"
+        )
+
+    def configured(self, tree: Tree) -> bool:
+        return has_tool_table(tree, "pyproject.toml", self.name) or any(
+            tree.text(name) is not None for name in self.files
+        )
+
+
+def rank(word: str, rule: str) -> Severity:
+    if rule in _SYNTAX or (rule in _UNDEFINED and word in _RANKS):
+        return Severity.CRITICAL
+    return _RANKS.get(word, Severity.MINOR)

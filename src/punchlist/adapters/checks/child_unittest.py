@@ -1,0 +1,98 @@
+"""Runs `python -m unittest` by path, in the project's own Python, and writes each test's outcome
+beside this file.
+"""
+# ruff: noqa: N802  # the names are unittest's
+
+import json
+import sys
+import unittest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = Path(__file__).resolve().parent
+
+
+class Telling(unittest.TextTestResult):
+    """Each outcome is on disk before the next test starts, so that an early end shows."""
+
+    told = HERE / "told.jsonl"
+
+    def tell(self, test: str, outcome: str) -> None:
+        with self.told.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps([test, outcome]) + "\n")
+
+    def addSuccess(self, test: Any) -> None:
+        super().addSuccess(test)
+        self.tell(test.id(), "passed")
+
+    def addFailure(self, test: Any, err: Any) -> None:
+        super().addFailure(test, err)
+        self.tell(test.id(), "failed")
+
+    def addError(self, test: Any, err: Any) -> None:
+        super().addError(test, err)
+        self.tell(test.id(), "failed")
+
+    def addSkip(self, test: Any, reason: str) -> None:
+        super().addSkip(test, reason)
+        self.tell(test.id(), "skipped")
+
+    def addExpectedFailure(self, test: Any, err: Any) -> None:
+        super().addExpectedFailure(test, err)
+        self.tell(test.id(), "skipped")
+
+    def addUnexpectedSuccess(self, test: Any) -> None:
+        super().addUnexpectedSuccess(test)
+        self.tell(test.id(), "failed")
+
+    def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self.tell(test.id(), "failed")
+
+
+class Runner(unittest.TextTestRunner):
+    resultclass = Telling  # type: ignore[assignment]  # what unittest documents, and typeshed has as a call
+
+    def run(self, test: Any) -> Any:
+        only = json.loads((HERE / "only.json").read_text(encoding="utf-8"))
+        if only:
+            wanted = {module_of(name) for name in only} | {"unittest.loader"}
+            test = unittest.TestSuite(
+                case
+                for case in cases(test)
+                if module_of(case.id()) in wanted or file_of(case) in only
+            )
+        result: Any = super().run(test)
+        result.tell("ran", str(result.testsRun))
+        return result
+
+
+def cases(suite: Any) -> "Iterator[Any]":
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from cases(test)
+        else:
+            yield test
+
+
+def file_of(case: Any) -> str:
+    """Where a test is from, as a path below the folder that everything runs in; whole files are
+    asked for by it.
+    """
+    file = Path(getattr(sys.modules.get(type(case).__module__), "__file__", None) or "/").resolve()
+    here = Path.cwd().resolve()
+    return file.relative_to(here).as_posix() if here in file.parents else ""
+
+
+def module_of(name: str) -> str:
+    return name.partition(" ")[0].rsplit(".", 2)[0]
+
+
+if __name__ == "__main__":
+    # As with -m, the project's modules come first; this file's folder has nothing to import.
+    sys.path[0] = str(Path.cwd())
+    unittest.main(module=None, argv=["python -m unittest", *sys.argv[1:]], testRunner=Runner)

@@ -1,0 +1,46 @@
+"""What a checkout has and git does not: environments, installed modules and build products that its
+checks need.
+"""
+
+from fnmatch import fnmatch
+from pathlib import Path
+
+from punchlist.adapters.git.command import Git
+
+ENVIRONMENTS = (".venv", "venv", "node_modules")
+_LIMIT = 500
+_UNWANTED = (
+    "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".cache", ".git",
+    ".idea", ".vscode", ".DS_Store",
+    ".coverage*", "htmlcov", "coverage.xml", "*.pyc", "*.pyo", "*.log", "*.swp", "*.tmp", "*~",
+    ".punchlist*",
+    ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "credentials*", "secrets*",
+)  # fmt: skip
+"""Caches could answer for code that is no longer there; keys and tokens are nobody's business in a
+check.
+"""
+
+
+async def leftovers(checkout: Path) -> tuple[str, ...]:
+    """Paths below the checkout that git ignores and a check may need, folders first; what is not
+    there cannot be missed.
+    """
+    listed = await Git(checkout, theirs=True).ran(
+        "ls-files",
+        "--others",
+        "--ignored",
+        "--exclude-standard",
+        "--directory",
+        "--no-empty-directory",
+        "-z",
+    )
+    names = listed.stdout.decode(errors="surrogateescape").split("\0") if listed.ok else []
+    ignored = {name.rstrip("/") for name in names if name} | {
+        name for name in ENVIRONMENTS if (checkout / name).is_dir()
+    }
+    wanted = [name for name in ignored if not any(unwanted(part) for part in name.split("/"))]
+    return tuple(sorted(wanted, key=lambda name: (not (checkout / name).is_dir(), name))[:_LIMIT])
+
+
+def unwanted(part: str) -> bool:
+    return any(fnmatch(part, pattern) for pattern in _UNWANTED)

@@ -1,0 +1,266 @@
+"""Calls functions of one tree with given inputs, in the project's own Python, and writes what
+became of each beside this file.
+"""
+# Run by its path only, and by any Python a project may have: nothing of punchlist is imported, and
+# nothing newer than 3.8 used.
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import io
+import itertools
+import json
+import random
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, TextIO
+
+HERE = Path(__file__).resolve().parent
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+DEPTH = 6
+ITEMS = 200
+TEXT = 4000
+SLOW = 6
+TRACED = 40
+SCALARS = (bool, int, str, bytes, type(None), complex)
+
+
+class TooLong(BaseException):
+    """A call took more than its time; not an Exception, so that the code under test does not
+    swallow it.
+    """
+
+
+class Watch:
+    """Which of the changed lines calls come by; once all were seen, a few more calls are enough."""
+
+    def __init__(self, file: str, lines: list[int]) -> None:
+        self.file, self.lines = file, set(lines)
+        self.left = set(lines)
+        self.reached, self.here = 0, False
+
+    def __call__(self, frame: FrameType, event: str, _arg: object) -> Watch | None:
+        if frame.f_code.co_filename != self.file:
+            return None
+        if event == "line" and frame.f_lineno in self.lines:
+            self.here = True
+            self.left.discard(frame.f_lineno)
+            if not self.left:
+                sys.settrace(None)
+                return None
+        return self
+
+    def begin(self) -> None:
+        self.here = False
+        if self.left or (self.lines and self.reached < TRACED):
+            sys.settrace(self)
+
+    def end(self) -> None:
+        sys.settrace(None)
+        self.reached += self.here
+
+
+def load(root: Path, path: str, names: list[str]) -> ModuleType:
+    """The module in a file: under one of its dotted names if that leads there, else by the file
+    alone.
+    """
+    file = root / path
+    for name in names:
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        if (
+            getattr(module, "__file__", None)
+            and Path(str(module.__file__)).resolve() == file.resolve()
+        ):
+            return module
+    spec = importlib.util.spec_from_file_location("compared_" + file.stem, str(file))
+    if spec is None or spec.loader is None:
+        raise ImportError(path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def described(value: Any, depth: int = 0, seen: tuple[int, ...] = ()) -> str:
+    """A value in words that are the same for the same value; what it says of itself in `__eq__`
+    does not matter.
+    """
+    kind = type(value).__qualname__
+    if isinstance(value, float) or type(value) in SCALARS:
+        return (
+            kind + " " + (format(value, ".12g") if isinstance(value, float) else repr(value)[:TEXT])
+        )
+    if depth > DEPTH or id(value) in seen:
+        return kind + " ..."
+    inner = (*seen, id(value))
+    if isinstance(value, dict):
+        pairs = [
+            described(k, depth + 1, inner) + ": " + described(v, depth + 1, inner)
+            for k, v in few(value.items())
+        ]
+        return kind + " {" + ", ".join(pairs) + "}"
+    if isinstance(value, (list, tuple, set, frozenset)):
+        parts = [described(each, depth + 1, inner) for each in few(value)]
+        return (
+            kind
+            + " ["
+            + ", ".join(sorted(parts) if isinstance(value, (set, frozenset)) else parts)
+            + "]"
+        )
+    shown = ADDRESS.sub("", repr(value))[:TEXT]
+    if (
+        hasattr(value, "__dict__")
+        and not isinstance(value, (type, ModuleType))
+        and not callable(value)
+    ):
+        return kind + " " + shown + " " + described(dict(vars(value)), depth + 1, inner)
+    return kind + " " + shown
+
+
+def few(values: Any) -> list[Any]:
+    return list(itertools.islice(iter(values), ITEMS))
+
+
+def settled(value: Any) -> Any:
+    """What comes of a lazy answer: generators are emptied, coroutines run."""
+    if inspect.iscoroutine(value):
+        return asyncio.run(value)
+    if inspect.isgenerator(value) or type(value) in (map, filter, zip, reversed, enumerate):
+        return (type(value).__name__, few(value))
+    return value
+
+
+def called(module: ModuleType, target: dict[str, Any], given: dict[str, Any]) -> list[str]:
+    """One call: how it ended, the answer, and what is slight about it (messages, prints, changed
+    arguments).
+    """
+    names = {**STANDARD, **vars(module)}
+    try:
+        args, keywords = eval("_given(" + given["args"] + ")", {**names, "_given": taken})  # noqa: S307  # made by us, run behind walls
+        owner = self = None
+        if target["owner"]:
+            owner = getattr(module, target["owner"])
+            self = owner
+            if target["bound"]:
+                self = eval(target["owner"] + "(" + given["made"] + ")", names)  # noqa: S307  # same
+            for before in given["first"]:
+                with contextlib.suppress(Exception):
+                    settled(eval("_self." + before, {**names, "_self": self}))  # noqa: S307  # same
+        function = getattr(self if target["owner"] else module, target["name"])
+    except TooLong:
+        raise
+    except BaseException as error:  # noqa: BLE001  # whatever the constructor does, the input is of no use
+        return ["bad", type(error).__qualname__, ""]
+    printed = io.StringIO()
+    random.seed(0)
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+            answer = settled(function(*args, **keywords))
+            said = described(answer)
+    except TooLong:
+        raise
+    except BaseException as error:  # noqa: BLE001  # how it fails is the answer
+        return ["raise", type(error).__qualname__, str(error)[:TEXT]]
+    state = described(self) if target["bound"] else ""
+    return [
+        "ok",
+        said + " | " + described(args) + " | " + state + " | " + printed.getvalue()[:TEXT],
+        "",
+    ]
+
+
+def taken(*args: Any, **keywords: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return args, keywords
+
+
+def standard() -> dict[str, Any]:
+    """Names that inputs may use, whether the module has them or not."""
+    import collections
+    import datetime as dt
+    import decimal
+    import fractions
+    import pathlib
+    import uuid
+
+    return {
+        "datetime": dt.datetime, "date": dt.date, "timedelta": dt.timedelta, "time": dt.time,
+        "Decimal": decimal.Decimal, "Fraction": fractions.Fraction,
+        "Path": pathlib.PurePosixPath, "UUID": uuid.UUID, "deque": collections.deque,
+        "Counter": collections.Counter, "OrderedDict": collections.OrderedDict,
+        "StringIO": io.StringIO, "BytesIO": io.BytesIO,
+    }  # fmt: skip
+
+
+STANDARD = standard()
+
+
+def ring(_signal: int, _frame: FrameType | None) -> None:
+    raise TooLong
+
+
+def timed(
+    module: ModuleType, target: dict[str, Any], given: dict[str, Any], seconds: float
+) -> list[str]:
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return called(module, target, given)
+    except TooLong:
+        return ["slow", "", ""]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def compare(plan: dict[str, Any], side: str, out: TextIO) -> None:
+    """Every line says which target and input it is about; what is missing at the end was never
+    finished.
+    """
+    until = time.monotonic() + plan["seconds"]
+    unloaded: set[str] = set()
+    for number, target in enumerate(plan["targets"]):
+        try:
+            if target["path"] in unloaded:
+                continue
+            module = load(Path.cwd(), target["path"], target["modules"])
+        except BaseException as error:  # noqa: BLE001  # an import may end in any way
+            unloaded.add(target["path"])
+            tell(out, [number, -1, "unloaded", f"{type(error).__qualname__}: {error}"[:TEXT]])
+            continue
+        watch, slow = Watch(str(Path(str(module.__file__))), target[side]), 0
+        for index, given in enumerate(target["inputs"]):
+            if time.monotonic() > until or slow >= SLOW:
+                break
+            tell(out, [number, index, "begun"])
+            watch.begin()
+            ended = timed(module, target, given, plan["each"])
+            watch.end()
+            slow += ended[0] == "slow"
+            tell(out, [number, index, *ended])
+        tell(out, [number, -1, "reached", watch.reached, len(watch.left)])
+    tell(out, [-1, -1, "ended"])
+
+
+def tell(out: TextIO, line: list[Any]) -> None:
+    out.write(json.dumps(line) + "\n")
+    out.flush()
+
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path.cwd())
+    sys.setrecursionlimit(2000)
+    signal.signal(signal.SIGALRM, ring)
+    wanted = json.loads((HERE / "plan.json").read_text(encoding="utf-8"))
+    sys.path[:0] = wanted["folders"]
+    sys.argv = ["compared"]
+    with (HERE / "told.jsonl").open("w", encoding="utf-8") as lines:
+        compare(wanted, wanted["side"], lines)

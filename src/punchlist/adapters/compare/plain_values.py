@@ -1,0 +1,143 @@
+"""Values to try: plain ones of every kind, and neighbours of those that somebody wrote down."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from punchlist.adapters.compare.examples import Value
+
+INTS = (0, 1, -1, 2, 3, 4, 5, 7, 10, 12, -2, 100, 13, 60, 99, 255, 1000, -10, 2**31, 10**12)
+FLOATS = (0.0, 1.0, 0.5, -0.5, 1.5, 2.5, 0.1, 2.675, -1.0, 3.14159, 100.0, 99.99, 1e-9, 1e9)
+TEXTS = (
+    "", "a", "abc", "Hello World", "hello world", " ", "  padded  ", "A", "aa", "ab", "ABC",
+    "racecar", "a b  c", "a,b,c", "123",
+    "-5", "12.5", "0", "a\nb", "line one\nline two\n", "tab\there", "ünïcödé", "naïve café", "日本",
+    "ß", "😀", "a-b_c", "it's",
+    'say "hi"', "<b>&amp;</b>", "../up", "/abs/path", "x=1&y=2", "user@example.com", "http://example.com/a?b=c#d",
+    "CamelCaseName", "snake_case_name", "2024-02-29", "1:30", "00:00:59", "true", "None", "[1, 2]",
+    '{"a": 1}', "(a(b)c)", "((",
+    "a.b.c", "v1.2.10", "1,234", "$5", "%", "\\", "#", "long " * 12,
+)  # fmt: skip
+BYTES = (b"", b"a", b"abc", b"\x00\xff", b"hello world")
+_DIGITS = re.compile(r"\d+")
+_SEPARATORS = (" ", ",", "-", "_", ".", "/", ":", ";", "\n")
+
+
+def neighbours(value: Value) -> Iterator[Value]:
+    """Values close to one that means something: a step up or down, one part more or less, another
+    case or order.
+    """
+    match value:
+        case bool():
+            yield not value
+        case int():
+            yield from (value + 1, value - 1, -value, value * 2, value // 2, value * 10)
+        case float():
+            yield from (
+                value + 1,
+                value - 1,
+                -value,
+                value * 2,
+                value / 2,
+                value + 0.005,
+                value * 10,
+            )
+        case str():
+            yield from _near_text(value)
+        case bytes():
+            yield from (value + b"x", value[:-1], value[1:], value[::-1])
+        case list():
+            yield from _near_list(value)
+        case tuple():
+            yield from (tuple(near) for near in _near_list(list(value)))
+        case set():
+            yield from (
+                set(near)
+                for near in _near_list(sorted(value, key=repr))
+                if all(_hashable(each) for each in near)
+            )
+        case dict():
+            yield from _near_dict(value)
+        case _:
+            return
+
+
+def _near_text(text: str) -> Iterator[str]:
+    yield from (
+        text[:-1],
+        text[1:],
+        f"{text} ",
+        f" {text}",
+        text.upper(),
+        text.lower(),
+        text.swapcase(),
+        text + text,
+        text[::-1],
+    )
+    yield from (
+        f"{text}x",
+        f"x{text}",
+        f"{text}1",
+        f"{text}\n",
+        f"{text}é",
+        text.title(),
+        f"-{text}",
+    )
+    for separator in _SEPARATORS:
+        if separator in text:
+            yield text.replace(separator, separator * 2)
+            yield text.replace(separator, "")
+            yield separator + text
+            yield text + separator
+            yield separator.join(reversed(text.split(separator)))
+    for found in _DIGITS.finditer(text):
+        number = int(found[0][:12])
+        for near in (number + 1, number - 1, number * 10, 0):
+            yield text[: found.start()] + str(near).zfill(len(found[0])) + text[found.end() :]
+
+
+def _near_list(values: list[Value]) -> Iterator[list[Value]]:
+    yield from (
+        [],
+        values[:1],
+        values[:-1],
+        values[1:],
+        values[::-1],
+        values + values,
+        values[:1] * 3,
+    )
+    if all(isinstance(each, int | float) for each in values) or all(
+        isinstance(each, str) for each in values
+    ):
+        yield sorted(values, key=lambda each: (str(type(each)), each))
+    for at in range(min(len(values), 4)):
+        for near in list(neighbours(values[at]))[:4]:
+            yield [*values[:at], near, *values[at + 1 :]]
+            yield [*values, near]
+
+
+def _near_dict(values: dict[Value, Value]) -> Iterator[dict[Value, Value]]:
+    yield {}
+    for key, value in list(values.items())[:4]:
+        yield {k: v for k, v in values.items() if k != key}
+        for near in list(neighbours(value))[:4]:
+            yield {**values, key: near}
+        for near in list(neighbours(key))[:2]:
+            if _hashable(near):
+                yield {**values, near: value}
+
+
+def _hashable(value: Value) -> bool:
+    return not isinstance(value, list | dict | set)
+
+
+def texts_of(values: Iterable[Value]) -> list[str]:
+    """The values as source, each once."""
+    return list(dict.fromkeys(source(value) for value in values))
+
+
+def source(value: Value) -> str:
+    """A value as source that makes it again; infinities have no literal of their own."""
+    text = repr(value)
+    return (
+        f"float('{text}')" if isinstance(value, float) and text in ("inf", "-inf", "nan") else text
+    )

@@ -1,0 +1,101 @@
+"""Applies the edits that analyzers propose themselves, and refuses those that are no fix."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from punchlist.model.finding.finding import Splice
+from punchlist.model.integrity.suppressions import adds_suppression, parses
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.item import Item
+from punchlist.model.patch.patch import Patch, overlapping, spliced
+from punchlist.ports import Fixed, Tree
+
+
+class Edits:
+    """The deterministic fixer. A whole file is parsed once for all its batches; only if that fails
+    are they tried one by one.
+    """
+
+    async def fix(
+        self, batches: Sequence[Batch], items: Mapping[int, Item], tree: Tree
+    ) -> Sequence[Fixed]:
+        texts = {path: tree.text(path) for batch in batches for path in batch.paths}
+        refused: dict[int, str] = {}
+        sound: list[tuple[Batch, Patch]] = []
+        for batch in batches:
+            patch = batch.patch or Patch()
+            reason = _reason(batch, patch, items, texts)
+            if reason:
+                refused[batch.number] = reason
+            else:
+                sound.append((batch, patch))
+        refused |= dict(_unparsable(sound, texts))
+        return [
+            Fixed(batch=b.number, refused=refused[b.number])
+            if b.number in refused
+            else Fixed(batch=b.number, patch=b.patch)
+            for b in batches
+        ]
+
+
+def _reason(
+    batch: Batch, patch: Patch, items: Mapping[int, Item], texts: Mapping[str, str | None]
+) -> str:
+    if not patch:
+        return "no change was made"
+    if batch.mixed:
+        return "it changes the judge's files together with the code they judge"
+    about = {items[number].current.spot.path for number in batch.items}
+    if batch.protected and not set(patch.paths) <= about:
+        return "it would change files of the judge that the finding is not about"
+    return _misfit(patch, texts) or _futile(patch, texts)
+
+
+def _misfit(patch: Patch, texts: Mapping[str, str | None]) -> str:
+    """Why there is no text with all of the edits in it, if there is none."""
+    for splice in patch.splices:
+        text = texts.get(splice.path)
+        if text is None:
+            return f"{splice.path} cannot be read as text"
+        if not 0 <= splice.start <= splice.end <= len(text):
+            return f"the proposed edit lies outside {splice.path}"
+    return "the proposed edits overlap" if overlapping(patch.splices) else ""
+
+
+def _futile(patch: Patch, texts: Mapping[str, str | None]) -> str:
+    """Why edits that fit do not cure anything, as far as the texts alone say."""
+    changed = False
+    before, after = "", ""
+    for splice in patch.splices:
+        text = texts[splice.path] or ""
+        changed = changed or text[splice.start : splice.end] != splice.text
+        # Whole lines: a mark that hides a finding may stand half in the old text and half in the
+        # new.
+        first, last = text.rfind("\n", 0, splice.start) + 1, text.find("\n", splice.end)
+        head, tail = text[first : splice.start], text[splice.end : last if last >= 0 else len(text)]
+        before += f"{head}{text[splice.start : splice.end]}{tail}\n"
+        after += f"{head}{splice.text}{tail}\n"
+    if not changed:
+        return "no change was made"
+    return "it only adds a suppression" if adds_suppression(before, after) else ""
+
+
+def _unparsable(
+    sound: Sequence[tuple[Batch, Patch]], texts: Mapping[str, str | None]
+) -> Iterator[tuple[int, str]]:
+    by_path: dict[str, list[tuple[int, tuple[Splice, ...]]]] = defaultdict(list)
+    for batch, patch in sound:
+        for path in patch.paths:
+            by_path[path].append(
+                (batch.number, tuple(splice for splice in patch.splices if splice.path == path))
+            )
+    for path, edits in by_path.items():
+        text = texts[path]
+        if text is None or parses(path, text):
+            continue  # what did not parse before is no measure
+        if parses(path, spliced(text, [splice for _, splices in edits for splice in splices])):
+            yield from (
+                (number, broken)
+                for number, splices in edits
+                if (broken := parses(path, spliced(text, splices)))
+            )

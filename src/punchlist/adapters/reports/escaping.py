@@ -1,0 +1,41 @@
+"""Text of others made fit to be shown: nothing in it acts on the reader's screen, and nothing in it
+hides.
+"""
+
+import re
+from urllib.parse import urlsplit
+
+_COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
+_ODD = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff]"
+)
+
+
+def visible(text: str) -> str:
+    """Colours are taken off; other controls, direction marks and broken characters are shown as
+    what they are.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    plain = _COLOURS.sub("", text.replace("\r\n", "\n"))
+    return _ODD.sub(lambda match: f"\u2039U+{ord(match[0]):04X}\u203a", plain)
+
+
+def one_line(text: str) -> str:
+    return " ".join(visible(text).split())
+
+
+def web_address(url: str) -> str:
+    """The address if a browser may follow it from a report, else an empty string."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    safe = (
+        parts.scheme in ("http", "https")
+        and parts.netloc
+        and visible(url) == url
+        and not any(c.isspace() for c in url)
+    )
+    return url if safe else ""

@@ -1,0 +1,280 @@
+"""What the HTML page shows, worked out beforehand so that the template only lays it out."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from punchlist.adapters.reports.escaping import web_address
+from punchlist.adapters.reports.wording import FACTS, duration
+from punchlist.model.finding.finding import Finding
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Item, Status, reading_order
+from punchlist.model.item.proof import Proof, strongest
+from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import Moment
+from punchlist.model.patch.hunk import Hunk
+from punchlist.views.issue_text import place
+
+OUTSIDE = "outside"
+GROUPS = {
+    Status.OPEN.value: "Open",
+    Status.CLAIMED.value: "Claimed, not proven",
+    Status.DEFERRED.value: "Deferred",
+    Status.BLOCKED.value: "Blocked",
+    Status.FILED.value: "Filed",
+    Status.FIXED.value: "Fixed, with a proof",
+    Status.DISMISSED.value: "Dismissed",
+    OUTSIDE: "Outside the change",
+}
+"""What still needs somebody comes first."""
+_THINNEST = 0.35
+_NOTHING = 0.005
+
+
+class Line(NamedTuple):
+    """One line of code, a tuple because there are so many. `kind` is a(dded), d(eleted), h(it by
+    the finding), n(ote) or empty; `tail` is white space at its end.
+    """
+
+    kind: str
+    number: int | None
+    text: str
+    tail: str = ""
+
+
+class Code(Struct, frozen=True):
+    where: str
+    lines: tuple[Line, ...]
+    cut: int = 0
+
+
+class Said(Struct, frozen=True):
+    """A reviewer's own words."""
+
+    who: str
+    rule: str
+    label: str
+    where: str
+    title: str
+    detail: str
+    suggestion: str
+    url: str
+    marks: tuple[str, ...]
+
+
+class Step(Struct, frozen=True):
+    """One line of an item's history. The same evidence is shown once: `same_as` is the item that
+    shows it.
+    """
+
+    round: int
+    fact: str
+    by: str
+    why: str
+    evidence: str = ""
+    same_as: int | None = None
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    number: int
+    group: str
+    severity: Severity
+    title: str
+    rule: str
+    path: str
+    where: str
+    tools: tuple[str, ...]
+    fingerprint: str
+    proofs: tuple[Proof, ...]
+    proof: str
+    landed: bool
+    tried: bool
+    proposed: bool
+    code: tuple[Code, ...]
+    history: tuple[Step, ...]
+    said: tuple[Said, ...]
+    commit: str
+    issue: str
+    unfiled: str
+    flags: tuple[str, ...]
+    sightings: int
+
+
+class Group(Struct, frozen=True):
+    key: str
+    title: str
+    rows: tuple[Row, ...]
+
+
+class Bar(Struct, frozen=True):
+    """A moment with its place on the time line, in percent."""
+
+    moment: Moment
+    start: float
+    width: float
+    took: str
+
+
+class Lane(Struct, frozen=True):
+    """All that one verb took time for."""
+
+    verb: str
+    bars: tuple[Bar, ...]
+    took: str
+
+
+class Lap(Struct, frozen=True):
+    """The moments of one round."""
+
+    round: int
+    bars: tuple[Bar, ...]
+    took: str
+
+
+def groups(run: Run) -> tuple[Group, ...]:
+    evidence: dict[str, int] = {}
+    commits = {landed.batch: landed.commit for landed in run.landed}
+    by_group: dict[str, list[Row]] = {key: [] for key in GROUPS}
+    for item in sorted(run.items.values(), key=reading_order):
+        row = _row(item, run, commits, evidence)
+        by_group[row.group].append(row)
+    return tuple(Group(key, GROUPS[key], tuple(rows)) for key, rows in by_group.items() if rows)
+
+
+def _row(item: Item, run: Run, commits: dict[int, str], evidence: dict[str, int]) -> Row:
+    lead, diff = item.lead, run.diffs.get(item.number)
+    fixed = item.status is Status.FIXED
+    ours = fixed and diff is not None and commits.get(diff.batch) == item.commit
+    best = strongest(item.proofs)
+    return Row(
+        number=item.number,
+        group=item.status.value if item.in_scope else OUTSIDE,
+        severity=item.severity,
+        title=lead.title,
+        rule=lead.rule,
+        path=lead.spot.path,
+        where=place(lead),
+        tools=tuple(dict.fromkeys(finding.source for finding in item.findings)),
+        fingerprint=item.fingerprint,
+        proofs=item.proofs,
+        proof=best.kind.value if best else "",
+        landed=ours,
+        tried=diff is not None and not fixed,
+        proposed=any(finding.fix for finding in item.findings),
+        code=_code(diff.hunks if diff and (ours or not fixed) else (), item),
+        history=tuple(_history(item, evidence)),
+        said=tuple(map(_said, item.findings)),
+        commit=item.commit if fixed else "",
+        issue=item.issue,
+        unfiled=run.unfiled.get(item.number, ""),
+        flags=item.flags,
+        sightings=item.sightings,
+    )
+
+
+def _history(item: Item, evidence: dict[str, int]) -> Iterator[Step]:
+    for each in item.attempts:
+        shown_by = evidence.setdefault(each.evidence, item.number)
+        same = shown_by if each.evidence and shown_by != item.number else None
+        yield Step(
+            each.round, FACTS[each.fact], each.by, each.why, "" if same else each.evidence, same
+        )
+
+
+def _said(finding: Finding) -> Said:
+    detail = finding.detail if finding.detail != finding.title else ""
+    suggestion = finding.suggestion or (
+        f"{finding.fix.title} ({finding.fix.safety})" if finding.fix and finding.fix.title else ""
+    )
+    return Said(
+        finding.source,
+        finding.rule,
+        finding.label,
+        place(finding),
+        finding.title,
+        detail,
+        suggestion,
+        web_address(finding.url),
+        finding.marks,
+    )
+
+
+def _code(shown: Sequence[Hunk], item: Item) -> tuple[Code, ...]:
+    if shown:
+        return tuple(Code(hunk.path, tuple(diff_lines(hunk)), hunk.cut) for hunk in shown)
+    lead = next((finding for finding in item.findings if finding.code), None)
+    return (Code(lead.spot.path, tuple(excerpt(lead))),) if lead else ()
+
+
+def diff_lines(hunk: Hunk) -> Iterator[Line]:
+    number = hunk.line
+    for line in hunk.lines:
+        kind = {"+": "a", "-": "d", "\\": "n"}.get(line[:1], "")
+        text = line[1:].rstrip() if kind in ("a", "d") else line[1:]
+        yield Line(kind, number if kind in ("", "d") else None, text, line[1 + len(text) :])
+        number += kind in ("", "d")
+
+
+def excerpt(finding: Finding) -> Iterator[Line]:
+    line = finding.spot.line or 1
+    last = finding.spot.last_line or line
+    for number, text in enumerate(finding.code.split("\n"), max(1, line - 1)):
+        yield Line("h" if line <= number <= last else "", number, text)
+
+
+def lanes(run: Run) -> tuple[Lane, ...]:
+    """The verbs that took time, in the order in which they first did."""
+    total = _total(run)
+    by_verb: dict[str, list[Moment]] = {}
+    for moment in run.timeline:
+        if moment.seconds >= _NOTHING:
+            by_verb.setdefault(moment.verb, []).append(moment)
+    return tuple(
+        Lane(
+            verb,
+            tuple(_bar(each, total) for each in moments),
+            duration(sum(each.seconds for each in moments)),
+        )
+        for verb, moments in by_verb.items()
+    )
+
+
+def turns(run: Run) -> tuple[float, ...]:
+    """Where on the time line each round but the last ended, in percent."""
+    ends = [moment.ended for moment in run.timeline if moment.verb == "round"]
+    return tuple(round(100 * end / _total(run), 2) for end in ends[:-1])
+
+
+def _total(run: Run) -> float:
+    return max([run.active, 0.001, *(moment.ended for moment in run.timeline)])
+
+
+def laps(run: Run) -> tuple[Lap, ...]:
+    total = _total(run)
+    return tuple(
+        _lap(round_, tuple(moments), total)
+        for round_, moments in groupby(run.timeline, key=lambda moment: moment.round)
+    )
+
+
+def _lap(round_: int, moments: Sequence[Moment], total: float) -> Lap:
+    bars = tuple(_bar(moment, total) for moment in moments)
+    first = min(moment.ended - moment.seconds for moment in moments)
+    return Lap(round_, bars, duration(max(0, moments[-1].ended - first)))
+
+
+def _bar(moment: Moment, total: float) -> Bar:
+    start = 100 * max(0, moment.ended - moment.seconds) / total
+    width = max(_THINNEST, 100 * moment.ended / total - start)
+    took = duration(moment.seconds) if moment.seconds >= _NOTHING else ""
+    return Bar(moment, round(min(start, 100 - _THINNEST), 2), round(width, 2), took)
+
+
+def tools(found: Iterable[Group]) -> list[str]:
+    return sorted({tool for group in found for row in group.rows for tool in row.tools})
+
+
+def paths(found: Iterable[Group]) -> list[str]:
+    return sorted({row.path for group in found for row in group.rows})

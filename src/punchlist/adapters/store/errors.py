@@ -1,0 +1,57 @@
+"""What SQLite and the file system say, in words a person can act on."""
+
+import errno
+import sqlite3
+from pathlib import Path
+
+from punchlist.errors import StoreError
+
+_ELSEWHERE = "set PUNCHLIST_HOME to a folder you can write to"
+_SPACE = "free some space, then: punchlist resume last"
+_ASIDE = (
+    "move the file aside, or set PUNCHLIST_HOME to another folder; `punchlist audit` of a copy"
+    " shows what can still be read"
+)
+
+_BY_CODE = {
+    sqlite3.SQLITE_FULL: ("the disk is full", _SPACE),
+    sqlite3.SQLITE_IOERR: ("the disk refused it (full, over a quota, or failing)", _SPACE),
+    sqlite3.SQLITE_READONLY: ("it is read-only", _ELSEWHERE),
+    sqlite3.SQLITE_CANTOPEN: ("the file cannot be opened or made", _ELSEWHERE),
+    sqlite3.SQLITE_PERM: ("the file may not be opened", _ELSEWHERE),
+    sqlite3.SQLITE_CORRUPT: ("the file is damaged", _ASIDE),
+    sqlite3.SQLITE_NOTADB: ("the file is not a ledger", _ASIDE),
+    sqlite3.SQLITE_BUSY: (
+        "another process has kept it locked for long",
+        "see which punchlist is running, then try again",
+    ),
+    sqlite3.SQLITE_TOOBIG: (
+        "the entry is larger than SQLite takes",
+        "review fewer files at a time",
+    ),
+}
+
+_BY_ERRNO = {
+    errno.ENOSPC: ("the disk is full", _SPACE),
+    errno.EDQUOT: ("the disk quota is used up", _SPACE),
+    errno.EFBIG: ("the file may not grow that large", _SPACE),
+    errno.EROFS: ("the file system is read-only", _ELSEWHERE),
+    errno.EACCES: ("permission denied", _ELSEWHERE),
+    errno.EPERM: ("permission denied", _ELSEWHERE),
+    errno.ENOTDIR: ("a part of the path is not a folder", _ELSEWHERE),
+    errno.EEXIST: ("a file is in the way", _ELSEWHERE),
+}
+
+
+def told(error: sqlite3.Error | OSError, path: Path, done: str) -> StoreError:
+    """The StoreError for a foreign error: which file, what could not be done to it, why, and what
+    to do.
+    """
+    if isinstance(error, OSError):
+        why, hint = _BY_ERRNO.get(error.errno or 0, (error.strerror or str(error), _ELSEWHERE))
+    else:
+        code = (
+            getattr(error, "sqlite_errorcode", 0) & 0xFF
+        )  # the low byte is the kind, the rest says which call
+        why, hint = _BY_CODE.get(code, (str(error), ""))
+    return StoreError(f"{path} cannot be {done}: {why}", hint=hint)

@@ -1,0 +1,109 @@
+"""Which repository on GitHub a checkout belongs to, and whose token is used there."""
+
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+
+from punchlist.adapters.git.command import Git, text_of
+from punchlist.adapters.process.run import base_environment, named_environment, run, which
+from punchlist.adapters.trackers.github.retry import Unavailable
+from punchlist.views.safe_text import safe_text
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,100}")
+_SCP = re.compile(r"(?:[^\s/@:]+@)?(?P<host>[A-Za-z0-9.-]+):(?!//)(?P<path>.+)")
+_SSH_OVER_HTTPS = "ssh.github.com"
+_SET = "set track.repository to OWNER/NAME"
+_SIGN_IN_TIMEOUT = 20.0
+
+
+def web_host(api: httpx.URL) -> str:
+    """Where people see what this interface serves: github.com for api.github.com, the host itself
+    for a server of one's own.
+    """
+    return api.host.removeprefix("api.")
+
+
+def named(repository: str) -> str:
+    """OWNER/NAME as somebody typed it, if it can be one."""
+    name = repository.strip().removesuffix(".git")
+    if not _NAME.fullmatch(name):
+        raise Unavailable(
+            f"track.repository: {safe_text(repository)!r} is not OWNER/NAME", hint=_SET
+        )
+    return name
+
+
+def parsed(remote: str, host: str) -> str:
+    """OWNER/NAME of a remote's address (https, ssh, or git's short form) on that host. What else is
+    in it is never repeated.
+    """
+    address = remote.strip()
+    short = _SCP.fullmatch(address) if "://" not in address else None
+    try:
+        there, path = (short["host"], short["path"]) if short else _split(address)
+    except ValueError:
+        there, path = "", ""
+    there = host if there.casefold() == _SSH_OVER_HTTPS and host == "github.com" else there
+    if there.casefold() != host.casefold():
+        where = f"points to {safe_text(there)}" if there else "points to no host"
+        raise Unavailable(f"the remote origin {where}, not to {host}", hint=_SET)
+    name = path.strip("/").removesuffix(".git")
+    if not _NAME.fullmatch(name):
+        raise Unavailable(f"the remote origin names no OWNER/NAME on {host}", hint=_SET)
+    return name
+
+
+def _split(address: str) -> tuple[str, str]:
+    parts = urlsplit(address)
+    return parts.hostname or "", parts.path
+
+
+async def origin(git: Git) -> str:
+    """Where the user's git would push to, after its own rewriting of addresses."""
+    ran = await git.ran("remote", "get-url", "origin")
+    if not ran.ok:
+        raise Unavailable(
+            "there is no remote called origin, so nobody knows which repository on GitHub this is",
+            hint=_SET,
+        )
+    return text_of(ran.stdout).splitlines()[0] if ran.stdout.strip() else ""
+
+
+def token_of(variable: str) -> Callable[[str], Awaitable[str]]:
+    """The token for a host: what the variable holds, else what `gh` is signed in with, where it is
+    installed.
+    """
+
+    async def token(host: str) -> str:
+        held = named_environment([variable]).get(variable, "").strip() if variable else ""
+        return held or await _signed_in(host, variable)
+
+    return token
+
+
+async def _signed_in(host: str, variable: str) -> str:
+    hint = f"set {variable or 'the variable that track.token names'}, or sign in: gh auth login"
+    if which("gh") is None:
+        raise Unavailable(
+            f"there is no token for {host}: {variable or 'track.token'} is not set, gh is not"
+            " installed",
+            hint=hint,
+        )
+    env = {**base_environment(home=True), "GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1"}
+    ran = await run(
+        ["gh", "auth", "token", "--hostname", host],
+        cwd=Path("/"),
+        env=env,
+        timeout=_SIGN_IN_TIMEOUT,
+    )
+    told = ran.stdout.decode("utf-8", "replace").strip()
+    if not ran.ok or not told:
+        raise Unavailable(
+            f"there is no token for {host}: {variable or 'track.token'} is not set, gh is not"
+            " signed in",
+            hint=hint,
+        )
+    return told

@@ -1,0 +1,106 @@
+"""The ledger read again from its first line: does the chain hold, and is every finding accounted
+for?
+"""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from punchlist.model.item.item import ENDED, Status
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.hash_chain import broken_lines
+from punchlist.model.ledger.run import Run
+
+
+class Audit(Struct, frozen=True, kw_only=True):
+    """`reported` = what is in items + sightings; and every item has an end once
+    the run has ended.
+    """
+
+    run: str
+    entries: int
+    ok: bool
+    problems: tuple[str, ...]
+    reported: int
+    items: int
+    merged: int
+    seen_again: int
+    refused: int
+    fixed: int
+    filed: int
+    dismissed: int
+    listed: int
+
+
+def audited(run_id: str, entries: Iterable[ev.Entry], written: Iterable[bytes]) -> Audit:
+    """`written` are the entries as they are on disk: the chain is about those bytes, not about what
+    a model makes of them.
+    """
+    lines = list(entries)
+    run = folded(run_id, lines)
+    problems = [
+        *filter(None, [broken_lines(written)]),
+        *_lost_findings(lines, run),
+        *_unended(run),
+        *_unproven(run),
+    ]
+    placed = sum(len(item.findings) for item in run.items.values())
+    tally = {status: len(run.having(status)) for status in Status}
+    return Audit(
+        run=run_id,
+        entries=len(lines),
+        ok=not problems,
+        problems=tuple(problems),
+        reported=run.reported,
+        items=len(run.items),
+        merged=placed - len(run.items),
+        seen_again=sum(item.sightings for item in run.items.values()),
+        refused=len(run.refused),
+        fixed=tally[Status.FIXED],
+        filed=tally[Status.FILED],
+        dismissed=tally[Status.DISMISSED],
+        listed=len(run.listed),
+    )
+
+
+def _lost_findings(entries: list[ev.Entry], run: Run) -> Iterator[str]:
+    reported = [
+        finding.id
+        for entry in entries
+        if isinstance(entry.event, ev.Reviewed)
+        for finding in entry.event.findings
+    ]
+    homes: dict[str, int] = {}
+    for entry in entries:
+        if isinstance(entry.event, ev.Consolidated):
+            for identifier in _placed(entry.event):
+                homes[identifier] = homes.get(identifier, 0) + 1
+    waiting = {finding.id for finding in run.fresh}
+    for identifier in reported:
+        if homes.get(identifier, 0) != 1 and not (identifier in waiting and not run.ended):
+            yield f"finding {identifier} is in {homes.get(identifier, 0)} items"
+    if len(set(reported)) != len(reported):
+        yield "two findings have one id"
+
+
+def _placed(event: ev.Consolidated) -> Iterator[str]:
+    yield from (finding.id for item in event.items for finding in item.findings)
+    yield from (sighting.finding.id for sighting in event.sightings)
+
+
+def _unended(run: Run) -> Iterator[str]:
+    if run.ended:
+        listed = set(run.listed)
+        for item in run.items.values():
+            if item.status not in ENDED and item.number not in listed:
+                yield f"item {item.number} ended {item.status}, and is not listed"
+
+
+def _unproven(run: Run) -> Iterator[str]:
+    for item in run.having(Status.FIXED):
+        if not item.proofs or not item.commit:
+            yield (
+                f"item {item.number} is fixed without"
+                f" {'a proof' if not item.proofs else 'a commit'}"
+            )

@@ -1,0 +1,79 @@
+"""What a person may say to a run that waits, and what of it is an answer."""
+
+from collections.abc import Mapping
+
+from punchlist.errors import UsageError
+from punchlist.model.ledger.events import Answered
+from punchlist.model.ledger.run import Run
+
+
+def waits_for(run: Run) -> UsageError:
+    """That it waits, for what, and how to say it."""
+    question = run.waiting_for
+    if question is not None:
+        return UsageError(
+            f"run {run.id} waits for an answer: {question.question}",
+            hint=f"punchlist answer {run.id} {'|'.join(question.choices)}",
+        )
+    first = run.unanswered[0]
+    more = f" (and {len(run.unanswered) - 1} more)" if len(run.unanswered) > 1 else ""
+    return UsageError(
+        f"run {run.id} waits for an answer: {first.id}: {first.question}{more}",
+        hint=f'punchlist answer {run.id} {first.id}="..."',
+    )
+
+
+def is_over(run: Run) -> bool:
+    """Whether there is nothing to go on with; of one that waits, it is raised what for."""
+    if run.waits and not run.ended:
+        raise waits_for(run)
+    return bool(run.ended)
+
+
+def answered(
+    run: Run, said: str | Mapping[str, str], by: str, asked: int = 0
+) -> tuple[str, str, Answered]:
+    """The entry that an answer becomes: its place, its key and the event. `asked` is how many
+    questions there were when the person looked: a choice is for the one that they saw.
+    """
+    if isinstance(said, str):
+        if asked and len(run.questions) > asked:
+            raise UsageError(
+                f"run {run.id} asks something else by now",
+                hint="read the question, and answer again",
+            )
+        return _chosen(run, said, by)
+    unknown = [name for name in said if name not in run.doubts]
+    if unknown:
+        known = ", ".join(doubt.id for doubt in run.unanswered) or "none"
+        raise UsageError(
+            f'run {run.id} has no question "{unknown[0]}"', hint=f"open questions: {known}"
+        )
+    if not run.unanswered:  # somebody else was quicker, and others have built on that
+        raise UsageError(f"run {run.id} has no open question", hint=f"punchlist status {run.id}")
+    texts = {name: text.strip() for name, text in said.items()}
+    empty = [name for name, text in texts.items() if not text]
+    if empty or not texts:
+        raise UsageError(
+            f"{empty[0] if empty else 'an answer'} must not be empty",
+            hint='say "as you think best" to leave it open',
+        )
+    return "people", f"answers {run.seq}", Answered(choice="", by=by, answers=texts)
+
+
+def _chosen(run: Run, choice: str, by: str) -> tuple[str, str, Answered]:
+    question = run.waiting_for
+    if question is None:
+        raise (
+            waits_for(run)
+            if run.waits
+            else UsageError(f"run {run.id} has no open question", hint=f"punchlist status {run.id}")
+        )
+    if choice not in question.choices:
+        known = ", ".join(f"{key} ({text})" for key, text in question.choices.items())
+        raise UsageError(
+            f'"{choice}" is no answer to: {question.question}', hint=f"the answers are {known}"
+        )
+    asked = sum(each.place == question.place for each in run.questions)
+    key = "answer" if asked == 1 else f"answer {asked}"
+    return question.place, key, Answered(choice=choice, by=by)

@@ -1,0 +1,28 @@
+"""Runs as they are now, for those who look at them again and again: no more often folded than they
+grow.
+"""
+
+from collections import OrderedDict
+
+from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.model.ledger.fold import fold
+from punchlist.model.ledger.run import Run
+
+_RUNS = 8
+
+
+class Folded:
+    """Those looked at last are kept, and only what is new in their ledgers is folded."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._known: OrderedDict[str, Run] = OrderedDict()
+
+    def load(self, run: str) -> Run:
+        now = self._known.pop(run, None) or Run(id=run)
+        for entry in self._store.read(run, now.seq):
+            now = fold(now, entry)
+        self._known[run] = now
+        if len(self._known) > _RUNS:
+            self._known.popitem(last=False)
+        return now

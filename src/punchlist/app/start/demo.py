@@ -1,0 +1,61 @@
+"""A small repository with seeded defects, and a reviewer's findings beside it: something to see the
+whole loop on.
+"""
+
+from collections.abc import Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from punchlist.adapters.git.command import Git
+
+_TEMPLATE = ".txt"
+"""Kept as text, so that no tool takes the demo's defects for ours."""
+_REVIEW = "review.json"
+_DELETED = "stockroom/legacy_import.py"
+_AUTHOR = {
+    f"GIT_{who}_{what}": said
+    for who in ("AUTHOR", "COMMITTER")
+    for what, said in (("NAME", "Ada"), ("EMAIL", "ada@example.org"))
+}
+_FIRST = 1_767_600_000
+"""Commits are an hour apart from a fixed moment, so that they have the same names everywhere."""
+
+
+async def demo_repository(folder: Path) -> tuple[Path, Path]:
+    """Makes a git repository and a file of findings in a folder; returns both paths."""
+    contents = dict(_contents(files("punchlist.app") / "demo_project"))
+    review = folder / _REVIEW
+    review.write_text(contents.pop(_REVIEW), "utf-8")
+    root = folder / "stockroom"
+    for path, text in contents.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, "utf-8")
+    git = Git(root)
+    await git.out("init", "--quiet", "--template=", "--initial-branch=main")
+    await _commit(git, "Keep stock and write invoices", 0)
+    (root / _DELETED).unlink()
+    await _commit(git, "Drop the import from the old till", 1)
+    return root, review
+
+
+async def _commit(git: Git, message: str, number: int) -> None:
+    when = f"{_FIRST + 3600 * number} +0000"
+    await git.out("add", "--all")
+    await git.out(
+        "commit",
+        "--quiet",
+        "--message",
+        message,
+        env={**_AUTHOR, "GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when},
+    )
+
+
+def _contents(folder: Traversable, below: str = "") -> Iterator[tuple[str, str]]:
+    """Every file of the template by its path in the repository."""
+    for entry in sorted(folder.iterdir(), key=lambda each: each.name):
+        if entry.is_dir():
+            yield from _contents(entry, f"{below}{entry.name}/")
+        elif entry.name.endswith(_TEMPLATE):
+            yield below + entry.name.removesuffix(_TEMPLATE), entry.read_text("utf-8")

@@ -1,0 +1,67 @@
+"""What a person asks for, and what that comes down to before anything is started."""
+
+from hashlib import sha256
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.model.checks.check import Check
+from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.settings import Loaded
+from punchlist.workflow import Workflow
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """`allow_checks`: True lets the checks run, False does not, None goes by what was allowed
+    before.
+    """
+
+    kind: ScopeKind | None = None
+    base: str = ""
+    commit: str = ""
+    paths: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    workflow: str = ""
+    allow_checks: bool | None = None
+    force: bool = False
+    specification: tuple[str, ...] = ()
+    """Files that say what the change is meant to do."""
+    notes: str = ""
+    """What agents shall know."""
+
+
+class Prepared(Struct, frozen=True, kw_only=True):
+    """Everything is decided and nothing is written. `checks_allowed` is None while nobody has been
+    asked.
+    """
+
+    change: Change
+    workflow: Workflow
+    loaded: Loaded
+    reviewers: tuple[str, ...]
+    documents: dict[str, str] = {}
+    """Name -> path of each file with findings."""
+    checks: tuple[Check, ...] = ()
+    checks_allowed: bool | None = None
+    notes: tuple[str, ...] = ()
+    force: bool = False
+    crew: dict[str, tuple[str, ...]] = {}
+    """By role, the agents that play it."""
+    outside: tuple[str, ...] = ()
+    """Those of them that punchlist does not start."""
+    specification: tuple[str, ...] = ()
+    user_notes: str = ""
+
+    def fingerprint(self, repository: str) -> str:
+        """The same request, in whatever order its parts were given."""
+        parts = (
+            repository,
+            self.change.kind,
+            self.change.base,
+            self.change.head,
+            sorted(self.change.paths),
+            sorted(self.documents.values()),
+            self.workflow.text,
+            sorted(self.crew.items()),
+        )
+        return sha256(msgspec.json.encode(parts)).hexdigest()

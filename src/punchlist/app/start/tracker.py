@@ -1,0 +1,65 @@
+"""Which tracker a run files with, by its settings."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from punchlist.adapters.git.workshop import Workshop
+from punchlist.adapters.trackers.files import FilesTracker
+from punchlist.errors import SettingsError
+from punchlist.ports import Tracker
+from punchlist.settings import REPOSITORY_FILE, Loaded, TrackSettings
+
+_WITH_THE_TOKEN = ("track.api", "track.token")
+
+
+def fit_to_track(loaded: Loaded) -> None:
+    """Refuses, before a run begins, a tracker that there is none of, and a repository that chooses
+    where a token goes.
+    """
+    track = loaded.settings.track
+    if track.to not in _TRACKERS:
+        raise SettingsError(
+            f"{loaded.origins.get('track.to', 'settings')}: track.to: no tracker is called"
+            f" {track.to!r}",
+            hint=f"one of: {', '.join(_TRACKERS)}",
+        )
+    for name in _WITH_THE_TOKEN:
+        if loaded.origins.get(name) == REPOSITORY_FILE:
+            raise SettingsError(
+                f"{REPOSITORY_FILE}: {name}: code under review does not choose which token is sent"
+                " where",
+                hint="put it into your own settings file, or give it with --set",
+            )
+
+
+def tracker(loaded: Loaded, workshop: Workshop) -> Tracker:
+    fit_to_track(loaded)
+    return _TRACKERS[loaded.settings.track.to](loaded.settings.track, workshop)
+
+
+def _files(track: TrackSettings, workshop: Workshop) -> Tracker:
+    return FilesTracker(
+        Path(track.folder).expanduser() if track.folder else workshop.folder / "issues"
+    )
+
+
+def _github(track: TrackSettings, workshop: Workshop) -> Tracker:
+    # Only who files on GitHub waits for its client to be loaded.
+    from punchlist.adapters.trackers.github.remote import token_of
+    from punchlist.adapters.trackers.github.tracker import GithubTracker, Place
+
+    return GithubTracker(
+        Place(
+            token=token_of(track.token),
+            git=workshop.checkout.theirs,
+            repository=track.repository,
+            api=track.api,
+            labels=track.labels,
+        )
+    )
+
+
+_TRACKERS: dict[str, Callable[[TrackSettings, Workshop], Tracker]] = {
+    "files": _files,
+    "github": _github,
+}

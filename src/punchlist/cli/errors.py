@@ -1,0 +1,147 @@
+"""The one door every error leaves by: a line that says what, a hint that says what next, and an
+exit code from a table.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from io import TextIOWrapper
+from pathlib import Path
+
+import click
+
+from punchlist.cli.exit_codes import Exit
+from punchlist.cli.unread import Unread
+from punchlist.errors import (
+    AlreadyRunning,
+    LedgerBroken,
+    PunchlistError,
+    RepositoryError,
+    SettingsError,
+    StoreError,
+    ToolError,
+    UsageError,
+    WorkflowError,
+)
+
+CODES: dict[type[PunchlistError], Exit] = {
+    UsageError: Exit.USAGE,
+    RepositoryError: Exit.SETUP,
+    SettingsError: Exit.SETUP,
+    WorkflowError: Exit.SETUP,
+    StoreError: Exit.LEDGER,
+    LedgerBroken: Exit.LEDGER,
+    AlreadyRunning: Exit.RUNNING,
+    ToolError: Exit.INCOMPLETE,
+}
+_MACHINE = frozenset({"--json", "--events"})
+
+
+def through(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
+    """Runs a command and turns whatever comes out of it into an exit code. `arguments` say whether
+    a machine is listening.
+    """
+    _speakable()
+    machine = not _MACHINE.isdisjoint(arguments)
+    try:
+        done = work()
+        sys.stdout.flush()
+        return Exit(done) if isinstance(done, int) else Exit.FINE
+    except PunchlistError as error:
+        run = error.run if isinstance(error, AlreadyRunning) else ""
+        return _told(
+            str(error), error.hint, CODES.get(type(error), Exit.SETUP), machine=machine, run=run
+        )
+    except click.ClickException as error:
+        return _told(error.format_message(), _usage_hint(error), Exit.USAGE, machine=machine)
+    except (KeyboardInterrupt, click.Abort):
+        return _told(
+            "stopped",
+            "`punchlist resume` goes on, if a run had begun",
+            Exit.INTERRUPTED,
+            machine=machine,
+        )
+    except (Unread, BrokenPipeError) as error:
+        return _unread(str(error) if isinstance(error, Unread) else "")
+    except Exception as error:  # noqa: BLE001 - the door: what nobody foresaw ends here, with a log and a code of its own
+        log = _crash_log(error, arguments)
+        return _told(
+            f"punchlist itself failed: {type(error).__name__}: {error}",
+            log,
+            Exit.CRASHED,
+            machine=machine,
+        )
+
+
+def _speakable() -> None:
+    """Neither a closed stream nor a name that the terminal's encoding does not
+    have may end a run.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it is for the rest of the process
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _told(message: str, hint: str, code: Exit, *, machine: bool, run: str = "") -> Exit:
+    with suppress(OSError, Unread):
+        from punchlist.cli.terminal import error_text, note
+
+        note(error_text(message, hint))
+        if machine:
+            import json
+
+            told = {
+                "error": message,
+                "hint": hint,
+                "exit": int(code),
+                **({"run": run} if run else {}),
+            }
+            print(json.dumps(told), flush=True)
+    return code
+
+
+def _usage_hint(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"{context.command_path} --help" if context is not None else "punchlist --help"
+
+
+def _unread(why: str) -> Exit:
+    """Whatever is still buffered goes nowhere, so that the interpreter does not complain at its
+    end.
+    """
+    if why:
+        _told(why, "", Exit.UNREAD, machine=False)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with suppress(OSError, ValueError):
+        os.dup2(nowhere, sys.stdout.fileno())
+    return Exit.UNREAD
+
+
+def _crash_log(error: Exception, arguments: Sequence[str]) -> str:
+    """Where the traceback was written, as a hint; the traceback itself where nothing can be
+    written.
+    """
+    import platform
+    import time
+    import traceback
+
+    from punchlist._version import __version__
+    from punchlist.settings import home_folder
+
+    head = (
+        f"punchlist {__version__}, Python {platform.python_version()},"
+        f" {platform.platform()}\narguments: {list(arguments)!r}\n\n"
+    )
+    trace = head + "".join(traceback.format_exception(error))
+    folder = home_folder() / "crashes"
+    log = Path(folder) / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        log.write_text(trace, "utf-8", "backslashreplace")
+    except OSError as unwritten:
+        return f"no crash log could be written ({unwritten}); here it is:\n{trace}"
+    return f"the details are in {log}; what a run had recorded is safe, `punchlist resume` goes on"

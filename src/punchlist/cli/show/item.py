@@ -1,0 +1,113 @@
+"""One item in full: what it is, who reported it, everything that happened to it, its proof, and its
+diff.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from punchlist.cli.show.leftovers import SEVERITIES
+from punchlist.cli.show.progress import COLOURS
+from punchlist.cli.show.words import headline, one_line, place, safe
+from punchlist.model.finding.finding import Finding
+from punchlist.model.item.item import Attempt, Item, Status
+from punchlist.model.patch.hunk import Diff, Hunk
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+_EVIDENCE_LINES = 12
+_DIFF_COLOURS = {"+": "green", "-": "red"}
+
+
+def detail(item: Item, diff: Diff | None) -> "Iterator[RenderableType]":
+    yield _head(item)
+    yield from _findings(item)
+    if item.attempts:
+        yield _title("History")
+        for attempt in item.attempts:
+            yield from _attempt(attempt)
+    if item.proofs:
+        yield _title("Proof")
+        yield from (
+            f"  {proof.kind:<10} {one_line(proof.said)}{_evidence(proof.artifact)}"
+            for proof in item.proofs
+        )
+    if item.issue:
+        yield _title("Filed")
+        yield f"  {one_line(item.issue)}"
+    if diff is not None:
+        yield _title(
+            f"Landed as {item.commit[:12]}"
+            if item.status is Status.FIXED
+            else "Tried, and not landed"
+        )
+        yield from map(_hunk, diff.hunks)
+
+
+def _head(item: Item) -> "Text":
+    from rich.text import Text
+
+    outside = " (outside the change)" if not item.in_scope else ""
+    return Text.assemble(
+        (f"Item {item.number}", "bold"),
+        " · ",
+        (f"{item.status}{outside}", COLOURS[item.status]),
+        " · ",
+        (item.severity, SEVERITIES[item.severity]),
+        " · ",
+        (place(item.lead), "cyan"),
+        f"\n{headline(item.lead)}",
+        (f"\nfingerprint {item.fingerprint}", "dim"),
+        *((f"\nflag: {one_line(flag)}", "yellow") for flag in item.flags),
+    )
+
+
+def _findings(item: Item) -> "Iterator[RenderableType]":
+    yield _title(
+        "Reported by"
+        if len(item.findings) == 1
+        else f"Reported by ({len(item.findings)} findings merged)"
+    )
+    for finding in item.findings:
+        yield f"  {finding.source}: {headline(finding)} at {place(finding)}"
+        yield from (f"    {line}" for line in _prose(finding))
+
+
+def _prose(finding: Finding) -> Iterator[str]:
+    yield from (safe(line) for line in finding.detail.splitlines()[:_EVIDENCE_LINES])
+    if finding.suggestion:
+        yield f"suggestion: {one_line(finding.suggestion)}"
+    if finding.fix is not None:
+        yield f"fix ({finding.fix.safety}): {one_line(finding.fix.title or 'edits the file')}"
+    if finding.url:
+        yield one_line(finding.url)
+    yield from (f"mark: {one_line(mark)}" for mark in finding.marks)
+
+
+def _attempt(attempt: Attempt) -> Iterator[str]:
+    yield (
+        f"  round {attempt.round}  {attempt.fact:<13} by {one_line(attempt.by)}:"
+        f" {one_line(attempt.why)}"
+    )
+    lines = safe(attempt.evidence).splitlines()
+    yield from (f"             {line}" for line in lines[-_EVIDENCE_LINES:])
+
+
+def _evidence(artifact: str) -> str:
+    return f"  ({one_line(artifact)})" if artifact else ""
+
+
+def _title(text: str) -> "Text":
+    from rich.text import Text
+
+    return Text(f"\n{text}", "bold")
+
+
+def _hunk(hunk: Hunk) -> "Text":
+    from rich.text import Text
+
+    text = Text(f"  {one_line(hunk.path)}:{hunk.line}", "cyan")
+    for line in hunk.lines:
+        text.append(f"\n  {safe(line)}", _DIFF_COLOURS.get(line[:1], ""))
+    return text.append(f"\n  ({hunk.cut:,} lines more)" if hunk.cut else "", "dim")

@@ -1,0 +1,154 @@
+"""What a run would do, told without doing it."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, to_builtins
+
+from punchlist.adapters.git.scope import WHOLE
+from punchlist.app import App, Prepared
+from punchlist.app.start.dry_run import Prompt
+from punchlist.cli.show.layout import bullets, grid, heading
+from punchlist.cli.show.words import count, homely, one_line
+from punchlist.model.checks.check import Check
+from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.workflow import Do, Repeat, StopWhen
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_ALLOWED = {
+    True: "allowed",
+    False: "not to be run",
+    None: "not allowed yet: --yes, or `punchlist allow`",
+}
+
+
+class PlanDocument(Struct, frozen=True, kw_only=True):
+    kind: ScopeKind
+    base: str
+    head: str
+    files: tuple[str, ...]
+    workflow: str
+    steps: tuple[str, ...]
+    reviewers: tuple[str, ...]
+    findings: dict[str, str]
+    checks: tuple[Check, ...]
+    checks_allowed: bool | None
+    notes: tuple[str, ...]
+    crew: dict[str, tuple[str, ...]]
+    prompts: tuple[Prompt, ...]
+    """What agents would be asked first."""
+
+
+def plan_document(ready: Prepared, prompts: Sequence[Prompt] = ()) -> PlanDocument:
+    change = ready.change
+    return PlanDocument(
+        kind=change.kind,
+        base=change.base,
+        head=change.head,
+        files=tuple(change.files) or change.paths,
+        workflow=ready.workflow.name,
+        steps=tuple(step.strip() for step in _steps(ready, verbose=True)),
+        reviewers=ready.reviewers,
+        findings=ready.documents,
+        checks=ready.checks,
+        checks_allowed=ready.checks_allowed,
+        notes=ready.notes,
+        crew=ready.crew,
+        prompts=tuple(prompts),
+    )
+
+
+def plan_text(
+    ready: Prepared, files: int, prompts: Sequence[Prompt] = (), *, verbose: bool = False
+) -> "Iterator[RenderableType]":
+    """`files`: how many are in scope. `verbose`: with the options of every step."""
+    yield "This would be done; nothing was started, nothing was written.\n"
+    table = grid()
+    for name, told in _rows(ready, files, verbose=verbose):
+        table.add_row(f"  {name:<10}", told)
+    yield table
+    if ready.notes:
+        yield heading("Note")
+        yield bullets(*ready.notes)
+    for prompt in prompts:
+        yield heading(f"What the {prompt.role} would be asked")
+        yield prompt.text
+
+
+def _rows(ready: Prepared, files: int, *, verbose: bool) -> Iterator[tuple[str, str]]:
+    everything = f": {count(files, 'file')}" if ready.change.kind is ScopeKind.ALL else ""
+    yield "Scope", f"{scope(ready.change)}{everything}"
+    yield "Reviewers", ", ".join(ready.reviewers) or "none"
+    yield from (
+        ("Agents", f"{role}: {', then '.join(names)}") for role, names in ready.crew.items()
+    )
+    yield from (("Findings", homely(path)) for path in ready.documents.values())
+    yield (
+        "Checks",
+        (
+            _ALLOWED[ready.checks_allowed]
+            if ready.checks
+            else "none were found: fixes would be unverified"
+        ),
+    )
+    yield from (
+        ("", f"{one_line(' '.join(check.command))}   ({one_line(check.origin)})")
+        for check in ready.checks
+    )
+    yield "Workflow", f"{ready.workflow.name}: {one_line(ready.workflow.about)}"
+    yield from (("", step) for step in _steps(ready, verbose=verbose))
+
+
+async def files_in_scope(app: App, change: Change) -> int:
+    if change.kind is not ScopeKind.ALL or app.checkout is None:
+        return len(change.files)
+    listed = await app.checkout.git.out(
+        "ls-tree", "-r", "-z", "--full-tree", "--name-only", change.head
+    )
+    return sum(change.covers(os.fsdecode(name), None, None) for name in listed.split(b"\0") if name)
+
+
+def scope(change: Change) -> str:
+    against = f" against {change.base_name}" if change.base_name else ""
+    if change.kind is ScopeKind.ALL:
+        return (
+            f"everything{' below ' + ', '.join(change.paths) if change.paths else ''} at"
+            f" {change.head[:10]}"
+        )
+    return f"{change.kind}{against} at {change.head[:10]}: {_extent(change)}"
+
+
+def _extent(change: Change) -> str:
+    """How much changed; the lines of a file that is new, and so in scope as a whole, were not
+    counted.
+    """
+    partly = [ranges for ranges in change.files.values() if WHOLE not in ranges]
+    whole = len(change.files) - len(partly)
+    lines = sum(each.last - each.first + 1 for ranges in partly for each in ranges)
+    some = f"{count(lines, 'line')} in {count(len(partly), 'file')}" if partly or not whole else ""
+    return ", ".join(filter(None, (some, f"{count(whole, 'file')} as a whole" if whole else "")))
+
+
+def _steps(ready: Prepared, *, verbose: bool) -> Iterator[str]:
+    for step in ready.workflow.steps:
+        yield from _step(step, verbose=verbose)
+
+
+def _step(step: Do | Repeat | StopWhen, *, verbose: bool) -> Iterator[str]:
+    match step:
+        case Do():
+            options = to_builtins(step.options) if verbose else {}
+            yield (
+                f"{step.verb}  " + " ".join(f"{key}={value}" for key, value in options.items())
+                if options
+                else step.verb
+            )
+        case Repeat():
+            yield f"repeat, at most {count(step.rounds, 'round')}:"
+            for inner in step.steps:
+                yield from (f"  {line}" for line in _step(inner, verbose=verbose))
+        case StopWhen():
+            yield f"stop when {step.until}"

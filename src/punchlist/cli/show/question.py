@@ -1,0 +1,37 @@
+"""A run's question, asked on the terminal."""
+
+import click
+
+from punchlist.cli.show.words import one_line
+from punchlist.cli.terminal import note
+from punchlist.model.ledger.run import Run
+
+_LATER = "later"
+
+
+def asked(run: Run) -> str | dict[str, str] | None:
+    """The answer of whoever sits there; None leaves the run waiting."""
+    question = run.waiting_for
+    if question is not None:
+        note(
+            one_line(question.question),
+            *(f"  {key}) {one_line(text)}" for key, text in question.choices.items()),
+        )
+        choice = click.prompt(
+            f"Your choice, or {_LATER}",
+            type=click.Choice([*question.choices, _LATER]),
+            show_choices=False,
+            err=True,
+        )
+        return None if choice == _LATER else str(choice)
+    answers: dict[str, str] = {}
+    for doubt in run.unanswered:
+        note(
+            f"{doubt.id}: {one_line(doubt.question)}",
+            *([f"  {one_line(doubt.context)}"] if doubt.context else []),
+        )
+        text = str(click.prompt(f"Your answer, or {_LATER}", err=True)).strip()
+        if text == _LATER:
+            return answers or None
+        answers[doubt.id] = text
+    return answers

@@ -1,0 +1,114 @@
+"""Lists, aligned: items, runs, tools, settings, and an audit."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from punchlist.app import Audit, Probe
+from punchlist.app.run_state import proof_of, why_of
+from punchlist.cli.show.leftovers import SEVERITIES
+from punchlist.cli.show.progress import COLOURS
+from punchlist.cli.show.words import ago, duration, headline, one_line, place
+from punchlist.model.item.item import Item, Status
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+RunCells = tuple[str, str, float, float, str]
+"""Id, outcome or state, when it started, how long it took, repository."""
+
+
+def _table(*columns: str) -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def items_table(items: Sequence[Item]) -> "Table":
+    from rich.text import Text
+
+    table = _table("Item", "Status", "Severity", "Where", "What")
+    for item in items:
+        tail = proof_of(item) if item.status is Status.FIXED else why_of(item)
+        what = Text(headline(item.lead)).append(f"\n{one_line(tail)}" if tail else "", "dim")
+        status = item.status.value if item.in_scope else f"{item.status} (outside)"
+        table.add_row(
+            str(item.number),
+            Text(status, COLOURS[item.status]),
+            Text(item.severity, SEVERITIES[item.severity]),
+            Text(place(item.lead)),
+            what,
+        )
+    return table
+
+
+def runs_table(rows: Sequence[RunCells], now: float) -> "Table":
+    table = _table("Run", "Came to", "Started", "Took", "Repository")
+    for run, came_to, started_at, seconds, repository in rows:
+        table.add_row(
+            run,
+            came_to,
+            ago(now - started_at),
+            duration(seconds),
+            one_line(repository.removesuffix("/.git")),
+        )
+    return table
+
+
+def probes_table(probes: Sequence[Probe]) -> "Table":
+    from rich.text import Text
+
+    table = _table("", "Name", "Version", "Note")
+    for probe in probes:
+        plain = (
+            ("found", "green")
+            if probe.found
+            else (("missing", "bold red") if probe.needed else ("absent", "dim"))
+        )
+        mark = (probe.mark or plain[0], plain[1])
+        table.add_row(Text(*mark), probe.name, one_line(probe.version), one_line(probe.note))
+    return table
+
+
+def settings_table(rows: Sequence[tuple[str, object, str]]) -> "Table":
+    table = _table("Setting", "Value", "From")
+    for name, value, origin in rows:
+        table.add_row(name, one_line(_spelled(value)), one_line(origin))
+    return table
+
+
+def _spelled(value: object) -> str:
+    """Lists break at their commas, and what is not set says so."""
+    match value:
+        case None | "" | [] | () | {}:
+            return "(none)"
+        case list() | tuple() if all(isinstance(each, str) for each in value):
+            return ", ".join(value)
+        case bool():
+            return str(value).lower()
+        case _:
+            return str(value)
+
+
+def audit_text(audit: Audit) -> Iterator[str]:
+    yield f"Run {audit.run}: {audit.entries:,} entries, " + (
+        "the ledger adds up" if audit.ok else "the ledger does NOT add up"
+    )
+    pending = audit.reported - audit.items - audit.merged - audit.seen_again
+    unsorted = f" + {pending:,} not sorted yet" if pending else ""
+    sums = f"{audit.items:,} items + {audit.merged:,} merged + {audit.seen_again:,} again{unsorted}"
+    yield f"  reported    {audit.reported:>7,}  = {sums}"
+    ends = {
+        "fixed": audit.fixed,
+        "filed": audit.filed,
+        "dismissed": audit.dismissed,
+        "listed": audit.listed,
+    }
+    yield from (f"  {name:<10}  {number:>7,}" for name, number in ends.items())
+    if (still := audit.items - sum(ends.values())) > 0:
+        yield f"  open        {still:>7,}  without an end so far"
+    if audit.refused:
+        yield f"  unreadable  {audit.refused:>7,}  entries of findings files, kept as they were"
+    yield from (f"  problem: {one_line(problem)}" for problem in audit.problems)

@@ -1,0 +1,241 @@
+"""What tools take: every field says what it is, and one that is not known is a mistake."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.claim import Outcome
+from punchlist.model.item.item import Status
+from punchlist.model.patch.change import ScopeKind
+
+_FINDING = {
+    "type": "object",
+    "properties": {
+        "title": {"type": "string", "description": "What is wrong, in one line."},
+        "description": {"type": "string"},
+        "file_path": {"type": "string", "description": "From the root of the repository."},
+        "line_start": {"type": "integer", "minimum": 1},
+        "line_end": {"type": "integer", "minimum": 1},
+        "severity": {
+            "type": "string",
+            "description": "critical, major or minor; other scales are understood.",
+        },
+        "category": {"type": "string"},
+        "rule": {"type": "string"},
+        "suggested_fix": {"type": "string"},
+    },
+    "required": ["title", "file_path"],
+}
+_OWN = r"^(last|[A-Za-z0-9][A-Za-z0-9_-]{0,63})$"
+RunName = Annotated[
+    str, Meta(pattern=_OWN, description='A run: its id, the beginning of it, or "last".')
+]
+TaskName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}/[0-9a-f]{12}$",
+        description="The task, as next_task names it.",
+    ),
+]
+Revision = Annotated[str, Meta(pattern=r"^([A-Za-z0-9@][A-Za-z0-9@._/^~+-]{0,199})?$")]
+Below = Annotated[
+    str,
+    Meta(
+        pattern=r"^[^/\\\x00-\x1f][^\\\x00-\x1f]*$",
+        max_length=500,
+        description="From the root of the repository.",
+    ),
+]
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+Text = Annotated[str, Meta(max_length=20_000)]
+Number = Annotated[int, Meta(ge=1, le=10**9)]
+Numbers = Annotated[
+    tuple[Number, ...], Meta(min_length=1, max_length=200, description="Numbers of items.")
+]
+Seconds = Annotated[
+    float, Meta(ge=0, le=300, description="How long to wait for news before answering.")
+]
+Repository = Annotated[
+    str, Meta(max_length=200, description="By its name or id; only needed where there are several.")
+]
+Played = Annotated[
+    tuple[Name, ...],
+    Meta(
+        max_length=10,
+        description=(
+            'The roles that you play yourself, most often ["fixer"]: their tasks come from'
+            " next_task. Whoever fixes cannot be the challenger or reproducer as well."
+        ),
+    ),
+]
+
+
+class Wish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A field that is not known is a mistake, and said to be one."""
+
+
+class Listing(Wish, frozen=True, kw_only=True):
+    repository: Repository = ""
+    offset: Annotated[int, Meta(ge=0, le=10**9)] = 0
+    limit: Annotated[int, Meta(ge=1, le=200)] = 20
+
+
+class OneRun(Wish, frozen=True, kw_only=True):
+    run: RunName = "last"
+
+
+class Following(Wish, frozen=True, kw_only=True):
+    run: RunName = "last"
+    after: Annotated[
+        int,
+        Meta(
+            ge=0, le=10**12, description="`seq` of the last answer: only what came since is told."
+        ),
+    ] = 0
+    wait_seconds: Seconds = 0
+
+
+class Items(Wish, frozen=True, kw_only=True):
+    run: RunName = "last"
+    status: Annotated[tuple[Status, ...], Meta(max_length=10)] = ()
+    severity: Annotated[tuple[Severity, ...], Meta(max_length=5)] = ()
+    path: Annotated[str, Meta(max_length=500, description="How the path begins.")] = ""
+    text: Annotated[str, Meta(max_length=200, description="Somewhere in title, path or code.")] = ""
+    in_scope: bool | None = None
+    offset: Annotated[int, Meta(ge=0, le=10**9)] = 0
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+
+
+class OneItem(Wish, frozen=True, kw_only=True):
+    item: Number
+    run: RunName = "last"
+
+
+class Some(Wish, frozen=True, kw_only=True):
+    items: Numbers
+    run: RunName = "last"
+
+
+class Again(Wish, frozen=True, kw_only=True):
+    items: Numbers
+    run: RunName = "last"
+    look: Annotated[
+        str,
+        Meta(
+            pattern=f"^$|{_OWN}",
+            description="The look that is under way: `look` of an earlier answer.",
+        ),
+    ] = ""
+    wait_seconds: Seconds = 60
+
+
+class Starting(Wish, frozen=True, kw_only=True):
+    repository: Repository = ""
+    workflow: Annotated[
+        str, Meta(pattern=r"^[a-z]{0,40}$", description="A built-in one. Default: the settings.")
+    ] = ""
+    kind: Annotated[
+        ScopeKind | None, Meta(description="Without it: the branch against its base.")
+    ] = None
+    base: Annotated[Revision, Meta(description="What the branch is compared with.")] = ""
+    commit: Annotated[Revision, Meta(description="For the kind `commit`: which one.")] = ""
+    paths: Annotated[tuple[Below, ...], Meta(max_length=1000)] = ()
+    play: Played = ()
+    agents: Annotated[
+        tuple[Name, ...],
+        Meta(max_length=10, description="Agents to ask, of those in the settings."),
+    ] = ()
+    specification: Annotated[
+        tuple[Below, ...],
+        Meta(max_length=100, description="Files that say what the change is to do."),
+    ] = ()
+    notes: Annotated[Text, Meta(description="What agents shall know about this run.")] = ""
+    max_seconds: Annotated[float, Meta(ge=0, le=1e9)] = 0
+    allow_checks: Annotated[
+        bool, Meta(description="Let the checks found in the repository run; takes the role admin.")
+    ] = False
+    force: Annotated[bool, Meta(description="Start even if the same request is under way.")] = False
+
+
+class Submitting(Wish, frozen=True, kw_only=True):
+    findings: Annotated[
+        tuple[Any, ...],
+        Meta(
+            min_length=1,
+            max_length=1000,
+            extra_json_schema={"items": _FINDING},
+            description="What you found.",
+        ),
+    ]
+    key: Annotated[
+        str,
+        Meta(
+            max_length=200,
+            description=(
+                "Any text of your own: the same key with the same findings starts one run only."
+            ),
+        ),
+    ] = ""
+    repository: Repository = ""
+    workflow: Annotated[
+        str, Meta(pattern=r"^[a-z]{1,40}$", description="`review` lists them; others go on to fix.")
+    ] = "review"
+    kind: ScopeKind | None = None
+    play: Played = ()
+    wait_seconds: Seconds = 60
+
+
+class NextTask(Wish, frozen=True, kw_only=True):
+    run: RunName = "last"
+    another: Annotated[
+        bool, Meta(description="One more, beside those that you have; for work side by side.")
+    ] = False
+    wait_seconds: Seconds = 20
+
+
+class OneTask(Wish, frozen=True, kw_only=True):
+    task: TaskName
+
+
+class Said(Wish, frozen=True, kw_only=True):
+    """What became of one item: a claim."""
+
+    id: Annotated[str, Meta(max_length=80, description="The item's code, such as F003.")]
+    outcome: Outcome
+    explanation: Annotated[
+        Text, Meta(description="What you did, or what is in the way; needed unless it is fixed.")
+    ] = ""
+    files: Annotated[
+        tuple[str, ...], Meta(max_length=500, description="Files you changed for it.")
+    ] = ()
+    tests: Annotated[
+        tuple[str, ...],
+        Meta(max_length=100, description="New test files that fail without the fix."),
+    ] = ()
+
+
+class Reporting(Wish, frozen=True, kw_only=True):
+    task: TaskName
+    outcomes: Annotated[tuple[Said, ...], Meta(min_length=1, max_length=1000)]
+
+
+class HandingIn(Wish, frozen=True, kw_only=True):
+    task: TaskName
+    answer: Annotated[dict[str, Any], Meta(description="As the task's `schema` wants it.")]
+
+
+class Answering(Wish, frozen=True, kw_only=True):
+    run: RunName = "last"
+    choice: Annotated[
+        str, Meta(max_length=20, description="The letter, for a question with choices.")
+    ] = ""
+    answers: Annotated[
+        dict[str, Text],
+        Meta(max_length=1000, description="Texts by the ids of what agents want to know."),
+    ] = {}
+
+
+class Applying(Wish, frozen=True, kw_only=True):
+    run: RunName = "last"
+    squash: bool = False

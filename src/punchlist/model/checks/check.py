@@ -1,0 +1,166 @@
+"""Checks are the project's own judges; a verdict compares what they say now with what they said of
+the base.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from punchlist.model.checks.excerpt import excerpt
+
+
+class CheckKind(StrEnum):
+    """How much a runner tells: PYTEST and UNITTEST per test, JUNIT per test in a file it writes,
+    PLAIN only an exit code.
+    """
+
+    PYTEST = "pytest"
+    UNITTEST = "unittest"
+    JUNIT = "junit"
+    PLAIN = "plain"
+
+
+class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A command from trusted settings, or detected and then allowed by a person."""
+
+    name: str
+    command: tuple[str, ...]
+    kind: CheckKind = CheckKind.PLAIN
+    timeout: float = 1800
+    junit: str = ""
+    """For JUNIT: the file the runner writes, relative to the root."""
+    origin: str = ""
+    """Where the command comes from: a settings file, or what it was detected by."""
+
+
+class TestOutcome(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One run of one check. `tests` has the outcome of each test where the runner tells; `trouble`
+    is why not to trust it.
+    """
+
+    check: str
+    exit_code: int | None
+    seconds: float
+    tests: dict[str, TestOutcome] = {}
+    output: str = ""
+    trouble: str = ""
+
+    @property
+    def green(self) -> bool:
+        return self.exit_code == 0 and not self.trouble
+
+
+class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A check's result held against its baseline."""
+
+    check: str
+    passed: bool
+    why: str
+    failing: tuple[str, ...] = ()
+    """Tests that fail now and did not before."""
+    flaky: tuple[str, ...] = ()
+    collected: int = 0
+    seconds: float = 0
+    runs: int = 1
+    trouble: str = ""
+    """Why the run itself cannot be believed, whatever it says of single tests."""
+    evidence: str = ""
+
+
+def verdict(
+    now: CheckResult,
+    before: CheckResult,
+    *,
+    only: frozenset[str] = frozenset(),
+    ignored: frozenset[str] = frozenset(),
+) -> Verdict:
+    """Newly failing, missing or newly skipped tests fail; what failed before is not held against
+    the fix.
+
+    `only`: the run was limited to the files of these tests, and these alone are judged. `ignored`:
+    tests that were seen to fail without any fix, too.
+    """
+
+    def judged(test: str) -> bool:
+        return test not in ignored and (not only or test in only)
+
+    expected = [
+        test
+        for test, outcome in before.tests.items()
+        if outcome is TestOutcome.PASSED and judged(test)
+    ]
+    failing = sorted(
+        test
+        for test, outcome in now.tests.items()
+        if outcome is TestOutcome.FAILED
+        and before.tests.get(test) is not TestOutcome.FAILED
+        and judged(test)
+    )
+    missing = sorted(test for test in expected if test not in now.tests)
+    skipped = sorted(test for test in expected if now.tests.get(test) is TestOutcome.SKIPPED)
+    limited = (
+        bool(only) and not now.trouble
+    )  # the exit code of a limited run speaks of tests that are not judged
+    why = (
+        _lost(failing, missing, skipped)
+        if limited
+        else _reason(now, before, failing, (missing, skipped))
+    )
+    return Verdict(
+        check=now.check,
+        passed=not why,
+        why=why or _praise(now, before),
+        failing=() if now.trouble else tuple(failing + missing + skipped),
+        trouble=now.trouble,
+        collected=len(now.tests),
+        seconds=now.seconds,
+        evidence=excerpt(now.output, failing + missing + skipped) if why else "",
+    )
+
+
+def _lost(failing: list[str], missing: list[str], skipped: list[str]) -> str:
+    """What got worse test by test."""
+    if failing:
+        return f"{len(failing)} newly failing: {_few(failing)}"
+    if missing:
+        return f"{len(missing)} tests of the baseline did not run: {_few(missing)}"
+    return (
+        f"{len(skipped)} tests that passed before were skipped: {_few(skipped)}" if skipped else ""
+    )
+
+
+def _reason(
+    now: CheckResult, before: CheckResult, failing: list[str], gone: tuple[list[str], list[str]]
+) -> str:
+    if now.trouble:
+        return now.trouble
+    if lost := _lost(failing, *gone):
+        return lost
+    if now.exit_code == 0 or (now.tests and now.exit_code == before.exit_code):
+        return ""
+    if now.exit_code == 1 and TestOutcome.FAILED in now.tests.values():
+        return ""  # the failures behind this exit code are all known
+    if not now.tests and before.exit_code == now.exit_code:
+        return f"exits {now.exit_code}, as it did before the fix, and tells nothing per test"
+    return f"exit code {now.exit_code}, was {before.exit_code}"
+
+
+def _praise(now: CheckResult, before: CheckResult) -> str:
+    red = [test for test, outcome in before.tests.items() if outcome is TestOutcome.FAILED]
+    still = sum(now.tests.get(test) is TestOutcome.FAILED for test in red)
+    cured = sum(now.tests.get(test) is TestOutcome.PASSED for test in red)
+    known = (f", {still} failing as before" if still else "") + (
+        f", {cured} passing that failed before" if cured else ""
+    )
+    return f"{len(now.tests)} tests{known}" if now.tests else "exit code 0"
+
+
+def _few(names: list[str], limit: int = 3) -> str:
+    rest = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,37 @@
+"""Of what a test runner printed, the part that is about some tests."""
+
+import re
+from collections.abc import Sequence
+
+_LIMIT = 6000
+_TESTS = 5
+_HEAD = re.compile(r"^(?:_{3,}.*_{3,}$|(?:FAIL|ERROR|FAILED):? )")
+_END = re.compile(r"^(?:={10,}|_{3,}.*_{3,}$|(?:FAIL|ERROR): |-+ (?:generated|Captured|coverage))")
+
+
+def excerpt(output: str, tests: Sequence[str]) -> str:
+    """The sections of the first few of these tests; the end of the output where none has a section
+    of its own.
+    """
+    lines = output.splitlines()
+    parts = [part for test in tests[:_TESTS] if (part := _section(lines, _short(test)))]
+    said = "\n\n".join(dict.fromkeys(parts)) or output
+    return said if len(said) <= _LIMIT else said[-_LIMIT:]
+
+
+def _short(test: str) -> str:
+    return re.split(r"::|\.", test.split("[", 1)[0])[-1]
+
+
+def _section(lines: Sequence[str], name: str) -> str:
+    wanted = re.compile(rf"\b{re.escape(name)}\b")
+    start = next(
+        (index for index, line in enumerate(lines) if _HEAD.match(line) and wanted.search(line)),
+        None,
+    )
+    if start is None:
+        return ""
+    end = next(
+        (index for index in range(start + 1, len(lines)) if _END.match(lines[index])), len(lines)
+    )
+    return "\n".join(lines[start:end]).rstrip()

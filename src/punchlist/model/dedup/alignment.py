@@ -1,0 +1,77 @@
+"""Order-preserving pairing of look-alikes: which of several equal findings is which, judged by
+where they stand.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+_LARGEST_TABLE = 250_000
+
+
+class LineMap:
+    """Where lines went between two versions of a file, known from pairs (new line, old line) that
+    are already certain.
+    """
+
+    def __init__(self, anchors: Sequence[tuple[int, int]]) -> None:
+        self._anchors = sorted(set(anchors))
+
+    def old(self, line: int) -> int:
+        """The old line that a new line most likely was, by the nearest certain pair."""
+        if not self._anchors:
+            return line
+        at = bisect_left(self._anchors, (line, 0))
+        near = self._anchors[max(at - 1, 0) : at + 1]
+        new, old = min(near, key=lambda anchor: (abs(anchor[0] - line), anchor))
+        return line + old - new
+
+
+def aligned(new: Sequence[int], old: Sequence[int]) -> list[tuple[int, int]]:
+    """Pairs (index in new, index in old) for sorted lines: all of the shorter side, in order, with
+    the least total distance.
+    """
+    if len(new) > len(old):
+        return [(n, o) for o, n in aligned(old, new)]
+    if len(new) == len(old):
+        return [(n, n) for n in range(len(new))]
+    if len(new) * len(old) > _LARGEST_TABLE:
+        return _nearest(new, old)
+    return _least(new, old)
+
+
+def _least(short: Sequence[int], long: Sequence[int]) -> list[tuple[int, int]]:
+    slack = len(long) - len(short)
+    # row[k]: the least cost of pairing the first i of short when the i-th is at most at long[i - 1
+    # + k].
+    row = [0] * (slack + 1)
+    taken: list[list[bool]] = []
+    for i, line in enumerate(short):
+        costs = [row[k] + abs(line - long[i + k]) for k in range(slack + 1)]
+        best: list[int] = []
+        for cost in costs:
+            best.append(cost if not best or cost < best[-1] else best[-1])
+        taken.append([k == 0 or cost < best[k - 1] for k, cost in enumerate(costs)])
+        row = best
+    pairs: list[tuple[int, int]] = []
+    k = slack
+    for i in range(len(short) - 1, -1, -1):
+        while not taken[i][k]:
+            k -= 1
+        pairs.append((i, i + k))
+    return pairs[::-1]
+
+
+def _nearest(short: Sequence[int], long: Sequence[int]) -> list[tuple[int, int]]:
+    """The same in one pass, for buckets too large for a table: each takes the nearest that leaves
+    enough for the rest.
+    """
+    pairs: list[tuple[int, int]] = []
+    start = 0
+    for i, line in enumerate(short):
+        last = len(long) - (len(short) - i)
+        at = min(max(bisect_left(long, line, start, last + 1), start), last)
+        if at > start and abs(long[at - 1] - line) <= abs(long[at] - line):
+            at -= 1
+        pairs.append((i, at))
+        start = at + 1
+    return pairs

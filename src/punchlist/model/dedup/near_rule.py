@@ -1,0 +1,178 @@
+"""The near rule: same file, ranges at most five lines apart, titles that differ in less than three
+tenths.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from punchlist.model.dedup.union_find import Clusters
+from punchlist.model.finding.finding import Finding
+
+_LINES_APART = 5
+_TITLE_DISTANCE = 0.3
+# How many comparisons a block may cost, in all or per title; one that needs more is a crowd, where
+# only look-alikes are cheap.
+_FREE = 20_000
+_PER_TITLE = 60
+_NEIGHBOURS = 12
+
+
+class _Run:
+    """Findings of one file with one title, close to each other."""
+
+    __slots__ = ("end", "index", "start", "title")
+
+    def __init__(self, index: int, title: str, start: int, end: int) -> None:
+        self.index, self.title, self.start, self.end = index, title, start, end
+
+    def meets(self, other: "_Run") -> bool:
+        return self.start <= other.end + _LINES_APART and other.start <= self.end + _LINES_APART
+
+
+def clusters(findings: Sequence[Finding]) -> list[list[int]]:
+    """Findings without a line meet everything in their file, but do not tie together what is far
+    apart.
+    """
+    found = Clusters(len(findings))
+    files: dict[str, list[int]] = defaultdict(list)
+    for index, finding in enumerate(findings):
+        files[finding.spot.path].append(index)
+    for indexes in files.values():
+        placed = [i for i in indexes if findings[i].spot.line is not None]
+        for block in _blocks(list(_runs(findings, placed, found))):
+            _join_alike(block, found)
+        everywhere = [i for i in indexes if findings[i].spot.line is None]
+        _join_alike(list(_runs(findings, everywhere, found)), found)
+        if placed and everywhere:
+            _attach(
+                findings, {found.of(i) for i in everywhere}, {found.of(i) for i in placed}, found
+            )
+    return found.sets()
+
+
+def _runs(findings: Sequence[Finding], placed: Sequence[int], found: Clusters) -> Iterator[_Run]:
+    """Equal titles are joined at once, so that only different ones need comparing."""
+    by_title: dict[str, list[int]] = defaultdict(list)
+    for index in placed:
+        by_title[findings[index].title].append(index)
+    for title, indexes in by_title.items():
+        run: _Run | None = None
+        for index in sorted(indexes, key=lambda i: (_range(findings[i]), i)):
+            start, end = _range(findings[index])
+            if run and start <= run.end + _LINES_APART:
+                found.join(run.index, index)
+                run.end = max(run.end, end)
+            else:
+                if run:
+                    yield run
+                run = _Run(index, title, start, end)
+        if run:
+            yield run
+
+
+def _range(finding: Finding) -> tuple[int, int]:
+    first, last = finding.spot.line or 0, finding.spot.last_line or 0
+    return min(first, last), max(first, last)
+
+
+def _blocks(runs: list[_Run]) -> Iterator[list[_Run]]:
+    """Stretches of a file that no gap of more than five lines divides."""
+    block: list[_Run] = []
+    end = 0
+    for run in sorted(runs, key=lambda run: (run.start, run.end, run.title)):
+        if block and run.start > end + _LINES_APART:
+            yield block
+            block = []
+        end = max(end, run.end) if block else run.end
+        block.append(run)
+    if block:
+        yield block
+
+
+def _join_alike(block: list[_Run], found: Clusters) -> None:
+    windows = _windows(block)
+    if sum(map(len, windows)) <= _budget(len(block)):
+        for run, window in zip(block, windows, strict=True):
+            for at in _alike(run.title, [block[i].title for i in window]):
+                found.join(run.index, block[window[at]].index)
+    else:
+        _join_crowd(block, found)
+
+
+def _windows(block: list[_Run]) -> list[range]:
+    """For each run, sorted by start, the later ones that begin before it ends or soon after."""
+    windows: list[range] = []
+    for at, run in enumerate(block):
+        last = bisect_right(block, run.end + _LINES_APART, at + 1, key=lambda other: other.start)
+        windows.append(range(at + 1, last))
+    return windows
+
+
+def _join_crowd(block: list[_Run], found: Clusters) -> None:
+    """Too many for every pair: one title after the other takes all that are like it, while the
+    budget lasts; then neighbours by spelling. Only a link over several steps can be missed.
+    """
+    budget = _budget(len(block))
+    left = block
+    while left and budget > 0:
+        run, left = left[0], left[1:]
+        budget -= len(left)
+        taken = {
+            at for at in _alike(run.title, [other.title for other in left]) if run.meets(left[at])
+        }
+        for at in taken:
+            found.join(run.index, left[at].index)
+        left = [other for at, other in enumerate(left) if at not in taken]
+    _join_neighbours(block, found)
+
+
+def _join_neighbours(block: list[_Run], found: Clusters) -> None:
+    for step in (1, -1):
+        ordered = sorted(block, key=lambda run: (run.title[::step], run.start, run.end))
+        for at, run in enumerate(ordered):
+            near = ordered[at + 1 : at + 1 + _NEIGHBOURS]
+            nearby = [
+                other
+                for other in near
+                if found.of(run.index) != found.of(other.index) and run.meets(other)
+            ]
+            for index in _alike(run.title, [other.title for other in nearby]) if nearby else ():
+                found.join(run.index, nearby[index].index)
+
+
+def _attach(
+    findings: Sequence[Finding], everywhere: set[int], placed: set[int], found: Clusters
+) -> None:
+    """What has no line joins the one place whose title is like its own; where there are several, it
+    stays by itself.
+    """
+    ties = Clusters(len(findings))
+    places = sorted(placed, key=lambda i: (findings[i].title, i))
+    titles = [findings[i].title for i in places]
+    whole = len(places) * len(everywhere) <= _budget(len(places) + len(everywhere))
+    for index in sorted(everywhere):
+        title = findings[index].title
+        at = 0 if whole else max(bisect_left(titles, title) - _NEIGHBOURS, 0)
+        for alike in _alike(title, titles[at:] if whole else titles[at : at + 2 * _NEIGHBOURS]):
+            ties.join(index, places[at + alike])
+    for tied in ties.sets_of(everywhere | placed):
+        if sum(index in placed for index in tied) == 1:
+            for index in tied:
+                found.join(tied[0], index)
+
+
+def _budget(titles: int) -> int:
+    return max(_FREE, _PER_TITLE * titles)
+
+
+def _alike(title: str, others: Sequence[str]) -> list[int]:
+    """The positions of those that are like the title."""
+    # Imported when first needed: it would be a third of the time it takes to say --version.
+    from rapidfuzz import process
+    from rapidfuzz.distance import Levenshtein
+
+    close = process.extract_iter(
+        title, others, scorer=Levenshtein.normalized_distance, score_cutoff=_TITLE_DISTANCE
+    )
+    return [at for _, distance, at in close if distance < _TITLE_DISTANCE]

@@ -1,0 +1,214 @@
+"""Claims in words, of people and agents: which of them say the same of the same code."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+from punchlist.model.dedup.rule_equivalence import is_shared, kind
+from punchlist.model.dedup.similarity import Likeness, told_apart
+from punchlist.model.dedup.union_find import Clusters
+from punchlist.model.dedup.vocabulary import parts_of
+from punchlist.model.finding.finding import Finding
+
+_LINES_APART = 5
+_ALIKE = 0.34
+"""How alike claims about one file must be if one has no line; set by hand, stricter than what
+bench/duplicates.py chooses.
+"""
+_ALIKE_HERE = 0.30
+"""The same where both point at the same lines."""
+_ALIKE_NEARBY = 0.45
+"""Where they point at lines close by."""
+_ALIKE_RULES = 0.6
+"""Where both are of rules, on one line, and nothing is known about those rules."""
+_MOST_TEXT = 600
+
+
+def join_equal(findings: Sequence[Finding], leads: Iterable[int], found: Clusters) -> None:
+    """Equal titles without a rule, in one place of a file; where it is unclear which belongs to
+    which, all stay apart.
+    """
+    alike: dict[Hashable, list[int]] = defaultdict(list)
+    for index in leads:
+        finding = findings[index]
+        if not finding.rule:
+            alike[finding.spot.path, _title(finding)].append(index)
+    for indexes in alike.values():
+        if len(indexes) > 1:
+            _join_places(findings, indexes, found)
+
+
+def _join_places(findings: Sequence[Finding], indexes: list[int], found: Clusters) -> None:
+    for apart in (0, _LINES_APART):
+        placed = sorted(
+            {found.of(i) for i in indexes if findings[found.of(i)].spot.line is not None}
+        )
+        for stretch in _stretches(findings, placed, apart):
+            if _are_one([findings[i] for i in stretch], apart):
+                _join_all(stretch, found)
+    everywhere = [i for i in indexes if findings[i].spot.line is None]
+    if len({_voice(findings[i]) for i in everywhere}) == len(
+        {findings[i].source for i in everywhere}
+    ):
+        _join_all(everywhere, found)
+    leads = sorted({found.of(i) for i in indexes})
+    if sum(findings[i].spot.line is not None for i in leads) == 1 and _are_one(
+        [findings[i] for i in leads], 0
+    ):
+        _join_all(leads, found)
+
+
+def _are_one(findings: Sequence[Finding], apart: int) -> bool:
+    """No reviewer says it twice, unless of overlapping lines, which is repeating oneself."""
+    by_source: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for finding in findings:
+        by_source[finding.source].append(_range(finding))
+    if apart:
+        return len(by_source) == len(findings)
+    return all(
+        max(first for first, _ in own) <= min(last for _, last in own) for own in by_source.values()
+    )
+
+
+def _stretches(
+    findings: Sequence[Finding], placed: Sequence[int], apart: int
+) -> Iterator[list[int]]:
+    stretch: list[int] = []
+    end = 0
+    for index in sorted(placed, key=lambda i: (*_range(findings[i]), i)):
+        first, last = _range(findings[index])
+        if stretch and first > end + apart:
+            yield stretch
+            stretch = []
+        end = max(end, last) if stretch else last
+        stretch.append(index)
+    if stretch:
+        yield stretch
+
+
+def join_worded(findings: Sequence[Finding], found: Clusters) -> None:
+    """Different titles: the most alike first, and never two findings of one reviewer or of rules
+    that differ.
+    """
+    files: dict[str, list[int]] = defaultdict(list)
+    for index in found.leads():
+        files[findings[index].spot.path].append(index)
+    talking = {
+        path: leads
+        for path, leads in files.items()
+        if _worth_comparing([findings[i] for i in leads])
+    }
+    if not talking:
+        return
+    batch = [index for leads in talking.values() for index in leads]
+    position = {index: at for at, index in enumerate(batch)}
+    likeness = Likeness([_text(findings[index]) for index in batch])
+    edges: list[tuple[float, int, int]] = []
+    for leads in talking.values():
+        for a, b, score in likeness.pairs(
+            [position[i] for i in leads],
+            lambda a, b: _needed(findings[batch[a]], findings[batch[b]]),
+        ):
+            if not _told_apart(findings[batch[a]], findings[batch[b]]):
+                edges.append((-score, min(batch[a], batch[b]), max(batch[a], batch[b])))
+    _join_best(findings, sorted(edges), found)
+
+
+def _join_best(
+    findings: Sequence[Finding], edges: Sequence[tuple[float, int, int]], found: Clusters
+) -> None:
+    touched = {index for _, a, b in edges for index in (a, b)}
+    crews = {
+        index: _Crew(findings[i] for i in members)
+        for index, members in found.members(touched).items()
+    }
+    for _, a, b in edges:
+        one, two = sorted((found.of(a), found.of(b)))
+        if one != two and crews[one].admits(crews[two]):
+            crews[one].take(crews.pop(two))
+            found.join(one, two)
+
+
+class _Crew:
+    """Who is in a group, saying what, for which kinds of rules, and over which lines."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.sources: set[str] = set()
+        self.kinds: set[str] = set()
+        self.titles: set[str] = set()
+        self.first, self.last = 0, 0
+        for finding in findings:
+            self.sources.add(finding.source)
+            self.titles.add(finding.title)
+            self.kinds.update([kind(finding.rule)] if finding.rule else [])
+            if finding.spot.line is not None:
+                self._widen(*_range(finding))
+
+    def admits(self, other: "_Crew") -> bool:
+        if self.sources & other.sources or (
+            self.kinds and other.kinds and self.kinds != other.kinds
+        ):
+            return False
+        if (
+            self.last
+            and other.last
+            and max(self.first - other.last, other.first - self.last) > _LINES_APART
+        ):
+            return False
+        return not any(told_apart(mine, yours) for mine in self.titles for yours in other.titles)
+
+    def take(self, other: "_Crew") -> None:
+        self.sources |= other.sources
+        self.titles |= other.titles
+        self.kinds |= other.kinds
+        if other.last:
+            self._widen(other.first, other.last)
+
+    def _widen(self, first: int, last: int) -> None:
+        self.first = min(self.first, first) if self.last else first
+        self.last = max(self.last, last)
+
+
+def _worth_comparing(findings: Sequence[Finding]) -> bool:
+    return len({finding.source for finding in findings}) > 1 and any(
+        not f.rule or not is_shared(f.rule) for f in findings
+    )
+
+
+def _needed(a: Finding, b: Finding) -> float:
+    """How alike these two must be to be one; more than can be where they cannot."""
+    if a.source == b.source:
+        return 2
+    if a.rule and b.rule:
+        unknown = not is_shared(a.rule) and not is_shared(b.rule)
+        return _ALIKE_RULES if unknown and a.spot.line == b.spot.line is not None else 2
+    if a.spot.line is None or b.spot.line is None:
+        return _ALIKE
+    (first, last), (start, end) = _range(a), _range(b)
+    gap = max(start - last, first - end)
+    return _ALIKE_HERE if gap <= 0 else _ALIKE_NEARBY if gap <= _LINES_APART else 2
+
+
+def _told_apart(a: Finding, b: Finding) -> bool:
+    return _title(a) == _title(b) or told_apart(a.title, b.title)
+
+
+def _text(finding: Finding) -> str:
+    return f"{finding.title}\n{finding.detail}"[:_MOST_TEXT]
+
+
+def _title(finding: Finding) -> tuple[str, ...]:
+    return tuple(parts_of(finding.title)) or (finding.title,)
+
+
+def _voice(finding: Finding) -> Hashable:
+    return (finding.source, finding.detail)
+
+
+def _range(finding: Finding) -> tuple[int, int]:
+    first, last = finding.spot.line or 0, finding.spot.last_line or 0
+    return min(first, last), max(first, last)
+
+
+def _join_all(indexes: Sequence[int], found: Clusters) -> None:
+    for index in indexes[1:]:
+        found.join(indexes[0], index)

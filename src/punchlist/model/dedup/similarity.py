@@ -1,0 +1,109 @@
+"""How alike two claims are: words they share, the more the fewer claims of the batch use them."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from math import fsum, log, sqrt
+
+from punchlist.model.dedup.vocabulary import last_parts, stem, vocabulary
+
+_FUNCTION_WORDS = """
+a an the and or but if then else when while for to of in on at by with without from into as is are
+was were be been
+being it its this that these those there their they not no nor can could may might must shall
+should will would do does
+did done has have had having which who what where how why so because since than also only even
+still just all any some
+each every both other another same such instead due via per between before after during over under
+above below up down
+out off again more most less
+"""
+_REVIEW_WORDS = """
+code line file function method call use value return error check case handle type class variable
+name argument parameter
+object data cause lead result issue problem bug fail break new old change add remove update set get
+need make allow
+prevent ensure avoid consider possible potential incorrect wrong invalid missing unused unnecessary
+inconsistent
+behavior runtime test user server client request response string number list array key field
+default null none nil
+undefined exist expect now logic condition always never first second multiple one two different
+existing current actual
+original like likely risk throw raise exception crash
+"""
+# In what share of claims a word is expected before any were read, and how many claims that
+# expectation is worth.
+_EXPECTED = {stem(word): 0.08 for word in _REVIEW_WORDS.split()} | {
+    stem(word): 0.35 for word in _FUNCTION_WORDS.split()
+}
+_EXPECTED_OF_OTHERS = 0.004
+_WORTH = 20
+_STEEPNESS = 1.5
+# Words that more claims than this use do not bring claims together; they still count once others
+# have.
+_CROWD = 32
+# A longer text names things in passing; a title this short names what it is about.
+_SHORT = 12
+_WORD = re.compile(r"\w+")
+
+
+class Likeness:
+    """Weights learnt from one batch of claims. 1 is the same words, 0 none in common."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._words = [vocabulary(text) for text in texts]
+        use = Counter(word for words in self._words for word in words)
+        total = len(texts) + _WORTH
+        self._weight = {
+            word: (
+                log(total / (count + _WORTH * _EXPECTED.get(word, _EXPECTED_OF_OTHERS)))
+                ** _STEEPNESS
+            )
+            for word, count in use.items()
+        }
+        self._size = [fsum(map(self._weight.__getitem__, words)) for words in self._words]
+
+    def of(self, a: int, b: int) -> float:
+        """The cosine between the two claims, by their places in the batch."""
+        shared = self._words[a] & self._words[b]
+        return (
+            fsum(map(self._weight.__getitem__, shared)) / sqrt(self._size[a] * self._size[b])
+            if shared
+            else 0.0
+        )
+
+    def pairs(
+        self, members: Sequence[int], least: Callable[[int, int], float]
+    ) -> Iterator[tuple[int, int, float]]:
+        """The pairs among these that are alike enough; complete, but for claims that have only
+        crowded words in common.
+        """
+        users: dict[str, list[int]] = defaultdict(list)
+        for index in members:
+            for word in self._words[index]:
+                users[word].append(index)
+        seen: set[tuple[int, int]] = set()
+        for word in sorted(users):
+            using = users[word]
+            if 1 < len(using) <= _CROWD and word not in _EXPECTED:
+                seen.update(combinations(using, 2))
+        for a, b in sorted(seen):
+            needed = least(a, b)
+            if needed <= 1 and (score := self.of(a, b)) >= needed:
+                yield a, b, score
+
+
+def told_apart(a: str, b: str) -> bool:
+    """Whether two titles speak of different things in the same words: `unused variable a` and
+    `unused variable b`.
+    """
+    one, two = _WORD.findall(a.casefold()), _WORD.findall(b.casefold())
+    if len(one) == len(two):
+        differing: int = sum(x != y and stem(x) != stem(y) for x, y in zip(one, two, strict=True))
+        if 0 < differing <= max(1, len(one) // 4):
+            return True
+    if min(len(one), len(two)) > _SHORT:
+        return False
+    mine, yours = last_parts(a), last_parts(b)
+    return bool(mine and yours and not mine & yours)

@@ -1,0 +1,106 @@
+"""The smart rule: equivalent rules on the same line are one, then equal claims about the same code,
+words last.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import combinations
+
+from punchlist.model.dedup.prose_claims import join_equal, join_worded
+from punchlist.model.dedup.rule_equivalence import kind
+from punchlist.model.dedup.union_find import Clusters
+from punchlist.model.dedup.vocabulary import last_parts, names_in
+from punchlist.model.finding.finding import Finding
+
+
+def clusters(findings: Sequence[Finding]) -> list[list[int]]:
+    """Indexes that belong together. The findings come in order of precedence, so the smallest index
+    of a set leads it.
+
+    Each pass looks at leads only, until one finds nothing: what is merged once stays as it is when
+    merged again.
+    """
+    found = Clusters(len(findings))
+    left = len(findings) + 1
+    while len(leads := found.leads()) < left:
+        left = len(leads)
+        _join_rules(findings, leads, found)
+        join_equal(findings, found.leads(), found)
+        join_worded(findings, found)
+    return found.sets()
+
+
+def _join_rules(findings: Sequence[Finding], leads: Iterable[int], found: Clusters) -> None:
+    alike: dict[Hashable, list[int]] = defaultdict(list)
+    for index in leads:
+        finding = findings[index]
+        if finding.rule:
+            alike[finding.spot.path, finding.spot.line, kind(finding.rule)].append(index)
+    for bucket in alike.values():
+        if len(bucket) > 1:
+            for key in (_repeated, _column, _names, _anything):
+                _join_bucket(findings, bucket, key, found)
+
+
+def _join_bucket(
+    findings: Sequence[Finding], bucket: list[int], key: "_Key", found: Clusters
+) -> None:
+    """Joins those with equal keys, unless that would make one of two findings of one tool."""
+    alike: dict[Hashable, list[int]] = defaultdict(list)
+    for index in sorted({found.of(index) for index in bucket}):
+        value = key(findings[index])
+        if value is not None:
+            alike[value].append(index)
+    members: dict[int, list[int]] = defaultdict(list)
+    for index in bucket:
+        members[found.of(index)].append(index)
+    for same in alike.values():
+        everybody = [findings[i] for index in same for i in members[index]]
+        if len(same) > 1 and (key is _repeated or _one_each(everybody)):
+            for index in same[1:]:
+                found.join(same[0], index)
+
+
+def _one_each(findings: Sequence[Finding]) -> bool:
+    voices = {_repeated(finding) for finding in findings}
+    sources = {finding.source for finding in findings}
+    return len(sources) == len(voices) and all(
+        _compatible(a, b) for a, b in combinations(findings, 2)
+    )
+
+
+def _compatible(a: Finding, b: Finding) -> bool:
+    """Neither the names they mention nor the code they cover speak against their being one."""
+    one, two = a.spot, b.spot
+    if one.column is not None and one.column == two.column:
+        return True
+    mine, yours = last_parts(a.title), last_parts(b.title)
+    if mine and yours:
+        return bool(mine & yours)
+    if (
+        one.end_column is None
+        or two.end_column is None
+        or one.last_line != one.line
+        or two.last_line != two.line
+    ):
+        return True
+    return (one.column or 0) < two.end_column and (two.column or 0) < one.end_column
+
+
+_Key = Callable[[Finding], Hashable]
+
+
+def _repeated(finding: Finding) -> Hashable:
+    return (finding.source, finding.rule, finding.spot, finding.title)
+
+
+def _column(finding: Finding) -> Hashable:
+    return finding.spot.column
+
+
+def _names(finding: Finding) -> Hashable:
+    return names_in(finding.title) or None
+
+
+def _anything(finding: Finding) -> Hashable:
+    return finding.spot.path

@@ -1,0 +1,107 @@
+"""Code that is gone instead of cured: the file or the function a finding is about was deleted, or
+emptied.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from punchlist.model.dedup.symbols import symbols
+
+_PYTHON = (".py", ".pyi")
+_WORTH = 2
+"""Statements that a body must have had to be called emptied; one that says "not implemented" now
+had any.
+"""
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def gutted(
+    path: str, line: int | None, before: Mapping[str, str], after: Mapping[str, str | None]
+) -> str:
+    """Why what stands at this place is not cured but gone, or an empty string. `after` has the
+    changed files, None if deleted.
+    """
+    old, new = before.get(path), after.get(path)
+    if old is None or path not in after:
+        return ""
+    if new is None:
+        return f"{path} was deleted"
+    if not new.strip() and old.strip():
+        return f"{path} was emptied"
+    if not path.endswith(_PYTHON) or line is None:
+        return ""
+    return _function_gone(path, line, (old, new), after)
+
+
+def _function_gone(
+    path: str, line: int, texts: tuple[str, str], after: Mapping[str, str | None]
+) -> str:
+    old, new = texts
+    lines = old.splitlines()
+    name = symbols(path, lines)[line - 1] if 1 <= line <= len(lines) else ""
+    known, now = _functions(old), _functions(new)
+    if not name or name not in known:
+        return ""
+    if name in now:
+        return (
+            f"the body of {name} in {path} was emptied" if _emptied(known[name], now[name]) else ""
+        )
+    last = name.rpartition(".")[2]
+    elsewhere = any(
+        last in {each.rpartition(".")[2] for each in _functions(text)}
+        for text in after.values()
+        if text
+    )
+    # A definition that is new may be the old one under another name; then somebody else has to say
+    # what it is worth.
+    return "" if elsewhere or now.keys() - known.keys() else f"{name} was deleted from {path}"
+
+
+def _functions(text: str) -> dict[str, _Function]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    return dict(_within(tree, ""))
+
+
+def _within(node: ast.AST, inside: str) -> Iterator[tuple[str, _Function]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _Function | ast.ClassDef):
+            name = f"{inside}.{child.name}" if inside else child.name
+            if isinstance(child, _Function):
+                yield name, child
+            yield from _within(child, name)
+
+
+def _emptied(old: _Function, new: _Function) -> bool:
+    was, now = _said(old), _said(new)
+    if all(_is_nothing(statement) for statement in was) or not all(
+        _is_nothing(statement) for statement in now
+    ):
+        return False
+    return len(was) >= _WORTH or any(isinstance(statement, ast.Raise) for statement in now)
+
+
+def _said(function: _Function) -> list[ast.stmt]:
+    """The body without its docstring."""
+    return [
+        s
+        for s in function.body
+        if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+    ]
+
+
+def _is_nothing(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Pass():
+            return True
+        case ast.Return(value=None | ast.Constant(value=None)):
+            return True
+        case ast.Raise(
+            exc=ast.Name(id="NotImplementedError")
+            | ast.Call(func=ast.Name(id="NotImplementedError"))
+        ):
+            return True
+        case _:
+            return False

@@ -1,0 +1,82 @@
+"""New tests: whether they were only added to what is there, and whether they ask what the code does
+or what it says.
+"""
+
+import ast
+import re
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+_LOOKING = (
+    "getsource",
+    "linecache",
+    "__code__",
+    "co_consts",
+    "git diff",
+    "readFileSync(__filename",
+)
+_TESTS = ("test_", "Test")
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def only_adds_tests(path: str, before: str, after: str) -> bool:
+    """Whether all that was there is there, in its order, and what is new are tests and the imports
+    they need.
+
+    Fixtures, constants and everything else that could change what the old tests do are not let
+    through.
+    """
+    if not path.endswith(".py"):
+        return False
+    try:
+        old, new = ast.parse(before).body, ast.parse(after).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    waiting = [ast.dump(statement) for statement in old if not _is_import(statement)]
+    names = {statement.name for statement in old if isinstance(statement, _Definition)}
+    for statement in (each for each in new if not _is_import(each)):
+        if waiting and ast.dump(statement) == waiting[0]:
+            waiting.pop(0)
+        elif not _is_new_test(statement, names):
+            return False
+    was, now = _names(old), _names(new)
+    bound = {name for _, _, name in was} | names
+    return not waiting and was <= now and not any(name in bound for _, _, name in now - was)
+
+
+def reads_source(test: str, paths: Iterable[str]) -> str:
+    """What a test looks at instead of what the code does: the text of a changed file; empty if
+    nothing is seen.
+    """
+    names = {PurePosixPath(path).name for path in paths}
+    looked = next((word for word in _LOOKING if word in test), "")
+    return looked or next(
+        (name for name in sorted(names) if re.search(rf"""{re.escape(name)}['"]""", test)), ""
+    )
+
+
+def _names(statements: list[ast.stmt]) -> set[tuple[str, str, str]]:
+    """What is imported, from where, and what it is called."""
+    found: set[tuple[str, str, str]] = set()
+    for statement in statements:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            module = (
+                "." * statement.level + (statement.module or "")
+                if isinstance(statement, ast.ImportFrom)
+                else ""
+            )
+            found.update((module, name.name, name.asname or name.name) for name in statement.names)
+    return found
+
+
+def _is_import(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Import | ast.ImportFrom)
+
+
+def _is_new_test(statement: ast.stmt, names: set[str]) -> bool:
+    """A test that shadows an old one would end it."""
+    return (
+        isinstance(statement, _Definition)
+        and statement.name.startswith(_TESTS)
+        and statement.name not in names
+    )

@@ -1,0 +1,72 @@
+"""Which tests speak of the code that a finding is about, as far as their text tells."""
+
+import ast
+import re
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from punchlist.model.dedup.symbols import symbols
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_CASE = re.compile(r"\[.*\]\Z", re.DOTALL)
+
+
+def names_at(path: str, text: str, line: int | None) -> frozenset[str]:
+    """What tests would call the code in that line: the outermost definition around it, or all that
+    use what it binds.
+    """
+    lines = text.splitlines()
+    if line is None or not 1 <= line <= len(lines):
+        return frozenset()
+    around = symbols(path, lines)[line - 1].split(".")[0]
+    if around:
+        return frozenset({around})
+    bound = re.match(r"([A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)", lines[line - 1])
+    tree = _parsed(text)
+    if bound is None or tree is None:
+        return frozenset()
+    users = [
+        node.name
+        for node in tree.body
+        if isinstance(node, _Function | ast.ClassDef) and _speaks(node, {bound[1]})
+    ]
+    return frozenset({bound[1], *users})
+
+
+def concerned(tests: Iterable[str], text: str, path: str, names: frozenset[str]) -> frozenset[str]:
+    """Those of the tests in a file with this text that name the code; the file must name the module
+    it is in, too.
+    """
+    tree = _parsed(text)
+    module = PurePosixPath(path).stem
+    if tree is None or not names or not re.search(rf"\b{re.escape(module)}\b", text):
+        return frozenset()
+    functions: dict[str, list[ast.AST]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, _Function):
+            functions.setdefault(node.name, []).append(node)
+    return frozenset(
+        test
+        for test in tests
+        if any(_speaks(node, names) for node in functions.get(_function(test), ()))
+    )
+
+
+def _function(test: str) -> str:
+    return re.split(r"::|\.", _CASE.sub("", test))[-1]
+
+
+def _speaks(node: ast.AST, names: Iterable[str]) -> bool:
+    wanted = frozenset(names)
+    return any(
+        (isinstance(each, ast.Name) and each.id in wanted)
+        or (isinstance(each, ast.Attribute) and each.attr in wanted)
+        for each in ast.walk(node)
+    )
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

@@ -1,0 +1,39 @@
+"""A batch is the set of items one fixer call works on, giving one patch."""
+
+from msgspec import Struct
+
+from punchlist.model.finding.finding import Safety
+from punchlist.model.patch.patch import Patch
+
+AGENT = "agent"
+"""Who fixes what no tool can."""
+
+
+class Batch(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`level` orders group testing: what is likeliest to be harmless comes first. A deterministic
+    batch has its patch already.
+    """
+
+    number: int
+    items: tuple[int, ...]
+    fixer: str
+    title: str
+    paths: tuple[str, ...]
+    safety: Safety = Safety.SAFE
+    protected: bool = False
+    """Touches tests, checks or their configuration; allowed only because the finding is about that
+    very file.
+    """
+    mixed: bool = False
+    """Touches other files together with those: then nobody is left who could judge it, and it is
+    refused.
+    """
+    patch: Patch | None = None
+
+    @property
+    def by_agent(self) -> bool:
+        return self.fixer == AGENT
+
+    @property
+    def level(self) -> tuple[bool, bool, int]:
+        return (self.protected, self.by_agent, list(Safety).index(self.safety))

@@ -1,0 +1,213 @@
+"""An item is what reviewers' findings come down to; it moves only by one table of (status, fact) ->
+status.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.model.finding.finding import Finding, Safety
+from punchlist.model.finding.severity import Severity, worst
+from punchlist.model.item.proof import Proof
+
+
+class Status(StrEnum):
+    OPEN = "open"
+    CLAIMED = "claimed"
+    DEFERRED = "deferred"
+    BLOCKED = "blocked"
+    FIXED = "fixed"
+    FILED = "filed"
+    DISMISSED = "dismissed"
+
+
+class Fact(StrEnum):
+    """Something that happened to an item."""
+
+    SAID_FIXED = "said-fixed"
+    SAID_DEFERRED = "said-deferred"
+    SAID_BLOCKED = "said-blocked"
+    EXCUSE_REFUSED = "excuse-refused"
+    """The reason given for deferring was none: the item is open again."""
+    SET_ASIDE = "set-aside"
+    """A person wants it left alone for this round."""
+    CONTESTED = "contested"
+    CONTEST_AGREED = "contest-agreed"
+    REJECTED = "rejected"
+    COMMITTED = "committed"
+    FILED = "filed"
+    DISMISSED = "dismissed"
+    SEEN_AGAIN = "seen-again"
+    CONFIRMED = "confirmed"
+    """Somebody else looked at what was fixed, and agrees: one more proof."""
+    RESTORED = "restored"
+    """A dismissal was taken back."""
+
+
+_LIVE = {
+    Fact.SAID_FIXED: Status.CLAIMED,
+    Fact.SAID_DEFERRED: Status.DEFERRED,
+    Fact.SAID_BLOCKED: Status.BLOCKED,
+    Fact.EXCUSE_REFUSED: Status.OPEN,
+    Fact.SET_ASIDE: Status.OPEN,
+    Fact.CONTESTED: Status.OPEN,
+    Fact.CONTEST_AGREED: Status.DISMISSED,
+    Fact.FILED: Status.FILED,
+    Fact.DISMISSED: Status.DISMISSED,
+    Fact.SEEN_AGAIN: Status.OPEN,
+}
+
+MOVES: dict[Status, dict[Fact, Status]] = {
+    Status.OPEN: _LIVE,
+    Status.DEFERRED: _LIVE,
+    Status.CLAIMED: {
+        Fact.REJECTED: Status.OPEN,
+        Fact.COMMITTED: Status.FIXED,
+        Fact.FILED: Status.FILED,
+    },
+    Status.BLOCKED: {
+        Fact.FILED: Status.FILED,
+        Fact.DISMISSED: Status.DISMISSED,
+        Fact.SEEN_AGAIN: Status.BLOCKED,
+    },
+    Status.FIXED: {Fact.SEEN_AGAIN: Status.OPEN, Fact.CONFIRMED: Status.FIXED},
+    Status.FILED: {Fact.DISMISSED: Status.DISMISSED},
+    Status.DISMISSED: {Fact.RESTORED: Status.OPEN},
+}
+"""An empty cell leaves the item where it is."""
+
+ENDED = frozenset({Status.FIXED, Status.FILED, Status.DISMISSED})
+ACTIONABLE = frozenset({Status.OPEN, Status.DEFERRED})
+
+
+def after(status: Status, fact: Fact) -> Status:
+    return MOVES[status].get(fact, status)
+
+
+class Move(Struct, frozen=True, omit_defaults=True):
+    """A fact about one item, with who says so and why; a commit brings the proof along."""
+
+    item: int
+    fact: Fact
+    by: str = ""
+    why: str = ""
+    evidence: str = ""
+    proofs: tuple[Proof, ...] = ()
+    ref: str = ""
+    """What a move points at: a commit, an issue, or the key of the fix that was rejected."""
+    flag: str = ""
+    """Why a person should look at the item, whatever comes of it."""
+
+
+class Attempt(Struct, frozen=True, omit_defaults=True):
+    """One move in the item's history, kept for retries and for the issue that may come of it."""
+
+    round: int
+    fact: Fact
+    by: str
+    why: str
+    evidence: str = ""
+    ref: str = ""
+
+
+class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`number` is for people, `fingerprint` for machines. The first finding leads; the others were
+    merged into it. `latest` is the newest sighting by each source: its place and fix fit the run's
+    present tip.
+    """
+
+    number: int
+    fingerprint: str
+    findings: tuple[Finding, ...]
+    latest: tuple[Finding, ...] = ()
+    sightings: int = 0
+    in_scope: bool = True
+    status: Status = Status.OPEN
+    attempts: tuple[Attempt, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    flags: tuple[str, ...] = ()
+    commit: str = ""
+    issue: str = ""
+
+    @property
+    def lead(self) -> Finding:
+        return self.findings[0]
+
+    @property
+    def current(self) -> Finding:
+        """The newest report of it: the one with the safest fix, if any has one."""
+        return min(
+            self.sighted,
+            key=lambda finding: (
+                list(Safety).index(finding.fix.safety) if finding.fix else len(Safety)
+            ),
+        )
+
+    @property
+    def sighted(self) -> tuple[Finding, ...]:
+        """The newest report by each source."""
+        return self.latest or self.findings
+
+    def seen(self, finding: Finding) -> "Item":
+        others = tuple(known for known in self.sighted if known.source != finding.source)
+        return replace(self, latest=(*others, finding), sightings=self.sightings + 1)
+
+    @property
+    def severity(self) -> Severity:
+        return worst([finding.severity for finding in self.findings])
+
+    @property
+    def must_fix(self) -> bool:
+        return self.in_scope and self.severity is not Severity.MINOR
+
+    @property
+    def tries(self) -> int:
+        """How often fixing it came to nothing."""
+        return sum(
+            attempt.fact in (Fact.SAID_DEFERRED, Fact.REJECTED, Fact.CONTESTED)
+            for attempt in self.attempts
+        )
+
+    @property
+    def undone(self) -> int:
+        """How often it came back after a fix that had landed."""
+        return sum(attempt.fact is Fact.SEEN_AGAIN for attempt in self.attempts)
+
+    @property
+    def rejected(self) -> frozenset[str]:
+        """Keys of the fixes that were tried and did not hold; they are not tried again."""
+        return frozenset(
+            attempt.ref
+            for attempt in self.attempts
+            if attempt.fact in (Fact.REJECTED, Fact.SAID_DEFERRED)
+        )
+
+    def moved(self, move: Move, round_: int) -> "Item":
+        """The item after one fact; history grows even where the status stays."""
+        status = after(self.status, move.fact)
+        attempt = Attempt(round_, move.fact, move.by, move.why, move.evidence, move.ref)
+        fixed = move.fact is Fact.COMMITTED and status is Status.FIXED
+        return replace(
+            self,
+            status=status,
+            attempts=(*self.attempts, attempt),
+            flags=(*self.flags, move.flag)
+            if move.flag and move.flag not in self.flags
+            else self.flags,
+            proofs=self._proven(move, status, fixed=fixed),
+            commit=move.ref if fixed else self.commit,
+            issue=move.ref if move.fact is Fact.FILED and status is Status.FILED else self.issue,
+        )
+
+    def _proven(self, move: Move, status: Status, *, fixed: bool) -> tuple[Proof, ...]:
+        if fixed:
+            return move.proofs
+        if move.fact is Fact.CONFIRMED and self.status is Status.FIXED:
+            return (*self.proofs, *move.proofs)
+        return () if self.status is Status.FIXED and status is Status.OPEN else self.proofs
+
+
+def reading_order(item: Item) -> tuple[int, str, int, int]:
+    """Severity, file, line: how people read a list."""
+    return (item.severity.rank, item.lead.spot.path, item.lead.spot.line or 0, item.number)

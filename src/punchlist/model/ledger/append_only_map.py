@@ -1,0 +1,46 @@
+"""A mapping that grows by one entry without being copied, and never changes for
+whoever holds it.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Growing(Mapping[K, V]):
+    """Sees the first `size` entries of a dict that it shares with those that grew from it: they
+    only add past its end. Where two grow from one, or an entry is replaced, the later one gets a
+    dict of its own; so does what grows from nothing.
+    """
+
+    __slots__ = ("_shared", "_size")
+
+    def __init__(self, shared: dict[K, tuple[int, V]] | None = None) -> None:
+        self._shared = {} if shared is None else shared
+        self._size = len(self._shared)
+
+    def grown(self, key: K, value: V) -> "Growing[K, V]":
+        shared = self._shared
+        if not self._size or len(shared) != self._size or key in shared:
+            shared = dict(islice(shared.items(), self._size))
+        at, _ = shared.get(key, (len(shared), value))
+        shared[key] = (at, value)
+        return Growing(shared)
+
+    def __getitem__(self, key: K) -> V:
+        at, value = self._shared[key]
+        if at >= self._size:
+            raise KeyError(key)
+        return value
+
+    def __iter__(self) -> Iterator[K]:
+        return islice(self._shared, self._size)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __repr__(self) -> str:
+        return f"Growing({dict(self)!r})"

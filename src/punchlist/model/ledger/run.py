@@ -1,0 +1,224 @@
+"""A run: everything the ledger says, as one value."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from punchlist.model.finding.finding import Finding, Refused
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.claim import Report
+from punchlist.model.item.doubt import Doubt
+from punchlist.model.item.item import ENDED, Item, Status
+from punchlist.model.item.score import Score
+from punchlist.model.item.todo import Todo
+from punchlist.model.item.usage import Usage
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.append_only_map import Growing
+from punchlist.model.ledger.round_history import Past
+from punchlist.model.ledger.timeline import Moment
+from punchlist.model.patch.hunk import Diff
+from punchlist.model.patch.patch import Patch
+
+
+class Review(Struct, frozen=True):
+    """The last word of one reviewer."""
+
+    reviewer: str
+    commit: str
+    findings: int = 0
+    looked_at: int = 0
+    failed: str = ""
+    skipped: str = ""
+    unread: tuple[str, ...] = ()
+    """Files it could not look at; an empty name stands for "nobody knows which"."""
+
+    def saw(self, path: str) -> bool:
+        """Whether its silence about a file says something."""
+        return not (self.failed or self.skipped or path in self.unread or "" in self.unread)
+
+
+class Round(Struct, frozen=True):
+    """One line of the run's story: how a round of the loop ended."""
+
+    round: int
+    open: int
+    fixed: int
+    landed: int
+    stop: str = ""
+    must_fix: int = 0
+
+
+class Question(Struct, frozen=True):
+    place: str
+    question: str
+    choices: dict[str, str]
+    answer: str = ""
+    by: str = ""
+
+
+class Work(Struct, frozen=True):
+    """What is on the bench in the present round: from plan to commit."""
+
+    batches: dict[int, Batch] = {}
+    patches: dict[int, Patch] = {}
+    rechecked: ev.Rechecked | None = None
+    verified: ev.Verified | None = None
+    waiting: int = 0
+    landed: int = 0
+    after: dict[int, tuple[int, ...]] = {}
+    """By batch: those whose work must be done before it begins."""
+    examined: dict[int, ev.Examined] = {}
+    challenged: ev.Challenged | None = None
+    noted: dict[int, tuple[str, ...]] = {}
+    reports: dict[int, Report] = {}
+    """By item: what the agent that worked on it says."""
+    contested: dict[int, str] = {}
+    """Items of which the fixer says that there is nothing to fix, and why; somebody else must
+    agree.
+    """
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """Everything the steps and the surfaces may know. `here` has the events of the place that is
+    under way, by key.
+    """
+
+    id: str
+    seq: int = 0
+    started_at: float = 0
+    last_at: float = 0
+    active: float = 0
+    """Seconds during which a process was driving it."""
+    started: ev.Started | None = None
+    tip: str = ""
+    branch: str = ""
+    place: str = ""
+    here: Growing[str, ev.AnyEvent] = Growing()
+    done: frozenset[str] = frozenset()
+    """Places whose step has nothing more to do."""
+    decisions: dict[str, str] = {}
+    """By place of a stop-when: why the loop ended there, or an empty string."""
+    round: int = 1
+    rounds: tuple[Round, ...] = ()
+    items: dict[int, Item] = {}
+    reported: int = 0
+    fresh: tuple[Finding, ...] = ()
+    """Reported, and not yet consolidated."""
+    fresh_from: dict[str, str] = {}
+    """Reviewers who spoke since the last consolidation, and the commit they looked at."""
+    refused: tuple[Refused, ...] = ()
+    reviews: dict[str, Review] = {}
+    work: Work = Work()
+    last_batch: int = 0
+    landed: tuple[ev.Landed, ...] = ()
+    titles: dict[int, str] = {}
+    """What each landed batch was called."""
+    diffs: dict[int, Diff] = {}
+    """By item: the last change that was tried for it, landed or not."""
+    timeline: tuple[Moment, ...] = ()
+    history: tuple[Past, ...] = ()
+    """Reviews, and what came of agents' attempts, round by round."""
+    baselines: dict[str, ev.Baselined] = {}
+    unverified: str = ""
+    unheard: str = ""
+    """Why a git hook that is there was not asked."""
+    published: str = ""
+    """The tip as the user's repository has it."""
+    unpublished: str = ""
+    """Why it has not what landed last."""
+    flaky: frozenset[str] = frozenset()
+    unfiled: dict[int, str] = {}
+    owed: dict[str, str] = {}
+    """Debts of earlier runs that could not be filed this time either."""
+    artifacts: tuple[str, ...] = ()
+    listed: tuple[int, ...] = ()
+    questions: tuple[Question, ...] = ()
+    doubts: dict[str, Doubt] = {}
+    """What agents wanted to know, by the question's id, and what was answered."""
+    clear: bool = False
+    """An agent said that it has no more questions."""
+    todos: dict[int, Todo] = {}
+    sessions: dict[str, str] = {}
+    """Conversations to go on with: of the planning ("plan"), and of each item ("item 7")."""
+    reproductions: dict[int, ev.Reproduced] = {}
+    """Private tests, by item. No fixer is ever shown one."""
+    scores: dict[int, Score] = {}
+    """By item: what the challenger said last."""
+    hints: tuple[tuple[str, ...], ...] = ()
+    """Ids of findings that their reviewer says can be fixed together, apart from the others."""
+    looked_over: dict[str, tuple[str, ...]] = {}
+    """By agent reviewer: files of the change that it was neither shown nor seen to open, the last
+    time it looked.
+    """
+    trouble: tuple[str, ...] = ()
+    """Actions that failed, in words."""
+    halted: str = ""
+    interrupted: bool = False
+    ended: str = ""
+    usage: Usage = Usage()
+
+    @property
+    def waiting_for(self) -> Question | None:
+        return next((question for question in self.questions if not question.answer), None)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a person has to say something before it goes on."""
+        return self.waiting_for is not None or bool(self.unanswered)
+
+    @property
+    def unanswered(self) -> list[Doubt]:
+        return [doubt for doubt in self.doubts.values() if not doubt.answer]
+
+    def having(self, *statuses: Status) -> list[Item]:
+        return [item for item in self.items.values() if item.status in statuses]
+
+    def outside(self, role: str) -> bool:
+        """Whether somebody plays it whom punchlist does not start, and so cannot end."""
+        return self.started is not None and not set(self.started.outside).isdisjoint(
+            self.started.crew.get(role, ())
+        )
+
+    def claims(self, batch: Batch) -> tuple[int, ...]:
+        """The items that a batch's patch is said to fix; others of it were put off or are
+        contested, and stay where they are.
+        """
+        return tuple(
+            number for number in batch.items if self.items[number].status is Status.CLAIMED
+        )
+
+    @property
+    def in_scope(self) -> list[Item]:
+        return [item for item in self.items.values() if item.in_scope]
+
+    @property
+    def left(self) -> list[Item]:
+        """In scope and without an end."""
+        return [item for item in self.items.values() if item.in_scope and item.status not in ENDED]
+
+    @property
+    def overlooked(self) -> list[str]:
+        """Files of the change that no agent was shown or seen to open: what reviewers say is not
+        about these.
+        """
+        return sorted(
+            set[str]().union(*self.looked_over.values()).intersection(*self.looked_over.values())
+        )
+
+    @property
+    def blind(self) -> list[str]:
+        """Reviewers that failed: the run cannot vouch for what they would have said."""
+        return [
+            f"{review.reviewer}: {review.failed}"
+            for review in self.reviews.values()
+            if review.failed
+        ]
+
+
+def counts(items: Mapping[int, Item]) -> dict[Status, int]:
+    """In scope, by status, every status named."""
+    tally = dict.fromkeys(Status, 0)
+    for item in items.values():
+        if item.in_scope:
+            tally[item.status] += 1
+    return tally

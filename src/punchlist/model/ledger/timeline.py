@@ -1,0 +1,293 @@
+"""The run's story: one short line for each thing that happened, with how long it took."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from punchlist.model.item.item import Fact
+from punchlist.model.ledger import events as ev
+
+
+class Tone(StrEnum):
+    PLAIN = "plain"
+    GOOD = "good"
+    BAD = "bad"
+
+
+class Moment(Struct, frozen=True, omit_defaults=True):
+    """`ended` counts the seconds in which the run was driven, so that a night between two sittings
+    takes no room.
+    """
+
+    at: float
+    ended: float
+    seconds: float
+    round: int
+    verb: str
+    said: str
+    tone: Tone = Tone.PLAIN
+    why: str = ""
+
+
+Told = tuple[str, str, Tone, str]
+"""Verb, what was done, how it went, and why."""
+
+
+def moment(entry: ev.Entry, active: float, round_: int) -> Moment | None:
+    """One line of the story; None for events that only move the run along."""
+    tell = _TELL.get(type(entry.event))
+    if tell is None:
+        return None
+    verb, said, tone, why = tell(entry.event)
+    return Moment(entry.at, active, entry.event.usage.seconds, round_, verb, said, tone, why)
+
+
+def amount(number: int, thing: str, things: str = "") -> str:
+    """1 item, 2 items."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def _started(event: ev.Started) -> Told:
+    return "start", f"the run is pinned at {event.change.head[:12]}", Tone.PLAIN, ""
+
+
+def _reviewed(event: ev.Reviewed) -> Told:
+    if event.failed:
+        return "review", f"{event.reviewer} failed", Tone.BAD, event.failed
+    if event.skipped:
+        return "review", f"{event.reviewer} had nothing to do", Tone.PLAIN, event.skipped
+    refused = (
+        f", {amount(len(event.refused), 'entry', 'entries')} not understood"
+        if event.refused
+        else ""
+    )
+    looked = f" in {amount(event.looked_at, 'file')}" if event.looked_at else ""
+    who = f"{event.reviewer} ({event.agent})" if event.agent else event.reviewer
+    unopened = event.unopened and f"neither shown nor opened: {', '.join(event.unopened[:3])}"
+    return (
+        "review",
+        f"{who} reports {amount(len(event.findings), 'finding')}{looked}{refused}",
+        Tone.PLAIN,
+        unopened or "",
+    )
+
+
+def _clarified(event: ev.Clarified) -> Told:
+    if event.failed:
+        return "clarify", f"{event.agent or 'the clarifier'} failed", Tone.BAD, event.failed
+    said = amount(len(event.doubts), "question") if event.doubts else "nothing is unclear"
+    return "clarify", f"{event.agent}: {said}", Tone.PLAIN, ""
+
+
+def _reproduced(event: ev.Reproduced) -> Told:
+    said = (
+        f"item {event.item}: a private test fails on it"
+        if event.red
+        else f"item {event.item}: no private test"
+    )
+    return "reproduce", said, Tone.PLAIN, "" if event.red else event.why
+
+
+def _examined(event: ev.Examined) -> Told:
+    kinds = dict.fromkeys(str(proof.kind) for proofs in event.proofs.values() for proof in proofs)
+    said = f"batch {event.batch} " + (
+        "does not hold" if event.refuted else f"holds{': ' if kinds else ''}{', '.join(kinds)}"
+    )
+    return (
+        "examine",
+        said,
+        Tone.BAD if event.refuted else Tone.PLAIN,
+        event.refuted or "; ".join(event.noted[:2]),
+    )
+
+
+def _challenged(event: ev.Challenged) -> Told:
+    if event.failed:
+        return "challenge", f"{event.agent} failed: nothing is approved", Tone.BAD, event.failed
+    scores = ", ".join(
+        f"item {score.item}: {'none' if score.score is None else score.score}"
+        for score in event.scores[:5]
+    )
+    more = f" and {len(event.scores) - 5} more" if len(event.scores) > 5 else ""
+    said = (
+        f"{event.agent} approves {amount(len(event.approved), 'fix', 'fixes')} at {event.threshold}"
+        f" ({scores}{more})"
+    )
+    return "challenge", said, Tone.PLAIN, event.canaries and f"it {event.canaries}"
+
+
+def _consolidated(event: ev.Consolidated) -> Told:
+    again = f", {amount(len(event.sightings), 'finding')} of known ones" if event.sightings else ""
+    return "consolidate", f"{amount(len(event.items), 'new item')}{again}", Tone.PLAIN, ""
+
+
+def _planned(event: ev.Planned) -> Told:
+    waiting = (
+        f"; {amount(event.waiting, 'item waits', 'items wait')} for the next round"
+        if event.waiting
+        else ""
+    )
+    if event.failed:
+        return "plan", "the plan cannot be used", Tone.BAD, event.failed
+    if event.agent:
+        return "plan", f"{event.agent} planned {amount(len(event.todos), 'item')}", Tone.PLAIN, ""
+    return "plan", f"{amount(len(event.batches), 'batch', 'batches')}{waiting}", Tone.PLAIN, ""
+
+
+def _attempted(event: ev.Attempted) -> Told:
+    if event.failed:
+        return "fix", f"{event.agent or event.fixer} failed", Tone.BAD, event.failed
+    if event.agent:
+        claims = sum(move.fact is Fact.SAID_FIXED for move in event.moves)
+        said = (
+            f"{event.agent} claims {amount(claims, 'item')} fixed,"
+            f" {amount(len(event.patches), 'patch', 'patches')}"
+        )
+        return "fix", said, Tone.PLAIN, "; ".join(event.refused.values())
+    refused = f"; {event.fixer} refused {len(event.refused):,}" if event.refused else ""
+    return (
+        "fix",
+        f"{amount(len(event.patches), 'patch', 'patches')} by {event.fixer}{refused}",
+        Tone.PLAIN,
+        "",
+    )
+
+
+def _baselined(event: ev.Baselined) -> Told:
+    if event.unusable:
+        return "baseline", f"{event.check} cannot judge here", Tone.BAD, event.unusable
+    per_test = event.passed or event.failed
+    told = (
+        amount(event.passed, "test passes", "tests pass")
+        if per_test
+        else f"exit code {event.exit_code}"
+    )
+    failing = f", {event.failed:,} already fail" if event.failed else ""
+    return (
+        "baseline",
+        f"{event.check} on the base: {told}{failing}{' (remembered)' if event.cached else ''}",
+        Tone.PLAIN,
+        "",
+    )
+
+
+def _rechecked(event: ev.Rechecked) -> Told:
+    failed = f"; {amount(len(event.failed), 'does', 'do')} not hold" if event.failed else ""
+    return (
+        "re-check",
+        f"{amount(len(event.passed), 'fix holds', 'fixes hold')} before the analyzers{failed}",
+        Tone.PLAIN,
+        "",
+    )
+
+
+def _tried(event: ev.Tried) -> Told:
+    part = "" if event.complete else ", only the tests in question"
+    red = "; ".join(
+        f"{verdict.check}: {verdict.why}" for verdict in event.verdicts if not verdict.passed
+    )
+    said = (
+        f"checks over {amount(len(event.batches), 'fix', 'fixes')}{part}:"
+        f" {'green' if event.green else 'red'}"
+    )
+    return "check", said, Tone.GOOD if event.green else Tone.BAD, red
+
+
+def _verified(event: ev.Verified) -> Told:
+    failed = f", {len(event.failed):,} may not" if event.failed else ""
+    said = f"{amount(len(event.passed), 'fix', 'fixes')} may land{failed}"
+    return (
+        "verdict",
+        said,
+        Tone.BAD if event.unverified else Tone.PLAIN,
+        event.unverified and f"unverified: {event.unverified}",
+    )
+
+
+def _committed(event: ev.Committed) -> Told:
+    if event.refused:
+        return "commit", "a git hook refused", Tone.BAD, event.refused
+    unheard = event.unheard and f"the pre-commit hook was not run: {event.unheard}"
+    return "commit", f"{amount(len(event.landed), 'commit')} on {event.branch}", Tone.GOOD, unheard
+
+
+def _published(event: ev.Published) -> Told:
+    if event.failed:
+        return "publish", f"{event.branch} could not be shown", Tone.BAD, event.failed
+    return "publish", f"{event.branch} is in your repository", Tone.PLAIN, ""
+
+
+def _dismissed(event: ev.Dismissed) -> str:
+    if event.revoked:
+        return f"{amount(len(event.fingerprints), 'dismissal')} taken back by {event.by}"
+    return f"{amount(len(event.moves), 'item')} dismissed by {event.by}"
+
+
+def _filed(event: ev.Filed) -> Told:
+    failed = (
+        f", {len(event.failed) + len(event.owed):,} could not be"
+        if event.failed or event.owed
+        else ""
+    )
+    of_old = " of earlier runs" if event.settled or event.owed else ""
+    said = (
+        f"{amount(len(event.moves) + len(event.settled), 'leftover')}{of_old} filed with"
+        f" {event.tracker}{failed}"
+    )
+    return "file", said, Tone.BAD if failed else Tone.PLAIN, ""
+
+
+def _round_ended(event: ev.RoundEnded) -> Told:
+    return (
+        "round",
+        f"round {event.round} ends" + (", and the loop with it" if event.stop else ""),
+        Tone.PLAIN,
+        event.stop,
+    )
+
+
+_TELL: dict[type[ev.Event], Callable[[Any], Told]] = {
+    ev.Started: _started,
+    ev.Reviewed: _reviewed,
+    ev.Clarified: _clarified,
+    ev.Reproduced: _reproduced,
+    ev.Consolidated: _consolidated,
+    ev.Planned: _planned,
+    ev.Attempted: _attempted,
+    ev.Baselined: _baselined,
+    ev.Rechecked: _rechecked,
+    ev.Examined: _examined,
+    ev.Challenged: _challenged,
+    ev.Tried: _tried,
+    ev.Verified: _verified,
+    ev.Committed: _committed,
+    ev.Published: _published,
+    ev.Filed: _filed,
+    ev.Dismissed: lambda event: ("dismiss", _dismissed(event), Tone.PLAIN, event.why),
+    ev.Failed: lambda event: ("trouble", "an action failed", Tone.BAD, event.reason),
+    ev.RoundEnded: _round_ended,
+    ev.Asked: lambda event: ("question", "a person is asked", Tone.PLAIN, event.question),
+    ev.Answered: lambda event: (
+        "answer",
+        f"{event.by} answers {event.choice or ', '.join(event.answers)}",
+        Tone.PLAIN,
+        "",
+    ),
+    ev.Halted: lambda event: ("limit", "a limit was reached", Tone.BAD, event.limit),
+    ev.Returned: lambda event: (
+        "return",
+        f"{amount(len(event.moves), 'claim')} came to nothing",
+        Tone.BAD,
+        event.why,
+    ),
+    ev.Interrupted: lambda event: ("stop", "the run was interrupted", Tone.BAD, event.reason),
+    ev.Resumed: lambda event: (
+        "resume",
+        f"the run goes on, with punchlist {event.version}",
+        Tone.PLAIN,
+        "",
+    ),
+    ev.Ended: lambda event: ("end", f"the run ended: {event.outcome}", Tone.PLAIN, ""),
+}

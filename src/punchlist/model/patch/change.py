@@ -1,0 +1,51 @@
+"""What is under review: a base, a head, and which lines of which files changed between them."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class ScopeKind(StrEnum):
+    BRANCH = "branch"
+    ALL = "all"
+    STAGED = "staged"
+    COMMIT = "commit"
+
+
+class Lines(Struct, frozen=True, omit_defaults=True):
+    """A range of changed lines in the head's version; both ends are included."""
+
+    first: int
+    last: int
+
+
+class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The commits and lines a run is about. `base` is the trusted commit; `head` is what is
+    reviewed and fixed on.
+    """
+
+    kind: ScopeKind
+    base: str
+    head: str
+    base_name: str = ""
+    paths: tuple[str, ...] = ()
+    files: dict[str, tuple[Lines, ...]] = {}
+    notes: tuple[str, ...] = ()
+    """What a person should know about the scope: uncommitted work left out, submodules not entered.
+    """
+
+    def covers(self, path: str, first: int | None, last: int | None) -> bool:
+        """Whether a finding there is about this change; one without a line is, if its file is."""
+        if self.kind is ScopeKind.ALL:
+            return not self.paths or any(_below(path, prefix) for prefix in self.paths)
+        ranges = self.files.get(path)
+        if ranges is None:
+            return False
+        if first is None:
+            return True
+        end = last if last is not None else first
+        return any(lines.first <= end and first <= lines.last for lines in ranges)
+
+
+def _below(path: str, prefix: str) -> bool:
+    return prefix in ("", ".") or path == prefix or path.startswith(prefix.rstrip("/") + "/")

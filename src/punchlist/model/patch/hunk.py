@@ -1,0 +1,142 @@
+"""A change as people read it: the lines it takes out and puts in, with a little of what stands
+around them.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from difflib import SequenceMatcher
+
+from msgspec import Struct
+
+from punchlist.model.finding.finding import Splice
+from punchlist.model.patch.patch import FileChange, Patch, spliced
+
+AROUND = 2
+LONGEST = 60
+"""Lines of one hunk; the commit has the rest."""
+_WIDEST = 1000
+"""Characters of one line: minified files have everything on one."""
+_ALIGNED = 400
+_NO_END = "\\ No newline at end of file"
+
+
+class Hunk(Struct, frozen=True, omit_defaults=True):
+    """`line` numbers the first line shown, as the file was; lines begin, as in a diff, with " ",
+    "-", "+" or a backslash.
+    """
+
+    path: str
+    line: int
+    lines: tuple[str, ...]
+    cut: int = 0
+    """How many lines are not shown."""
+
+
+class Diff(Struct, frozen=True, omit_defaults=True):
+    """What one batch changed, or would have."""
+
+    batch: int
+    hunks: tuple[Hunk, ...] = ()
+
+
+class Original:
+    """A file before the change, with its lines counted once for all the batches that touch it."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self._path = path
+        self._text = text
+        self._starts = [0]
+        for line in text.split("\n")[:-1]:
+            self._starts.append(self._starts[-1] + len(line) + 1)
+
+    def hunks(self, splices: Iterable[Splice]) -> Iterable[Hunk]:
+        groups: list[tuple[int, int, list[Splice]]] = []
+        for splice in sorted(splices, key=lambda each: (each.start, each.end)):
+            first, last = self._line(splice.start), self._line(splice.end)
+            if groups and first <= groups[-1][1] + 2 * AROUND + 1:
+                low, high, together = groups[-1]
+                groups[-1] = (low, max(high, last), [*together, splice])
+            else:
+                groups.append((first, last, [splice]))
+        for first, last, together in groups:
+            yield self._hunk(
+                max(0, first - AROUND), min(len(self._starts), last + AROUND + 1), together
+            )
+
+    def _line(self, offset: int) -> int:
+        return bisect_right(self._starts, offset) - 1
+
+    def _hunk(self, first: int, end: int, splices: list[Splice]) -> Hunk:
+        start = self._starts[first]
+        stop = self._starts[end] if end < len(self._starts) else len(self._text)
+        moved = [
+            Splice(each.path, each.start - start, each.end - start, each.text) for each in splices
+        ]
+        before = self._text[start:stop]
+        return _shown(self._path, first + 1, before, spliced(before, moved))
+
+
+def hunks(patch: Patch, originals: Mapping[str, Original]) -> tuple[Hunk, ...]:
+    """The patch as hunks; a file that is not in `originals` is shown by its name alone."""
+    by_path: dict[str, list[Splice]] = {}
+    for splice in patch.splices:
+        by_path.setdefault(splice.path, []).append(splice)
+    found: list[Hunk] = []
+    for path, splices in sorted(by_path.items()):
+        original = originals.get(path)
+        found += original.hunks(splices) if original is not None else [Hunk(path, 1, ())]
+    return (*found, *(_whole(change) for change in patch.files))
+
+
+def _whole(change: FileChange) -> Hunk:
+    if change.content is None:
+        return Hunk(change.path, 1, ("\\ The file is deleted",))
+    content = change.content.encode("latin-1")
+    if b"\0" in content:
+        return Hunk(change.path, 1, (f"\\ A binary file of {len(content)} bytes",))
+    return _shown(change.path, 1, "", content.decode("utf-8", "replace"))
+
+
+def _shown(path: str, line: int, before: str, after: str) -> Hunk:
+    old, new = _lines(before), _lines(after)
+    lines = _compared(old, new)
+    if all(each.endswith("\r") for each in lines if not each.startswith("\\")):
+        lines = [each.removesuffix("\r") for each in lines]
+    return Hunk(path, line, tuple(map(_clipped, lines[:LONGEST])), max(0, len(lines) - LONGEST))
+
+
+def _clipped(line: str) -> str:
+    return (
+        line
+        if len(line) <= _WIDEST
+        else f"{line[:_WIDEST]} [... {len(line) - _WIDEST} more characters]"
+    )
+
+
+def _lines(text: str) -> list[str]:
+    """Lines without their ends; the last one says so where its end is missing."""
+    lines = text.split("\n")
+    if not lines[-1]:
+        return lines[:-1]
+    return [*lines[:-1], f"{lines[-1]}\n"]
+
+
+def _compared(old: list[str], new: list[str]) -> list[str]:
+    if len(old) + len(new) > _ALIGNED:
+        return [*_marked("-", old), *_marked("+", new)]
+    shown: list[str] = []
+    for kind, low, high, low_new, high_new in SequenceMatcher(
+        None, old, new, autojunk=False
+    ).get_opcodes():
+        if kind == "equal":
+            shown += _marked(" ", old[low:high])
+        else:
+            shown += (*_marked("-", old[low:high]), *_marked("+", new[low_new:high_new]))
+    return shown
+
+
+def _marked(mark: str, lines: Iterable[str]) -> Iterable[str]:
+    for line in lines:
+        yield mark + line.removesuffix("\n")
+        if line.endswith("\n"):
+            yield _NO_END

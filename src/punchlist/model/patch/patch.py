@@ -1,0 +1,163 @@
+"""A patch is a set of splices and whole-file changes against one commit; disjoint patches combine
+in any subset.
+"""
+
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import SequenceMatcher
+from itertools import accumulate, pairwise
+
+from msgspec import Struct
+
+from punchlist.model.finding.finding import Splice
+
+
+class FileChange(Struct, frozen=True, omit_defaults=True):
+    """A file as a whole: made, replaced, deleted (content is None) or given a mode. `content` is
+    latin-1: any bytes fit JSON.
+    """
+
+    path: str
+    content: str | None
+    mode: str = "100644"
+
+    @property
+    def text(self) -> str:
+        """The content as text in the way files are read: odd bytes as lone surrogates."""
+        return (self.content or "").encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+class Patch(Struct, frozen=True, omit_defaults=True):
+    """All that one batch does to the tree."""
+
+    splices: tuple[Splice, ...] = ()
+    files: tuple[FileChange, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(sorted({s.path for s in self.splices} | {f.path for f in self.files}))
+
+    def edits(self, path: str, before: str) -> tuple[Splice, ...]:
+        """What it does to one file, as splices; a change of the file as a whole is one, from its
+        first difference to its last.
+        """
+        whole = [
+            splice
+            for change in self.files
+            if change.path == path
+            for splice in _differing(path, before, change.text)
+        ]
+        return (*(splice for splice in self.splices if splice.path == path), *whole)
+
+    def __bool__(self) -> bool:
+        return bool(self.splices or self.files)
+
+
+class Taken:
+    """Which characters of which files are spoken for; a patch that would touch them waits for a
+    later round.
+    """
+
+    def __init__(self) -> None:
+        self._spans: dict[str, list[tuple[int, int]]] = {}
+        self._whole: set[str] = set()
+        self._made: set[str] = set()
+        self._folders: set[str] = set()
+
+    def admits(self, patch: Patch) -> bool:
+        if any(f.path in self._whole or f.path in self._spans for f in patch.files):
+            return False
+        if any(
+            f.path in self._folders or not self._made.isdisjoint(_above(f.path))
+            for f in patch.files
+            if f.content is not None
+        ):
+            return False  # one makes a file where the other makes a folder
+        return all(s.path not in self._whole and self._free(s) for s in patch.splices)
+
+    def take(self, patch: Patch) -> None:
+        self._whole.update(f.path for f in patch.files)
+        made = [f.path for f in patch.files if f.content is not None]
+        self._made.update(made)
+        self._folders.update(folder for path in made for folder in _above(path))
+        for splice in patch.splices:
+            insort(self._spans.setdefault(splice.path, []), (splice.start, splice.end))
+
+    def _free(self, splice: Splice) -> bool:
+        spans = self._spans.get(splice.path, [])
+        at = bisect_right(spans, (splice.start, splice.end))
+        # Touching counts as overlapping: the order of two insertions at one point would be a guess.
+        if at and spans[at - 1][1] >= splice.start:
+            return False
+        return at == len(spans) or spans[at][0] > splice.end
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders a path lies in."""
+    parts = path.split("/")
+    return ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+
+
+def _differing(path: str, before: str, after: str) -> Iterator[Splice]:
+    if before != after:
+        head = _alike(before, after)
+        tail = _alike(before[head:][::-1], after[head:][::-1])
+        yield Splice(path, head, len(before) - tail, after[head : len(after) - tail])
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    return next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
+
+
+def splices_between(path: str, before: str, after: str) -> Iterator[Splice]:
+    """What turns one text into the other, line by line; lines that stay are in
+    none of the splices.
+    """
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    starts = list(accumulate(map(len, old), initial=0))
+    for tag, first, last, new_first, new_last in SequenceMatcher(
+        None, old, new, autojunk=False
+    ).get_opcodes():
+        if tag != "equal":
+            yield Splice(path, starts[first], starts[last], "".join(new[new_first:new_last]))
+
+
+def overlapping(splices: Iterable[Splice]) -> bool:
+    """Whether two of the splices are about the same characters, so that no text can have both in
+    it; touching is fine.
+    """
+    ordered = sorted(splices, key=lambda s: (s.path, s.start, s.end))
+    return any(
+        first.path == second.path and second.start < first.end
+        for first, second in pairwise(ordered)
+    )
+
+
+def spliced(text: str, splices: Iterable[Splice]) -> str:
+    """The text with disjoint splices of one file put in."""
+    parts: list[str] = []
+    position = 0
+    for splice in sorted(splices, key=lambda s: (s.start, s.end)):
+        if splice.start < position or splice.end > len(text) or splice.end < splice.start:
+            raise ValueError(
+                f"{splice.path}: splices overlap or lie outside the file at {splice.start}"
+            )
+        parts += (text[position : splice.start], splice.text)
+        position = splice.end
+    parts.append(text[position:])
+    return "".join(parts)
+
+
+def combined(patches: Iterable[Patch], texts: Mapping[str, str]) -> dict[str, str]:
+    """The new text of every spliced file; `texts` has the old ones. Whole-file changes are the
+    caller's.
+    """
+    by_path: dict[str, list[Splice]] = {}
+    for patch in patches:
+        for splice in patch.splices:
+            by_path.setdefault(splice.path, []).append(splice)
+    return {path: spliced(texts[path], splices) for path, splices in by_path.items()}

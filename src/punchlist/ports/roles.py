@@ -1,0 +1,177 @@
+"""The roles agents play: typed questions in, typed answers out; every one may be missing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from msgspec import Struct
+
+from punchlist.model.finding.finding import Finding, Refused
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.claim import Report
+from punchlist.model.item.doubt import Doubt
+from punchlist.model.item.item import Item
+from punchlist.model.item.score import Score
+from punchlist.model.item.todo import Todo
+from punchlist.model.item.usage import Usage
+from punchlist.ports.tree import Tree
+
+
+class Background(Struct, frozen=True, kw_only=True):
+    """What every role is told of the project; none of it is from the change under review, but for
+    the diff and the story.
+    """
+
+    conventions: Mapping[str, str] = {}
+    """AGENTS.md, CLAUDE.md, CONTRIBUTING and the like, by path, as they are on the base."""
+    checks: tuple[tuple[str, ...], ...] = ()
+    """The commands that will judge."""
+    diff: str = ""
+    """The change under review: base to tip, as a unified diff."""
+    base: str = ""
+    branch: str = ""
+    specification: Mapping[str, str] = {}
+    """What the change is meant to do, by path: specs and stories that the user named."""
+    notes: str = ""
+    """The user's own words on this run."""
+
+
+class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What every answer brings along. `failed` says why there is none."""
+
+    agent: str = ""
+    session: str = ""
+    usage: Usage = Usage()
+    failed: str = ""
+    transcript: str = ""
+    cut: tuple[str, ...] = ()
+    """What did not fit into the prompt, in words."""
+
+
+class Opinion(Answer, frozen=True, kw_only=True):
+    """What a reviewer found; `groups` are its own hints which findings can be fixed independently,
+    as indexes.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
+    opened: tuple[str, ...] = ()
+    unshown: tuple[str, ...] = ()
+    """Files to be reviewed of which the prompt has no text, or not all: the diff did not fit, or
+    there is none.
+    """
+    incomplete: str = ""
+    """The answer breaks off: what was complete is kept."""
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """Items to be clarified, planned, fixed, reproduced or judged. `label` names the call for good
+    within the run.
+    """
+
+    label: str
+    items: tuple[Item, ...]
+    told: Background
+    batches: tuple[Batch, ...] = ()
+    """How the items are grouped: what can be done side by side."""
+    doubts: tuple[Doubt, ...] = ()
+    todos: Mapping[int, Todo] = {}
+    session: str = ""
+    fork: bool = False
+    todo_folder: str = ""
+    """Where the plan files are, for a fixer that reads them itself."""
+
+
+class Doubts(Answer, frozen=True, kw_only=True):
+    doubts: tuple[Doubt, ...] = ()
+    ready: bool = False
+
+
+class Plans(Answer, frozen=True, kw_only=True):
+    todos: tuple[Todo, ...] = ()
+    after: dict[int, tuple[int, ...]] = {}
+    """By item: those that must be done before it, whatever the files say."""
+
+
+class Claims(Answer, frozen=True, kw_only=True):
+    """What a fixer says; one report an item at most, and none for what it did not mention or
+    contradicted itself about.
+    """
+
+    reports: tuple[Report, ...] = ()
+    contradicted: tuple[int, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Names it gave that are no item's."""
+    left_out: tuple[int, ...] = ()
+    """Items that did not fit into the prompt, and were not asked about."""
+
+
+class Exhibit(Struct, frozen=True):
+    """A patch to be judged: the diff, and the items it is for."""
+
+    batch: int
+    diff: str
+    items: tuple[int, ...]
+
+
+class Judgement(Answer, frozen=True, kw_only=True):
+    scores: tuple[Score, ...] = ()
+    """One for every item that was asked about; None where nothing usable was said."""
+
+
+class Reproduction(Struct, frozen=True):
+    """A test file that shall fail while the item is not fixed."""
+
+    item: int
+    path: str
+    content: str
+
+
+class Reproductions(Answer, frozen=True, kw_only=True):
+    tests: tuple[Reproduction, ...] = ()
+
+
+class Reviewer(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    async def review(
+        self, tree: Tree, paths: Sequence[str] | None, told: Background, label: str
+    ) -> Opinion: ...
+
+
+class Clarifier(Protocol):
+    async def clarify(self, task: Task, tree: Tree) -> Doubts: ...
+
+
+class Planner(Protocol):
+    async def plan(self, task: Task, tree: Tree) -> Plans: ...
+
+
+class Mender(Protocol):
+    """Edits the files of the tree; what it did is read from the tree, not from its answer."""
+
+    async def mend(self, task: Task, tree: Tree) -> Claims: ...
+
+
+class Challenger(Protocol):
+    async def judge(self, task: Task, exhibits: Sequence[Exhibit], tree: Tree) -> Judgement: ...
+
+
+class Reproducer(Protocol):
+    async def reproduce(self, task: Task, tree: Tree) -> Reproductions: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crew:
+    """Who plays what. Missing roles are None; then what they would have done is not done, and
+    nobody pretends it was.
+    """
+
+    reviewers: Mapping[str, Reviewer] = field(default_factory=dict)
+    clarifier: Clarifier | None = None
+    planner: Planner | None = None
+    mender: Mender | None = None
+    challenger: Challenger | None = None
+    reproducer: Reproducer | None = None

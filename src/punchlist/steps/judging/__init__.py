@@ -1,0 +1,1 @@
+"""A sentence here: what is in this room."""

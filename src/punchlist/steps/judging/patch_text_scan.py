@@ -1,0 +1,204 @@
+"""What the text of an agent's patch already says against it, before anything is run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from punchlist.model.checks.protected import STEERS_AGENTS, Protected, matches
+from punchlist.model.integrity.deleted_code import gutted
+from punchlist.model.integrity.intent import about_text, asks_removal, words_of
+from punchlist.model.integrity.new_tests import only_adds_tests
+from punchlist.model.integrity.runner_tricks import new_ruses
+from punchlist.model.integrity.suppressions import parses, same_program, silenced
+from punchlist.model.item.item import Item
+from punchlist.model.patch.patch import Patch, spliced
+
+NO_OP = "only comments, formatting or names of locals changed"
+_NAMED = 3
+_PROSE = (".md", ".rst", ".txt", ".adoc")
+
+
+class Texts(Struct, frozen=True, kw_only=True):
+    """The files of a patch before and after it; None where there is none."""
+
+    before: dict[str, str | None]
+    after: dict[str, str | None]
+    modes: frozenset[str] = frozenset()
+    """Files whose content stays, and only their mode changes."""
+
+    def tests(self, protected: Protected) -> list[str]:
+        """Test files that are new, or to which tests were only added."""
+        named = [
+            path
+            for path in self.after
+            if matches(path, protected.tests) and not matches(path, protected.configuration)
+        ]
+        return [
+            path
+            for path in named
+            if self.after[path] is not None and (self.before[path] is None or self.only_adds(path))
+        ]
+
+    def only_adds(self, path: str) -> bool:
+        return only_adds_tests(path, self.before[path] or "", self.after[path] or "")
+
+
+class Scanned(Struct, frozen=True):
+    """Why the patch is refused, if it is, and what a person should look at."""
+
+    refuted: str = ""
+    noted: tuple[str, ...] = ()
+
+
+def texts(patch: Patch, before: dict[str, str | None]) -> Texts:
+    """`before` has the files of the patch as the tip has them."""
+    after: dict[str, str | None] = {
+        path: spliced(
+            before[path] or "", [splice for splice in patch.splices if splice.path == path]
+        )
+        for path in {splice.path for splice in patch.splices}
+    }
+    after |= {
+        change.path: None if change.content is None else change.text for change in patch.files
+    }
+    return Texts(
+        before=before,
+        after=after,
+        modes=frozenset(path for path, text in after.items() if text == before[path]),
+    )
+
+
+def scanned(items: Sequence[Item], seen: Texts, protected: Protected) -> Scanned:
+    """Everything that texts alone can say, the plainest first."""
+    about = {item.current.spot.path for item in items}
+    tests = seen.tests(protected)
+    judges = [
+        path
+        for path in seen.after
+        if (protected.holds(path) or matches(path, STEERS_AGENTS)) and path not in tests
+    ]
+    code = [path for path in seen.after if path not in judges and path not in tests]
+    notes = [f"touches {path}, which no finding is about" for path in code if path not in about]
+    notes += [f"adds tests to {path}" for path in tests if seen.before[path] is not None]
+    refuted = (
+        _judge_bent(items, judges, code, seen)
+        or _tricks(items, seen, [*judges, *code])
+        or _broken(seen)
+        or _futile(items, seen, [*judges, *code])
+        or _gone(items, seen)
+    )
+    flagged = [f"changes {path}, which belongs to the judge: look at it" for path in judges]
+    return Scanned(refuted, () if refuted else (*flagged, *notes))
+
+
+def _judge_bent(
+    items: Sequence[Item], judges: Sequence[str], code: Sequence[str], seen: Texts
+) -> str:
+    """A file of the judge's may only be touched where every finding is about that very file, and
+    nothing else is touched.
+    """
+    strange = [path for path in judges if any(item.current.spot.path != path for item in items)]
+    if strange:
+        return (
+            f"changes {_few(strange)}: tests that are there, and what steers checks or agents, are"
+            " not the fixer's; put new tests into a new file"
+        )
+    if judges and code:
+        return f"changes {_few(judges)} together with the code it judges ({_few(code)})"
+    weaker = [path for path in judges if _weaker(seen.before[path] or "", seen.after[path] or "")]
+    return f"{_few(weaker)} asserts less than before" if weaker and not asks_removal(items) else ""
+
+
+def _weaker(before: str, after: str) -> bool:
+    """Fewer assertions, or fewer tests; by count, in any language that calls them so."""
+    return any(
+        after.count(word) < before.count(word)
+        for word in ("assert", "def test", "expect(", "it(", "func Test", "#[test]")
+    )
+
+
+def _tricks(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> str:
+    silence = {
+        path: silenced(path, seen.after[path] or "") - silenced(path, seen.before[path] or "")
+        for path in paths
+    }
+    if sum(silence.values()) > 0:
+        return (
+            "hides findings from the tools instead of curing them:"
+            f" {_few([p for p, more in silence.items() if more > 0])}"
+        )
+    words = words_of(items)
+    for path in paths:
+        for ruse in new_ruses(path, seen.before[path] or "", seen.after[path] or ""):
+            if not _asked_for(ruse, words):
+                return f"{path}: {ruse}"
+    return ""
+
+
+def _asked_for(ruse: str, words: str) -> bool:
+    """The finding speaks of the very thing: `os._exit`, `pytest`, `__eq__`."""
+    names = [
+        name.strip("()")
+        for name in ruse.split()
+        if not name.isalpha() or name in ("pytest", "unittest", "SystemExit")
+    ]
+    return any(name and name in words for name in names)
+
+
+def _broken(seen: Texts) -> str:
+    broken = ((path, parses(path, text)) for path, text in seen.after.items() if text is not None)
+    return next(
+        (why for path, why in broken if why and not parses(path, seen.before[path] or "")), ""
+    )
+
+
+def _futile(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> str:
+    if not paths:
+        return "only adds tests: nothing of what the finding is about changed"
+    if about_text(items):
+        return ""
+    if all(_is_same(path, seen) for path in paths):
+        return NO_OP
+    idle = not any(item.current.spot.path in seen.after for item in items) and all(
+        _is_aside(path, seen) for path in paths
+    )
+    return f"changes nothing that runs: {_few(paths)}" if idle else ""
+
+
+def _is_aside(path: str, seen: Texts) -> bool:
+    """Prose, or a file that is new: what is there already goes on without it."""
+    return path.endswith(_PROSE) or seen.before[path] is None or _is_same(path, seen)
+
+
+def _is_same(path: str, seen: Texts) -> bool:
+    before, after = seen.before[path], seen.after[path]
+    if path in seen.modes:
+        return False  # a mode may be what the finding is about
+    return before is not None and after is not None and same_program(path, before, after)
+
+
+def _gone(items: Sequence[Item], seen: Texts) -> str:
+    if asks_removal(items):
+        return ""
+    return next(
+        _all_gone(
+            items,
+            {path: text for path, text in seen.before.items() if text is not None},
+            seen.after,
+        ),
+        "",
+    )
+
+
+def _all_gone(
+    items: Sequence[Item], before: Mapping[str, str], after: Mapping[str, str | None]
+) -> Iterator[str]:
+    for item in items:
+        spot = item.current.spot
+        if why := gutted(spot.path, spot.line, before, after):
+            yield f"{why}: the code that the finding is about is gone, not cured"
+
+
+def _few(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return f"{', '.join(paths[:_NAMED])}{more}"

@@ -1,0 +1,55 @@
+"""What agents are told of the project: its conventions as the base has them, the checks that judge,
+the change itself.
+"""
+
+from collections.abc import Iterable
+
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import ScopeKind
+from punchlist.ports import World
+from punchlist.ports.roles import Background, Task
+
+CONVENTIONS = (
+    "AGENTS.md",
+    "CLAUDE.md",
+    "CONTRIBUTING.md",
+    ".github/CONTRIBUTING.md",
+    "docs/CONTRIBUTING.md",
+    "GEMINI.md",
+)
+
+
+async def background(run: Run, world: World) -> Background:
+    """The change under review is data; of what steers an agent only the base's word counts."""
+    change, started = world.change, run.started
+    named = {path: await world.repository.text(change.base, path) for path in CONVENTIONS}
+    meant = {
+        path: await world.repository.text(run.tip, path)
+        for path in (started.specification if started else ())
+    }
+    whole = change.kind is ScopeKind.ALL
+    return Background(
+        conventions={path: text for path, text in named.items() if text},
+        checks=tuple(
+            check.command
+            for check in (started.checks if started and started.checks_allowed else ())
+        ),
+        diff=""
+        if whole
+        else await world.repository.diff(change.base, run.tip, sorted(change.files) or None),
+        base=change.base_name or change.base[:12],
+        branch=run.branch,
+        specification={path: text for path, text in meant.items() if text is not None},
+        notes=started.notes if started else "",
+    )
+
+
+async def to_think_over(label: str, numbers: Iterable[int], run: Run, world: World) -> Task:
+    """Items for those who ask and plan before anybody fixes: one conversation for all of it."""
+    return Task(
+        label=label,
+        items=tuple(run.items[number] for number in numbers),
+        told=await background(run, world),
+        doubts=tuple(run.doubts.values()),
+        session=run.sessions.get("plan", ""),
+    )

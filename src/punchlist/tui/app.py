@@ -1,0 +1,133 @@
+"""The window: screens, the keys that work everywhere, and an end that leaves no
+run without a word.
+"""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.worker import WorkerFailed
+
+from punchlist.model.ledger.run import Run
+from punchlist.tui.backend import Station
+from punchlist.tui.dialogs import Help, Sure
+from punchlist.tui.run_screen import RunScreen
+from punchlist.tui.runs_screen import RunsScreen
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_DARK = "textual-dark"
+_LIGHT = "textual-light"
+
+
+class Watch(App[None]):
+    TITLE = "punchlist"
+    CSS_PATH = "watch.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]  # noqa: RUF012 - as Textual has it
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "help", "Help"),
+        Binding("t", "light", "Light", show=False),
+        Binding("q", "leave", "Quit"),
+        Binding("ctrl+c,ctrl+q", "leave", "Quit", show=False, priority=True),
+    ]
+
+    def __init__(self, station: Station, run: str = "") -> None:
+        super().__init__()
+        self._station = station
+        self.run_name = run
+        """The run that was looked at last."""
+        self._leaving = False
+        self.failure: BaseException | None = None
+
+    def on_mount(self) -> None:
+        self.theme = _DARK
+        self.push_screen(
+            RunScreen(self._station, self.run_name) if self.run_name else RunsScreen(self._station)
+        )
+
+    def on_runs_screen_picked(self, picked: RunsScreen.Picked) -> None:
+        self.run_name = picked.run
+        self.switch_screen(RunScreen(self._station, picked.run))
+
+    def on_run_screen_left(self) -> None:
+        self.switch_screen(RunsScreen(self._station, self.run_name))
+
+    def action_help(self) -> None:
+        self.push_screen(Help())
+
+    def action_light(self) -> None:
+        self.theme = _LIGHT if self.theme == _DARK else _DARK
+
+    def action_leave(self) -> None:
+        if not self._leaving:
+            self._leaving = True
+            self.run_worker(self._leave())
+
+    async def _leave(self) -> None:
+        driven = self._station.driving.driven()
+        if not driven or await self.push_screen_wait(
+            Sure("Stop the run, and leave?", _how_to_go_on(driven))
+        ):
+            await self._station.rest()
+            self.exit()
+        self._leaving = False
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Kept, and raised where the window was opened: what nobody foresaw leaves by the one door
+        for errors.
+        """
+        self.failure = self.failure or (error.error if isinstance(error, WorkerFailed) else error)
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()
+        self._close_messages_no_wait()
+
+
+def _how_to_go_on(runs: tuple[str, ...]) -> str:
+    return "This window drives it; it stops between two events.\n" + "\n".join(
+        f"punchlist resume {run} goes on" for run in runs
+    )
+
+
+async def watch(station: Station, run: str = "") -> tuple[Run, ...]:
+    """Opens the window; once it is closed, what was driven here is stopped. Returns these runs, as
+    they stand then.
+    """
+    window = Watch(station, run)
+    async with aclosing(station):
+        with _ended_by_signals(window), _nothing_beside_it():
+            await window.run_async()
+        await station.rest()
+        if window.failure is not None:
+            raise window.failure
+        return tuple(station.load(name) for name in station.drove)
+
+
+@contextmanager
+def _nothing_beside_it() -> Iterator[None]:
+    """A log line must not be written over the window; what it would say stands in the banner."""
+    log, silence = logging.getLogger("punchlist"), logging.NullHandler()
+    log.addHandler(silence)
+    try:
+        yield
+    finally:
+        log.removeHandler(silence)
+
+
+@contextmanager
+def _ended_by_signals(window: Watch) -> Iterator[None]:
+    """Nobody can be asked: the window closes, and the run is stopped between two events."""
+    loop = asyncio.get_running_loop()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, window.exit)
+    try:
+        yield
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,31 @@
+"""One look at a run: everything the screen shows of it, worked out beside the screen."""
+
+from msgspec import Struct
+
+from punchlist.app.drive.background import Begun
+from punchlist.app.run_state import State
+from punchlist.model.ledger.run import Run
+from punchlist.steps import Action
+from punchlist.views.summary import Summary
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    run: Run
+    told: Summary
+    state: State
+    tally: dict[str, int]
+    driver: str = ""
+    """Who drives it, in words; empty if nobody does."""
+    here: bool = False
+    """Whether this process drives it."""
+    begun: tuple[Begun, ...] = ()
+    due: tuple[Action, ...] = ()
+    """What the ledger says is next, where nobody tells what has begun."""
+    more_due: int = 0
+    trouble: str = ""
+    """Why this process does not drive it any more, or cannot read it."""
+
+    @property
+    def face(self) -> tuple[object, ...]:
+        """Whether two looks show the same can be told by this."""
+        return (self.run.seq, self.state, self.driver, self.begun, self.trouble)

@@ -1,0 +1,141 @@
+"""A list of any length of which only what is on the screen is drawn."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import var
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.visual import Visual
+
+from punchlist.tui.text import MUTED, line
+
+Draw = Callable[[int, int], Content]
+"""A row by its key, in so many columns."""
+_MARK = "> "
+_PLAIN = "  "
+
+
+class Rows(ScrollView, can_focus=True):
+    """Rows are known by keys: whatever comes or goes around it, the cursor stays with its row."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown,space", "page(1)", "Page down", show=False),
+        Binding("home,g", "move(-1000000000)", "First", show=False),
+        Binding("end,G", "move(1000000000)", "Last", show=False),
+        Binding("enter", "choose", "Open", show=False),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor"}
+    cursor: var[int] = var(0)
+
+    class Moved(Message):
+        """The cursor is on another row; None where there is none."""
+
+        def __init__(self, rows: "Rows", key: int | None) -> None:
+            super().__init__()
+            self.rows = rows
+            self.key = key
+
+    class Chosen(Message):
+        def __init__(self, rows: "Rows", key: int) -> None:
+            super().__init__()
+            self.rows = rows
+            self.key = key
+
+    def __init__(
+        self,
+        draw: Draw,
+        *,
+        empty: str = "Nothing.",
+        newest_first: bool = False,
+        id: str | None = None,  # noqa: A002  # the word of every widget
+    ) -> None:
+        super().__init__(id=id)
+        self._draw = draw
+        self._empty = empty
+        self._newest_first = newest_first
+        self.keys: Sequence[int] = ()
+
+    @property
+    def key(self) -> int | None:
+        return self.keys[self.cursor] if self.cursor < len(self.keys) else None
+
+    def put(self, keys: Sequence[int], empty: str = "") -> None:
+        """Shows these rows. Who is at the top of a list that grows there stays at the top."""
+        before, top = self.key, self._newest_first and self.cursor == 0
+        self.keys = keys
+        self._empty = empty or self._empty
+        self.virtual_size = Size(0, max(1, len(keys)))
+        self.cursor = 0 if top else self._place_of(before)
+        self._show_cursor()
+        if self.key != before:
+            self.post_message(self.Moved(self, self.key))
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        index = self.scroll_offset.y + y
+        here = index == self.cursor and self.has_focus
+        style = self.get_visual_style("rows--cursor") if here else self.visual_style
+        if index >= len(self.keys):
+            content = line((f"{_PLAIN}{self._empty}", MUTED)) if index == 0 else line("")
+        else:
+            mark = _MARK if index == self.cursor else _PLAIN
+            row = self._draw(self.keys[index], width - len(mark))
+            content = (
+                line(mark, row.plain) if here else line(mark) + row
+            )  # colours are not readable on the cursor's own
+        shown = content.truncate(width, ellipsis=True, pad=True)
+        return Visual.to_strips(self, shown, width, 1, style, apply_selection=False)[0]
+
+    def action_move(self, by: int) -> None:
+        self._go(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        self._go(self.cursor + by * max(1, self.scrollable_content_region.height - 1))
+
+    def action_choose(self) -> None:
+        if self.key is not None:
+            self.post_message(self.Chosen(self, self.key))
+
+    def on_click(self, event: events.Click) -> None:
+        index = self.scroll_offset.y + event.y
+        if index < len(self.keys):
+            again = index == self.cursor
+            self._go(index)
+            if again:
+                self.action_choose()
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def on_resize(self) -> None:
+        self._show_cursor()
+
+    def _go(self, index: int) -> None:
+        before = self.cursor
+        self.cursor = min(max(0, index), max(0, len(self.keys) - 1))
+        if self.cursor != before:
+            self._show_cursor()
+            self.refresh()
+            self.post_message(self.Moved(self, self.key))
+
+    def _place_of(self, key: int | None) -> int:
+        try:
+            return self.keys.index(key) if key is not None else 0
+        except ValueError:
+            return min(self.cursor, max(0, len(self.keys) - 1))
+
+    def _show_cursor(self) -> None:
+        self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, force=True, x_axis=False)

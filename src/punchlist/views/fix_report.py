@@ -1,0 +1,255 @@
+"""The fix report: cycle by cycle what the agent said, what it changed, what verification made of
+it, and how long it took.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from itertools import groupby
+from typing import TypeVar
+
+from msgspec import Struct
+
+from punchlist.model.item.claim import Report
+from punchlist.model.item.item import Fact
+from punchlist.model.item.score import Score
+from punchlist.model.item.usage import Usage
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.round_history import Past
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.hunk import Hunk
+
+NO_CHANGES = "no changes applied"
+
+E = TypeVar("E", bound=ev.Event)
+
+
+class CycleStatus(StrEnum):
+    """PASSED: what was changed was judged, all of it, and nothing was held against it. UNVERIFIED:
+    nothing judged it.
+    """
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNVERIFIED = "unverified"
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """One call of an agent: what it says it did. `claims` are its words, no more."""
+
+    agent: str
+    claims: tuple[Report, ...] = ()
+    failed: str = ""
+    refused: dict[int, str] = {}
+    """By batch: why there is no patch of it."""
+    noted: tuple[str, ...] = ()
+    left_out: tuple[int, ...] = ()
+    """Items that did not fit into the prompt."""
+    transcript: str = ""
+    usage: Usage = Usage()
+
+
+class CheckRun(Struct, frozen=True, kw_only=True):
+    """One run of one check over some of the batches."""
+
+    check: str
+    passed: bool
+    why: str
+    batches: tuple[int, ...]
+    complete: bool
+    """False when only the tests that had failed were run."""
+    seconds: float = 0
+
+
+class Verification(Struct, frozen=True, kw_only=True):
+    status: CycleStatus
+    checks: tuple[CheckRun, ...] = ()
+    scores: tuple[Score, ...] = ()
+    """The challenger's, if one was asked."""
+    failures: tuple[str, ...] = ()
+    """What was held against the changes: who says so and why, without the rest of the output."""
+    unverified: str = ""
+    """Why no check judged, if none did."""
+
+
+class Cycle(Struct, frozen=True, kw_only=True):
+    cycle: int
+    """Counted from 1: rounds in which no agent tried anything are no cycles."""
+    agents: tuple[Turn, ...]
+    verification: Verification
+    diff: str
+    """What the agents changed, as a diff; empty where they changed nothing."""
+    files: tuple[str, ...] = ()
+    note: str = ""
+    landed: int = 0
+    """Commits that came of it."""
+    seconds: float = 0
+
+
+class FixReport(Struct, frozen=True, kw_only=True):
+    """`final_status` is that of the last cycle; without a cycle nothing was verified."""
+
+    run: str
+    cycles: tuple[Cycle, ...]
+    final_status: CycleStatus
+    total_cycles: int
+    fixes_applied: int
+    """Commits of all cycles."""
+    seconds: float
+
+
+def fix_report(run: Run) -> FixReport:
+    """Made of what the run remembers; empty where no agent tried anything."""
+    rounds = [list(pasts) for _, pasts in groupby(run.history, key=lambda past: past.round)]
+    tried = [pasts for pasts in rounds if _events(pasts, ev.Attempted)]
+    cycles = tuple(_cycle(number, pasts) for number, pasts in enumerate(tried, 1))
+    return FixReport(
+        run=run.id,
+        cycles=cycles,
+        final_status=cycles[-1].verification.status if cycles else CycleStatus.UNVERIFIED,
+        total_cycles=len(cycles),
+        fixes_applied=sum(cycle.landed for cycle in cycles),
+        seconds=round(sum(cycle.seconds for cycle in cycles), 3),
+    )
+
+
+def _events(pasts: Iterable[Past], kind: type[E]) -> list[E]:
+    return [past.event for past in pasts if isinstance(past.event, kind)]
+
+
+def _cycle(number: int, pasts: Sequence[Past]) -> Cycle:
+    attempts = _events(pasts, ev.Attempted)
+    first = next(index for index, past in enumerate(pasts) if isinstance(past.event, ev.Attempted))
+    theirs = [past for past in pasts[first:] if not isinstance(past.event, ev.Reviewed)]
+    shown = [hunk for attempt in attempts for hunks in attempt.hunks.values() for hunk in hunks]
+    changed = any(attempt.patches for attempt in attempts)
+    return Cycle(
+        cycle=number,
+        agents=tuple(_turn(attempt) for attempt in attempts),
+        verification=_verification(theirs, attempts),
+        diff=unified_diff(shown),
+        files=tuple(
+            sorted(
+                {
+                    path
+                    for attempt in attempts
+                    for patch in attempt.patches.values()
+                    for path in patch.paths
+                }
+            )
+        ),
+        note="" if changed else NO_CHANGES,
+        landed=_landed(theirs, attempts),
+        seconds=round(max(past.ended for past in theirs) - min(past.began for past in theirs), 3),
+    )
+
+
+def _turn(event: ev.Attempted) -> Turn:
+    return Turn(
+        agent=event.agent,
+        claims=event.reports,
+        failed=event.failed,
+        refused=event.refused,
+        noted=tuple(dict.fromkeys(note for notes in event.noted.values() for note in notes)),
+        left_out=event.left_out,
+        transcript=event.transcript,
+        usage=event.usage,
+    )
+
+
+def _landed(pasts: Sequence[Past], attempts: Sequence[ev.Attempted]) -> int:
+    """Commits of the agents' own batches; tools may have landed others in the same round."""
+    ours = {number for attempt in attempts for number in attempt.patches}
+    return sum(
+        landed.batch in ours for event in _events(pasts, ev.Committed) for landed in event.landed
+    )
+
+
+def _verification(pasts: Sequence[Past], attempts: Sequence[ev.Attempted]) -> Verification:
+    """Of the agents' own batches: what is said of tools' fixes in the same round
+    is not about them.
+    """
+    absorbed = {number for attempt in attempts for number in attempt.absorbed}
+    ours = frozenset(number for attempt in attempts for number in attempt.patches) - absorbed
+    failures = tuple(dict.fromkeys(_failures(pasts, ours)))
+    verdicts = _events(pasts, ev.Verified)
+    unverified = next((event.unverified for event in reversed(verdicts) if event.unverified), "")
+    passed = {number for event in verdicts for number in event.passed}
+    judged = bool(ours) and ours <= passed and not unverified
+    unfailed = CycleStatus.PASSED if judged else CycleStatus.UNVERIFIED
+    return Verification(
+        status=CycleStatus.FAILED if failures else unfailed,
+        checks=tuple(_check_runs(_events(pasts, ev.Tried))),
+        scores=tuple(score for event in _events(pasts, ev.Challenged) for score in event.scores),
+        failures=failures,
+        unverified=unverified or ("" if judged or failures else _silence(changed=bool(ours))),
+    )
+
+
+def _silence(*, changed: bool) -> str:
+    return "the changes were not judged to the end" if changed else NO_CHANGES
+
+
+def _check_runs(trials: Iterable[ev.Tried]) -> Iterator[CheckRun]:
+    for trial in trials:
+        for verdict in trial.verdicts:
+            yield CheckRun(
+                check=verdict.check,
+                passed=verdict.passed,
+                why=verdict.why,
+                batches=trial.batches,
+                complete=trial.complete,
+                seconds=verdict.seconds,
+            )
+
+
+def _failures(pasts: Sequence[Past], ours: frozenset[int]) -> Iterator[str]:
+    """In the order in which they were seen, a line each."""
+    verdicts = _events(pasts, ev.Verified)
+    innocent = bool(verdicts) and not any(ours & set(event.failed) for event in verdicts)
+    for past in pasts:
+        match past.event:
+            case ev.Attempted(agent=agent, failed=failed) if failed:
+                yield f"{agent}: {failed}"
+            case ev.Rechecked(failed=failed):
+                yield from _of_batches("re-check", failed, ours)
+            case ev.Examined(batch=number, refuted=refuted) if refuted and number in ours:
+                yield f"examination, batch {number}: {refuted}"
+            case ev.Tried(batches=batches, verdicts=seen, complete=True) if (
+                ours & set(batches) and not innocent
+            ):
+                yield from (
+                    f"{verdict.check}: {verdict.why}" for verdict in seen if not verdict.passed
+                )
+            case ev.Verified(failed=failed):
+                yield from _of_batches("verdict", failed, ours)
+            case ev.Challenged(agent=agent, failed=failed, moves=moves):
+                yield from ([f"{agent or 'challenger'}: {failed}"] if failed else [])
+                yield from (
+                    f"{move.by}, item {move.item}: {move.why}"
+                    for move in moves
+                    if move.fact is Fact.REJECTED
+                )
+            case ev.Committed(refused=refused) if refused:
+                yield f"a git hook refused: {refused.splitlines()[0]}"
+
+
+def _of_batches(who: str, failed: Mapping[int, str], ours: frozenset[int]) -> Iterator[str]:
+    return (f"{who}, batch {number}: {why}" for number, why in failed.items() if number in ours)
+
+
+def unified_diff(hunks: Iterable[Hunk]) -> str:
+    """The hunks one after the other, each file named once where its hunks are together."""
+    lines: list[str] = []
+    for path, group in groupby(hunks, key=lambda hunk: hunk.path):
+        lines += [f"--- a/{path}", f"+++ b/{path}"]
+        for hunk in group:
+            lines += [_range(hunk), *hunk.lines]
+            if hunk.cut:
+                lines.append(f"\\ {hunk.cut} lines more")
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def _range(hunk: Hunk) -> str:
+    before = sum(line[:1] in (" ", "-") for line in hunk.lines)
+    after = sum(line[:1] in (" ", "+") for line in hunk.lines)
+    return f"@@ -{hunk.line},{before} +{hunk.line},{after} @@"

@@ -1,0 +1,210 @@
+"""The forms of the plan files: the order of work in steps, and one sheet for each item."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from msgspec import Struct
+
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.doubt import Doubt
+from punchlist.model.item.item import Item
+from punchlist.model.item.todo import Approach, Related, Todo
+from punchlist.model.ledger.run import Run
+
+MASTER = "master_todo.json"
+_FIXER = "fixer-single"
+
+
+def code(number: int) -> str:
+    """An item's name for agents and in files."""
+    return f"F{number:03}"
+
+
+def sheet_name(number: int) -> str:
+    return f"fix_todo_{code(number)}.json"
+
+
+class Blueprint(Struct, frozen=True, kw_only=True):
+    """All that the files are made of, and read against. `folder` is where they are written."""
+
+    run: str
+    branch: str
+    folder: str
+    batches: tuple[Batch, ...]
+    items: Mapping[int, Item]
+    todos: Mapping[int, Todo] = {}
+    doubts: tuple[Doubt, ...] = ()
+    after: Mapping[int, tuple[int, ...]] = {}
+    """By batch: those whose work must be done before it begins."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The items that are planned, in the order of their batches."""
+        return tuple(
+            dict.fromkeys(
+                number for batch in self.batches for number in batch.items if number in self.items
+            )
+        )
+
+    def todo(self, number: int) -> Todo:
+        return self.todos.get(number) or Todo(item=number)
+
+
+def blueprint(
+    run: Run,
+    batches: Iterable[Batch],
+    folder: str = "",
+    after: Mapping[int, tuple[int, ...]] | None = None,
+) -> Blueprint:
+    """What a run knows of the items in these batches."""
+    return Blueprint(
+        run=run.id,
+        branch=run.branch,
+        folder=folder,
+        batches=tuple(batches),
+        items=run.items,
+        todos=run.todos,
+        doubts=tuple(run.doubts.values()),
+        after=after or {},
+    )
+
+
+class Issue(Struct, frozen=True):
+    code: str
+    todo_file: str = ""
+    agent_type: str = _FIXER
+
+
+class Step(Struct, frozen=True):
+    step: int
+    reason: str = ""
+    issues: tuple[Issue, ...] = ()
+
+
+class Total(Struct, frozen=True):
+    total_issues: int = 0
+    total_steps: int = 0
+
+
+class Master(Struct, frozen=True):
+    """master_todo.json. What stands in one step is done side by side; a step begins when the one
+    before it is done.
+    """
+
+    session_id: str = ""
+    branch_name: str = ""
+    execution_steps: tuple[Step, ...] = ()
+    summary: Total = Total()
+
+
+class Clarification(Struct, frozen=True):
+    question_id: str
+    question: str = ""
+    answer: str = ""
+    context: str = ""
+
+
+class Surroundings(Struct, frozen=True):
+    file_content_snippet: str = ""
+    related_files: tuple[Related, ...] = ()
+    existing_patterns: tuple[str, ...] = ()
+
+
+class Way(Struct, frozen=True):
+    approach: Approach = Approach.PATCH
+    steps: tuple[str, ...] = ()
+    estimated_lines_changed: int = 0
+    risks: tuple[str, ...] = ()
+    verification: str = ""
+
+
+class Sheet(Struct, frozen=True):
+    """fix_todo_F001.json. The first five say which item it is about, and are not read back."""
+
+    issue_code: str
+    issue_id: str = ""
+    file: str = ""
+    line: int | None = None
+    title: str = ""
+    clarifications: tuple[Clarification, ...] = ()
+    context: Surroundings = Surroundings()
+    plan: Way = Way()
+
+
+def steps(plan: Blueprint) -> dict[int, int]:
+    """By item: the step it is in. What shares a file with an earlier one, or must wait for its
+    batch, comes after it.
+    """
+    batch_of = {number: batch.number for batch in plan.batches for number in batch.items}
+    known: dict[int, int] = {}
+    last_of_file: dict[str, int] = {}
+    last_of_batch: dict[int, int] = {}
+    for number in plan.numbers:
+        files, batch = touched(plan, number), batch_of[number]
+        before = [last_of_file.get(path, 0) for path in files]
+        before += [last_of_batch.get(other, 0) for other in plan.after.get(batch, ())]
+        known[number] = max(before, default=0) + 1
+        last_of_file |= dict.fromkeys(files, known[number])
+        last_of_batch[batch] = max(known[number], last_of_batch.get(batch, 0))
+    return known
+
+
+def touched(plan: Blueprint, number: int) -> tuple[str, ...]:
+    """The files an item's fix will touch, as far as anybody knows: where it was found, and where
+    its plan will go.
+    """
+    files = (plan.items[number].current.spot.path, *plan.todo(number).files)
+    return tuple(dict.fromkeys(path for path in files if path))
+
+
+def master_of(plan: Blueprint) -> Master:
+    known = steps(plan)
+    numbers = range(1, max(known.values(), default=0) + 1)
+    drawn = tuple(
+        _step(plan, each, [number for number, step in known.items() if step == each], known)
+        for each in numbers
+    )
+    return Master(plan.run, plan.branch, drawn, Total(len(known), len(drawn)))
+
+
+def _step(plan: Blueprint, step: int, numbers: Sequence[int], known: Mapping[int, int]) -> Step:
+    folder = PurePosixPath(plan.folder)
+    issues = tuple(Issue(code(number), str(folder / sheet_name(number))) for number in numbers)
+    return Step(step, _reason(plan, step, numbers, known), issues)
+
+
+def _reason(plan: Blueprint, step: int, numbers: Sequence[int], known: Mapping[int, int]) -> str:
+    if step == 1:
+        return (
+            "Issues on different files - can run in parallel"
+            if len(numbers) > 1
+            else "Nothing has to be done before it"
+        )
+    earlier = {
+        path for number, each in known.items() if each < step for path in touched(plan, number)
+    }
+    shared = sorted({path for number in numbers for path in touched(plan, number)} & earlier)
+    if not shared:
+        return f"The plan wants it so - must run after step {step - 1}"
+    files = ", ".join(shared[:3]) + (f" and {len(shared) - 3} more" if len(shared) > 3 else "")
+    return f"Issues on same file ({files}) - must run after step {step - 1}"
+
+
+def sheet_of(plan: Blueprint, number: int) -> Sheet:
+    """What is known of one item before anybody changes it."""
+    item, todo = plan.items[number], plan.todo(number)
+    found = item.current
+    return Sheet(
+        issue_code=code(number),
+        issue_id=item.fingerprint,
+        file=found.spot.path,
+        line=found.spot.line,
+        title=found.title,
+        clarifications=tuple(
+            Clarification(doubt.id, doubt.question, doubt.answer, doubt.context)
+            for doubt in plan.doubts
+            if doubt.item == number
+        ),
+        context=Surroundings(todo.snippet or found.code, todo.related, todo.patterns),
+        plan=Way(todo.approach, todo.steps, todo.lines_changed, todo.risks, todo.verification),
+    )

@@ -1,0 +1,169 @@
+"""Text that leaves for issues, comments and commits: secrets taken out, and nothing in it that a
+tracker would act on.
+"""
+
+import re
+from collections import Counter
+from math import log2
+from operator import ne
+from string import ascii_lowercase, ascii_uppercase, digits
+
+# Every pattern fails within a bounded number of characters, or consumes what it has seen, and runs
+# only where its marker is: time is linear in the text.
+_KEYS: tuple[tuple[str, str, str], ...] = (
+    (
+        "private key",
+        "PRIVATE KEY",
+        (
+            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?:"
+            r" BLOCK)?-----(?:[A-Za-z0-9+/=\s\\:,.]|-(?!----))*+"
+            r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?"
+        ),
+    ),
+    ("AWS access key", "A", r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}[A-Z0-9]*+"),
+    ("GitHub token", "gh", r"gh[pousr]_[A-Za-z0-9]{20}[A-Za-z0-9]*+"),
+    ("GitHub token", "github_pat_", r"github_pat_[A-Za-z0-9_]{20}[A-Za-z0-9_]*+"),
+    ("GitLab token", "gl", r"gl(?:pat|ptt|dt|rt|cbt|soat)-[\w-]{18}[\w-]*+"),
+    ("Slack token", "xox", r"xox[abeoprs]-[A-Za-z0-9-]{10}[A-Za-z0-9-]*+"),
+    ("Slack token", "xapp-", r"xapp-[A-Za-z0-9-]{10}[A-Za-z0-9-]*+"),
+    ("webhook", "hooks.slack.com", r"hooks\.slack\.com/services/[\w/]{10}[\w/]*+"),
+    ("webhook", "/api/webhooks/", r"/api/webhooks/[\w/-]{10}[\w/-]*+"),
+    ("Stripe key", "k_", r"[rsp]k_(?:live|test)_[A-Za-z0-9]{10}[A-Za-z0-9]*+"),
+    ("Google key", "AIza", r"AIza[\w-]{30}[\w-]*+"),
+    ("Google token", "ya29.", r"ya29\.[\w-]{20}[\w-]*+"),
+    ("Google secret", "GOCSPX-", r"GOCSPX-[\w-]{20}[\w-]*+"),
+    ("AI service key", "sk-", r"sk-(?:ant|proj|svcacct|or)-[\w-]{16}[\w-]*+"),
+    ("AI service key", "sk-", r"(?<![A-Za-z0-9])sk-(?=[\w-]{0,30}?\d)[\w-]{20}[\w-]*+"),
+    ("npm token", "npm_", r"npm_[A-Za-z0-9]{30}[A-Za-z0-9]*+"),
+    ("PyPI token", "pypi-", r"pypi-[\w-]{40}[\w-]*+"),
+    ("RubyGems token", "rubygems_", r"rubygems_[a-f0-9]{40}[a-f0-9]*+"),
+    ("Hugging Face token", "hf_", r"hf_[A-Za-z0-9]{30}[A-Za-z0-9]*+"),
+    ("SendGrid key", "SG.", r"SG\.[\w-]{16,64}\.[\w-]{16}[\w-]*+"),
+    ("DigitalOcean token", "_v1_", r"do[opr]_v1_[a-f0-9]{40}[a-f0-9]*+"),
+    ("Azure key", "AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/=]{40}[A-Za-z0-9+/=]*+"),
+    ("web token", "eyJ", r"(?<![\w-])eyJ[\w-]{10}[\w-]*+\.[\w-]{10}[\w-]*+(?:\.[\w-]*+)?"),
+    ("password in a URL", "://", r"(?<=://)[^\s/:@]{0,100}:[^\s/@]{1,200}@"),
+)
+_PATTERNS = tuple(
+    (f"[secret removed: {kind}]", marker, re.compile(pattern)) for kind, marker, pattern in _KEYS
+)
+
+_STEMS = ("pass", "pwd", "secret", "token", "key", "credential", "auth")
+_ASSIGNED = re.compile(
+    r"(?P<name>(?:pass(?:word|wd|phrase)?|pwd|secret|token|(?:api|access|private|account)[_-]?key|credentials?|auth)[\w-]{0,20}"
+    r"[\"']?\s{0,5}(?::=|=>|==|[:=])\s{0,5})(?:(?P<quote>[\"'`])(?P<quoted>[^\s\"'`]{5,300})(?P=quote)|(?P<bare>[^\s\"'`,;()\[\]{}<>]{8,300}))",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(
+    r"(?P<name>\b(?:bearer|basic|token)\s{1,5})(?P<bare>[A-Za-z0-9._~+/=-]{16}[A-Za-z0-9._~+/=-]*+)",
+    re.IGNORECASE,
+)
+_RUN = re.compile(r"[A-Za-z0-9+/_=-]{24}[A-Za-z0-9+/_=-]*+")
+_HEX = re.compile(r"[0-9a-fA-F-]*+")
+_NOT_A_VALUE = ("$", "<", "{", "%", "*", "[")
+_LEAST_ENTROPY = 3.7
+_LEAST_DIGITS = 2
+_ENOUGH = 1000
+_LEAST_CHANGES = 0.4
+"""Of neighbouring characters, how many differ in kind (lower, upper, digit): words and CamelCase
+have fewer than chance.
+"""
+
+# Letters after a zero-width space are text to a person, and no mention, command, image or tag to a
+# tracker.
+_GAP = "\u200b"
+_UNSEEN = dict.fromkeys(
+    map(
+        ord,
+        [
+            *map(chr, (*range(9), *range(11, 32), *range(127, 160))),
+            *"\u200b\u2060\ufeff",
+            *"\u202a\u202b\u202c\u202d\u202e",
+        ],
+    )
+) | dict.fromkeys(range(0x2066, 0x206A))
+_JOINERS = re.compile("(?<=[!-~])[\u200c\u200d]++(?=[!-~])")
+_ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_ACTED_ON = tuple(
+    (marker, re.compile(pattern, re.MULTILINE | re.IGNORECASE), instead)
+    for marker, pattern, instead in (
+        ("@", r"@(?=\w)", rf"@{_GAP}"),
+        ("#", r"#(?=\d)", rf"#{_GAP}"),
+        ("-", r"(?<=GH)-(?=\d)", rf"-{_GAP}"),
+        (
+            "http",
+            r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?=:?\s{1,5}https?://)",
+            rf"\g<0>{_GAP}",
+        ),
+        ("/", r"^[ \t>*+-]{0,40}(?=/\w)", rf"\g<0>{_GAP}"),
+        (":", r"^(?=(?:[a-z]{1,30}-){1,4}by[ \t]*:|punchlist-[\w-]{1,40}[ \t]*:)", _GAP),
+        ("![", r"!(?=\[)", rf"!{_GAP}"),
+        ("<", r"<(?=[a-z/!?])", rf"<{_GAP}"),
+        ("&", r"&(?=#|commat|num;|sol;|excl;|lt)", rf"&{_GAP}"),
+    )
+)
+
+
+def safe_text(text: str) -> str:
+    """The text for the outside; doing it twice changes nothing more."""
+    plain = _ANSI.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).translate(_UNSEEN)
+    safe = without_secrets(_JOINERS.sub("", plain.encode("utf-8", "replace").decode()))
+    for marker, pattern, instead in _ACTED_ON:
+        if marker in safe:
+            safe = pattern.sub(instead, safe)
+    return safe
+
+
+def without_secrets(text: str) -> str:
+    """The text with every secret replaced by what it was."""
+    for removed, marker, pattern in _PATTERNS:
+        if marker in text:
+            text = pattern.sub(removed, text)
+    folded = text.casefold()
+    if any(stem in folded for stem in _STEMS):
+        text = _ASSIGNED.sub(_assigned, text)
+    if any(word in folded for word in ("bearer", "basic", "token")):
+        text = _HEADER.sub(
+            lambda match: (
+                match["name"] + _removed("credential") if _mixed(match["bare"]) else match[0]
+            ),
+            text,
+        )
+    return _RUN.sub(lambda match: _removed("high entropy") if _random(match[0]) else match[0], text)
+
+
+def _removed(kind: str) -> str:
+    return f"[secret removed: {kind}]"
+
+
+def _assigned(match: "re.Match[str]") -> str:
+    """A quoted value is one; a bare word only if it does not look like a word."""
+    quote, value = match["quote"] or "", match["quoted"] or match["bare"]
+    real = not value.startswith(_NOT_A_VALUE) and (quote or _mixed(value))
+    return f"{match['name']}{quote}{_removed('password')}{quote}" if real else match[0]
+
+
+def _mixed(word: str) -> bool:
+    return any(char.isdigit() for char in word) and any(char.isalpha() for char in word)
+
+
+def _random(run: str) -> bool:
+    """Whether it looks drawn by lot. Hexadecimal is left: commits and fingerprints are that."""
+    run = run[:_ENOUGH]
+    kinds = run.translate(_KINDS)
+    if (
+        kinds.count("0") < _LEAST_DIGITS
+        or "A" not in kinds
+        or "a" not in kinds
+        or _HEX.fullmatch(run)
+    ):
+        return False
+    changes = sum(map(ne, kinds, kinds[1:]))
+    return changes >= _LEAST_CHANGES * (len(run) - 1) and _entropy(run) >= _LEAST_ENTROPY
+
+
+_KINDS = str.maketrans(ascii_lowercase + ascii_uppercase + digits, "a" * 26 + "A" * 26 + "0" * 10)
+
+
+def _entropy(text: str) -> float:
+    return -sum(count / len(text) * log2(count / len(text)) for count in Counter(text).values())

@@ -1,0 +1,277 @@
+"""What a recorded run would have come to under other rules, as far as the ledger can tell without
+asking anybody again.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.model.finding.severity import Severity
+from punchlist.model.integrity.challenge_verdict import judged
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.item import Fact, Item, Status
+from punchlist.model.item.score import Score, by_item
+from punchlist.model.ledger import codec as wire
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import fold
+from punchlist.model.ledger.run import Run
+
+
+class Rules(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`threshold`: the score that approves. `attempts`: after so many an item is left. `floor`: the
+    least severity worked on.
+    """
+
+    threshold: int | None = None
+    attempts: int | None = None
+    floor: Severity | None = None
+
+
+class Fate(StrEnum):
+    """AGAIN: it goes round again. APPROVED: the challenger lets it through. LEFT: nobody works on
+    it any more. TRIED: somebody does. DISMISSED: its contest is agreed to. UNSURE: what it was
+    built on is not there.
+    """
+
+    AGAIN = "goes round again"
+    APPROVED = "is approved"
+    LEFT = "is not worked on"
+    TRIED = "is worked on"
+    DISMISSED = "is dismissed"
+    UNSURE = "cannot be known"
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """The first thing that would have gone differently for an item; what follows from it nobody can
+    know.
+    """
+
+    item: int
+    title: str
+    round: int
+    ended: Status
+    """What it came to in truth."""
+    fate: Fate
+    why: str
+
+
+_LOST = frozenset({Fate.AGAIN, Fate.LEFT})
+"""Fates of items whose fix would not have landed when it did."""
+UNKNOWN = {
+    Fate.AGAIN: (
+        "what another attempt would have made of what goes round again: no agent was started"
+    ),
+    Fate.APPROVED: (
+        "whether what is approved would have landed: later proofs and git hooks were not asked"
+    ),
+    Fate.TRIED: (
+        "what would have come of work that was not done, and whether a round was left for it"
+    ),
+    Fate.UNSURE: (
+        "whether fixes still fit that were made together with, or on top of, one that would not"
+        " have landed"
+    ),
+}
+"""By fate: what the ledger cannot tell."""
+
+
+def state_hash(run: Run) -> str:
+    """One name for all that a run is: the same ledger gives the same, on every machine."""
+    plain = msgspec.to_builtins(run, order="deterministic", str_keys=True, enc_hook=_plain)
+    return sha256(wire.encode(plain)).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):  # what grows without being copied is a mapping like any other
+        return dict(value)
+    raise NotImplementedError(f"{type(value).__name__} has no JSON")
+
+
+def what_if(
+    run_id: str, entries: Iterable[ev.Entry], then: Rules, now: Rules
+) -> tuple[Difference, ...]:
+    """`then` are the rules the run had, where they matter; `now` those that are tried on."""
+    other = _Other(then, now)
+    run = Run(id=run_id)
+    for entry in entries:
+        other.heard(run, entry.event)
+        run = fold(run, entry)
+    other.ended(run)
+    return tuple(_told(run, other.found))
+
+
+def _told(run: Run, found: Mapping[int, tuple[int, Fate, str]]) -> Iterator[Difference]:
+    for number, (round_, fate, why) in sorted(found.items()):
+        item = run.items[number]
+        yield Difference(
+            item=number, title=item.lead.title, round=round_, ended=item.status, fate=fate, why=why
+        )
+
+
+class _Other:
+    """The run that was not: remembers for each item where it first parts from the one that was."""
+
+    def __init__(self, then: Rules, now: Rules) -> None:
+        self._then = then
+        self._now = now
+        self._gone: dict[str, int] = {}
+        """Files in which a fix would not have landed, and of which item."""
+        self.found: dict[int, tuple[int, Fate, str]] = {}
+
+    def heard(self, run: Run, event: ev.AnyEvent) -> None:
+        """`run` is what was known just before the event."""
+        match event:
+            case ev.Planned():
+                self._planned(run, event)
+            case ev.Challenged() if self._now.threshold is not None:
+                self._challenged(run, event, self._now.threshold)
+                self._contests(run, by_item(event.scores), event.threshold, self._now.threshold)
+            case ev.Committed():
+                self._committed(run, event)
+            case _:
+                pass
+
+    def ended(self, run: Run) -> None:
+        """What was left over, and would not have been."""
+        for item in run.left:
+            if (why := self._worked_on(item)) and item.number not in self.found:
+                self.found[item.number] = (run.round, Fate.TRIED, why)
+
+    def _part(self, run: Run, number: int, fate: Fate, why: str) -> None:
+        self.found.setdefault(number, (run.round, fate, why))
+
+    def _planned(self, run: Run, event: ev.Planned) -> None:
+        for batch in event.batches:
+            for number in batch.items:
+                if number in run.items and (why := self._left(run.items[number])):
+                    self._part(run, number, Fate.LEFT, why)
+
+    def _left(self, item: Item) -> str:
+        now = self._now
+        if now.floor is not None and item.severity.rank > now.floor.rank:
+            return f"it is {item.severity}, below the floor {now.floor}"
+        if now.attempts is not None and item.tries >= now.attempts:
+            return f"it was tried {item.tries} times before, and {now.attempts} are allowed"
+        return ""
+
+    def _worked_on(self, item: Item) -> str:
+        then, now = self._then, self._now
+        if (
+            then.floor is not None
+            and now.floor is not None
+            and then.floor.rank < item.severity.rank <= now.floor.rank
+        ):
+            return f"it is {item.severity}, and was left for the floor {then.floor}"
+        if (
+            then.attempts is not None
+            and now.attempts is not None
+            and then.attempts <= item.tries < now.attempts
+        ):
+            return f"it was left after {item.tries} attempts, and {now.attempts} are allowed"
+        return ""
+
+    def _challenged(self, run: Run, event: ev.Challenged, threshold: int) -> None:
+        asked = _asked(run, event)
+        verdict = judged(asked, run.items, event.scores, threshold, by=event.agent or "challenger")
+        reasons = {move.item: move.why for move in verdict.moves}
+        for batch in asked:
+            was, would = batch.number in event.approved, batch.number in verdict.approved
+            for number in batch.items if was != would else ():
+                if was and number in reasons:
+                    self._part(run, number, Fate.AGAIN, reasons[number])
+                elif would:
+                    self._part(
+                        run,
+                        number,
+                        Fate.APPROVED,
+                        _praise(run, batch, by_item(event.scores).get(number), threshold),
+                    )
+
+    def _contests(self, run: Run, scores: Mapping[int, Score], before: int, threshold: int) -> None:
+        for number in run.work.contested:
+            score = scores.get(number)
+            was, would = (score is not None and score.approves(bar) for bar in (before, threshold))
+            if was and not would:
+                self._part(
+                    run,
+                    number,
+                    Fate.AGAIN,
+                    f"that there is nothing to fix would not have been agreed to at {threshold}",
+                )
+            elif would and not was:
+                self._part(
+                    run,
+                    number,
+                    Fate.DISMISSED,
+                    f"that there is nothing to fix would have been agreed to at {threshold}",
+                )
+
+    def _committed(self, run: Run, event: ev.Committed) -> None:
+        """What landed together with something that would not have, or on top of it, was made for
+        another text.
+        """
+        landed = [
+            run.work.batches[each.batch] for each in event.landed if each.batch in run.work.batches
+        ]
+        for batch in landed:
+            lost = [
+                number
+                for number in batch.items
+                if number in self.found and self.found[number][1] in _LOST
+            ]
+            if len(lost) == len(batch.items):
+                self._gone |= dict.fromkeys(batch.paths, lost[0])
+        for batch in landed:
+            for number in batch.items:
+                if why := self._shaken(batch):
+                    self._part(run, number, Fate.UNSURE, why)
+
+    def _shaken(self, batch: Batch) -> str:
+        """What a fix that landed stood on, and would not have."""
+        together = [
+            number
+            for number in batch.items
+            if number in self.found and self.found[number][1] in _LOST
+        ]
+        if together:
+            return (
+                f"its patch was made together with item {together[0]}, which"
+                f" {self.found[together[0]][1]}"
+            )
+        path = next((path for path in batch.paths if path in self._gone), "")
+        return (
+            f"it landed in {path}, where the fix of item {self._gone[path]} would not have been"
+            if path
+            else ""
+        )
+
+
+def _asked(run: Run, event: ev.Challenged) -> list[Batch]:
+    """The batches that were judged: those with a patch, of whose items something was said."""
+    named = {score.item for score in event.scores} | {
+        move.item for move in event.moves if move.fact is Fact.REJECTED
+    }
+    return [
+        batch
+        for batch in run.work.batches.values()
+        if batch.number in run.work.patches and set(batch.items) & named
+    ]
+
+
+def _praise(run: Run, batch: Batch, score: Score | None, threshold: int) -> str:
+    points = (
+        f"scored {score.score}, and {threshold} are needed"
+        if score is not None
+        else f"all of its patch reaches {threshold}"
+    )
+    verified = run.work.verified
+    if verified is None:
+        return f"{points}; verification had not judged it yet"
+    return (
+        f"{points}; verification had"
+        f" {'passed' if batch.number in verified.passed else 'refused'} it"
+    )

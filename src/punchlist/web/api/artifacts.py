@@ -1,0 +1,41 @@
+"""The files of a run that may be looked at: those below its folder, but for what agents live in and
+what locks it.
+"""
+
+import os
+from pathlib import Path
+
+from punchlist.app.start.wiring import run_folder
+from punchlist.web.api.schemas import ArtifactLine
+
+_PRIVATE = frozenset({"agents", "lock", "stop"})
+"""Agents' own homes may hold their logins."""
+_LARGEST = 32 * 1024 * 1024
+
+
+def names(home: Path, run: str) -> tuple[ArtifactLine, ...]:
+    folder = run_folder(home, run)
+    found = []
+    for below, folders, files in os.walk(folder):
+        here = Path(below)
+        if here == folder:
+            folders[:] = [name for name in folders if name not in _PRIVATE]
+        for name in files:
+            path = here / name
+            plain = path.relative_to(folder).as_posix()
+            if (
+                plain not in _PRIVATE
+                and not name.startswith(".")
+                and not path.is_symlink()
+                and path.is_file()
+            ):
+                found.append(ArtifactLine(plain, path.stat().st_size))
+    return tuple(sorted(found, key=lambda each: each.name))
+
+
+def content(home: Path, run: str, name: str) -> bytes | None:
+    """Only what `names` lists: no path is made of what was asked for."""
+    known = next(
+        (each for each in names(home, run) if each.name == name and each.size <= _LARGEST), None
+    )
+    return (run_folder(home, run) / known.name).read_bytes() if known else None

@@ -1,0 +1,256 @@
+"""A run as a fix session: what each line of the ledger means to somebody who follows the fixing,
+issue by issue.
+"""
+
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.model.item.item import Status
+from punchlist.model.item.score import Score
+from punchlist.model.ledger import codec as wire
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import fold
+from punchlist.model.ledger.run import Run
+from punchlist.views.plan_forms import blueprint, code, steps
+from punchlist.web.sse.frames import Position, sse
+
+STREAMING = "fix_issue_streaming"
+ERROR = "fix_session_error"
+_SESSIONS = 16
+
+
+class FixEvent(Struct, frozen=True):
+    name: str
+    data: dict[str, Any]
+
+
+class Progress(Struct, frozen=True):
+    """Where the fixing stands: the issues of each step, those that were tried, and which step is
+    under way (from 1).
+    """
+
+    steps: tuple[tuple[int, ...], ...] = ()
+    tried: frozenset[int] = frozenset()
+    current: int = 0
+
+
+Told = tuple[Progress, list[FixEvent]]
+
+
+def told(progress: Progress, run: Run, event: ev.AnyEvent) -> Told:
+    """What a line of the ledger adds; `run` is the run after it."""
+    tell = _TELL.get(type(event))
+    return tell(progress, run, event) if tell else (progress, [])
+
+
+def _started(progress: Progress, run: Run, event: Any) -> Told:
+    data = {
+        "session_id": run.id,
+        "branch_name": run.branch,
+        "workflow": event.workflow_name,
+        "agents": event.crew,
+    }
+    return progress, [FixEvent("fix_session_started", data)]
+
+
+def _step_done(progress: Progress, run: Run, event: Any) -> Told:
+    match event.verb:
+        case "plan":
+            return _first_step(run)
+        case "fix":
+            everything = frozenset(number for step in progress.steps for number in step)
+            return _going_on(replace(progress, tried=everything), run)
+        case "verify" if (
+            run.started
+            and "challenger" in run.started.crew
+            and (waiting := run.having(Status.CLAIMED))
+        ):
+            codes = sorted(code(item.number) for item in waiting)
+            return progress, [
+                FixEvent(
+                    "fix_challenger_evaluating",
+                    {"session_id": run.id, "round": run.round, "issues": codes},
+                )
+            ]
+    return progress, []
+
+
+def _first_step(run: Run) -> Told:
+    placed = steps(blueprint(run, run.work.batches.values(), "", run.work.after))
+    found = tuple(
+        tuple(n for n, step in placed.items() if step == each)
+        for each in range(1, max(placed.values(), default=0) + 1)
+    )
+    progress = Progress(steps=found, current=1 if found else 0)
+    return progress, [_begun(progress, run)] if found else []
+
+
+def _attempted(progress: Progress, run: Run, event: Any) -> Told:
+    batches = {
+        *event.patches,
+        *event.refused,
+        *(batch.number for batch in event.batches),
+        *event.absorbed.values(),
+    }
+    items = {
+        number
+        for batch in batches
+        if batch in run.work.batches
+        for number in run.work.batches[batch].items
+    }
+    items |= {report.item for report in event.reports}
+    return _going_on(replace(progress, tried=progress.tried | items), run)
+
+
+def _going_on(progress: Progress, run: Run) -> Told:
+    """Ends every step whose issues were all tried, and begins the one after it."""
+    events = []
+    while 0 < progress.current <= len(progress.steps) and progress.tried.issuperset(
+        progress.steps[progress.current - 1]
+    ):
+        events.append(_over(progress, run))
+        progress = replace(progress, current=progress.current + 1)
+        if progress.current <= len(progress.steps):
+            events.append(_begun(progress, run))
+    return progress, events
+
+
+def _begun(progress: Progress, run: Run) -> FixEvent:
+    codes = [code(number) for number in progress.steps[progress.current - 1]]
+    data = {
+        "session_id": run.id,
+        "step": progress.current,
+        "total_steps": len(progress.steps),
+        "round": run.round,
+        "issues": codes,
+    }
+    return FixEvent("fix_step_started", data)
+
+
+def _over(progress: Progress, run: Run) -> FixEvent:
+    numbers = progress.steps[progress.current - 1]
+    issues = {
+        code(number): run.items[number].status.value for number in numbers if number in run.items
+    }
+    return FixEvent(
+        "fix_step_completed",
+        {"session_id": run.id, "step": progress.current, "round": run.round, "issues": issues},
+    )
+
+
+def _challenged(progress: Progress, run: Run, event: Any) -> Told:
+    issues = {code(score.item): _score(score, event.threshold) for score in event.scores}
+    data = {
+        "session_id": run.id,
+        "round": run.round,
+        "threshold": event.threshold,
+        "issues": issues,
+        "failed": event.failed,
+    }
+    return progress, [FixEvent("fix_challenger_result", data)]
+
+
+def _score(score: Score, threshold: int) -> dict[str, Any]:
+    return {
+        "score": score.score,
+        "status": "SOLVED" if score.approves(threshold) else "IN_PROGRESS",
+        "feedback": score.feedback,
+        "improvements_needed": score.improvements,
+        "quality_scores": {
+            "correctness": score.correctness,
+            "safety": score.safety,
+            "style": score.style,
+        },
+    }
+
+
+def _failed(progress: Progress, run: Run, event: Any) -> Told:
+    return progress, [error(run, "action_failed", event.reason, event.hint)]
+
+
+def _interrupted(progress: Progress, run: Run, event: Any) -> Told:
+    return progress, [error(run, "interrupted", event.reason, f"POST /api/runs/{run.id}/resume")]
+
+
+def _ended(progress: Progress, run: Run, event: Any) -> Told:
+    issues = {
+        code(item.number): {"status": item.status.value, "commit": item.commit, "issue": item.issue}
+        for item in run.items.values()
+        if item.in_scope
+    }
+    data = {
+        "session_id": run.id,
+        "outcome": event.outcome,
+        "branch_name": run.branch,
+        "issues": issues,
+    }
+    return progress, [
+        FixEvent(
+            "fix_session_completed", {**data, "commits": [landed.commit for landed in run.landed]}
+        )
+    ]
+
+
+def error(run: Run, reason: str, message: str, next_: str) -> FixEvent:
+    return FixEvent(
+        ERROR, {"session_id": run.id, "code": reason, "message": message, "next": next_}
+    )
+
+
+_TELL: dict[type, Callable[[Progress, Run, Any], Told]] = {
+    ev.Started: _started,
+    ev.StepDone: _step_done,
+    ev.Attempted: _attempted,
+    ev.Challenged: _challenged,
+    ev.Failed: _failed,
+    ev.Interrupted: _interrupted,
+    ev.Ended: _ended,
+}
+
+
+class _Story:
+    """One session as far as the ledger goes, told once for all its readers."""
+
+    def __init__(self, run: str) -> None:
+        self.run = Run(id=run)
+        self.progress = Progress()
+        self.positions: list[Position] = []
+        self.frames: list[bytes] = []
+
+    def grow(self, entries: Iterable[ev.Entry], hide: Callable[[bytes], bytes]) -> None:
+        for entry in entries:
+            self.run = fold(self.run, entry)
+            self.progress, events = told(self.progress, self.run, entry.event)
+            for index, event in enumerate(events):
+                self.positions.append((entry.seq, index))
+                self.frames.append(
+                    sse(hide(wire.encode(event.data)), event=event.name, id_=f"{entry.seq}.{index}")
+                )
+
+
+class Stories:
+    """A Tale of fix sessions. The ids are made of the ledger alone: they are the same after any
+    restart.
+    """
+
+    def __init__(self, store: SqliteStore, hide: Callable[[bytes], bytes]) -> None:
+        self._store = store
+        self._hide = hide
+        self._known: OrderedDict[str, _Story] = OrderedDict()
+
+    def next(self, run: str, after: Position) -> tuple[Position, bytes] | None:
+        story = self._known.pop(run, None) or _Story(run)
+        story.grow(self._store.read(run, story.run.seq), self._hide)
+        self._known[run] = story
+        if len(self._known) > _SESSIONS:
+            self._known.popitem(last=False)
+        index = bisect_right(story.positions, after)
+        return (
+            (story.positions[index], story.frames[index]) if index < len(story.positions) else None
+        )

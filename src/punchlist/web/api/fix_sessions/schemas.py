@@ -1,0 +1,84 @@
+"""What the three fix requests and their answers look like; the plan is that of the plan files."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from punchlist.views.plan_forms import Master, Sheet
+from punchlist.web.api.schemas import Body, Identifier, Line, Named
+
+IssueId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,63}/F?[0-9]{1,9}$")]
+"""An item of an earlier run: the run's id and the item's number or code."""
+MASTER_PATH = "plan/master_todo.json"
+
+
+class Session(Body, frozen=True, kw_only=True):
+    """Whom a session is about. Without issues the change itself is reviewed first. `force` starts a
+    second session for them.
+    """
+
+    repository_id: Identifier
+    issue_ids: Annotated[tuple[IssueId, ...], Meta(max_length=1000)] = ()
+    agents: Annotated[tuple[Named, ...], Meta(max_length=10)] = ()
+    user_notes: Line = ""
+    force: bool = False
+
+
+class Clarify(Session, frozen=True, kw_only=True):
+    """The first time without a session; then with it, and answers by the questions' ids."""
+
+    session_id: Identifier | None = None
+    answers: dict[str, Line] | None = None
+
+
+class MakePlan(Session, frozen=True, kw_only=True):
+    clarify_session_id: Identifier | None = None
+
+
+class StartFix(Session, frozen=True, kw_only=True):
+    """`task_id` is the caller's own. `master_todo_path` is the plan of the session, if it is given
+    at all.
+    """
+
+    task_id: Annotated[str, Meta(max_length=200)] | None = None
+    master_todo_path: Annotated[str, Meta(max_length=200)] | None = None
+    clarify_session_id: Identifier | None = None
+
+
+class OpenQuestion(Struct, frozen=True):
+    id: str
+    question: str
+    context: str
+
+
+class IssueQuestions(Struct, frozen=True):
+    issue_code: str
+    questions: tuple[OpenQuestion, ...]
+
+
+class Clarified(Struct, frozen=True, kw_only=True):
+    """`state` is that of the run; where it is neither waiting nor ready to plan, `message` says
+    why.
+    """
+
+    session_id: str
+    has_questions: bool
+    questions_by_issue: tuple[IssueQuestions, ...]
+    ready_to_plan: bool
+    state: str
+    message: str = ""
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """`ready`: it waits for POST /api/fix/start, and can be changed until then. `problems` must be
+    put right before. Where there is nothing to plan, `state` is that of the run.
+    """
+
+    session_id: str
+    ready: bool
+    state: str
+    message: str
+    master_todo_path: str
+    master_todo: Master
+    todos: tuple[Sheet, ...]
+    problems: tuple[str, ...] = ()

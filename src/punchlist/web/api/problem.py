@@ -1,0 +1,77 @@
+"""What a refused request is told: what, where, and what to do next; one shape for all of them."""
+
+from msgspec import Struct
+
+from punchlist.errors import (
+    AlreadyRunning,
+    LedgerBroken,
+    PunchlistError,
+    RepositoryError,
+    SettingsError,
+    StoreError,
+    ToolError,
+    UsageError,
+    WorkflowError,
+)
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """`run` and `session_id` name the run at work, where that is what stands in the way; both are
+    the same.
+    """
+
+    status: int
+    what: str
+    where: str = ""
+    next: str = ""
+    run: str = ""
+    session_id: str = ""
+
+
+class Refused(Exception):
+    """A request that is not done."""
+
+    def __init__(
+        self,
+        status: int,
+        what: str,
+        *,
+        next_: str = "",
+        run: str = "",
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.status = status
+        self.next = next_
+        self.run = run
+        self.headers = headers or {}
+
+    def problem(self, where: str) -> Problem:
+        return Problem(
+            status=self.status,
+            what=str(self),
+            where=where,
+            next=self.next,
+            run=self.run,
+            session_id=self.run,
+        )
+
+
+STATUSES: dict[type[PunchlistError], int] = {
+    UsageError: 400,
+    WorkflowError: 400,
+    RepositoryError: 409,
+    SettingsError: 409,
+    AlreadyRunning: 409,
+    ToolError: 502,
+    StoreError: 503,
+    LedgerBroken: 500,
+}
+
+
+def problem_of(error: PunchlistError, where: str) -> Problem:
+    run = error.run if isinstance(error, AlreadyRunning) else ""
+    status = STATUSES.get(type(error), 500)
+    return Problem(
+        status=status, what=str(error), where=where, next=error.hint, run=run, session_id=run
+    )

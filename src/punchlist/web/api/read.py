@@ -1,0 +1,228 @@
+"""The routes that show what is in a run: items, diffs, events, artifacts, reports."""
+
+import asyncio
+from typing import Annotated, Any
+
+from litestar import Request, Response
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import HeaderParameter, PathParameter, QueryParameter
+from litestar.response import Stream
+from msgspec.structs import replace
+
+from punchlist.adapters.reports import WRITTEN
+from punchlist.adapters.reports.json import ItemPart, report
+from punchlist.app.after.showing import landed_diff
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Status
+from punchlist.views.item_filter import Wanted
+from punchlist.web.api.artifacts import content, names
+from punchlist.web.api.problem import Refused
+from punchlist.web.api.routes import AtDesk, looking, welcome
+from punchlist.web.api.runs import RunId
+from punchlist.web.api.schemas import ArtifactLine, EventPage, ItemPage, Sent
+from punchlist.web.api.views import item_page
+from punchlist.web.sse.follow import HEADERS, Following, position
+from punchlist.web.sse.frames import shown, sse
+
+_TYPES = {
+    "md": "text/markdown",
+    "json": "application/json",
+    "sarif": "application/sarif+json",
+    "xml": "application/xml",
+    "html": "text/html",
+}
+_EVENTS = "text/event-stream"
+LAST = Annotated[
+    str | None,
+    HeaderParameter(
+        name="Last-Event-ID",
+        max_length=40,
+        description="The last id that was received: goes on after it.",
+    ),
+]
+Number = Annotated[int, PathParameter(ge=1, le=10**9, description="The item's number.")]
+FileName = Annotated[
+    str, PathParameter(max_length=1000, description="Its name, as the list has it.")
+]
+Form = Annotated[
+    str, PathParameter(max_length=40, description="md, json, sarif, junit, html, or a name.")
+]
+BYTES = ResponseSpec(
+    bytes,
+    description="The file, of whatever kind it is.",
+    media_type="*/*",
+    generate_examples=False,
+)
+DIFF = ResponseSpec(
+    bytes, description="A unified diff.", media_type="text/x-diff", generate_examples=False
+)
+_NOTHING = ResponseSpec(None, description="All was received.", generate_examples=False)
+SSE = ResponseSpec(
+    Sent, description="Server-Sent Events.", media_type=_EVENTS, generate_examples=False
+)
+
+
+@looking(
+    "/runs/{run_id:str}/items", operation_id="items", summary="The items of a run, worst first"
+)
+async def items(  # noqa: PLR0913, PLR0917 - one for each filter
+    desk: AtDesk,
+    run_id: RunId,
+    status: Annotated[list[Status] | None, QueryParameter(max_items=10)] = None,
+    severity: Annotated[list[Severity] | None, QueryParameter(max_items=10)] = None,
+    path: Annotated[str, QueryParameter(max_length=500)] = "",
+    text: Annotated[str, QueryParameter(max_length=200)] = "",
+    in_scope: Annotated[bool | None, QueryParameter()] = None,
+    offset: Annotated[int, QueryParameter(ge=0, le=10**9)] = 0,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
+) -> ItemPage:
+    wanted = Wanted(
+        status=tuple(status or ()),
+        severity=tuple(severity or ()),
+        path=path,
+        text=text,
+        in_scope=in_scope,
+    )
+    return item_page(desk.run(run_id), wanted, offset, limit)
+
+
+@looking(
+    "/runs/{run_id:str}/items/{number:int}",
+    operation_id="item",
+    summary="One item: history, proofs, change, score",
+)
+async def item(desk: AtDesk, run_id: RunId, number: Number) -> ItemPart:
+    run = desk.run(run_id)
+    if number not in run.items:
+        raise Refused(
+            404,
+            f"run {run.id} has no item {number}",
+            next_=f"GET /api/runs/{run.id}/items lists them",
+        )
+    return report(replace(run, items={number: run.items[number]})).items[0]
+
+
+@looking(
+    "/runs/{run_id:str}/diff",
+    operation_id="diff",
+    summary="All that landed, as a unified diff",
+    responses={200: DIFF},
+)
+async def diff(desk: AtDesk, run_id: RunId) -> Response[bytes]:
+    run = desk.run(run_id)
+    app = await desk.opened(desk.home_of(run))
+    try:
+        text = await landed_diff(app, run)
+    finally:
+        app.close()
+    return Response(text.encode(errors="replace"), media_type="text/x-diff")
+
+
+@looking("/runs/{run_id:str}/events", operation_id="events", summary="The ledger, page by page")
+async def events(
+    desk: AtDesk,
+    run_id: RunId,
+    after: Annotated[int, QueryParameter(ge=0, le=10**12)] = 0,
+    limit: Annotated[int, QueryParameter(ge=1, le=500)] = 100,
+) -> EventPage:
+    run = desk.run(run_id)
+    lines = tuple(
+        shown(entry) for _, entry in zip(range(limit), desk.store.read(run.id, after), strict=False)
+    )
+    last = lines[-1].seq if lines else after
+    return EventPage(last=last, more=last < run.seq, events=lines)
+
+
+@looking(
+    "/runs/{run_id:str}/stream",
+    operation_id="stream",
+    summary="The ledger as it grows",
+    responses={200: SSE, 204: _NOTHING},
+)
+async def stream(
+    desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId, last_event_id: LAST = None
+) -> Stream | Response[None]:
+    """One event for each line: its id is the line's number, its name the kind. `agent` events are
+    what agents say, without ids. 204 says that the run has ended and all of it was received.
+    """
+    run = desk.run(run_id)
+    after = position(last_event_id)
+    if run.ended and after[0] >= run.seq and not desk.driven(run.id):
+        return Response(None, status_code=204)
+
+    def over() -> bytes | None:
+        return (
+            sse(b"{}", event="end")
+            if desk.now(run_id).ended and not desk.driving.drives(run_id)
+            else None
+        )
+
+    reader = Following(
+        run=run.id,
+        tale=desk.frames,
+        after=after,
+        over=over,
+        voice=desk.voice("agent"),
+        welcome=welcome(request),
+    )
+    return Stream(desk.follow(reader), media_type=_EVENTS, headers=HEADERS)
+
+
+@looking(
+    "/runs/{run_id:str}/artifacts",
+    operation_id="artifacts",
+    summary="The files of a run: evidence, transcripts, plans, reports",
+)
+async def artifacts(desk: AtDesk, run_id: RunId) -> tuple[ArtifactLine, ...]:
+    return names(desk.home, desk.run(run_id).id)
+
+
+@looking(
+    "/runs/{run_id:str}/artifacts/{name:path}",
+    operation_id="artifact",
+    summary="One file of a run",
+    responses={200: BYTES},
+)
+async def artifact(desk: AtDesk, run_id: RunId, name: FileName) -> Response[bytes]:
+    run = desk.run(run_id)
+    found = content(desk.home, run.id, name.removeprefix("/"))
+    if found is None:
+        raise Refused(
+            404,
+            f"run {run.id} has no such file",
+            next_=f"GET /api/runs/{run.id}/artifacts lists them",
+        )
+    kind = name.rpartition(".")[2]
+    theirs = (
+        kind == "html" and name.removeprefix("/") not in WRITTEN
+    )  # a page that we did not make is shown as text
+    return Response(
+        found, media_type=_TYPES.get("" if theirs else kind, "text/plain; charset=utf-8")
+    )
+
+
+@looking(
+    "/runs/{run_id:str}/reports/{form:str}",
+    operation_id="report",
+    summary="A run on paper",
+    responses={200: BYTES},
+)
+async def report_(desk: AtDesk, run_id: RunId, form: Form) -> Response[bytes]:
+    run = desk.run(run_id)
+    name = next(
+        (
+            name
+            for name in WRITTEN
+            if name == form or name.removeprefix("report.").split(".")[0] == form
+        ),
+        None,
+    )
+    if name is None:
+        raise Refused(404, "there is no such report", next_=f"one of: {', '.join(WRITTEN)}")
+    made = await asyncio.to_thread(
+        WRITTEN[name], run
+    )  # a large one takes seconds, and others want to go on reading
+    return Response(made, media_type=_TYPES[name.rpartition(".")[2]])
+
+
+ROUTES = (items, item, diff, events, stream, artifacts, artifact, report_)

@@ -1,0 +1,225 @@
+"""The routes that start runs, and steer those that are there."""
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request
+from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParameter
+
+from punchlist.app import Request as Wish
+from punchlist.app.after.dismissals import Chosen
+from punchlist.app.repositories import Registered
+from punchlist.model.ledger.events import Dismissal
+from punchlist.model.ledger.run import Run
+from punchlist.web.api.problem import Refused
+from punchlist.web.api.routes import AtDesk, doing, looking, visitor_of
+from punchlist.web.api.schemas import (
+    IDENTIFIER,
+    Answering,
+    Applying,
+    Dismissals,
+    Dismissing,
+    Done,
+    RunPage,
+    RunPart,
+    Starting,
+)
+from punchlist.web.api.views import run_line, run_part
+from punchlist.web.security.tokens import Role
+from punchlist.web.state import Asked, Desk
+from punchlist.workflow import builtin_names
+
+KEY = Annotated[
+    str | None,
+    HeaderParameter(
+        name="X-Idempotency-Key",
+        max_length=200,
+        description="The same key and request start one run only.",
+    ),
+]
+RunId = Annotated[str, PathParameter(pattern=IDENTIFIER, description="The run's whole id.")]
+
+
+@looking("/runs", operation_id="runs", summary="The runs of registered repositories, newest first")
+async def listed(
+    desk: AtDesk,
+    repository_id: Annotated[str | None, QueryParameter(pattern=IDENTIFIER)] = None,
+    offset: Annotated[int, QueryParameter(ge=0, le=10**9)] = 0,
+    limit: Annotated[int, QueryParameter(ge=1, le=500)] = 50,
+) -> RunPage:
+    rows = desk.rows(desk.repository(repository_id) if repository_id else None)
+    names = {each.git_dir: each.id for each in desk.repositories.all()}
+    shown = rows[offset : offset + limit]
+    lines = (
+        run_line(row, names[row.repository], desk.workflow_of(row.id), driven=desk.driven(row.id))
+        for row in shown
+    )
+    return RunPage(total=len(rows), runs=tuple(lines))
+
+
+@doing(
+    "/runs",
+    status_code=201,
+    operation_id="start_run",
+    summary="Start a run; it goes on in the background",
+)
+async def start(
+    desk: AtDesk, request: Request[Any, Any, Any], data: JSONBody[Starting], key: KEY = None
+) -> RunPart:
+    return shown(desk, desk.run(await begun(desk, data, visitor_of(request).role, key or "")))
+
+
+@looking("/runs/{run_id:str}", operation_id="run", summary="How a run stands")
+async def one(desk: AtDesk, run_id: RunId) -> RunPart:
+    return shown(desk, desk.run(run_id))
+
+
+@doing(
+    "/runs/{run_id:str}/answers",
+    operation_id="answer",
+    summary="Answer what a run waits for, and let it go on",
+)
+async def answer(
+    desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId, data: JSONBody[Answering]
+) -> RunPart:
+    run = desk.run(run_id)
+    if bool(data.choice) == bool(data.answers):
+        raise Refused(
+            400,
+            "an answer is either a choice or texts by their ids",
+            next_='{"choice": "a"}, or {"answers": {"F001-q1": "..."}}',
+        )
+    run = await desk.answer(run, data.choice or data.answers, visitor_of(request).shown, data.asked)
+    if data.resume and not run.waits:
+        await desk.resume(run)
+    return shown(desk, desk.run(run.id))
+
+
+@doing("/runs/{run_id:str}/cancel", operation_id="cancel", summary="Stop a run; it can be resumed")
+async def cancel(desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId) -> RunPart:
+    """Also one that another process drives. Where it is still `running` then, it was asked to stop,
+    and will.
+    """
+    run = desk.run(run_id)
+    if not desk.driven(run.id):
+        raise Refused(
+            409,
+            "nobody drives this run",
+            next_=f"GET /api/runs/{run.id} says how it stands",
+            run=run.id,
+        )
+    return shown(desk, await desk.stop(run, visitor_of(request).shown))
+
+
+@doing(
+    "/runs/{run_id:str}/resume", operation_id="resume", summary="Go on with a run that was stopped"
+)
+async def resume(desk: AtDesk, run_id: RunId) -> RunPart:
+    run = desk.run(run_id)
+    if run.ended:
+        raise Refused(409, "this run has ended", next_="POST /api/runs starts another")
+    await desk.resume(run)
+    return shown(desk, desk.run(run.id))
+
+
+@doing(
+    "/runs/{run_id:str}/apply",
+    Role.ADMIN,
+    operation_id="apply",
+    summary="Bring a run's fixes onto the checked-out branch",
+)
+async def apply(desk: AtDesk, run_id: RunId, data: JSONBody[Applying]) -> Done:
+    run = desk.run(run_id)
+    app = await desk.opened(desk.home_of(run))
+    try:
+        return Done(await app.apply(run.id, squash=data.squash))
+    finally:
+        app.close()
+
+
+@doing(
+    "/runs/{run_id:str}/dismissals",
+    operation_id="dismiss",
+    summary="Say that items need no work, or take it back",
+)
+async def dismiss(
+    desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId, data: JSONBody[Dismissing]
+) -> Dismissals:
+    """Recorded under the token's name; later runs remember it. Not while the run is under way."""
+    run = desk.run(run_id)
+    if not (data.numbers or data.rules or data.paths):
+        raise Refused(
+            400,
+            "which items?",
+            next_=f"numbers, rules or paths; GET /api/runs/{run.id}/items lists them",
+        )
+    if not data.undo and not data.why.strip():
+        raise Refused(400, "a dismissal needs a reason", next_='{"numbers": [7], "why": "..."}')
+    chosen = Chosen(numbers=data.numbers, rules=data.rules, paths=data.paths)
+    by = visitor_of(request).shown
+    numbers = await desk.dismiss(run, chosen, Dismissal(by, data.why, ""), undo=data.undo)
+    return Dismissals(run=run.id, items=tuple(numbers), by=by, why=data.why, undone=data.undo)
+
+
+def shown(desk: Desk, run: Run) -> RunPart:
+    return run_part(run, desk.home_of(run).id, desk.state(run))
+
+
+async def begun(desk: Desk, data: Starting, role: Role, key: str) -> str:
+    """The id of the run that somebody of this role asked for; there is one under each key."""
+    asked = Asked(
+        whole=msgspec.json.encode(("runs", data)),
+        wish=lambda: _wish(desk, data, role),
+        flags=desk.agents(data.agents, role) | _limits(data),
+        key=key,
+    )
+    return await desk.begin(desk.repository(data.repository_id), asked)
+
+
+def _wish(desk: Desk, data: Starting, role: Role) -> Wish:
+    if data.allow_checks and not role.may(Role.ADMIN):
+        raise Refused(
+            403,
+            "to let checks run takes the role admin",
+            next_="`punchlist allow` in the repository, once, does it too",
+        )
+    if data.workflow and data.workflow not in builtin_names():
+        raise Refused(
+            400,
+            f'no workflow is called "{data.workflow}"',
+            next_=f"one of: {', '.join(builtin_names())}",
+        )
+    if any(".." in path.split("/") for path in (*data.paths, *data.specification)):
+        raise Refused(
+            400,
+            "a path must stay inside of the repository",
+            next_="name files and folders from the root",
+        )
+    return Wish(
+        kind=data.kind,
+        base=data.base,
+        commit=data.commit,
+        paths=data.paths,
+        findings=desk.received(data.findings),
+        workflow=data.workflow,
+        allow_checks=data.allow_checks or None,
+        force=data.force,
+        specification=data.specification,
+        notes=data.notes,
+    )
+
+
+def _limits(data: Starting) -> dict[str, str]:
+    limits = {"limits.time": data.max_seconds, "limits.dollars": data.max_dollars}
+    return {name: f"{value:g}" for name, value in limits.items() if value}
+
+
+def of_repository(desk: Desk, run_id: str, repository: Registered) -> Run:
+    """A run that a request says is about this repository."""
+    run = desk.run(run_id)
+    if desk.home_of(run).id != repository.id:
+        raise Refused(404, "this repository has no such run", next_="GET /api/runs lists them")
+    return run
+
+
+ROUTES = (listed, start, one, answer, cancel, resume, apply, dismiss)

@@ -1,0 +1,231 @@
+"""What requests and answers look like: the same values for the server, its OpenAPI document and the
+client.
+"""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.doubt import Doubt
+from punchlist.model.item.item import Status
+from punchlist.model.item.usage import Usage
+from punchlist.model.ledger.run import Question
+from punchlist.model.patch.change import ScopeKind
+from punchlist.views.summary import Gap, Numbers
+
+IDENTIFIER = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+Identifier = Annotated[str, Meta(pattern=IDENTIFIER)]
+Revision = Annotated[str, Meta(pattern=r"^([A-Za-z0-9@][A-Za-z0-9@._/^~+-]{0,199})?$")]
+Below = Annotated[str, Meta(pattern=r"^[^/\\\x00-\x1f][^\\\x00-\x1f]*$", max_length=500)]
+"""A path inside of a repository."""
+Line = Annotated[str, Meta(max_length=4000)]
+Named = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+
+Number = Annotated[int, Meta(ge=1, le=10**9)]
+Rule = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What comes in: a field that is not known is a mistake, and said to be one."""
+
+
+class Health(Struct, frozen=True):
+    version: str
+
+
+class RepositoryPart(Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    root: str
+
+
+class Registering(Body, frozen=True, kw_only=True):
+    """`path` is that of a git repository on the server's machine. This is the one request that
+    names one.
+    """
+
+    path: Annotated[str, Meta(min_length=1, max_length=4000)]
+
+
+class Document(Body, frozen=True, kw_only=True):
+    """Findings as a file: SARIF, JSON, rdjson or Markdown; the name says which."""
+
+    name: Named
+    content: str
+
+
+class Starting(Body, frozen=True, kw_only=True):
+    """A run to be started. `workflow` is a built-in one; `allow_checks` wants the role admin."""
+
+    repository_id: Identifier
+    workflow: Annotated[str, Meta(pattern=r"^[a-z]{0,40}$")] = ""
+    kind: ScopeKind | None = None
+    base: Revision = ""
+    commit: Revision = ""
+    paths: Annotated[tuple[Below, ...], Meta(max_length=1000)] = ()
+    findings: Annotated[tuple[Document, ...], Meta(max_length=20)] = ()
+    agents: Annotated[tuple[Named, ...], Meta(max_length=10)] = ()
+    specification: Annotated[tuple[Below, ...], Meta(max_length=100)] = ()
+    notes: Line = ""
+    max_seconds: Annotated[float, Meta(ge=0, le=1e9)] = 0
+    max_dollars: Annotated[float, Meta(ge=0, le=1e9)] = 0
+    allow_checks: bool = False
+    force: bool = False
+
+
+class Answering(Body, frozen=True, kw_only=True):
+    """A letter for a question with choices, or texts by the ids of what agents want to know. Then
+    the run goes on, if it can.
+    """
+
+    choice: Annotated[str, Meta(max_length=20)] = ""
+    answers: Annotated[dict[str, Line], Meta(max_length=1000)] = {}
+    asked: Annotated[int, Meta(ge=0, le=10**6)] = 0
+    """How many questions the run had asked when you looked (its `asked`): an answer to an earlier
+    one is then refused.
+    """
+    resume: bool = True
+
+
+class Dismissing(Body, frozen=True, kw_only=True):
+    """Which items need no work, and why: by number; all of a rule or below a path; with both, those
+    of the numbers that fit. `undo` takes a dismissal back, and needs no reason.
+    """
+
+    numbers: Annotated[tuple[Number, ...], Meta(max_length=10_000)] = ()
+    rules: Annotated[tuple[Rule, ...], Meta(max_length=100)] = ()
+    paths: Annotated[tuple[Below, ...], Meta(max_length=100)] = ()
+    why: Line = ""
+    undo: bool = False
+
+
+class Applying(Body, frozen=True, kw_only=True):
+    squash: bool = False
+
+
+class Done(Struct, frozen=True):
+    """That something was done, in words."""
+
+    message: str
+
+
+class Dismissals(Struct, frozen=True, kw_only=True):
+    """The items that were dismissed, or taken up again, and on whose word."""
+
+    run: str
+    items: tuple[int, ...]
+    by: str
+    why: str
+    undone: bool
+
+
+class RunLine(Struct, frozen=True, kw_only=True):
+    """A run as a list shows it. `state`: running, waiting, stopped or ended."""
+
+    id: str
+    repository_id: str
+    workflow: str
+    state: str
+    outcome: str
+    started_at: float
+    last_at: float
+    seconds: float
+    entries: int
+
+
+class RunPage(Struct, frozen=True, kw_only=True):
+    total: int
+    runs: tuple[RunLine, ...]
+
+
+class RunPart(Struct, frozen=True, kw_only=True):
+    """How a run stands. `seq` is the ledger's last line; `state`: running, waiting, interrupted,
+    stopped or ended.
+    """
+
+    id: str
+    repository_id: str
+    workflow: str
+    state: str
+    seq: int
+    started_at: float
+    seconds: float
+    branch: str
+    tip: str
+    outcome: str
+    headline: str
+    advice: str
+    round: int
+    counts: Numbers
+    by_status: dict[Status, int]
+    asked: int
+    """How many questions with choices it has asked by now."""
+    question: Question | None
+    """What it waits with, if that has choices."""
+    doubts: tuple[Doubt, ...]
+    """What agents wanted to know; those without an answer are waited for."""
+    not_checked: tuple[Gap, ...]
+    usage: Usage
+    trouble: tuple[str, ...]
+
+
+class ItemLine(Struct, frozen=True, kw_only=True):
+    """`id` names the item in requests, `code` in plans."""
+
+    id: str
+    number: int
+    code: str
+    title: str
+    severity: Severity
+    status: Status
+    in_scope: bool
+    path: str
+    line: int | None
+    proofs: tuple[str, ...]
+    score: int | None
+    tries: int
+    commit: str
+    issue: str
+
+
+class ItemPage(Struct, frozen=True, kw_only=True):
+    total: int
+    items: tuple[ItemLine, ...]
+
+
+class EventLine(Struct, frozen=True, kw_only=True):
+    """One line of the ledger. `event` is what happened, as the ledger has it; settings are left
+    out.
+    """
+
+    run: str
+    seq: int
+    at: float
+    place: str
+    key: str
+    kind: str
+    event: dict[str, Any]
+
+
+class EventPage(Struct, frozen=True, kw_only=True):
+    """`last` is where the next page begins (`after`); `more` says whether there is one by now."""
+
+    last: int
+    more: bool
+    events: tuple[EventLine, ...]
+
+
+class Sent(Struct, frozen=True, kw_only=True):
+    """One Server-Sent Event. `data` is JSON; without an `id` the event is beside the ledger, and is
+    not sent again.
+    """
+
+    event: str
+    data: str
+    id: str = ""
+
+
+class ArtifactLine(Struct, frozen=True):
+    name: str
+    size: int

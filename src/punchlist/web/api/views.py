@@ -1,0 +1,81 @@
+"""Runs and items as answers: pure functions of the fold."""
+
+from collections.abc import Iterable
+
+from punchlist.model.item.item import Item, reading_order
+from punchlist.model.ledger.run import Run
+from punchlist.ports import RunRow
+from punchlist.views.item_filter import Wanted, fits
+from punchlist.views.plan_forms import code
+from punchlist.views.summary import summary
+from punchlist.web.api.schemas import ItemLine, ItemPage, RunLine, RunPart
+
+_WAITS = frozenset({"asked", "clarified"})
+
+
+def run_line(row: RunRow, repository: str, workflow: str, *, driven: bool) -> RunLine:
+    waits = "waiting" if row.last_kind in _WAITS else "stopped"
+    return RunLine(
+        id=row.id,
+        repository_id=repository,
+        workflow=workflow,
+        state="ended" if row.outcome else "running" if driven else waits,
+        outcome=row.outcome,
+        started_at=row.started_at,
+        last_at=row.last_at,
+        seconds=round(row.active, 3),
+        entries=row.entries,
+    )
+
+
+def run_part(run: Run, repository: str, state: str) -> RunPart:
+    told = summary(run)
+    return RunPart(
+        id=run.id,
+        repository_id=repository,
+        workflow=run.started.workflow_name if run.started else "",
+        state=state,
+        seq=run.seq,
+        started_at=run.started_at,
+        seconds=round(run.active, 3),
+        branch=run.branch,
+        tip=run.tip,
+        outcome=told.outcome.value if run.ended else "",
+        headline=told.headline,
+        advice=told.advice,
+        round=run.round,
+        counts=told.numbers,
+        by_status=told.by_status,
+        asked=len(run.questions),
+        question=run.waiting_for,
+        doubts=tuple(run.doubts.values()),
+        not_checked=told.gaps,
+        usage=run.usage,
+        trouble=run.trouble,
+    )
+
+
+def item_page(run: Run, wanted: Wanted, offset: int, limit: int) -> ItemPage:
+    found = [item for item in sorted(run.items.values(), key=reading_order) if fits(item, wanted)]
+    return ItemPage(total=len(found), items=tuple(_lines(found[offset : offset + limit], run)))
+
+
+def _lines(items: Iterable[Item], run: Run) -> Iterable[ItemLine]:
+    for item in items:
+        score = run.scores.get(item.number)
+        yield ItemLine(
+            id=f"{run.id}/{item.number}",
+            number=item.number,
+            code=code(item.number),
+            title=item.lead.title,
+            severity=item.severity,
+            status=item.status,
+            in_scope=item.in_scope,
+            path=item.lead.spot.path,
+            line=item.lead.spot.line,
+            proofs=tuple(proof.kind.value for proof in item.proofs),
+            score=score.score if score else None,
+            tries=item.tries,
+            commit=item.commit,
+            issue=item.issue,
+        )

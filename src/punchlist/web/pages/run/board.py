@@ -1,0 +1,214 @@
+"""The items of a run as a board: columns by status, each a page at a time, and only what was asked
+for.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from punchlist.model.finding.finding import Spot
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Item, Status, reading_order
+from punchlist.model.item.proof import ProofClass, strongest
+from punchlist.model.ledger.run import Run
+from punchlist.views.issue_text import place
+from punchlist.views.item_filter import Wanted, fits
+from punchlist.views.plan_forms import code
+from punchlist.web.pages.words import link, number
+
+PAGE = 50
+"""Cards of a column at a time: however many items there are, a page has few."""
+ORDER = (
+    Status.OPEN,
+    Status.CLAIMED,
+    Status.DEFERRED,
+    Status.BLOCKED,
+    Status.FIXED,
+    Status.FILED,
+    Status.DISMISSED,
+)
+_UNPROVEN = "none"
+_ENDS = 2
+SCOPES = {"inside": True, "outside": False}
+Choice = Annotated[str, Meta(max_length=40)]
+Text = Annotated[str, Meta(max_length=200)]
+
+
+class Filters(Struct, frozen=True, kw_only=True):
+    """What stands in the address bar; what is not understood there asks for nothing."""
+
+    q: Text = ""
+    severity: Choice = ""
+    status: Choice = ""
+    path: Text = ""
+    scope: Choice = ""
+    proof: Choice = ""
+
+    @property
+    def any(self) -> bool:
+        return any(msgspec.structs.astuple(self))
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(
+            status=tuple(each for each in Status if each == self.status),
+            severity=tuple(each for each in Severity if each == self.severity),
+            path=self.path,
+            text=self.q,
+            in_scope=SCOPES.get(self.scope),
+        )
+
+
+class Card(Struct, frozen=True, kw_only=True):
+    number: int
+    code: str
+    title: str
+    rule: str
+    severity: Severity
+    status: Status
+    where: str
+    near: str
+    """The end of it, which tells most."""
+    in_scope: bool
+    proof: str
+    """The strongest it has."""
+    score: int | None
+    tries: int
+    batch: int | None
+    """The batch on the bench that it is part of."""
+    flagged: bool
+    asked: bool
+    """An agent has a question about it that nobody has answered."""
+
+
+class Column(Struct, frozen=True, kw_only=True):
+    status: Status
+    total: int
+    cards: tuple[Card, ...]
+    page: int
+    pages: int
+    earlier: str
+    """The address of the page before this one, or nothing."""
+    later: str
+    first: int
+    last: int
+
+
+class Board(Struct, frozen=True, kw_only=True):
+    columns: tuple[Column, ...]
+    """One for each status; those with nothing in them, too, so that none moves when an item does.
+    """
+    found: int
+    total: int
+    filters: Filters
+
+
+def filters_of(query: dict[str, str]) -> Filters:
+    known = {name: query[name].strip()[:200] for name in Filters.__struct_fields__ if name in query}
+    try:
+        return msgspec.convert(known, Filters)
+    except msgspec.ValidationError:
+        return Filters()
+
+
+def pages_of(query: dict[str, str]) -> dict[Status, int]:
+    """Which page of each column: `open=2`."""
+    return {status: page for status in Status if (page := number(query.get(status, ""))) > 1}
+
+
+def board(run: Run, filters: Filters, pages: dict[Status, int]) -> Board:
+    found: dict[Status, list[Item]] = {status: [] for status in ORDER}
+    wanted = filters.wanted
+    for item in run.items.values():
+        if fits(item, wanted) and _proven(item, filters.proof):
+            found[item.status].append(item)
+    benched = {
+        number: batch.number for batch in run.work.batches.values() for number in batch.items
+    }
+    asked = frozenset(doubt.item for doubt in run.unanswered)
+    here = _Here(run, filters, pages, benched, asked)
+    return Board(
+        columns=tuple(_column(status, items, here) for status, items in found.items()),
+        found=sum(map(len, found.values())),
+        total=len(run.items),
+        filters=filters,
+    )
+
+
+class _Here(Struct, frozen=True):
+    run: Run
+    filters: Filters
+    pages: dict[Status, int]
+    benched: dict[int, int]
+    asked: frozenset[int]
+
+
+def _proven(item: Item, wanted: str) -> bool:
+    if not wanted:
+        return True
+    if wanted == _UNPROVEN:
+        return not item.proofs
+    return any(proof.kind == wanted for proof in item.proofs)
+
+
+def _column(status: Status, items: list[Item], here: _Here) -> Column:
+    pages = max(1, -(-len(items) // PAGE))
+    page = min(max(1, here.pages.get(status, 1)), pages)
+    first = (page - 1) * PAGE
+    shown = sorted(items, key=reading_order)[first : first + PAGE]
+    return Column(
+        status=status,
+        total=len(items),
+        cards=tuple(_card(item, here) for item in shown),
+        page=page,
+        pages=pages,
+        earlier=_turned(status, page - 1, here) if page > 1 else "",
+        later=_turned(status, page + 1, here) if page < pages else "",
+        first=first + 1,
+        last=first + len(shown),
+    )
+
+
+def _turned(status: Status, page: int, here: _Here) -> str:
+    pages = {
+        key.value: number for key, number in {**here.pages, status: page}.items() if number > 1
+    }
+    return link("", **asked_for(here.filters), **pages) or "?"
+
+
+def asked_for(filters: Filters) -> dict[str, Any]:
+    return msgspec.structs.asdict(filters)
+
+
+def _card(item: Item, here: _Here) -> Card:
+    best, score = strongest(item.proofs), here.run.scores.get(item.number)
+    return Card(
+        number=item.number,
+        code=code(item.number),
+        title=item.lead.title,
+        rule=item.lead.rule,
+        severity=item.severity,
+        status=item.status,
+        where=place(item.lead),
+        near=_near(item.lead.spot),
+        in_scope=item.in_scope,
+        proof=best.kind.value if best else "",
+        score=score.score if score else None,
+        tries=item.tries,
+        batch=here.benched.get(item.number)
+        if item.status in (Status.OPEN, Status.CLAIMED, Status.DEFERRED)
+        else None,
+        flagged=bool(item.flags),
+        asked=item.number in here.asked,
+    )
+
+
+def _near(spot: Spot) -> str:
+    """Its file and folder, and its line."""
+    parts = spot.path.split("/")
+    ends = "/".join(parts[-2:])
+    return f"{'…/' if len(parts) > _ENDS else ''}{ends}{f':{spot.line}' if spot.line else ''}"
+
+
+PROOFS = (*ProofClass, _UNPROVEN)

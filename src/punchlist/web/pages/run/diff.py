@@ -1,0 +1,49 @@
+"""The page with all that landed in a run, file by file."""
+
+import asyncio
+from typing import Annotated
+
+from litestar import Response
+from litestar.params import QueryParameter
+
+from punchlist.app.after.showing import landed_diff
+from punchlist.web.api.problem import Refused
+from punchlist.web.api.routes import AtDesk
+from punchlist.web.api.runs import RunId
+from punchlist.web.pages.rendering import shown
+from punchlist.web.pages.routes import Asking, page
+from punchlist.web.pages.run.diff_parts import file_patches, window
+
+_ROOM = 3000
+"""Lines of one page; those of one file are never torn apart."""
+
+
+@page("/runs/{run_id:str}/diff")
+async def diff(
+    request: Asking,
+    desk: AtDesk,
+    run_id: RunId,
+    start: Annotated[int, QueryParameter(ge=0, le=10**6)] = 0,
+) -> Response[str]:
+    run = desk.run(run_id)
+    app = await desk.opened(desk.home_of(run))
+    try:
+        text = await landed_diff(app, run)
+    finally:
+        app.close()
+    files = await asyncio.to_thread(file_patches, text)  # others want to go on reading
+    if start and start >= len(files):
+        raise Refused(
+            404, f"the diff of run {run.id} has no file {start}", next_="go back to its beginning"
+        )
+    return shown(
+        request,
+        "diff.html",
+        run=run,
+        repository=desk.home_of(run),
+        files=files,
+        window=window(files, start, _ROOM),
+    )
+
+
+ROUTES = (diff,)
