@@ -33,7 +33,7 @@ format: $(READY)
 
 # Kills runs 200 times at random moments, and once at every event, with and without agents; `make test` does so less often.
 soak: $(READY)
-	KILLS=200 $(BIN)/python -m pytest -m "" -n auto tests/journeys/test_killed.py tests/journeys/test_killed_agents.py tests/agents
+	KILLS=200 $(BIN)/python -m pytest -m "" -n auto tests/journeys/test_killed.py tests/journeys/test_killed_agents.py tests/adapters/agents
 
 reference: $(READY)
 	$(BIN)/python tools/reference.py

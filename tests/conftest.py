@@ -109,17 +109,17 @@ SLOW = (
     "cli/test_cli_run.py",
     "cli/test_cli_after.py",
     "cli/test_cli_terminal.py",
-    "checks/test_sentinel.py",
+    "adapters/checks/test_sentinel.py",
 )
 """Whole runs, real terminals and real test suites: `make test` runs them, `make fast` does not."""
 
 
 SOAK = (
-    "agents/test_copilot_real.py",
-    "agents/test_agent_real.py[qwen",
-    "agents/test_agent_real.py[no",  # without walls
-    "agents/test_acp.py[opencode",
-    "agents/test_acp.py[gemini",
+    "adapters/agents/test_copilot_real.py",
+    "adapters/agents/test_agent_real.py[qwen",
+    "adapters/agents/test_agent_real.py[no",  # without walls
+    "adapters/agents/test_acp.py[opencode",
+    "adapters/agents/test_acp.py[gemini",
     "bench/test_lies_behaviours.py",
 )
 """The same stories with agents that come at little cost on top of the four that `make test` always runs: minutes, for `make soak`."""

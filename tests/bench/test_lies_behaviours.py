@@ -1,13 +1,8 @@
 """Lying fixers do what their names say, and the bench's own judgement of them does not rest on what punchlist says."""
 
 import ast
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "lies"))
-
 from behaviours import BEHAVIOURS, plays
 from corpus import bugs
 from policies import claimed, green, truths

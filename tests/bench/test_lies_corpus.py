@@ -1,13 +1,8 @@
 """The seeded bugs are what they say: tests, reproducers and oracles tell the bug, its right fix and the wrong ones apart."""
 
-import sys
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "lies"))
-
 from corpus import bugs
 from oracle import judged, right
 from repository import files, run_tests, written

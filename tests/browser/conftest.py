@@ -1,21 +1,16 @@
 """What tests of the dashboard share: a real server in a child process, a real Chromium, and axe to judge pages with."""
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-import npm
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "web"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "journeys"))
-sys.path.insert(0, str(Path(__file__).parent))
 from chromium import DESKTOP, PATIENCE, PROGRAM, Watch, chromium
 from playwright.sync_api import Browser, Page
 from sites import Site
 from workbench import Workbench
+
+import npm
 
 HERE = Path(__file__).parent
 Open = Callable[..., Page]

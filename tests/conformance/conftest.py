@@ -1,12 +1,6 @@
 """What the conformance tests share: a bench in memory."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import scripted
 
 

@@ -1,11 +1,6 @@
 """A run as a person starts it, on the shop, in this process."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import shop
 import workbench
 

@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import wholerun
 import workbench
 from test_killed import DRIVER, begun, drive, finished, last_run, story
 from workbench import fix, fixer, review, scores
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "agents"))
-import wholerun
 
 from punchlist.adapters.agents.scripted.agent import calls
 from punchlist.adapters.store.sqlite import SqliteStore

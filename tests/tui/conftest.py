@@ -1,13 +1,6 @@
 """Windows on real ledgers, made by real runs with agents that play by a script."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1] / "journeys"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "browser"))
 import window
 import workbench
 

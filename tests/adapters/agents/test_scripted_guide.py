@@ -13,7 +13,7 @@ from punchlist.adapters.agents.scripted.script import Line, read
 from punchlist.ports.agent import Trouble
 from punchlist.roles.crew import ROLES
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs/guides/scripted-agent.md").read_text("utf-8")
 (SCRIPT,) = re.findall(r"^```json\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
 

@@ -10,7 +10,7 @@ from punchlist.adapters.documents.document import Document
 from punchlist.adapters.reports import json as document
 from punchlist.model.ledger import codec as wire
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_it_decodes_to_the_documented_structs(run, unverified, nasty):

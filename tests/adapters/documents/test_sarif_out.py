@@ -20,7 +20,7 @@ from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Review, Run
 from punchlist.model.patch.change import Change, ScopeKind
 
-SCHEMA = json.loads((Path(__file__).parents[1] / "data" / "sarif-2.1.0.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[2] / "data" / "sarif-2.1.0.json").read_text())
 VALIDATOR = jsonschema.validators.validator_for(SCHEMA)(
     SCHEMA, format_checker=jsonschema.FormatChecker()
 )

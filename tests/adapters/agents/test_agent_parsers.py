@@ -22,7 +22,7 @@ from punchlist.adapters.process.run import Ran
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Ask, Trouble
 
-DATA = Path(__file__).parents[1] / "data" / "agents"
+DATA = Path(__file__).parents[2] / "data" / "agents"
 SAMPLES = {path.stem: path.read_bytes() for path in sorted(DATA.glob("*.jsonl"))}
 DIALECTS = {"claude": Claude(), "codex": Codex(), "qwen": Qwen()}
 ASK = Ask(role="fixer", label="fix/1", prompt="Fix it", folder=Path("/tree"), schema=SCHEMA)

@@ -21,7 +21,7 @@ from punchlist.settings import load
 from punchlist.steps import VERBS
 from punchlist.workflow.loader import parse
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVED = re.compile(r"`([\w./-]+)`:\n\n\Z")

@@ -11,7 +11,7 @@ import pytest
 from punchlist.adapters.store.lease import Holder, Lease, holder
 from punchlist.errors import AlreadyRunning, StoreError
 
-SRC = Path(__file__).parents[2] / "src"
+SRC = Path(__file__).parents[3] / "src"
 
 
 def another_process(home, run, request=""):

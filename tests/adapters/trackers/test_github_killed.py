@@ -31,7 +31,7 @@ def start(api):
     env = {
         **os.environ,
         "DUMMY_TOKEN": TOKEN,
-        "PYTHONPATH": os.pathsep.join([str(here.parents[1] / "src"), *sys.path[1:]]),
+        "PYTHONPATH": os.pathsep.join([str(here.parents[2] / "src"), *sys.path[1:]]),
     }
     command = [sys.executable, "-c", SCRIPT, str(here), api]
     return subprocess.Popen(

@@ -11,7 +11,7 @@ from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.process.run import Ran
 from punchlist.ports.agent import Ask
 
-DATA = Path(__file__).parents[1] / "data" / "agents" / "recorded"
+DATA = Path(__file__).parents[2] / "data" / "agents" / "recorded"
 ASK = Ask(role="reviewer", label="review/1", prompt="Look", folder=Path("/tree"))
 DESK = Desk(home=Path("/home/agent"), tmp=Path("/home/tmp"), settings=AgentSettings())
 

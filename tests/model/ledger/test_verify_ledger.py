@@ -29,7 +29,7 @@ from punchlist.model.ledger.events import (
 )
 from punchlist.model.ledger.hash_chain import chained, line_of
 
-TOOL = Path(__file__).parents[1] / "tools" / "verify_ledger.py"
+TOOL = Path(__file__).parents[3] / "tools" / "verify_ledger.py"
 spec = importlib.util.spec_from_file_location("verify_ledger", TOOL)
 verify_ledger = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(verify_ledger)

@@ -1,12 +1,6 @@
 """Runs for the reports' tests, each folded once."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from odd_runs import crowd, hostile
 from sample_run import sample
 

@@ -1,12 +1,6 @@
 """The bench of the examination tests."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from examination import Bench
 
 

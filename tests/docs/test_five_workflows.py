@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-
 from test_conformance_table import NAMED, absent
 
-PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "five-workflows.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "five-workflows.md"
 ROWS = [
     line
     for line in PAGE.read_text("utf-8").splitlines()

@@ -29,7 +29,7 @@ from punchlist.model.ledger.events import (
 from punchlist.model.ledger.hash_chain import broken, broken_lines
 from punchlist.model.patch.change import Change, ScopeKind
 
-SRC = Path(__file__).parents[2] / "src"
+SRC = Path(__file__).parents[3] / "src"
 
 
 def started(repository="/repo/a"):
