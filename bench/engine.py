@@ -26,7 +26,7 @@ from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.hash_chain import line_of
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
-from punchlist.ports import World
+from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action, Verb
 from punchlist.steps.verb import NoOptions, missing
 from punchlist.workflow import Do, Workflow

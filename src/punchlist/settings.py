@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.agents import AgentSettings, AgentsSettings, RoleSettings
-from punchlist.adapters.analyzers import AnalyzerSettings
+from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.errors import SettingsError
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.protected import Protected

@@ -28,7 +28,9 @@ from punchlist.model.ledger.fold import fold, folded
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.model.patch.patch import combined
-from punchlist.ports import Analysis, Heard, World
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.repository import Heard
+from punchlist.ports.world import World
 from punchlist.workflow.loader import load_builtin, parse
 
 CHECK = Check(name="tests", command=("tests",), kind=CheckKind.UNITTEST)

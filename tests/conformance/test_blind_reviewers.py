@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from scripted import MAJOR, MINOR, Said, Watch, Words, finding
 
 from punchlist.model.item.item import Fact, Status
-from punchlist.ports import Analysis
+from punchlist.ports.analyzer import Analysis
 
 TWICE = "steps:\n  - review: {}\n  - consolidate: {}\n  - review: {}\n  - consolidate: {}\n  - report: {}\n"
 

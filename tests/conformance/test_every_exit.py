@@ -13,7 +13,7 @@ from punchlist.model.item.item import ENDED, Status
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.outcome import Outcome
-from punchlist.ports import Analysis
+from punchlist.ports.analyzer import Analysis
 from punchlist.workflow import load_builtin
 
 SHOP = {"a.py": "bad = worse\nhopeless = 1\n", "b.py": "bad\n"}

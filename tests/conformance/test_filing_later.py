@@ -7,7 +7,7 @@ from punchlist.adapters.trackers.files import INDEX, FilesTracker
 from punchlist.app.start.unfiled import debts
 from punchlist.errors import ToolError
 from punchlist.model.item.item import Status
-from punchlist.ports import Filing
+from punchlist.ports.tracker import Filing
 from punchlist.steps import report
 from punchlist.views.summary import gaps
 

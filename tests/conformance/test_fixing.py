@@ -21,7 +21,8 @@ from punchlist.model.ledger.outcome import Outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, Lines, ScopeKind
 from punchlist.model.patch.patch import Patch, combined, spliced
-from punchlist.ports import Analysis, Fixed
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.fixer import Fixed
 from punchlist.steps.judging.recheck import NO_OP
 from punchlist.steps.plan import GONE, Options, planned
 from punchlist.steps.review import in_view

@@ -8,7 +8,7 @@ from punchlist.model.finding.finding import Fix, Splice
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger import events as ev
-from punchlist.ports import Heard
+from punchlist.ports.repository import Heard
 from punchlist.views.summary import gaps
 
 

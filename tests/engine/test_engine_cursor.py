@@ -15,7 +15,7 @@ from punchlist.model.ledger.append_only_map import Growing
 from punchlist.model.ledger.fold import fold, folded
 from punchlist.model.ledger.outcome import Outcome
 from punchlist.model.ledger.run import Run
-from punchlist.ports import Analysis
+from punchlist.ports.analyzer import Analysis
 from punchlist.steps.consolidate import Options as Consolidate
 from punchlist.steps.report import Options as Report
 from punchlist.steps.review import Options as Review

@@ -52,7 +52,7 @@ from punchlist.model.ledger.outcome import outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import amount
 from punchlist.model.patch.change import ScopeKind
-from punchlist.ports import RunRow
+from punchlist.ports.store import RunRow
 from punchlist.settings import REPOSITORY_FILE, Loaded, home_folder, load, pinned, unpinned
 from punchlist.views.what_if import Rules
 from punchlist.workflow.loader import parse

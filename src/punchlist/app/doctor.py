@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.agents.detect import KNOWN, presences
-from punchlist.adapters.analyzers import detected
+from punchlist.adapters.analyzers.registry import detected
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.process import sandbox
 from punchlist.adapters.process.run import run

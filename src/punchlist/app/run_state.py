@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from punchlist.model.item.item import Fact, Item, Status
 from punchlist.model.ledger.run import Run
-from punchlist.ports import RunRow
+from punchlist.ports.store import RunRow
 
 _SETBACKS = frozenset(
     {

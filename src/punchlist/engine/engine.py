@@ -15,7 +15,8 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.outcome import outcome
 from punchlist.model.ledger.run import Question, Run
-from punchlist.ports import Store, World
+from punchlist.ports.store import Store
+from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action, Verb
 from punchlist.workflow import Workflow
 

@@ -17,8 +17,9 @@ from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Challenged
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.unified_diff import unified
-from punchlist.ports import Pristine, World
 from punchlist.ports.roles import Challenger, Exhibit, Judgement, Task
+from punchlist.ports.tree import Pristine
+from punchlist.ports.world import World
 from punchlist.steps.support.canary_planting import planted
 from punchlist.steps.support.project_context import background
 from punchlist.steps.verb import Action, Verb, missing

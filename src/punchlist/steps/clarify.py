@@ -8,7 +8,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import ACTIONABLE, Item, reading_order
 from punchlist.model.ledger.events import Clarified
 from punchlist.model.ledger.run import Run
-from punchlist.ports import World
+from punchlist.ports.world import World
 from punchlist.steps.support.project_context import to_think_over
 from punchlist.steps.verb import Action, Verb, missing
 

@@ -13,7 +13,8 @@ from punchlist.model.item.proof import Proof, ProofClass, strongest
 from punchlist.model.item.score import by_item
 from punchlist.model.ledger.events import Committed, Failed, Landed, Published, Returned
 from punchlist.model.ledger.run import Run
-from punchlist.ports import Draft, Heard, World
+from punchlist.ports.repository import Draft, Heard
+from punchlist.ports.world import World
 from punchlist.steps.challenge import standing
 from punchlist.steps.fix import key_of
 from punchlist.steps.judging.judge import judge_view

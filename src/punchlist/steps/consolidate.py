@@ -16,7 +16,7 @@ from punchlist.model.ledger.events import Consolidated, Dismissed, Reported, Sig
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change
 from punchlist.model.patch.fixkey import fix_key
-from punchlist.ports import World
+from punchlist.ports.world import World
 from punchlist.steps.verb import Action, Verb, missing
 from punchlist.views.findings_document import findings_document
 

@@ -14,7 +14,9 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.fixkey import fix_key
 from punchlist.model.patch.hunk import Hunk, Original, hunks
 from punchlist.model.patch.patch import Patch
-from punchlist.ports import Fixed, Tree, World
+from punchlist.ports.fixer import Fixed
+from punchlist.ports.tree import Tree
+from punchlist.ports.world import World
 from punchlist.steps.support.agent_fix import Mend, mend
 from punchlist.steps.verb import Action, Verb, missing
 

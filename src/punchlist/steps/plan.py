@@ -12,7 +12,7 @@ from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import ACTIONABLE, Fact, Move, reading_order
 from punchlist.model.ledger.events import Asked, Planned
 from punchlist.model.ledger.run import Run
-from punchlist.ports import World
+from punchlist.ports.world import World
 from punchlist.steps.support.batching import CHURN, Options, batched, by_agent, given_up, tryable
 from punchlist.steps.support.project_context import to_think_over
 from punchlist.steps.verb import Action, Verb, missing

@@ -12,7 +12,7 @@ from punchlist.model.item.item import ENDED, Fact, Item, Move, Status, reading_o
 from punchlist.model.ledger.events import Debt, Filed, Reported
 from punchlist.model.ledger.outcome import outcome
 from punchlist.model.ledger.run import Run
-from punchlist.ports import World
+from punchlist.ports.world import World
 from punchlist.steps.consolidate import Sort, sort
 from punchlist.steps.verb import Action, Verb, missing
 from punchlist.views.issue_text import Dossier, dossier

@@ -15,8 +15,9 @@ from punchlist.model.item.item import ACTIONABLE, Item, reading_order
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Reproduced
 from punchlist.model.ledger.run import Run
-from punchlist.ports import Tree, World
 from punchlist.ports.roles import Reproduction, Reproductions, Task
+from punchlist.ports.tree import Tree
+from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import Measure, measure
 from punchlist.steps.judging.witness import red, telling
 from punchlist.steps.support.project_context import background

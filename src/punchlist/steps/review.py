@@ -13,8 +13,9 @@ from punchlist.model.ledger.events import Reviewed
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.model.patch.patch import Patch
-from punchlist.ports import Pristine, Tree, World
 from punchlist.ports.roles import Opinion
+from punchlist.ports.tree import Pristine, Tree
+from punchlist.ports.world import World
 from punchlist.steps.support.project_context import background
 from punchlist.steps.verb import Action, Verb, missing
 

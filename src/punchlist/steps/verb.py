@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from punchlist.model.ledger.events import AnyEvent
 from punchlist.model.ledger.run import Run
-from punchlist.ports import World
+from punchlist.ports.world import World
 
 
 class Action(Struct, frozen=True):

@@ -18,7 +18,7 @@ from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.events import Rechecked, Tried, Verified
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Taken
-from punchlist.ports import World
+from punchlist.ports.world import World
 from punchlist.steps.fix import key_of
 from punchlist.steps.judging.baseline import Measure, measure
 from punchlist.steps.judging.examine import Examine, examine

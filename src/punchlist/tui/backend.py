@@ -22,7 +22,7 @@ from punchlist.app.drive.threaded import Beside
 from punchlist.app.run_state import State, state_of, state_of_row
 from punchlist.model.ledger.events import Dismissal
 from punchlist.model.ledger.run import Run
-from punchlist.ports import RunRow
+from punchlist.ports.store import RunRow
 from punchlist.tui.board import tally
 from punchlist.tui.snapshot import Look
 from punchlist.views.summary import summary

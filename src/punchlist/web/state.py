@@ -26,7 +26,7 @@ from punchlist.app.repositories import Registered, Repositories
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import Dismissal, Started
 from punchlist.model.ledger.run import Run
-from punchlist.ports import RunRow
+from punchlist.ports.store import RunRow
 from punchlist.settings import load
 from punchlist.web.api.fix_sessions.events import Stories
 from punchlist.web.api.problem import Refused

@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from punchlist.adapters.analyzers import ANALYZERS, AnalyzerSettings, analyzers, detected
+from punchlist.adapters.analyzers.registry import ANALYZERS, analyzers, detected
+from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.analyzers.tool import ARGV_LIMIT, Kit, portions
 from punchlist.adapters.analyzers.tools.custom import CustomTool
 from punchlist.adapters.process.sandbox import available

@@ -5,16 +5,17 @@ import json
 
 import pytest
 
-from punchlist.adapters.analyzers import AnalyzerSettings, analyzers
 from punchlist.adapters.analyzers.entries import joined
 from punchlist.adapters.analyzers.formats import sarif
+from punchlist.adapters.analyzers.registry import analyzers
+from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.analyzers.tool import Command, Kit
 from punchlist.adapters.analyzers.tools import biome, eslint, semgrep, shellcheck
 from punchlist.adapters.analyzers.tools.ast_grep import AstGrep
 from punchlist.adapters.analyzers.tools.bandit import Bandit
 from punchlist.adapters.analyzers.tools.ruff import Ruff
 from punchlist.intake.source_files import Sources
-from punchlist.ports import Analysis
+from punchlist.ports.analyzer import Analysis
 
 LATIN = b'x = "\xff"\n'
 RULE = "id: a\nlanguage: python\nrule: {pattern: eval($X)}\n"

@@ -13,7 +13,8 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.model.finding.finding import Splice
 from punchlist.model.patch.patch import FileChange, Patch
-from punchlist.ports import Draft, Pristine
+from punchlist.ports.repository import Draft
+from punchlist.ports.tree import Pristine
 
 BRANCH = "punchlist/r1"
 

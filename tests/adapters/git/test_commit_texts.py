@@ -13,7 +13,7 @@ from punchlist.adapters.git.overlay import Laid
 from punchlist.errors import RepositoryError
 from punchlist.model.finding.finding import Splice
 from punchlist.model.patch.patch import Patch, spliced
-from punchlist.ports import Draft
+from punchlist.ports.repository import Draft
 
 CHAIN = Chain("refs/heads/punchlist/r1", "0" * 40, "Ada <ada@example.org> 0 +0000")
 

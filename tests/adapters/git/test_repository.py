@@ -14,7 +14,8 @@ from punchlist.adapters.git.scope import change
 from punchlist.adapters.process.sandbox import available
 from punchlist.errors import RepositoryError
 from punchlist.model.patch.change import ScopeKind
-from punchlist.ports import Heard, Pristine
+from punchlist.ports.repository import Heard
+from punchlist.ports.tree import Pristine
 
 
 def test_each_draft_is_one_commit_with_exactly_its_own_edit(repo, bench):
@@ -139,7 +140,7 @@ from punchlist.adapters.git.repository import GitRepository
         from punchlist.adapters.git.worktrees import WorkTrees
         from punchlist.model.finding.finding import Splice
         from punchlist.model.patch.patch import Patch
-        from punchlist.ports import Draft
+        from punchlist.ports.repository import Draft
         async def main():
             workshop = await Workshop.open(await Checkout.find(pathlib.Path({str(repo.root)!r})), pathlib.Path({str(tmp_path / "state")!r}))
             drafts = [Draft(f"fix {{i}}", Patch(splices=(Splice("a.py", 2 * i, 2 * i + 1, "yy"),))) for i in range(500)]

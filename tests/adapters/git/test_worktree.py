@@ -17,7 +17,7 @@ from punchlist.adapters.git.worktrees import WorkTree, WorkTrees
 from punchlist.errors import RepositoryError
 from punchlist.model.finding.finding import Splice
 from punchlist.model.patch.patch import FileChange, Patch
-from punchlist.ports import Pristine
+from punchlist.ports.tree import Pristine
 
 
 async def open_trees(root: Path, home: Path) -> WorkTrees:

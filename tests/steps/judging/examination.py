@@ -23,8 +23,8 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.run import Run, Work
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.model.patch.patch import FileChange, Patch
-from punchlist.ports import World
 from punchlist.ports.roles import Crew
+from punchlist.ports.world import World
 from punchlist.steps.judging.examine import Examine, examine
 
 LEAN = (sys.executable, "-m", "pytest", "--disable-plugin-autoload", "-pno:cacheprovider")

@@ -52,8 +52,8 @@ from punchlist.adapters.process.run import (
 from punchlist.adapters.process.sandbox import Walls, available
 from punchlist.adapters.store.atomic_write import write_whole
 from punchlist.model.item.usage import Usage
-from punchlist.ports import Artifacts
 from punchlist.ports.agent import Ask, Hear, Reply, Trouble
+from punchlist.ports.artifacts import Artifacts
 
 OUTPUT_LIMIT = 256 << 20
 GRACE = 2.0

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.agents.cli_agent import plain
-from punchlist.ports import Artifacts
 from punchlist.ports.agent import Agent, Ask, Hear, Reply
+from punchlist.ports.artifacts import Artifacts
 
 
 class _Entry(Struct, frozen=True):

@@ -23,8 +23,8 @@ from punchlist.adapters.agents.outside.agent import Outside
 from punchlist.adapters.agents.scripted.agent import Scripted
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
 from punchlist.errors import SettingsError
-from punchlist.ports import Artifacts
 from punchlist.ports.agent import Agent
+from punchlist.ports.artifacts import Artifacts
 
 Make = Callable[[Seat], Agent]
 

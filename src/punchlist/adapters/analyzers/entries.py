@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from punchlist.intake.raw_finding import Note, Unreadable, shortened
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Finding, Refused
-from punchlist.ports import Analysis
+from punchlist.ports.analyzer import Analysis
 
 T = TypeVar("T")
 _SURROGATES = re.compile(

@@ -17,7 +17,8 @@ from punchlist.adapters.analyzers.entries import joined
 from punchlist.adapters.process.run import Ran, base_environment, run, which
 from punchlist.adapters.process.sandbox import HOME, Walls, available
 from punchlist.intake.source_files import Sources
-from punchlist.ports import Analysis, Tree
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
 
 ARGV_LIMIT = 100_000
 OUTPUT_LIMIT = 512 << 20

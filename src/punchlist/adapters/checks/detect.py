@@ -12,7 +12,7 @@ import msgspec
 
 from punchlist.adapters.process.run import base_environment, run, which
 from punchlist.model.checks.check import Check, CheckKind
-from punchlist.ports import Tree
+from punchlist.ports.tree import Tree
 
 _PLACEHOLDER = "no test specified"
 _SECTIONS = {

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from punchlist.adapters.process.run import base_environment
 from punchlist.adapters.process.sandbox import HOME, PRIVATE, Walls, available, secrets
-from punchlist.ports import Tree
+from punchlist.ports.tree import Tree
 
 Bind = tuple[Path, Path, bool]
 _OBJECTS = Path("/tmp/objects")  # noqa: S108  # inside the sandbox, where /tmp is the child's own

@@ -22,7 +22,7 @@ from punchlist.adapters.checks.untracked_needs import leftovers
 from punchlist.adapters.process.run import run
 from punchlist.model.checks.check import Check, CheckResult
 from punchlist.model.checks.protected import Protected
-from punchlist.ports import Tree
+from punchlist.ports.tree import Tree
 
 _SENTINEL_FAILURES = 25
 """After so many failures the planted one was seen or never will be; a few may be older than it."""

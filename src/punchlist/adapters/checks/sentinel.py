@@ -10,7 +10,7 @@ from msgspec import Struct
 from punchlist.model.checks.check import CheckResult
 from punchlist.model.checks.coverage import FAMILIES, kind_of, plantable
 from punchlist.model.checks.protected import Protected
-from punchlist.ports import Tree
+from punchlist.ports.tree import Tree
 
 _SYNTAX_ERROR = "{nonce} {nonce}\n"  # on one line, because that line is what compilers show
 _PLANTS = {

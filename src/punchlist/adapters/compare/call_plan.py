@@ -20,7 +20,7 @@ from punchlist.adapters.compare.examples import Mined, mined
 from punchlist.adapters.compare.inputs import Input, Inputs
 from punchlist.adapters.compare.parameter_types import parameters
 from punchlist.model.checks.protected import TESTS, matches
-from punchlist.ports import Tree
+from punchlist.ports.tree import Tree
 
 _TARGETS = 6
 _TESTS = 60

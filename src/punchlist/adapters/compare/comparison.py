@@ -21,8 +21,8 @@ from punchlist.adapters.process.run import run
 from punchlist.adapters.process.sandbox import Rlimits, available
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.protected import Protected
-from punchlist.ports import Tree
 from punchlist.ports.compare import Compared
+from punchlist.ports.tree import Tree
 
 _SCRIPT = Path(__file__).with_name("child_calls.py")
 _SECONDS = 8.0

@@ -17,7 +17,8 @@ from punchlist.adapters.documents import markdown
 from punchlist.errors import UsageError
 from punchlist.intake.json_entry import LISTS, PATH, TITLE, note_of
 from punchlist.intake.source_files import Sources
-from punchlist.ports import Analysis, Tree
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
 
 LIMIT = 256 << 20
 FORMATS = (

@@ -13,7 +13,7 @@ from punchlist.intake.raw_finding import Unreadable, shortened
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Finding, Refused
 from punchlist.model.finding.severity import severity_of
-from punchlist.ports import Analysis
+from punchlist.ports.analyzer import Analysis
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)")
 _BULLET = re.compile(

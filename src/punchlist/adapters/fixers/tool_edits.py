@@ -8,7 +8,8 @@ from punchlist.model.integrity.suppressions import adds_suppression, parses
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Item
 from punchlist.model.patch.patch import Patch, overlapping, spliced
-from punchlist.ports import Fixed, Tree
+from punchlist.ports.fixer import Fixed
+from punchlist.ports.tree import Tree
 
 
 class Edits:

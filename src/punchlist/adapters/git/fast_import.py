@@ -11,7 +11,7 @@ from punchlist.adapters.git.overlay import Laid, Overlay, edit, laid, parts_of
 from punchlist.errors import RepositoryError
 from punchlist.model.finding.finding import Splice
 from punchlist.model.patch.patch import Patch
-from punchlist.ports import Draft
+from punchlist.ports.repository import Draft
 
 
 class Chain(Struct, frozen=True):

@@ -14,7 +14,8 @@ from punchlist.adapters.git.worktrees import WorkTree, WorkTrees
 from punchlist.adapters.process.run import base_environment, run
 from punchlist.adapters.process.sandbox import Walls, secrets
 from punchlist.model.patch.patch import Patch
-from punchlist.ports import Heard, Pristine
+from punchlist.ports.repository import Heard
+from punchlist.ports.tree import Pristine
 
 _SECONDS = 600.0
 _WORDS = 20_000

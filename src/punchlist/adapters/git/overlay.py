@@ -15,7 +15,7 @@ from punchlist.errors import RepositoryError
 from punchlist.model.checks.protected import matches
 from punchlist.model.finding.finding import Splice
 from punchlist.model.patch.patch import FileChange, Patch, spliced
-from punchlist.ports import Pristine
+from punchlist.ports.tree import Pristine
 
 
 class Laid(Struct, frozen=True):

@@ -12,7 +12,8 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.errors import RepositoryError
 from punchlist.model.patch.patch import Patch
-from punchlist.ports import Draft, Heard, Pristine
+from punchlist.ports.repository import Draft, Heard
+from punchlist.ports.tree import Pristine
 
 PREFIX = "punchlist/"
 ACTION = "Punchlist-Action"

@@ -18,7 +18,7 @@ from punchlist.adapters.git.tree_changes import taken
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError, StoreError
 from punchlist.model.patch.patch import Patch
-from punchlist.ports import Pristine, Tree
+from punchlist.ports.tree import Pristine, Tree
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 """A run that meets these stops, and goes on when there is room; an event about it would be all that

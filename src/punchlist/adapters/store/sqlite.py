@@ -20,7 +20,7 @@ from punchlist.errors import LedgerBroken, StoreError, UsageError
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import AnyEvent, Ended, Entry, Started
 from punchlist.model.ledger.hash_chain import chained, line_of
-from punchlist.ports import RunRow
+from punchlist.ports.store import RunRow
 
 FILE = "ledger.sqlite3"
 _PAGE = 32

@@ -16,7 +16,7 @@ from punchlist.adapters.store.atomic_write import write_whole
 from punchlist.adapters.store.errors import told
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
-from punchlist.ports import Filing
+from punchlist.ports.tracker import Filing
 from punchlist.views.issue_text import Dossier
 from punchlist.views.safe_text import safe_text
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from punchlist.adapters.git.workshop import id_of
 from punchlist.adapters.store.lease import holder
 from punchlist.app.start.wiring import run_folder
-from punchlist.ports import RunRow
+from punchlist.ports.store import RunRow
 
 _WORKSHOP = ("git", "trees")
 

@@ -17,7 +17,7 @@ from punchlist.model.ledger.fold import fold, folded
 from punchlist.model.ledger.hash_chain import broken_lines
 from punchlist.model.ledger.outcome import outcome
 from punchlist.model.ledger.run import Run
-from punchlist.ports import Artifacts
+from punchlist.ports.artifacts import Artifacts
 from punchlist.steps.plan import Options as PlanOptions
 from punchlist.views.findings_document import FOLDER, findings_document
 from punchlist.views.what_if import UNKNOWN, Difference, Rules, state_hash, what_if

@@ -13,7 +13,7 @@ from punchlist.app.drive.background import STOPPED
 from punchlist.app.repositories import Registered
 from punchlist.model.ledger.events import Interrupted, Started
 from punchlist.model.ledger.fold import folded
-from punchlist.ports import RunRow
+from punchlist.ports.store import RunRow
 
 _PERHAPS_WAITING = frozenset({"asked", "clarified"})
 

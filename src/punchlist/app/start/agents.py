@@ -18,7 +18,8 @@ from punchlist.adapters.agents.retry import Patience, Patient
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError
 from punchlist.model.ledger.run import Run
-from punchlist.ports import Artifacts, Crew
+from punchlist.ports.artifacts import Artifacts
+from punchlist.ports.roles import Crew
 from punchlist.roles.crew import crew
 from punchlist.settings import Settings
 

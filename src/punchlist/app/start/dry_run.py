@@ -22,8 +22,8 @@ from punchlist.engine import Engine, Limits, Watcher
 from punchlist.model.ledger.events import AnyEvent, Entry, Started
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
-from punchlist.ports import RunRow
 from punchlist.ports.agent import Ask, Hear, Reply
+from punchlist.ports.store import RunRow
 from punchlist.roles.crew import crew
 from punchlist.settings import pinned
 from punchlist.steps import plan

@@ -6,7 +6,7 @@ from pathlib import Path
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.trackers.files import FilesTracker
 from punchlist.errors import SettingsError
-from punchlist.ports import Tracker
+from punchlist.ports.tracker import Tracker
 from punchlist.settings import REPOSITORY_FILE, Loaded, TrackSettings
 
 _WITH_THE_TOKEN = ("track.api", "track.token")

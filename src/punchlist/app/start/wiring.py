@@ -4,7 +4,7 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-from punchlist.adapters.analyzers import analyzers
+from punchlist.adapters.analyzers.registry import analyzers
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.checks import Runner
 from punchlist.adapters.compare import Comparison
@@ -20,7 +20,8 @@ from punchlist.app.start.agents import Hear, Stage
 from punchlist.app.start.tracker import tracker
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
-from punchlist.ports import Analyzer, World
+from punchlist.ports.analyzer import Analyzer
+from punchlist.ports.world import World
 from punchlist.settings import Settings, unpinned
 
 

@@ -13,7 +13,7 @@ from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import session
 from punchlist.cli.show.tables import runs_table
 from punchlist.cli.terminal import answer, say
-from punchlist.ports import RunRow
+from punchlist.ports.store import RunRow
 
 
 class RunLine(Struct, frozen=True, kw_only=True):

@@ -14,8 +14,8 @@ from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Examined
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch
-from punchlist.ports import World
 from punchlist.ports.compare import Compared
+from punchlist.ports.world import World
 from punchlist.steps.judging.patch_text_scan import Scanned, Texts, scanned, texts
 from punchlist.steps.judging.red_tests import turned
 from punchlist.steps.judging.witness import heard, laid, red, telling, witnessed

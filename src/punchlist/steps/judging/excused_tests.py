@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from punchlist.model.checks.check import Check, CheckResult, TestOutcome, Verdict
 from punchlist.model.checks.group_testing import Trial
 from punchlist.model.ledger.run import Run
-from punchlist.ports import World
+from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import baseline
 from punchlist.steps.judging.judge import judge_view
 

@@ -4,7 +4,8 @@ under review made of them.
 
 from collections.abc import Iterable
 
-from punchlist.ports import Pristine, World
+from punchlist.ports.tree import Pristine
+from punchlist.ports.world import World
 
 
 def judge_view(world: World, opened: Iterable[str] = ()) -> Pristine:

@@ -14,7 +14,9 @@ from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Rechecked
 from punchlist.model.ledger.run import Review, Run
 from punchlist.model.patch.patch import Patch, combined
-from punchlist.ports import Analysis, Pristine, World
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Pristine
+from punchlist.ports.world import World
 from punchlist.steps.review import in_view
 
 NO_OP = "only comments, formatting or the names of locals would change"

@@ -14,7 +14,8 @@ from punchlist.model.item.item import Item
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch
-from punchlist.ports import Tree, World
+from punchlist.ports.tree import Tree
+from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import baseline
 from punchlist.steps.judging.excused_tests import is_of
 from punchlist.steps.judging.witness import heard, telling

@@ -10,7 +10,8 @@ from punchlist.model.checks.group_testing import Trial
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Tried
 from punchlist.model.ledger.run import Run
-from punchlist.ports import Tree, World
+from punchlist.ports.tree import Tree
+from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import baseline
 from punchlist.steps.judging.excused_tests import Excused, excused
 from punchlist.steps.judging.judge import judge_view

@@ -14,7 +14,7 @@ from punchlist.model.checks.check import Check, CheckKind, CheckResult, TestOutc
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import FileChange, Patch
-from punchlist.ports import World
+from punchlist.ports.world import World
 from punchlist.steps.judging.excused_tests import is_of
 from punchlist.steps.judging.judge import judge_view
 

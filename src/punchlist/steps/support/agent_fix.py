@@ -27,8 +27,8 @@ from punchlist.model.ledger.events import Attempted
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import Original, hunks
 from punchlist.model.patch.patch import Patch
-from punchlist.ports import World
 from punchlist.ports.roles import Claims, Task
+from punchlist.ports.world import World
 from punchlist.steps.support.project_context import background
 
 NO_CHANGE = "no change was made"

@@ -17,8 +17,8 @@ from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import FileChange, Patch, splices_between
 from punchlist.model.patch.unified_diff import unified
-from punchlist.ports import World
 from punchlist.ports.roles import Background, Challenger, Exhibit, Task
+from punchlist.ports.world import World
 
 
 class Caught(Struct, frozen=True):

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
-from punchlist.ports import World
 from punchlist.ports.roles import Background, Task
+from punchlist.ports.world import World
 
 CONVENTIONS = (
     "AGENTS.md",

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from punchlist.model.item.item import Item, reading_order
 from punchlist.model.ledger.run import Run
-from punchlist.ports import RunRow
+from punchlist.ports.store import RunRow
 from punchlist.views.item_filter import Wanted, fits
 from punchlist.views.plan_forms import code
 from punchlist.views.summary import summary

@@ -9,7 +9,7 @@ from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Refused
 from punchlist.model.finding.severity import Severity, severity_of
 from punchlist.model.patch.line_table import LINE_END
-from punchlist.ports import Analysis
+from punchlist.ports.analyzer import Analysis
 
 _WORDS = (
     "fatal error|fatal|critical|blocker|error|high|warning|warn|medium|"

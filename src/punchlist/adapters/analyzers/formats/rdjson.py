@@ -13,7 +13,7 @@ from punchlist.intake.source_files import Sources, proposed
 from punchlist.model.finding.finding import Fix, Safety, Splice
 from punchlist.model.finding.severity import Severity
 from punchlist.model.patch.text_positions import UTF8, Positions
-from punchlist.ports import Analysis
+from punchlist.ports.analyzer import Analysis
 
 ALTERNATIVES = "it proposes several alternative fixes; a person has to choose"
 _NUMBERED = {0: "", 1: "error", 2: "warning", 3: "info"}

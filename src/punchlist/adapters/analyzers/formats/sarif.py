@@ -16,7 +16,7 @@ from punchlist.intake.raw_finding import Note, Unreadable, headline, ranked, sho
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Refused
 from punchlist.model.finding.severity import Severity
-from punchlist.ports import Analysis
+from punchlist.ports.analyzer import Analysis
 
 _NO_PROBLEM = ("pass", "notApplicable")
 _SCORES = ((7.0, Severity.CRITICAL), (4.0, Severity.MAJOR), (0.0, Severity.MINOR))

@@ -14,7 +14,8 @@ from punchlist.intake.source_files import Sources, proposed
 from punchlist.model.finding.finding import Fix, Refused, Safety
 from punchlist.model.finding.severity import Severity
 from punchlist.model.patch.text_positions import UTF8
-from punchlist.ports import Analysis, Tree
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
 
 _RANKS = {
     "error": Severity.MAJOR,

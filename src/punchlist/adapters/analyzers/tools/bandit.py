@@ -16,7 +16,8 @@ from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Refused
 from punchlist.model.finding.severity import Severity
 from punchlist.model.patch.text_positions import UTF8
-from punchlist.ports import Analysis, Tree
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
 
 DEFAULT_SKIP = "B101"
 """Where a project has no bandit settings: every assert of every test is no news."""

@@ -13,7 +13,8 @@ from punchlist.adapters.process.run import Ran
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
-from punchlist.ports import Analysis, Tree
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
 
 # Its columns count characters, the byte order mark too, and its suggestions are the parts of one
 # fix.

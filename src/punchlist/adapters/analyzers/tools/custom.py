@@ -24,7 +24,8 @@ from punchlist.adapters.process.run import Ran
 from punchlist.errors import SettingsError
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.severity import severity_of
-from punchlist.ports import Analysis, Tree
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
 
 FORMATS: dict[str, Callable[[bytes, Sources, str], Analysis]] = {
     "lines": lines.parse,

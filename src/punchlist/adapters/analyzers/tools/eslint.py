@@ -13,7 +13,8 @@ from punchlist.intake.source_files import Sources, proposed
 from punchlist.model.finding.finding import Fix, Refused, Safety, Splice
 from punchlist.model.finding.severity import Severity
 from punchlist.model.patch.text_positions import UTF16, Positions
-from punchlist.ports import Analysis, Tree
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
 
 SETTINGS = (
     *(f"eslint.config.{end}" for end in ("js", "mjs", "cjs", "ts", "mts", "cts")),

@@ -12,7 +12,8 @@ from punchlist.adapters.process.run import Ran
 from punchlist.intake.raw_finding import Note, headline
 from punchlist.intake.source_files import Sources
 from punchlist.model.patch.text_positions import UTF16, Positions
-from punchlist.ports import Analysis, Tree
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
 
 
 class Place(Struct, frozen=True):

@@ -4,7 +4,7 @@ import re
 import tomllib
 from typing import Any
 
-from punchlist.ports import Tree
+from punchlist.ports.tree import Tree
 
 _SETUP_REQUIRES = re.compile(r"python_requires\s*=\s*[\"']?([^\"'\n#]*)")
 _LOWER_BOUND = re.compile(r"(?:>=|~=|==|\^)\s*3\.(\d+)")

@@ -21,7 +21,8 @@ from punchlist.intake.raw_finding import Note
 from punchlist.intake.source_files import Sources, proposed
 from punchlist.model.finding.finding import Fix, Refused, Safety, Splice
 from punchlist.model.finding.severity import Severity
-from punchlist.ports import Analysis, Tree
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
 
 SYNTAX = "invalid-syntax"
 CELL_FIX = "a fix inside a notebook cell is left to a person"

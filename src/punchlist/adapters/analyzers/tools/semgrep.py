@@ -18,7 +18,8 @@ from punchlist.intake.source_files import Sources, proposed
 from punchlist.model.finding.finding import Fix, Refused, Safety
 from punchlist.model.finding.severity import Severity, severity_of
 from punchlist.model.patch.text_positions import UTF8
-from punchlist.ports import Analysis, Tree
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
 
 UNBOUND = "its fix names a part that the pattern does not bind, and was left out"
 _REMOTE = re.compile(r"auto$|[prs]/|r2c|https?:|[a-z]+://", re.IGNORECASE)

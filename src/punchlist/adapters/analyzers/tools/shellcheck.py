@@ -13,7 +13,8 @@ from punchlist.intake.raw_finding import Note
 from punchlist.intake.source_files import Sources, proposed
 from punchlist.model.finding.finding import Fix, Safety, Splice
 from punchlist.model.finding.severity import Severity
-from punchlist.ports import Analysis, Tree
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
 
 _SHEBANG = re.compile(r"#!.*\b(?:ba|da|k|a)?sh\b")
 _RANKS = {

@@ -11,7 +11,8 @@ from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank
 from punchlist.adapters.process.run import Ran
 from punchlist.intake.raw_finding import Note
 from punchlist.intake.source_files import Sources
-from punchlist.ports import Analysis, Tree
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
 
 
 class Spot(Struct, frozen=True):

@@ -5,7 +5,7 @@ alike.
 from punchlist.adapters.analyzers.tool import Tool
 from punchlist.adapters.analyzers.tools.python_project import has_tool_table
 from punchlist.model.finding.severity import Severity
-from punchlist.ports import Tree
+from punchlist.ports.tree import Tree
 
 _SYNTAX = frozenset({"syntax", "invalid-syntax"})
 _UNDEFINED = frozenset({"name-defined", "reportUndefinedVariable", "unresolved-reference"})

@@ -15,7 +15,7 @@ from punchlist.adapters.trackers.github.rest import Lost, Refused, Rest, checked
 from punchlist.adapters.trackers.github.retry import Pacing, Unavailable
 from punchlist.errors import ToolError
 from punchlist.model.item.item import Status
-from punchlist.ports import Filing
+from punchlist.ports.tracker import Filing
 from punchlist.views.issue_text import Dossier
 
 _HOPELESS = frozenset({403, 404, 410})

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from punchlist.app.repositories import Registered
 from punchlist.errors import PunchlistError
-from punchlist.ports import RunRow
+from punchlist.ports.store import RunRow
 from punchlist.web.api.problem import problem_of
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.api.views import run_line

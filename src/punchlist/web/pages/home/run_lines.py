@@ -13,7 +13,7 @@ from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.fold import folded
 from punchlist.model.ledger.run import Run, counts
-from punchlist.ports import RunRow
+from punchlist.ports.store import RunRow
 from punchlist.web.pages.run.views import Share, ended_as, shares
 
 _KEPT = 2000

@@ -1,0 +1,181 @@
+"""The table of analyzers: how settings make each, and which are installed."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from msgspec import Struct
+
+from punchlist.adapters.analyzers.settings import AnalyzerSettings
+from punchlist.adapters.analyzers.tool import Command, Kit, Tool, environment
+from punchlist.adapters.analyzers.tools.ast_grep import AstGrep
+from punchlist.adapters.analyzers.tools.bandit import Bandit
+from punchlist.adapters.analyzers.tools.biome import Biome
+from punchlist.adapters.analyzers.tools.custom import Custom
+from punchlist.adapters.analyzers.tools.eslint import Eslint
+from punchlist.adapters.analyzers.tools.mypy import Mypy
+from punchlist.adapters.analyzers.tools.pyright import Basedpyright, Pyright
+from punchlist.adapters.analyzers.tools.ruff import Ruff
+from punchlist.adapters.analyzers.tools.semgrep import Semgrep
+from punchlist.adapters.analyzers.tools.shellcheck import Shellcheck
+from punchlist.adapters.analyzers.tools.ty import Ty
+from punchlist.adapters.process.run import run
+from punchlist.errors import SettingsError
+from punchlist.ports.analyzer import Analysis, Analyzer
+from punchlist.ports.tree import Tree
+
+_VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
+
+Make = Callable[[AnalyzerSettings, Kit], Tool]
+
+ANALYZERS: dict[str, Make] = {
+    "ruff": lambda settings, _: Ruff(settings.select, settings.args.get("ruff", ())),
+    "bandit": lambda settings, _: Bandit(settings.args.get("bandit", ())),
+    "ast-grep": lambda settings, kit: AstGrep(
+        _rules(settings, kit), settings.args.get("ast-grep", ())
+    ),
+    "mypy": lambda settings, _: Mypy(settings.args.get("mypy", ()), asked=_asked("mypy", settings)),
+    "pyright": lambda settings, _: Pyright(
+        settings.args.get("pyright", ()), asked=_asked("pyright", settings)
+    ),
+    "basedpyright": lambda settings, _: Basedpyright(
+        settings.args.get("basedpyright", ()), asked=_asked("basedpyright", settings)
+    ),
+    "ty": lambda settings, _: Ty(settings.args.get("ty", ()), asked=_asked("ty", settings)),
+    "eslint": lambda settings, _: Eslint(
+        settings.args.get("eslint", ()), asked=_asked("eslint", settings)
+    ),
+    "biome": lambda settings, _: Biome(
+        settings.args.get("biome", ()), asked=_asked("biome", settings)
+    ),
+    "shellcheck": lambda settings, _: Shellcheck(settings.args.get("shellcheck", ())),
+    "semgrep": lambda settings, kit: Semgrep(
+        _paths(settings.semgrep, kit), settings.args.get("semgrep", ())
+    ),
+}
+
+
+class Detected(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether a tool is here: its command and version, or nothing."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    version: str = ""
+
+    @property
+    def there(self) -> bool:
+        return bool(self.version)
+
+
+class Unknown(Struct, frozen=True):
+    """Stands for an analyzer that another version of punchlist knew: it never
+    looks, and says so.
+    """
+
+    name: str
+
+    async def analyze(
+        self, tree: Tree, paths: Sequence[str] | None
+    ) -> Analysis:  # the port's shape
+        return Analysis(
+            failed=(
+                f"{self.name} is not known to this version of punchlist, or its settings are gone"
+            )
+        )
+
+
+def analyzers(
+    settings: AnalyzerSettings, kit: Kit | None = None, names: Iterable[str] | None = None
+) -> dict[str, Analyzer]:
+    """The enabled analyzers by name, or exactly those named: a run keeps the ones it began with.
+    One that is not installed says so when it is to run.
+    """
+    kit = replace(kit or Kit(), timeout=settings.timeout)
+    own = {tool.name: Custom(tool) for tool in settings.custom}
+    for name in own.keys() & ANALYZERS.keys():
+        raise SettingsError(
+            f"analyzers.custom: {name!r} is the name of a built-in analyzer",
+            hint="choose another name",
+        )
+    if names is not None:
+        known = own.keys() | ANALYZERS.keys()
+        return {
+            name: Command(_tool(name, settings, kit), kit) if name in known else Unknown(name)
+            for name in names
+        }
+    enabled = _found(settings, kit, own) if settings.enabled == "auto" else settings.enabled
+    return {name: Command(_tool(name, settings, kit), kit) for name in enabled}
+
+
+async def detected(names: Iterable[str] = (), kit: Kit | None = None) -> tuple[Detected, ...]:
+    """What is installed of the named analyzers (of all, if none is named), and in which version."""
+    kit = kit or Kit()
+    settings = AnalyzerSettings()
+    return tuple(
+        [
+            await _looked_up(_built_in(name, settings, kit), kit)
+            for name in tuple(names) or ANALYZERS
+        ]
+    )
+
+
+def _found(settings: AnalyzerSettings, kit: Kit, own: Iterable[str]) -> list[str]:
+    ruled = {"ast-grep": settings.ast_grep or settings.ast_grep_rules, "semgrep": settings.semgrep}
+    usable = [name for name in ANALYZERS if ruled.get(name, True)]
+    return [*(name for name in usable if ANALYZERS[name](settings, kit).program(kit)), *own]
+
+
+def _tool(name: str, settings: AnalyzerSettings, kit: Kit) -> Tool:
+    custom = next((tool for tool in settings.custom if tool.name == name), None)
+    return Custom(custom) if custom else _built_in(name, settings, kit)
+
+
+def _built_in(name: str, settings: AnalyzerSettings, kit: Kit) -> Tool:
+    if name in ANALYZERS:
+        return ANALYZERS[name](settings, kit)
+    known = [*ANALYZERS, *(tool.name for tool in settings.custom)]
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+    raise SettingsError(f"analyzers.enabled: no analyzer is called {name!r}", hint=hint)
+
+
+async def _looked_up(tool: Tool, kit: Kit) -> Detected:
+    program = tool.program(kit)
+    if not program:
+        return Detected(name=tool.name)
+    ran = await run(
+        [*program, "--version"],
+        cwd=Path("/"),
+        env={**environment(walled=False), **tool.env},
+        timeout=15,
+    )
+    version = (
+        _VERSION.search((ran.stdout + ran.stderr).decode("utf-8", "replace")) if ran.ok else None
+    )
+    return Detected(name=tool.name, command=program, version=version[0] if version else "")
+
+
+def _asked(name: str, settings: AnalyzerSettings) -> bool:
+    return settings.enabled != "auto" and name in settings.enabled
+
+
+def _paths(names: Iterable[str], kit: Kit) -> list[str]:
+    """Rule files named relative to the user's checkout; what is no path is left for the tool to
+    refuse.
+    """
+    base = kit.checkout
+    return [str(base / name) if base and (base / name).exists() else name for name in names]
+
+
+def _rules(settings: AnalyzerSettings, kit: Kit) -> str:
+    texts = [settings.ast_grep_rules]
+    for name in _paths(settings.ast_grep, kit):
+        try:
+            texts.append(Path(name).read_text())
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(
+                f"analyzers.ast_grep: {name}: {error}", hint="name a file of ast-grep rules"
+            ) from error
+    return "\n---\n".join(text.strip().removeprefix("---") for text in texts if text.strip())

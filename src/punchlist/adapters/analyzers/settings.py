@@ -1,0 +1,30 @@
+"""Settings of the analyzers."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from punchlist.adapters.analyzers.tools.custom import CustomTool
+
+
+class AnalyzerSettings(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """Which analyzers run, and how. "auto" is those that come along, those that are found here, and
+    the user's own.
+    """
+
+    enabled: Literal["auto"] | tuple[str, ...] = "auto"
+    select: tuple[str, ...] = ()
+    """Ruff's rules, instead of the project's own selection."""
+    args: dict[str, tuple[str, ...]] = {}
+    """More arguments for a tool, by its name."""
+    semgrep: tuple[str, ...] = ()
+    """Files or folders of semgrep rules."""
+    ast_grep: tuple[str, ...] = ()
+    """Files of ast-grep rules."""
+    ast_grep_rules: str = ""
+    """Ast-grep rules written out, as YAML."""
+    custom: tuple[CustomTool, ...] = ()
+    timeout: float = 600
+    """Seconds that one run of one tool may take."""

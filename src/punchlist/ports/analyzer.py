@@ -1,0 +1,36 @@
+"""The port to tools that report findings."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from punchlist.model.finding.finding import Finding, Refused
+from punchlist.ports.tree import Tree
+
+
+class Analysis(Struct, frozen=True, kw_only=True):
+    """What an analyzer reported of a tree."""
+
+    findings: tuple[Finding, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    looked_at: int = 0
+    failed: str = ""
+    skipped: str = ""
+    unread: tuple[str, ...] = ()
+    """Files it was to look at and could not, an empty name for "nobody knows which": its silence
+    about them says nothing.
+    """
+
+
+class Analyzer(Protocol):
+    """A tool that reads code and reports findings; it never writes into the tree."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
+        """Findings of the given files, or of the whole tree for None. A tool that fails says so in
+        `failed`; it never raises.
+        """
+        ...

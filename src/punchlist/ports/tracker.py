@@ -1,0 +1,23 @@
+"""The port to where leftovers are filed."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from punchlist.views.issue_text import Dossier
+
+
+class Filing(Struct, frozen=True, kw_only=True):
+    item: int
+    ref: str = ""
+    failed: str = ""
+
+
+class Tracker(Protocol):
+    """Where leftovers are filed; get-or-create by the item's fingerprint."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def file(self, dossiers: Sequence[Dossier]) -> Sequence[Filing]: ...

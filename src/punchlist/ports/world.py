@@ -1,0 +1,48 @@
+"""World: every port that a performer may use, in one value."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from punchlist.model.checks.protected import Protected
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import Change
+from punchlist.ports.analyzer import Analyzer
+from punchlist.ports.artifacts import Artifacts, Cache
+from punchlist.ports.checks import CheckRunner
+from punchlist.ports.compare import Comparer
+from punchlist.ports.fixer import Fixer
+from punchlist.ports.repository import Repository
+from punchlist.ports.roles import Crew
+from punchlist.ports.tracker import Tracker
+from punchlist.ports.tree import Trees
+
+
+def _never(label: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Everything outside that a performer may use."""
+
+    change: Change
+    trees: Trees
+    repository: Repository
+    analyzers: Mapping[str, Analyzer]
+    documents: Mapping[str, Analyzer]
+    """Findings given as files: they speak once, and are never re-run."""
+    fixers: Mapping[str, Fixer]
+    checks: CheckRunner
+    tracker: Tracker
+    artifacts: Artifacts
+    cache: Cache
+    reports: Mapping[str, Callable[[Run], bytes]]
+    """File name -> how it is made of a run."""
+    protected: Protected
+    clock: Callable[[], float]
+    crew: Crew = field(default_factory=Crew)
+    comparer: Comparer | None = None
+    answered: Callable[[str], bool] = _never
+    """Whether an agent's answer under this label is kept: what was paid for and heard before a
+    kill.
+    """
