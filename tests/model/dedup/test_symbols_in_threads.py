@@ -3,6 +3,7 @@
 import gc
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -48,3 +49,16 @@ def test_threads_that_parse_at_the_same_time_do_not_disturb_each_other(hurried):
         answers = list(threads.map(parsed, range(15)))
     assert all(answer == answers[0] for answer in answers)
     assert answers[0][:4] == ["f0", "f0", "f1", "f1"]
+
+
+def test_only_one_module_calls_the_parser():
+    """The others would miss its lock."""
+    source = Path(__file__).parents[1] / "src"
+    calls = ("ast.parse(", "from ast import")
+    callers = {
+        file.name
+        for file in source.rglob("*.py")
+        if any(call in file.read_text("utf-8") for call in calls)
+        and not file.name.startswith("child_")
+    }
+    assert callers == {"python_source.py"}

@@ -10,6 +10,7 @@ from punchlist.adapters.compare.changed_code import Function
 from punchlist.adapters.compare.examples import Mined, Value, literals
 from punchlist.adapters.compare.parameter_types import Parameter, guessed
 from punchlist.adapters.compare.plain_values import BYTES, FLOATS, INTS, TEXTS, neighbours, texts_of
+from punchlist.model.finding.python_source import parse_expression
 
 _MOST = 90
 _DEPTH = 3
@@ -172,10 +173,8 @@ class Choices:
                 return []
 
     def _spelt(self, text: str, keys: Sequence[str], depth: int) -> list[str]:
-        try:
-            return self._typed(ast.parse(text, mode="eval").body, keys, depth)
-        except (SyntaxError, ValueError):
-            return []
+        node = parse_expression(text)
+        return self._typed(node, keys, depth) if node else []
 
     def _named(self, name: str, keys: Sequence[str], depth: int) -> list[str]:
         if name in ("Any", "T", "K", "V", "Hashable"):

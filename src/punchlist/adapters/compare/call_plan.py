@@ -8,18 +8,12 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from punchlist.adapters.compare.changed_code import (
-    Changed,
-    Function,
-    Pieces,
-    impurity,
-    parsed,
-    pieces,
-)
+from punchlist.adapters.compare.changed_code import Changed, Function, Pieces, impurity, pieces
 from punchlist.adapters.compare.examples import Mined, mined
 from punchlist.adapters.compare.inputs import Input, Inputs
 from punchlist.adapters.compare.parameter_types import parameters
 from punchlist.model.checks.protected import TESTS, matches
+from punchlist.model.finding.python_source import parse_python
 from punchlist.ports.tree import Tree
 
 _TARGETS = 6
@@ -83,7 +77,7 @@ def planned(before: Tree, after: Tree, paths: Sequence[str], words: str) -> Plan
     changed: list[Changed] = []
     files = frozenset(before.files())
     for path, piece in found.items():
-        module = parsed(both[path][1])
+        module = parse_python(both[path][1])
         assert module is not None  # noqa: S101  # it has pieces, so it parsed
         for each, why in _callable(piece, module):
             inputs = [] if why else _inputs(each, module, known)
@@ -122,7 +116,7 @@ def _known(
     methods = {
         inner.name
         for _, new in both.values()
-        if (module := parsed(new)) is not None
+        if (module := parse_python(new)) is not None
         for node in module.body
         if isinstance(node, ast.ClassDef) and node.name in owners
         for inner in node.body

@@ -9,6 +9,8 @@ from difflib import SequenceMatcher
 
 from msgspec import Struct
 
+from punchlist.model.finding.python_source import parse_python
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _IMPURE = frozenset(
     """
@@ -50,16 +52,9 @@ class Pieces(Struct, frozen=True, kw_only=True):
     apart: tuple[str, ...] = ()
 
 
-def parsed(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
 def pieces(path: str, before: str, after: str) -> Pieces:
     """What differs between two versions of a file."""
-    old, new = parsed(before), parsed(after)
+    old, new = parse_python(before), parse_python(after)
     if old is None or new is None:
         return Pieces(apart=(f"{path} does not parse",))
     was, now = dict(_functions(old)), dict(_functions(new))

@@ -6,11 +6,12 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 
 from msgspec import Struct
 
-from punchlist.adapters.compare.changed_code import parsed
+from punchlist.model.finding.python_source import parse_expression, parse_python
 
 _BACKTICKS = re.compile(r"`{1,3}([^`]{1,400})`{1,3}")
 _QUOTED = re.compile(r"""(?<!\w)(?:"([^"\n]{0,120})"|'([^'\n]{0,120})')(?!\w)""")
@@ -60,7 +61,7 @@ def mined(names: frozenset[str], sources: Sequence[str], tests: Sequence[str], w
     comparison.
     """
     snippets = [snippet for snippet in _BACKTICKS.findall(words) if len(snippet) > 1]
-    written = [tree for text in (*tests, *snippets) if (tree := parsed(text)) is not None]
+    written = [tree for text in (*tests, *snippets) if (tree := parse_python(text)) is not None]
     calls: dict[str, list[Example]] = {}
     for tree in written:
         for name, example in _calls(tree, names):
@@ -71,7 +72,7 @@ def mined(names: frozenset[str], sources: Sequence[str], tests: Sequence[str], w
     own = [
         text
         for source in sources
-        if (tree := parsed(source)) is not None
+        if (tree := parse_python(source)) is not None
         for text in _constants(tree)
     ]
     return Mined(
@@ -227,8 +228,8 @@ class _Filling(ast.NodeTransformer):
 def _filled(value: ast.expr, row: dict[str, ast.expr]) -> ast.expr:
     if not any(isinstance(node, ast.Name) and node.id in row for node in ast.walk(value)):
         return value
-    copied: ast.expr = ast.parse(ast.unparse(value), mode="eval").body
-    filled: ast.expr = _Filling(row).visit(copied)
+    copied = parse_expression(ast.unparse(value))
+    filled: ast.expr = _Filling(row).visit(copied) if copied else value
     return filled
 
 
@@ -263,8 +264,8 @@ def literals(texts: Iterable[str]) -> list[Value]:
     """The values of those texts that are plain literals."""
     found: list[Value] = []
     for text in texts:
-        try:
-            found.append(ast.literal_eval(text))
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            continue
+        node = parse_expression(text)
+        with suppress(ValueError, TypeError, MemoryError, RecursionError):
+            if node is not None:
+                found.append(ast.literal_eval(node))
     return found

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from punchlist.adapters.compare.changed_code import Changed, Function
 from punchlist.adapters.compare.inputs import Input
+from punchlist.model.finding.python_source import parse_expression
 
 _SMALL = 2
 """Up to here a number is a limit case, and an honest fix may well ask for it."""
@@ -132,7 +133,7 @@ def _pin(node: ast.expr) -> Iterator[Pin]:
     """A literal that is no limit case."""
     if isinstance(node, ast.Constant | ast.UnaryOp):
         text = _plain(ast.unparse(node))
-        value = ast.literal_eval(text) if _is_literal(node) else None
+        value = ast.literal_eval(node) if _is_literal(node) else None
         small = isinstance(value, int | float) and abs(value) <= _SMALL
         if (
             isinstance(value, bool)
@@ -183,18 +184,19 @@ def _is_telling(node: ast.expr | None) -> bool:
 
 def _plain(text: str) -> str:
     """One spelling for each value."""
+    node = parse_expression(text)
+    if node is None:
+        return text
     try:
-        node = ast.parse(text, mode="eval").body
         return repr(ast.literal_eval(node)) if _is_literal(node) else ast.unparse(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, RecursionError, MemoryError):
         return text
 
 
 def _values(given: Input) -> set[str]:
     """All arguments of an input together, each of them, and what is in them, as plain source."""
-    try:
-        call = ast.parse(f"f({given.args})", mode="eval").body
-    except SyntaxError:
+    call = parse_expression(f"f({given.args})")
+    if call is None:
         return set()
     found = {_plain(ast.unparse(node)) for node in ast.walk(call) if isinstance(node, ast.expr)}
     return {*found, _plain(f"({given.args},)")}

@@ -4,9 +4,9 @@ everything else.
 
 import ast
 import re
-import threading
-import warnings
 from collections.abc import Iterator, Sequence
+
+from punchlist.model.finding.python_source import parse_python
 
 _DEFINITION = re.compile(
     r"""^\s*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([^)]*\))?|unsafe|inline|virtual
@@ -38,10 +38,6 @@ _LARGEST = 4_000_000
 """Characters that are still parsed: a syntax tree takes a hundred times the memory of its text."""
 _PYTHON = (".py", ".pyi", ".pyw")
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_ONE_AT_A_TIME = threading.Lock()
-"""Python up to 3.11.7 and 3.12.1 counts the depth of all trees that are being made in one place,
-and raises where two are.
-"""
 
 
 def symbols(path: str, lines: Sequence[str]) -> list[str]:
@@ -49,19 +45,10 @@ def symbols(path: str, lines: Sequence[str]) -> list[str]:
     is line 1.
     """
     if path.endswith(_PYTHON) and sum(map(len, lines)) <= _LARGEST:
-        tree = _parsed("\n".join(lines))
+        tree = parse_python("\n".join(lines))
         if tree is not None:
             return _by_tree(tree, len(lines))
     return _by_indentation(lines)
-
-
-def _parsed(text: str) -> ast.Module | None:
-    try:
-        with _ONE_AT_A_TIME, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _by_tree(tree: ast.Module, count: int) -> list[str]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from punchlist.model.dedup.symbols import symbols
+from punchlist.model.finding.python_source import parse_python
 
 _PYTHON = (".py", ".pyi")
 _WORTH = 2
@@ -58,11 +59,8 @@ def _function_gone(
 
 
 def _functions(text: str) -> dict[str, _Function]:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
-    return dict(_within(tree, ""))
+    tree = parse_python(text)
+    return {} if tree is None else dict(_within(tree, ""))
 
 
 def _within(node: ast.AST, inside: str) -> Iterator[tuple[str, _Function]]:

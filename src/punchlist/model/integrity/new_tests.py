@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
+from punchlist.model.finding.python_source import parse_python
+
 _LOOKING = (
     "getsource",
     "linecache",
@@ -28,10 +30,10 @@ def only_adds_tests(path: str, before: str, after: str) -> bool:
     """
     if not path.endswith(".py"):
         return False
-    try:
-        old, new = ast.parse(before).body, ast.parse(after).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    first, second = parse_python(before), parse_python(after)
+    if first is None or second is None:
         return False
+    old, new = first.body, second.body
     waiting = [ast.dump(statement) for statement in old if not _is_import(statement)]
     names = {statement.name for statement in old if isinstance(statement, _Definition)}
     for statement in (each for each in new if not _is_import(each)):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from punchlist.model.dedup.symbols import symbols
+from punchlist.model.finding.python_source import parse_python
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _CASE = re.compile(r"\[.*\]\Z", re.DOTALL)
@@ -22,7 +23,7 @@ def names_at(path: str, text: str, line: int | None) -> frozenset[str]:
     if around:
         return frozenset({around})
     bound = re.match(r"([A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)", lines[line - 1])
-    tree = _parsed(text)
+    tree = parse_python(text)
     if bound is None or tree is None:
         return frozenset()
     users = [
@@ -37,7 +38,7 @@ def concerned(tests: Iterable[str], text: str, path: str, names: frozenset[str])
     """Those of the tests in a file with this text that name the code; the file must name the module
     it is in, too.
     """
-    tree = _parsed(text)
+    tree = parse_python(text)
     module = PurePosixPath(path).stem
     if tree is None or not names or not re.search(rf"\b{re.escape(module)}\b", text):
         return frozenset()
@@ -63,10 +64,3 @@ def _speaks(node: ast.AST, names: Iterable[str]) -> bool:
         or (isinstance(each, ast.Attribute) and each.attr in wanted)
         for each in ast.walk(node)
     )
-
-
-def _parsed(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None

@@ -7,6 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from punchlist.model.finding.python_source import parse_python
+
 _PYTHON = (".py", ".pyi")
 _RUNNERS = frozenset({"pytest", "_pytest", "unittest", "nose", "doctest", "pluggy", "builtins"})
 _ENDINGS = {
@@ -78,9 +80,8 @@ def new_ruses(path: str, before: str, after: str) -> tuple[str, ...]:
 def _counted(path: str, text: str) -> Counter[str]:
     if not path.endswith(_PYTHON):
         return Counter({what: len(pattern.findall(text)) for what, pattern in _OTHER.items()})
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse_python(text)
+    if tree is None:
         return Counter()
     found = Counter(_at_import(tree.body))
     for node in ast.walk(tree):

@@ -5,6 +5,8 @@ import io
 import re
 import tokenize
 
+from punchlist.model.finding.python_source import parse_python, syntax_error
+
 _SUPPRESSION = re.compile(
     r"#\s*(?:noqa|nosec|type:\s*ignore|pyright:\s*ignore|ty:\s*ignore|mypy:\s*ignore|pylint:\s*disable|ruff:\s*noqa|flake8:\s*noqa|pragma:\s*no\s*cover"
     r"|fmt:\s*(?:off|skip)|isort:\s*skip|nosemgrep|shellcheck\s+disable)"
@@ -57,11 +59,8 @@ def parses(path: str, text: str) -> str:
     """
     if not path.endswith((".py", ".pyi")):
         return ""
-    try:
-        ast.parse(text, path)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return f"{path} does not parse: {error}"
-    return ""
+    error = syntax_error(text, path)
+    return f"{path} does not parse: {error}" if error else ""
 
 
 def same_program(path: str, before: str, after: str) -> bool:
@@ -70,14 +69,14 @@ def same_program(path: str, before: str, after: str) -> bool:
     """
     if not path.endswith((".py", ".pyi")) or before == after:
         return before == after
+    old, new = parse_python(before), parse_python(after)
     try:
-        return _shape(before) == _shape(after)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return old is not None and new is not None and _shape(old) == _shape(new)
+    except RecursionError:
         return False
 
 
-def _shape(text: str) -> str:
-    tree = ast.parse(text)
+def _shape(tree: ast.Module) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
             _drop_docstring(node)

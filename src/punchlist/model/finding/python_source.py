@@ -1,0 +1,49 @@
+"""Parsing of Python source; no other module calls `ast.parse`."""
+
+import ast
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Python up to 3.11.7 and 3.12.1 counts the depth of all trees that are being made in one place,
+and raises SystemError where two are.
+"""
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def parse_python(text: str) -> ast.Module | None:
+    """Return the syntax tree of a module, or None if the text does not parse."""
+    try:
+        with _alone():
+            return ast.parse(text)
+    except _UNREADABLE:
+        return None
+
+
+def parse_expression(text: str) -> ast.expr | None:
+    """Return the syntax tree of one expression, or None if the text does not parse."""
+    try:
+        with _alone():
+            return ast.parse(text.lstrip(" \t"), mode="eval").body
+    except _UNREADABLE:
+        return None
+
+
+def syntax_error(text: str, path: str) -> str:
+    """Return why the text is not a Python module, or an empty string."""
+    try:
+        with _alone():
+            ast.parse(text, path)
+    except _UNREADABLE as error:
+        return str(error)
+    return ""
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the lock, and ignore what Python warns of in the parsed source."""
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
