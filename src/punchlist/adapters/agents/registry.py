@@ -18,13 +18,12 @@ from punchlist.adapters.agents.dialects.opencode import Opencode
 from punchlist.adapters.agents.dialects.qwen import Qwen
 from punchlist.adapters.agents.dry_run import Dry
 from punchlist.adapters.agents.home import Place
-from punchlist.adapters.agents.outside.agent import KIND as OUTSIDE
 from punchlist.adapters.agents.outside.agent import Outside
 from punchlist.adapters.agents.scripted.agent import Scripted
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
 from punchlist.errors import SettingsError
 from punchlist.ports import Artifacts
-from punchlist.ports.agent import Agent
+from punchlist.ports.agent import OUTSIDE, Agent
 
 Make = Callable[[Seat], Agent]
 
