@@ -15,7 +15,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.reports.json import SCHEMA, Report
+from punchlist.views.report_document import SCHEMA, Report
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "report-json.md"
 _HEAD = f"""# report.json

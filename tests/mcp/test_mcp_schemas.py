@@ -4,11 +4,12 @@ import jsonschema
 import msgspec
 import pytest
 
-from punchlist.adapters.agents.outside.mailbox import Mailbox, Task
+from punchlist.adapters.agents.outside.mailbox import Mailbox
 from punchlist.mcp import schemas
 from punchlist.mcp.server import TOOLS
 from punchlist.mcp.views import task_whole
 from punchlist.model.ledger.run import Run
+from punchlist.ports.agent import Task
 
 CASES = {
     "start_run": ({"play": ["fixer"], "paths": ["src"]}, {"paths": ["/etc"]}),

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from punchlist.adapters.reports.escaping import visible
 from punchlist.app.repositories import Registered
 from punchlist.model.checks.check import Check, Verdict
 from punchlist.model.finding.finding import Finding, Spot
@@ -27,6 +26,7 @@ from punchlist.model.ledger.fold import folded
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.model.patch.hunk import Hunk
+from punchlist.views.escaping import visible
 from punchlist.views.run_diff import changes
 from punchlist.web.pages.item.page import item_view
 from punchlist.web.pages.rendering import rendered

@@ -13,9 +13,8 @@ from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.repository import PREFIX
 from punchlist.adapters.git.workshop import Workshop, repository_id
 from punchlist.adapters.git.worktrees import WorkTrees
-from punchlist.adapters.reports import REPORTS
 from punchlist.adapters.store.artifacts import FolderArtifacts
-from punchlist.adapters.store.lease import Lease
+from punchlist.adapters.store.lease import Holder, Lease, holder
 from punchlist.adapters.store.permissions import keep_private
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.after.audit import Audit, audited
@@ -30,6 +29,7 @@ from punchlist.app.after.branch_state import (
 from punchlist.app.after.clean import drop_workshop, gone_repositories, old_reports
 from punchlist.app.after.dismissals import Chosen, dismissals, dismissed, meant
 from punchlist.app.after.replay import Replayed, replayed
+from punchlist.app.after.reports import match_report, render_report
 from punchlist.app.after.rewrite_reports import follow
 from punchlist.app.doctor import Probe, answers, probes
 from punchlist.app.drive.answers import answered, is_over
@@ -110,7 +110,7 @@ class App:
         run_id = _new_id()
         request = ready.fingerprint(self._repository)
         with Lease.take(self.home, run_id, request, force=ready.force):
-            artifacts = FolderArtifacts(wiring.run_folder(self.home, run_id))
+            artifacts = self.artifacts(run_id)
             for index, path in enumerate(ready.documents.values()):
                 artifacts.write(_document(index, path), _content(path))
             started = ev.Started(
@@ -211,6 +211,13 @@ class App:
     def load(self, run_id: str) -> Run:
         found = self.store.find(run_id, self._repository if self.checkout else "")
         return folded(found, self.store.read(found))
+
+    def driver_of(self, run_id: str) -> Holder | None:
+        """Return the process that drives a run, or None."""
+        return holder(self.home, run_id)
+
+    def artifacts(self, run_id: str) -> FolderArtifacts:
+        return FolderArtifacts(wiring.run_folder(self.home, run_id))
 
     def runs(self) -> list[RunRow]:
         return self.store.runs(self._repository if self.checkout else "")
@@ -352,25 +359,14 @@ class App:
         """Folds a recorded run again, offline, and says what other rules would have made of it."""
         found = self.store.find(run_id, self._repository if self.checkout else "")
         written = [line.rstrip(b"\n") for line in self.store.export(found)]
-        return replayed(
-            found,
-            list(self.store.read(found)),
-            written,
-            FolderArtifacts(wiring.run_folder(self.home, found)),
-            rules,
-        )
+        return replayed(found, list(self.store.read(found)), written, self.artifacts(found), rules)
 
     def export(self, run_id: str) -> Iterator[bytes]:
         return self.store.export(self.store.find(run_id, self._repository if self.checkout else ""))
 
     def render(self, run_id: str, form: str) -> bytes:
-        name = next(
-            (name for name in REPORTS if name.removeprefix("report.").startswith(form)), None
-        )
-        if name is None:
-            known = ", ".join(name.removeprefix("report.").split(".")[0] for name in REPORTS)
-            raise UsageError(f'no report is called "{form}"', hint=f"there are {known}")
-        return REPORTS[name](self.load(run_id))
+        name = match_report(form)
+        return render_report(self.load(run_id), name)
 
     @property
     def _standing_in(self) -> Checkout:

@@ -2,6 +2,7 @@
 state folder.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -9,8 +10,7 @@ from msgspec import Struct
 
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import repository_id
-from punchlist.adapters.store.atomic_write import write_whole
-from punchlist.adapters.store.permissions import keep_private
+from punchlist.app.state_folder import write_state
 from punchlist.errors import StoreError, UsageError
 
 FILE = "repositories.json"
@@ -57,13 +57,7 @@ class Repositories:
                 f"{folder}: is no absolute path",
                 hint="give the whole path of a git repository on this machine",
             )
-        checkout = await Checkout.find(folder)
-        known = Registered(
-            id=repository_id(checkout),
-            name=checkout.root.name,
-            root=str(checkout.root),
-            git_dir=str(checkout.git_dir),
-        )
+        known = await find_repository(folder)
         self._write((*(each for each in self.all() if each.id != known.id), known))
         return known
 
@@ -76,11 +70,21 @@ class Repositories:
         return gone
 
     def _write(self, repositories: tuple[Registered, ...]) -> None:
-        try:
-            keep_private(self._home)
-            write_whole(self._path, msgspec.json.encode(repositories))
-        except OSError as error:
-            raise StoreError(
-                f"{self._path}: cannot be written: {error.strerror}",
-                hint="point PUNCHLIST_HOME at a folder that can be written",
-            ) from error
+        write_state(self._home, FILE, msgspec.json.encode(repositories))
+
+
+async def find_repository(folder: Path) -> Registered:
+    """Return the repository around a folder."""
+    checkout = await Checkout.find(folder)
+    return Registered(
+        id=repository_id(checkout),
+        name=checkout.root.name,
+        root=str(checkout.root),
+        git_dir=str(checkout.git_dir),
+    )
+
+
+async def find_repositories(folders: Iterable[Path]) -> tuple[Registered, ...]:
+    """Return the repositories around these folders, each once."""
+    found = [await find_repository(folder) for folder in folders]
+    return tuple({each.id: each for each in found}.values())

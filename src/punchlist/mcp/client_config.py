@@ -3,12 +3,11 @@
 import json
 import sys
 from collections.abc import Callable, Mapping
+from shutil import which
 from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
-
-from punchlist.adapters.process.run import which
 
 
 class Command(Struct, frozen=True):

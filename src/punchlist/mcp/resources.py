@@ -1,12 +1,12 @@
 """What can be read by its address: reports, the ledger as JSON lines, an item."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from mcp_types import Resource, ResourceTemplate
 from msgspec.structs import replace
 
-from punchlist.adapters.reports import REPORTS
+from punchlist.app.after.reports import render_report
 from punchlist.errors import UsageError
 from punchlist.mcp.session import Desk
 from punchlist.mcp.tools.read import item_of
@@ -97,15 +97,12 @@ def read(desk: Desk, address: str) -> tuple[str, str]:
         ), "application/json"
     if found["what"] == "ledger.jsonl":
         return "".join(_lines(desk, run)), _LINES
-    make: Callable[[Run], bytes] | None = (
-        REPORTS.get(found["what"]) if found["what"] in _TYPES else None
-    )
-    if make is None:
+    if found["what"] not in _TYPES:
         raise UsageError(
             f"run {run.id} has no {found['what']}",
             hint=f"there are {', '.join(_TYPES)}, ledger.jsonl and items/N",
         )
-    return _text(make(run)), _TYPES[found["what"]]
+    return _text(render_report(run, found["what"])), _TYPES[found["what"]]
 
 
 def _lines(desk: Desk, run: Run) -> Iterator[str]:

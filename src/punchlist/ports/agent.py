@@ -11,6 +11,9 @@ from msgspec import Struct
 
 from punchlist.model.item.usage import Usage
 
+OUTSIDE = "outside"
+"""The kind of an agent that punchlist does not start: it comes for its tasks by itself."""
+
 
 class Trouble(StrEnum):
     """Why there is no answer, told from the agent's own error channel and never from words in its
@@ -60,6 +63,23 @@ class Ask(Struct, frozen=True, kw_only=True):
     """The numbers of the items that it is about, where it must say of each what became of it."""
     fork: bool = False
     """Go on in a copy of the session: others do the same side by side."""
+
+
+class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an outside agent is asked. `id` is made of the question: the same one asked again after
+    a kill is the same task.
+    """
+
+    id: str
+    agent: str
+    """The name of the agent that it is for, as the settings have it."""
+    role: str
+    label: str
+    prompt: str
+    folder: str
+    writes: bool = False
+    schema: dict[str, Any] | None = None
+    items: tuple[int, ...] = ()
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -7,13 +7,13 @@ from typing import Any
 
 from textual.screen import Screen
 
-from punchlist.adapters.reports.escaping import one_line
 from punchlist.errors import PunchlistError
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
 from punchlist.tui.backend import Station
 from punchlist.tui.dialogs import Choice, Sure, Words
 from punchlist.tui.snapshot import Look
+from punchlist.views.escaping import one_line
 
 AnyScreen = Screen[Any]
 OfItem = Callable[[AnyScreen, Station, Look, Item], Coroutine[Any, Any, None]]
@@ -75,7 +75,7 @@ async def _told(screen: AnyScreen, run: Run) -> dict[str, str]:
 
 
 async def _go_on(screen: AnyScreen, station: Station, run: str) -> None:
-    if station.driver(run) is not None:
+    if station.driven(run):
         return
     if run in station.drove or await screen.app.push_screen_wait(
         Sure(

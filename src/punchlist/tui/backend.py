@@ -11,8 +11,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.store.lease import Holder, holder
-from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app import App
 from punchlist.app.after.dismissals import Chosen
 from punchlist.app.drive.next_actions import due
@@ -56,6 +54,7 @@ class Station:
         self, home: Path, repository: str, opened: Callable[[], Awaitable[App]], who: str
     ) -> None:
         self.home = home
+        self._app = App(home, None, {}, readonly=True)
         self._repository = repository
         self._opened = opened
         self._who = who
@@ -66,15 +65,11 @@ class Station:
         """
 
     @cached_property
-    def _store(self) -> SqliteStore:
-        """Opened at the first look at a run: there may be no ledger before the
-        first one has begun.
-        """
-        return SqliteStore.open(self.home, readonly=True)
-
-    @cached_property
     def _folded(self) -> Folded:
-        return Folded(self._store)
+        """Opens the ledger at the first look at a run: there may be none before the first one has
+        begun.
+        """
+        return Folded(self._app.store)
 
     async def rest(self) -> None:
         """Stops what is driven here, each run between two events, and waits for that."""
@@ -82,24 +77,21 @@ class Station:
 
     async def aclose(self) -> None:
         await self.rest()
-        if "_store" in self.__dict__:
-            self._store.close()
+        self._app.close()
 
     def find(self, named: str) -> str:
-        return self._store.find(named, self._repository)
+        return self._app.store.find(named, self._repository)
 
     def runs(self) -> list[RunLine]:
         """Those of the repository one stands in, or all; newest first. There may be no ledger yet,
         and one a moment later: it is opened anew each time.
         """
-        with SqliteStore.open(self.home, readonly=True) as store:
-            rows = store.runs(self._repository)
-        return [
-            RunLine(row, state_of_row(row, driven=self.driver(row.id) is not None)) for row in rows
-        ]
+        with closing(App(self.home, None, {}, readonly=True)) as app:
+            rows = app.store.runs(self._repository)
+        return [RunLine(row, state_of_row(row, driven=self.driven(row.id))) for row in rows]
 
-    def driver(self, run: str) -> Holder | None:
-        return holder(self.home, run)
+    def driven(self, run: str) -> bool:
+        return self._app.driver_of(run) is not None
 
     def load(self, run: str) -> Run:
         """As it is now; only what is new in its ledger is folded."""
@@ -110,7 +102,7 @@ class Station:
         decides is not worked out again.
         """
         run = self.load(name)
-        at_it = self.driver(name)
+        at_it = self._app.driver_of(name)
         here = self.driving.drives(name)
         same = last is not None and last.run is run and last.here == here
         seen = last if last is not None and same else _looked(run, here=here)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from textual.content import Content
 
-from punchlist.adapters.reports.wording import FACTS
 from punchlist.model.finding.finding import Finding
 from punchlist.model.item.item import Attempt, Item, Status
 from punchlist.model.item.score import Score
@@ -25,6 +24,7 @@ from punchlist.tui.text import (
     line,
     where,
 )
+from punchlist.views.wording import FACTS
 
 _DIFF = {"+": GOOD, "-": BAD}
 _EVIDENCE_LINES = 40

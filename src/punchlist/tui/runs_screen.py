@@ -11,10 +11,10 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from punchlist.adapters.reports.escaping import visible
 from punchlist.tui.backend import RunLine, Station
 from punchlist.tui.text import MUTED, ago, clock, fitted, line
 from punchlist.tui.virtual_list import Rows
+from punchlist.views.escaping import visible
 
 _POLL = 2.0
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from punchlist.adapters.reports.escaping import one_line, visible
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.timeline import Tone
+from punchlist.views.escaping import one_line, visible
 
 Part = str | tuple[str, str]
 """Text, or text and its style."""

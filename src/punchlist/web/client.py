@@ -11,9 +11,9 @@ import httpx
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.reports.json import ItemPart
 from punchlist.errors import PunchlistError
 from punchlist.views.plan_forms import Master, Sheet
+from punchlist.views.report_document import ItemPart
 from punchlist.web.api.fix_sessions.schemas import Clarified, Clarify, MakePlan, Plan, StartFix
 from punchlist.web.api.problem import Problem
 from punchlist.web.api.schemas import (

@@ -7,14 +7,11 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.store.atomic_write import write_whole
-from punchlist.adapters.store.lease import holder
 from punchlist.app import App, Request
 from punchlist.app.after.dismissals import Chosen
 from punchlist.app.drive.background import Said
@@ -23,6 +20,7 @@ from punchlist.app.drive.stop import stop
 from punchlist.app.drive.threaded import Beside
 from punchlist.app.drive.unfinished import Unfinished
 from punchlist.app.repositories import Registered, Repositories
+from punchlist.app.start.findings_files import keep_findings
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import Dismissal, Started
 from punchlist.model.ledger.run import Run
@@ -148,7 +146,7 @@ class Desk:
 
     def driven(self, run: str) -> bool:
         """Whether somebody is at it, here or in another process."""
-        return self.driving.drives(run) or holder(self.home, run) is not None
+        return self.driving.drives(run) or self._app.driver_of(run) is not None
 
     def state(self, run: Run) -> str:
         if run.ended:
@@ -253,13 +251,15 @@ class Desk:
         """Findings that came with a request, as files: the same ones are the same files, so that
         the same request is known.
         """
-        paths = []
-        for index, document in enumerate(documents):
-            content = document.content.encode(errors="replace")
-            digest = msgspec.json.encode((index, document.name)) + content
-            paths.append(self.home / "requests" / "findings" / _digest(digest) / document.name)
-            write_whole(paths[-1], content)
-        return tuple(map(str, paths))
+        return tuple(
+            keep_findings(
+                self.home,
+                document.name,
+                document.content.encode(errors="replace"),
+                msgspec.json.encode((index, document.name)),
+            )
+            for index, document in enumerate(documents)
+        )
 
     def follow(self, reader: Following) -> AsyncIterator[bytes]:
         """A stream, if there are not too many: each keeps a connection open."""
@@ -289,10 +289,6 @@ class Desk:
         return lambda said: sse(
             self.hide(wire.encode({"label": said.label, "text": said.text})), event=name
         )
-
-
-def _digest(content: bytes) -> str:
-    return sha256(content).hexdigest()[:24]
 
 
 def _no_run() -> Refused:

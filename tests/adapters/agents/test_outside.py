@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from seating import seat, tree
 
 from punchlist.adapters.agents.outside.agent import NO_MAILBOX, Outside
-from punchlist.adapters.agents.outside.mailbox import Handed, Mailbox, Task
+from punchlist.adapters.agents.outside.mailbox import Handed, Mailbox
 from punchlist.app.start.role_assignment import cast
 from punchlist.errors import StoreError, UsageError
-from punchlist.ports.agent import Ask, Trouble
+from punchlist.ports.agent import Ask, Task, Trouble
 from punchlist.settings import load
 from punchlist.workflow import load as load_workflow
 

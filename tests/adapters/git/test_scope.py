@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from punchlist.adapters.git.checkout import Checkout
-from punchlist.adapters.git.scope import WHOLE, change
+from punchlist.adapters.git.scope import change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError, UsageError
-from punchlist.model.patch.change import Change, Lines, ScopeKind
+from punchlist.model.patch.change import WHOLE, Change, Lines, ScopeKind
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from punchlist.adapters.reports import html
-from punchlist.adapters.reports.escaping import visible, web_address
+from punchlist.views.escaping import visible, web_address
 
 VOID = {"meta", "link", "input", "br", "path", "rect"}
 

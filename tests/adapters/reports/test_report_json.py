@@ -9,13 +9,14 @@ import msgspec
 from punchlist.adapters.documents.document import Document
 from punchlist.adapters.reports import json as document
 from punchlist.model.ledger import codec as wire
+from punchlist.views.report_document import Report, report
 
 ROOT = Path(__file__).parents[3]
 
 
 def test_it_decodes_to_the_documented_structs(run, unverified, nasty):
     for each in (run, unverified, nasty):
-        assert wire.decode(document.render(each), document.Report) == document.report(each)
+        assert wire.decode(document.render(each), Report) == report(each)
 
 
 def test_the_reference_page_is_what_the_structs_say():

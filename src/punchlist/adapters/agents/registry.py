@@ -18,12 +18,11 @@ from punchlist.adapters.agents.dialects.opencode import Opencode
 from punchlist.adapters.agents.dialects.qwen import Qwen
 from punchlist.adapters.agents.dry_run import Dry
 from punchlist.adapters.agents.home import Place
-from punchlist.adapters.agents.outside.agent import KIND as OUTSIDE
 from punchlist.adapters.agents.outside.agent import Outside
 from punchlist.adapters.agents.scripted.agent import Scripted
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
 from punchlist.errors import SettingsError
-from punchlist.ports.agent import Agent
+from punchlist.ports.agent import OUTSIDE, Agent
 from punchlist.ports.artifacts import Artifacts
 
 Make = Callable[[Seat], Agent]

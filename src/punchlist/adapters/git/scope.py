@@ -11,10 +11,7 @@ from msgspec import Struct
 from punchlist.adapters.git.command import LINK, REGULAR, SUBMODULE, Entry, fields, shown, speakable
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError, UsageError
-from punchlist.model.patch.change import Change, Lines, ScopeKind
-
-WHOLE = Lines(1, 2**31 - 1)
-"""All of a file whose changed lines git cannot tell."""
+from punchlist.model.patch.change import WHOLE, Change, Lines, ScopeKind
 
 _DIFF = ("diff-tree", "-r", "-M", "--no-commit-id", "--ignore-submodules=all")
 _MARKS = re.compile(

@@ -5,14 +5,14 @@ tried something.
 import re
 from collections.abc import Iterable, Iterator
 
-from punchlist.adapters.reports.escaping import one_line, visible
-from punchlist.adapters.reports.wording import duration
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import amount
+from punchlist.views.escaping import one_line, visible
 from punchlist.views.fix_report import Cycle, CycleStatus, FixReport, Turn, Verification, fix_report
 from punchlist.views.plan_forms import code
 from punchlist.views.safe_text import safe_text, without_secrets
+from punchlist.views.wording import duration
 
 _TICKS = re.compile("`+")
 _LONGEST_DIFF = 400

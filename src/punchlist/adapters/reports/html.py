@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from punchlist._version import __version__
-from punchlist.adapters.reports import html_view as page
-from punchlist.adapters.reports.escaping import visible
-from punchlist.adapters.reports.wording import duration, scope
 from punchlist.model.ledger.run import Run
+from punchlist.views import html_view as page
+from punchlist.views.escaping import visible
 from punchlist.views.summary import summary
+from punchlist.views.wording import duration, scope
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -5,12 +5,12 @@ left.
 from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
-from punchlist.adapters.reports.escaping import one_line, visible
-from punchlist.adapters.reports.wording import FACTS
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Review, Run
+from punchlist.views.escaping import one_line, visible
 from punchlist.views.issue_text import place
 from punchlist.views.summary import summary
+from punchlist.views.wording import FACTS
 
 _WORST = 4000
 

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from punchlist.adapters.reports.escaping import one_line, visible
-from punchlist.adapters.reports.wording import FACTS
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Attempt, Item, Status, reading_order
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import Diff
+from punchlist.views.escaping import one_line, visible
 from punchlist.views.issue_text import place
 from punchlist.views.summary import Gap, Summary, summary
+from punchlist.views.wording import FACTS
 
 _SECTIONS = {
     Severity.CRITICAL: "Critical Issues (Must Fix)",

@@ -11,13 +11,13 @@ from msgspec import Raw
 
 from punchlist._version import __version__
 from punchlist.adapters.formats import sarif
-from punchlist.adapters.reports.escaping import one_line, visible, web_address
 from punchlist.model.finding.finding import Finding, Fix
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Fact, Item, Status, reading_order
 from punchlist.model.ledger.outcome import Outcome, outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
+from punchlist.views.escaping import one_line, visible, web_address
 
 FINGERPRINT = "punchlist/v1"
 _ROOT = "SRCROOT"

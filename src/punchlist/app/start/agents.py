@@ -2,6 +2,7 @@
 that none is paid for twice.
 """
 
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,19 +14,21 @@ from punchlist.adapters.agents.cli_agent import Seat
 from punchlist.adapters.agents.home import Place
 from punchlist.adapters.agents.journal import Journal
 from punchlist.adapters.agents.outside.mailbox import Mailbox
-from punchlist.adapters.agents.registry import agent, settled
+from punchlist.adapters.agents.registry import AGENTS, agent, settled
 from punchlist.adapters.agents.retry import Patience, Patient
 from punchlist.adapters.store.artifacts import FolderArtifacts
-from punchlist.errors import SettingsError
+from punchlist.errors import SettingsError, UsageError
 from punchlist.model.ledger.run import Run
+from punchlist.ports.agent import OUTSIDE
 from punchlist.ports.artifacts import Artifacts
 from punchlist.ports.roles import Crew
 from punchlist.roles.crew import crew
-from punchlist.settings import Settings
+from punchlist.settings import Settings, load
 
 Hear = Callable[[str, str], None]
 """Is told the label of a call and what the agent says, in pieces."""
 
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _TALKING = frozenset({"clarifier", "planner", "fixer"})
 """Who goes on with each other's conversations. All others have a home apart, even where the same
 agent plays them: what a reviewer, a challenger or a reproducer said lies there, and private tests
@@ -98,6 +101,18 @@ def fit_to_play(cast: Mapping[str, tuple[str, ...]], settings: Settings, home: P
     """
     folder = home / "runs" / "none"
     Stage(cast, settings, folder, FolderArtifacts(folder)).crew(lambda label, piece: None)
+
+
+def fit_name(name: str, flags: Mapping[str, str]) -> None:
+    """Refuses to call the client by the name of an agent that punchlist starts itself."""
+    own = load(None, flags).settings.agent.get(name)
+    kind = own.kind if own and own.kind else name
+    if not _NAME.fullmatch(name) or (kind in AGENTS and kind != OUTSIDE):
+        raise UsageError(
+            f"--as {name}:"
+            f" {'is no name' if not _NAME.fullmatch(name) else f'punchlist starts {kind} itself'}",
+            hint=f'a name of letters and digits, or that of an agent with kind = "{OUTSIDE}"',
+        )
 
 
 def prompts(settings: Settings) -> dict[str, str]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from punchlist.adapters.agents.outside.agent import KIND as OUTSIDE
 from punchlist.adapters.agents.registry import AGENTS
 from punchlist.errors import SettingsError, UsageError
+from punchlist.ports.agent import OUTSIDE
 from punchlist.settings import REPOSITORY_FILE, Loaded, Settings
 from punchlist.steps import challenge, clarify, fix, plan, reproduce, review
 from punchlist.workflow import Do, Repeat, Workflow

@@ -5,18 +5,13 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from punchlist.adapters.reports import REPORTS
-from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.app import App, Request
-from punchlist.app.start.wiring import run_folder
+from punchlist.app.start.findings_files import SETTLED, hand_on
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import started
 from punchlist.cli.session import session
 from punchlist.errors import UsageError
-from punchlist.model.item.item import Status
-
-_SETTLED = frozenset({Status.FIXED, Status.DISMISSED})
 
 
 @click.command()
@@ -61,9 +56,7 @@ def _with_items(app: App, request: Request, earlier: str) -> Request:
     if not earlier:
         return request
     run = app.load(earlier)
-    left = {number: item for number, item in run.items.items() if item.status not in _SETTLED}
+    left = [number for number, item in run.items.items() if item.status not in SETTLED]
     if not left:
         raise UsageError(f"run {run.id} has left nothing to fix", hint="punchlist run")
-    content = REPORTS["report.sarif"](replace(run, items=left))
-    file = FolderArtifacts(run_folder(app.home, run.id)).write("handed-on.sarif", content)
-    return replace(request, findings=(*request.findings, file))
+    return replace(request, findings=(*request.findings, hand_on(app.home, run, left)))

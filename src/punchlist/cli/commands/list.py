@@ -5,7 +5,6 @@ import time
 import click
 from msgspec import Struct
 
-from punchlist.adapters.store.lease import holder
 from punchlist.app import App
 from punchlist.app.run_state import State, state_of_row
 from punchlist.cli import options
@@ -72,7 +71,7 @@ def _came_to(row: RunLine) -> str:
 def _line(app: App, row: RunRow, standing: str) -> RunLine:
     return RunLine(
         run=row.id,
-        state=state_of_row(row, driven=holder(app.home, row.id) is not None),
+        state=state_of_row(row, driven=app.driver_of(row.id) is not None),
         outcome=app.outcome_of(row),
         standing=standing,
         started_at=row.started_at,

@@ -7,6 +7,8 @@ from typing import Any
 import click
 
 from punchlist.app.access import Role
+from punchlist.app.repositories import find_repositories
+from punchlist.app.start.agents import fit_name
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import here
@@ -69,7 +71,7 @@ def command(**chosen: Any) -> Exit:
 def _served(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) -> Exit:
     try:
         from punchlist.mcp.server import serve
-        from punchlist.mcp.session import Options, fit_name, standing_in
+        from punchlist.mcp.session import Options
     except ModuleNotFoundError as error:
         missing = str(error.name).partition("_")[0]  # the package comes in parts
         raise SettingsError(
@@ -79,7 +81,7 @@ def _served(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) 
 
     async def served() -> None:
         own = Options(role=Role(chosen["role"]), name=chosen["name"], flags=flags)
-        await serve(home_folder(), await standing_in(folders), own)
+        await serve(home_folder(), await find_repositories(folders), own)
 
     asyncio.run(served())
     return Exit.FINE
@@ -87,11 +89,10 @@ def _served(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) 
 
 def _printed(chosen: dict[str, Any], folders: list[Path]) -> Exit:
     from punchlist.mcp.client_config import CLIENTS, Command
-    from punchlist.mcp.session import standing_in
 
     home = home_folder()
     trees = tuple(
-        str(home / "repos" / each.id / "trees") for each in asyncio.run(standing_in(folders))
+        str(home / "repos" / each.id / "trees") for each in asyncio.run(find_repositories(folders))
     )
     named = [part for folder in folders for part in ("--repository", str(folder))]
     role = [] if chosen["role"] == Role.RUN.value else ["--role", chosen["role"]]

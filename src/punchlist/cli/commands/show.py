@@ -2,7 +2,6 @@
 
 import click
 
-from punchlist.adapters.reports.json import report
 from punchlist.app import App
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
@@ -13,6 +12,7 @@ from punchlist.cli.terminal import answer, say
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Run
+from punchlist.views.report_document import report
 
 _STATUSES = [status.value for status in Status]
 

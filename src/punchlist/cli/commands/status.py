@@ -2,7 +2,6 @@
 
 import click
 
-from punchlist.adapters.store.lease import holder
 from punchlist.app import App
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
@@ -28,7 +27,7 @@ def command(run_id: str, json_: bool, events: bool) -> Exit:
             raw(app.export(run_id))
             return Exit.FINE
         run = app.load(run_id)
-        driven = holder(app.home, run.id) is not None
+        driven = app.driver_of(run.id) is not None
         if json_:
             answer(document(run, driven=driven))
         else:

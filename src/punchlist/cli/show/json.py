@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from punchlist.adapters.reports.json import Report, report
 from punchlist.app.run_state import State, state_of
 from punchlist.cli.exit_codes import Exit
 from punchlist.model.ledger.outcome import Outcome, outcome
 from punchlist.model.ledger.run import Run
+from punchlist.views.report_document import Report, report
 
 _EXITS = {
     Outcome.CLEAN: Exit.FINE,

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 
-from punchlist.adapters.git.scope import WHOLE
 from punchlist.app import App, Prepared
 from punchlist.app.start.dry_run import Prompt
 from punchlist.cli.show.layout import bullets, grid, heading
 from punchlist.cli.show.words import count, homely, one_line
 from punchlist.model.checks.check import Check
-from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.model.patch.change import WHOLE, Change, ScopeKind
 from punchlist.workflow import Do, Repeat, StopWhen
 
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ def shown(desk: Desk, run: Run, since: int = 0) -> RunNow:
     story = (
         [moment for moment in run.timeline if moment.at > _at(desk, run, since)] if since else None
     )
-    told = run_now(run, desk.home_of(run).name, desk.state(run), len(desk.open_tasks(run)), story)
+    told = run_now(run, desk.home_of(run).name, desk.state(run), len(desk.tasks.open(run)), story)
     broke = desk.driving.broke(run.id)
     return (
         replace(told, trouble=(*told.trouble, f"the driving broke off: {broke}")) if broke else told

@@ -5,15 +5,11 @@ from hashlib import sha256
 
 import msgspec
 
-from punchlist.adapters.agents.outside.agent import KIND
-from punchlist.adapters.documents.document import Document
-from punchlist.adapters.store.artifacts import FolderArtifacts
-from punchlist.adapters.store.atomic_write import write_whole
 from punchlist.app import Request
 from punchlist.app.access import Role
 from punchlist.app.repositories import Registered
+from punchlist.app.start.findings_files import keep_findings
 from punchlist.app.start.role_assignment import ROLES
-from punchlist.app.start.wiring import run_folder
 from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.mcp import inputs as wishes
 from punchlist.mcp.outputs import RunNow, Submitted
@@ -23,6 +19,7 @@ from punchlist.mcp.tools.read import shown
 from punchlist.mcp.views import item_line
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
+from punchlist.ports.agent import OUTSIDE
 from punchlist.settings import load
 from punchlist.workflow import builtin_names
 
@@ -100,12 +97,8 @@ async def _begun(
     desk: Desk, repository: Registered, wish: wishes.Submitting, document: tuple[str, bytes]
 ) -> Run:
     name, content = document
-    path = desk.home / "requests" / "findings" / sha256(content).hexdigest()[:24] / name
-    write_whole(path, content)
-    Document.open(path)  # what is of no form at all is refused before anything begins
-    request = Request(
-        kind=wish.kind, findings=(str(path),), workflow=wish.workflow, force=not wish.key
-    )
+    path = keep_findings(desk.home, name, content)
+    request = Request(kind=wish.kind, findings=(path,), workflow=wish.workflow, force=not wish.key)
     try:
         return await desk.begin(repository, request, _played(desk, wish.play))
     except AlreadyRunning as error:
@@ -123,7 +116,7 @@ def _submitted(desk: Desk, repository: Registered, name: str, content: bytes) ->
         started = first.event if first is not None else None
         if isinstance(started, Started) and f"file:{name}" in started.documents:
             kept = started.document_files[started.documents.index(f"file:{name}")]
-            if FolderArtifacts(run_folder(desk.home, row.id)).read(kept) == content:
+            if desk.artifacts(row.id).read(kept) == content:
                 return desk.now(row.id)
             raise UsageError(
                 f"this key was used for other findings, in run {row.id}", hint="use a new key"
@@ -173,7 +166,7 @@ def _played(desk: Desk, roles: tuple[str, ...]) -> dict[str, str]:
             hint=f"leave {judging} out",
         )
     name = desk.options.name
-    kind = {f"agent.{name}.kind": KIND} if roles and name != KIND else {}
+    kind = {f"agent.{name}.kind": OUTSIDE} if roles and name != OUTSIDE else {}
     return (
         kind
         | {f"role.{role}.agents": name for role in roles}

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from punchlist.adapters.agents.outside.mailbox import Task
 from punchlist.errors import UsageError
 from punchlist.mcp import inputs as wishes
 from punchlist.mcp.outputs import Done, HandedIn, NextTask
@@ -16,6 +15,7 @@ from punchlist.mcp.tool import Tool
 from punchlist.mcp.views import FIXER, next_of, task_whole
 from punchlist.model.item.claim import Outcome
 from punchlist.model.ledger.run import Run
+from punchlist.ports.agent import Task
 from punchlist.roles.answers.item_codes import item_of
 from punchlist.views.plan_forms import code
 
@@ -29,7 +29,7 @@ async def next_task(desk: Desk, wish: wishes.NextTask, asker: Asker) -> NextTask
     taken: list[Task] = []
 
     def found(run: Run) -> bool:
-        task = desk.take(run, asker.name, another=wish.another)
+        task = desk.tasks.take(run, asker.name, another=wish.another)
         taken.extend([task] if task else [])
         return bool(task) or run.waits or bool(run.ended)
 
@@ -37,13 +37,13 @@ async def next_task(desk: Desk, wish: wishes.NextTask, asker: Asker) -> NextTask
     state = desk.state(run)
     if not taken:
         return NextTask(run=run.id, state=state, task=None, next=next_of(run, state, 0))
-    task = task_whole(taken[0], run, desk.mailbox(run.id).prompt(taken[0].id))
+    task = task_whole(taken[0], run, desk.tasks.prompt_file(run, taken[0]))
     how = f"work in {task.folder}, then {task.answer_with}"
     return NextTask(run=run.id, state=state, task=task, next=how)
 
 
 async def report_outcomes(desk: Desk, wish: wishes.Reporting, asker: Asker) -> HandedIn:
-    run, task = desk.task(wish.task, asker.name)
+    run, task = desk.tasks.task(wish.task, asker.name)
     if task.role != FIXER:
         raise UsageError(
             f"task {wish.task} is the {task.role}'s: it wants an answer of another shape",
@@ -51,7 +51,7 @@ async def report_outcomes(desk: Desk, wish: wishes.Reporting, asker: Asker) -> H
         )
     said = _by_item(wish.outcomes, task)
     outcomes = [{**msgspec.to_builtins(each), "id": code(number)} for number, each in said.items()]
-    desk.hand_in(wish.task, json.dumps({"outcomes": outcomes}), asker.name)
+    desk.tasks.hand_in(wish.task, json.dumps({"outcomes": outcomes}), asker.name)
     missing = tuple(code(number) for number in task.items if number not in said)
     return HandedIn(
         task=wish.task, message=_CLAIMED, not_mentioned=missing, next=f'next_task of run "{run.id}"'
@@ -82,12 +82,12 @@ def _by_item(outcomes: Sequence[wishes.Said], task: Task) -> dict[int, wishes.Sa
 
 
 async def answer_task(desk: Desk, wish: wishes.HandingIn, asker: Asker) -> HandedIn:
-    run, task = desk.task(wish.task, asker.name)
+    run, task = desk.tasks.task(wish.task, asker.name)
     if task.role == FIXER:
         raise UsageError(
             f"task {wish.task} is the fixer's", hint="report_outcomes takes its answer"
         )
-    desk.hand_in(wish.task, json.dumps(wish.answer), asker.name)
+    desk.tasks.hand_in(wish.task, json.dumps(wish.answer), asker.name)
     message = (
         "handed in; if it does not fit the schema it is asked for once more, with what is wrong"
     )
@@ -97,7 +97,7 @@ async def answer_task(desk: Desk, wish: wishes.HandingIn, asker: Asker) -> Hande
 
 
 async def give_back(desk: Desk, wish: wishes.OneTask, asker: Asker) -> Done:
-    mine = desk.give_back(wish.task)
+    mine = desk.tasks.give_back(wish.task)
     message = "given back: another may take it" if mine else "it was not yours"
     return Done(message=message, next="next_task takes a task")
 

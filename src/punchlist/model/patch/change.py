@@ -19,6 +19,10 @@ class Lines(Struct, frozen=True, omit_defaults=True):
     last: int
 
 
+WHOLE = Lines(1, 2**31 - 1)
+"""All of a file whose changed lines git cannot tell."""
+
+
 class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The commits and lines a run is about. `base` is the trusted commit; `head` is what is
     reviewed and fixed on.

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from litestar import Litestar
 
-from punchlist.adapters.reports.json import ItemPart
+from punchlist.views.report_document import ItemPart
 from punchlist.web.api import schemas as shapes
 from punchlist.web.api.fix_sessions import schemas as fixshapes
 from punchlist.web.api.problem import Problem

@@ -9,12 +9,12 @@ from litestar.params import HeaderParameter, PathParameter, QueryParameter
 from litestar.response import Stream
 from msgspec.structs import replace
 
-from punchlist.adapters.reports import WRITTEN
-from punchlist.adapters.reports.json import ItemPart, report
+from punchlist.app.after.reports import REPORT_NAMES, find_report, render_report
 from punchlist.app.after.showing import landed_diff
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.views.item_filter import Wanted
+from punchlist.views.report_document import ItemPart, report
 from punchlist.web.api.artifacts import content, names
 from punchlist.web.api.problem import Refused
 from punchlist.web.api.routes import AtDesk, looking, welcome
@@ -194,7 +194,7 @@ async def artifact(desk: AtDesk, run_id: RunId, name: FileName) -> Response[byte
         )
     kind = name.rpartition(".")[2]
     theirs = (
-        kind == "html" and name.removeprefix("/") not in WRITTEN
+        kind == "html" and name.removeprefix("/") not in REPORT_NAMES
     )  # a page that we did not make is shown as text
     return Response(
         found, media_type=_TYPES.get("" if theirs else kind, "text/plain; charset=utf-8")
@@ -209,18 +209,11 @@ async def artifact(desk: AtDesk, run_id: RunId, name: FileName) -> Response[byte
 )
 async def report_(desk: AtDesk, run_id: RunId, form: Form) -> Response[bytes]:
     run = desk.run(run_id)
-    name = next(
-        (
-            name
-            for name in WRITTEN
-            if name == form or name.removeprefix("report.").split(".")[0] == form
-        ),
-        None,
-    )
+    name = find_report(form)
     if name is None:
-        raise Refused(404, "there is no such report", next_=f"one of: {', '.join(WRITTEN)}")
+        raise Refused(404, "there is no such report", next_=f"one of: {', '.join(REPORT_NAMES)}")
     made = await asyncio.to_thread(
-        WRITTEN[name], run
+        render_report, run, name
     )  # a large one takes seconds, and others want to go on reading
     return Response(made, media_type=_TYPES[name.rpartition(".")[2]])
 

@@ -12,7 +12,7 @@ from litestar import Response
 from litestar.response import Redirect
 
 from punchlist._version import __version__
-from punchlist.adapters.reports.escaping import visible
+from punchlist.views.escaping import visible
 from punchlist.web.api.problem import Problem
 from punchlist.web.pages import words
 from punchlist.web.pages.assets import address

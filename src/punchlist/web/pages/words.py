@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from punchlist.adapters.reports.escaping import one_line, visible, web_address
-from punchlist.adapters.reports.wording import duration
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.timeline import amount
+from punchlist.views.escaping import one_line, visible, web_address
+from punchlist.views.wording import duration
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _DIGITS = 6

@@ -12,10 +12,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.store.atomic_write import write_whole
+from punchlist.app.state_folder import write_state
 from punchlist.web.api.problem import Refused
 
 _KEPT = 7 * 86400
+_FOLDER = "requests/keys"
 
 
 class Remembered(Struct, frozen=True):
@@ -37,7 +38,7 @@ class Keys:
     """What was asked under a key, and the run that came of it."""
 
     def __init__(self, home: Path) -> None:
-        self._folder = home / "requests" / "keys"
+        self._home = home
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
     @asynccontextmanager
@@ -86,21 +87,24 @@ class Keys:
     def _kept(self, key: str) -> Remembered | None:
         try:
             return (
-                msgspec.json.decode(self._path(key).read_bytes(), type=Remembered) if key else None
+                msgspec.json.decode((self._home / _name(key)).read_bytes(), type=Remembered)
+                if key
+                else None
             )
         except (FileNotFoundError, msgspec.MsgspecError):
             return None
 
     def _write(self, key: str, kept: Remembered) -> None:
         if key:
-            write_whole(self._path(key), msgspec.json.encode(kept))
-
-    def _path(self, key: str) -> Path:
-        return self._folder / f"{sha256(key.encode(errors='surrogatepass')).hexdigest()}.json"
+            write_state(self._home, _name(key), msgspec.json.encode(kept))
 
     def _forget_old(self) -> None:
         before = time.time() - _KEPT
         with suppress(FileNotFoundError):
-            for path in self._folder.iterdir():
+            for path in (self._home / _FOLDER).iterdir():
                 if path.stat().st_mtime < before:
                     path.unlink(missing_ok=True)
+
+
+def _name(key: str) -> str:
+    return f"{_FOLDER}/{sha256(key.encode(errors='surrogatepass')).hexdigest()}.json"

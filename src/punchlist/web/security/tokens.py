@@ -8,9 +8,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.store.atomic_write import write_whole
-from punchlist.adapters.store.permissions import keep_file_private, keep_private
 from punchlist.app.access import Role
+from punchlist.app.state_folder import write_state
 from punchlist.errors import StoreError
 
 __all__ = ["Kept", "Role", "Tokens", "Visitor"]
@@ -99,16 +98,7 @@ class Tokens:
             ) from error
 
     def _write(self, kept: tuple[Kept, ...]) -> None:
-        try:
-            keep_private(self._home)
-            keep_file_private(self._path)
-            write_whole(self._path, msgspec.json.encode(kept))
-            keep_file_private(self._path)
-        except OSError as error:
-            raise StoreError(
-                f"{self._path}: cannot be written: {error.strerror}",
-                hint="point PUNCHLIST_HOME at a folder that can be written",
-            ) from error
+        write_state(self._home, FILE, msgspec.json.encode(kept))
 
 
 def _made(role: Role, name: str) -> tuple[str, Kept]:

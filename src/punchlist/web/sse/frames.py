@@ -8,9 +8,9 @@ from weakref import WeakValueDictionary
 import msgspec
 from msgspec.structs import replace
 
-from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import Entry, Started
+from punchlist.ports.store import Store
 from punchlist.web.api.schemas import EventLine
 from punchlist.web.security.middleware import Hiding
 
@@ -37,7 +37,7 @@ class Frames:
     to send it.
     """
 
-    def __init__(self, store: SqliteStore, hide: Hiding) -> None:
+    def __init__(self, store: Store, hide: Hiding) -> None:
         self._store = store
         self._hide = hide
         self._kept: OrderedDict[tuple[str, int], memoryview] = OrderedDict()

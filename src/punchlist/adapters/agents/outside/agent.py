@@ -10,11 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.agents.cli_agent import Seat
-from punchlist.adapters.agents.outside.mailbox import Handed, Mailbox, Task
+from punchlist.adapters.agents.outside.mailbox import Handed, Mailbox
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Ask, Hear, Reply, Trouble
+from punchlist.ports.agent import Ask, Hear, Reply, Task, Trouble
 
-KIND = "outside"
 NO_MAILBOX = "it is asked in a run only: it comes for its tasks by itself (punchlist mcp)"
 _PAUSE = 0.2
 

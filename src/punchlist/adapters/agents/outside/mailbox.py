@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +19,7 @@ from punchlist.adapters.store.errors import told
 from punchlist.adapters.store.lease import Holder, Lease, held
 from punchlist.errors import AlreadyRunning
 from punchlist.model.ledger import codec as wire
+from punchlist.ports.agent import Task
 
 NAME = re.compile(r"[0-9a-f]{12}")
 _TASK, _PROMPT, _ANSWER, _GONE = "task.json", "prompt.md", "answer.json", "withdrawn.json"
@@ -27,23 +28,6 @@ _LARGEST = 64 << 20
 _LONGEST_ANSWER = 10_000_000
 """Characters. More than this is refused of other agents, too."""
 T = TypeVar("T")
-
-
-class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an agent is asked. `id` is made of the question: the same one asked again after a kill
-    is the same task.
-    """
-
-    id: str
-    agent: str
-    """The name of the agent that it is for, as the settings have it."""
-    role: str
-    label: str
-    prompt: str
-    folder: str
-    writes: bool = False
-    schema: dict[str, Any] | None = None
-    items: tuple[int, ...] = ()
 
 
 class Handed(Struct, frozen=True, kw_only=True):

@@ -10,13 +10,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.item.item import Status
 from punchlist.model.item.score import Score
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
+from punchlist.ports.store import Store
 from punchlist.views.plan_forms import blueprint, code, steps
 from punchlist.web.sse.frames import Position, sse
 
@@ -239,7 +239,7 @@ class Stories:
     restart.
     """
 
-    def __init__(self, store: SqliteStore, hide: Callable[[bytes], bytes]) -> None:
+    def __init__(self, store: Store, hide: Callable[[bytes], bytes]) -> None:
         self._store = store
         self._hide = hide
         self._known: OrderedDict[str, _Story] = OrderedDict()

@@ -1,16 +1,12 @@
 """Items of earlier runs, handed on to a new one: as a file of findings, about the same change."""
 
 from collections.abc import Iterable
-from hashlib import sha256
 
 from msgspec.structs import replace
 
-from punchlist.adapters.reports import REPORTS
-from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.app import Request
 from punchlist.app.repositories import Registered
-from punchlist.app.start.wiring import run_folder
-from punchlist.model.item.item import Status
+from punchlist.app.start.findings_files import SETTLED, hand_on
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 from punchlist.web.api.fix_sessions.schemas import Session
@@ -19,7 +15,6 @@ from punchlist.web.api.runs import of_repository
 from punchlist.web.state import Desk
 
 WORKFLOW = "challenged"
-_SETTLED = frozenset({Status.FIXED, Status.DISMISSED})
 
 
 def wish(desk: Desk, repository: Registered, data: Session) -> Request:
@@ -49,7 +44,7 @@ def _handed_on(desk: Desk, run: Run, numbers: list[int]) -> str:
             f"run {run.id} has no item {unknown[0]}",
             next_=f"GET /api/runs/{run.id}/items lists them",
         )
-    done = [number for number in numbers if run.items[number].status in _SETTLED]
+    done = [number for number in numbers if run.items[number].status in SETTLED]
     if done:
         raise Refused(
             409,
@@ -57,11 +52,7 @@ def _handed_on(desk: Desk, run: Run, numbers: list[int]) -> str:
             next_="leave it out",
             run=run.id,
         )
-    content = REPORTS["report.sarif"](
-        replace(run, items={number: run.items[number] for number in sorted(numbers)})
-    )
-    name = f"handed-on-{sha256(content).hexdigest()[:12]}.sarif"
-    return FolderArtifacts(run_folder(desk.home, run.id)).write(name, content)
+    return hand_on(desk.home, run, sorted(numbers), hashed=True)
 
 
 def _about_the_same(request: Request, earlier: Run) -> Request:

@@ -3,18 +3,15 @@ cookie that expires.
 """
 
 import hmac
-import os
 import re
 import secrets
 import time
 from collections.abc import Callable, MutableMapping
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from punchlist.adapters.store.permissions import keep_private
-from punchlist.errors import StoreError
+from punchlist.app.state_folder import load_secret
 from punchlist.web.security.tokens import Kept, Role, Tokens, Visitor
 
 FILE = "cookie.secret"
@@ -85,7 +82,7 @@ class Entrance:
     def _key(self) -> bytes:
         """In a file, so that a restart of the server ends nobody's session."""
         if not self._secret:
-            self._secret = _kept(self._home)
+            self._secret = load_secret(self._home, FILE, _BYTES)
         return self._secret
 
 
@@ -94,32 +91,3 @@ def cookie_name(server: tuple[str, int | None] | None) -> str:
     each other's.
     """
     return f"punchlist-{(server or ('', 0))[1]}"
-
-
-def _kept(home: Path) -> bytes:
-    path = home / FILE
-    try:
-        keep_private(home)
-        if not path.exists():
-            _made(path)
-        secret = path.read_bytes()
-    except OSError as error:
-        hint = "point PUNCHLIST_HOME at a folder that can be written"
-        raise StoreError(
-            f"{path}: cannot be read or written: {error.strerror}", hint=hint
-        ) from error
-    if len(secret) != _BYTES:
-        raise StoreError(
-            f"{path}: is no secret of ours", hint="remove it; everybody signs in again"
-        )
-    return secret
-
-
-def _made(path: Path) -> None:
-    """Whole or not at all; of two that start at once the first one's is kept."""
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(secrets.token_bytes(_BYTES))
-    with suppress(FileExistsError):
-        os.link(draft, path)
-    draft.unlink()

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from punchlist.adapters.reports.wording import scope
-from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.fold import folded
 from punchlist.model.ledger.run import Run, counts
-from punchlist.ports.store import RunRow
+from punchlist.ports.store import RunRow, Store
+from punchlist.views.wording import scope
 from punchlist.web.pages.run.views import Share, ended_as, shares
 
 _KEPT = 2000
@@ -33,7 +32,7 @@ class Glance(Struct, frozen=True, kw_only=True):
 
 
 class Glances:
-    def __init__(self, store: SqliteStore, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._clock = clock
         self._known: OrderedDict[str, tuple[int, Glance]] = OrderedDict()

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from punchlist.adapters.reports.html_view import Code, diff_lines
 from punchlist.model.item.claim import Outcome, Report
 from punchlist.model.item.score import Score
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.round_history import Past
 from punchlist.model.ledger.run import Run
+from punchlist.views.html_view import Code, diff_lines
 
 
 class Trial(Struct, frozen=True, kw_only=True):

@@ -8,13 +8,13 @@ from litestar import Response
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.reports.escaping import web_address
-from punchlist.adapters.reports.html_view import Code, Row, excerpt, groups
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.item.todo import Todo
 from punchlist.model.ledger.events import Baselined, Reproduced
 from punchlist.model.ledger.run import Run
+from punchlist.views.escaping import web_address
+from punchlist.views.html_view import Code, Row, excerpt, groups
 from punchlist.views.plan_forms import code
 from punchlist.web.api.artifacts import names
 from punchlist.web.api.problem import Refused

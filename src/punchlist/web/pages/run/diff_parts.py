@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 
 from msgspec import Struct
 
-from punchlist.adapters.reports.html_view import Line
+from punchlist.views.html_view import Line
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
 _KINDS = {"+": "a", "-": "d", "\\": "n"}

@@ -5,7 +5,7 @@ import asyncio
 from litestar import Response
 from litestar.di import NamedDependency
 
-from punchlist.adapters.reports import WRITTEN
+from punchlist.app.after.reports import REPORT_NAMES, find_report, render_report
 from punchlist.web.api.artifacts import content
 from punchlist.web.api.problem import Refused
 from punchlist.web.api.routes import AtDesk
@@ -58,17 +58,10 @@ async def run_parts(request: Asking, desk: AtDesk, shelf: AtShelf, run_id: str) 
 async def report(desk: AtDesk, run_id: str, form: str) -> Response[bytes]:
     """In a sandbox of its own, as the API gives it."""
     run = desk.run(run_id)
-    name = next(
-        (
-            name
-            for name in WRITTEN
-            if name == form or name.removeprefix("report.").split(".")[0] == form
-        ),
-        None,
-    )
+    name = find_report(form)
     if name is None:
-        raise Refused(404, "there is no such report", next_=f"one of: {', '.join(WRITTEN)}")
-    made = await asyncio.to_thread(WRITTEN[name], run)  # a large one takes seconds
+        raise Refused(404, "there is no such report", next_=f"one of: {', '.join(REPORT_NAMES)}")
+    made = await asyncio.to_thread(render_report, run, name)  # a large one takes seconds
     return Response(made, media_type=_TYPES.get(name.rpartition(".")[2], "text/plain"))
 
 

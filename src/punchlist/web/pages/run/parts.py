@@ -11,8 +11,8 @@ from typing import Any
 from markupsafe import Markup
 from msgspec import Struct
 
-from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.ledger.run import Run
+from punchlist.ports.store import Store
 from punchlist.web.pages.rendering import rendered
 from punchlist.web.pages.run import views as views_run
 from punchlist.web.pages.run.board import Filters, asked_for, board, filters_of, pages_of
@@ -53,7 +53,7 @@ class Shelf:
     else on the page.
     """
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self.spending = Spending(store)
         self._kept: OrderedDict[Hashable, Part] = OrderedDict()
 

@@ -6,10 +6,10 @@ from collections import OrderedDict
 
 from msgspec import Struct
 
-from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.timeline import moment
+from punchlist.ports.store import Store
 
 _RUNS = 16
 
@@ -31,7 +31,7 @@ class _Sheet(Struct, frozen=True):
 class Spending:
     """Only what is new in a ledger is read."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         self._known: OrderedDict[str, _Sheet] = OrderedDict()
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from punchlist.adapters.reports.escaping import visible
-from punchlist.adapters.reports.wording import scope
 from punchlist.app.drive.background import Begun, Said
 from punchlist.app.repositories import Registered
 from punchlist.model.checks.check import Check, Verdict
@@ -20,7 +18,9 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.outcome import outcome
 from punchlist.model.ledger.run import Review, Round, Run
 from punchlist.model.ledger.timeline import Moment, amount
+from punchlist.views.escaping import visible
 from punchlist.views.summary import Gap, Numbers, summary
+from punchlist.views.wording import scope
 from punchlist.web.pages.run.board import ORDER
 
 MOMENTS = 30

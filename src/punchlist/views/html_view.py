@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from punchlist.adapters.reports.escaping import web_address
-from punchlist.adapters.reports.wording import FACTS, duration
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status, reading_order
@@ -15,7 +13,9 @@ from punchlist.model.item.proof import Proof, strongest
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.hunk import Hunk
+from punchlist.views.escaping import web_address
 from punchlist.views.issue_text import place
+from punchlist.views.wording import FACTS, duration
 
 OUTSIDE = "outside"
 GROUPS = {

@@ -1,0 +1,110 @@
+"""The tasks of an outside agent: which are open, and which this process has taken."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from punchlist.adapters.agents.outside.mailbox import Handed, Mailbox
+from punchlist.adapters.store.lease import Lease
+from punchlist.app.start.agents import mail_folder
+from punchlist.app.start.wiring import run_folder
+from punchlist.errors import UsageError
+from punchlist.model.ledger.run import Run
+from punchlist.ports.agent import Task
+
+
+class Tasks:
+    """Tasks for the agent of one name. A task that is taken is locked until it is answered, given
+    back, or the process ends.
+    """
+
+    def __init__(self, home: Path, agent: str, find_run: Callable[[str], Run]) -> None:
+        self._home = home
+        self._agent = agent
+        self._find_run = find_run
+        self._taken: dict[str, Lease] = {}
+
+    def release(self) -> None:
+        for lease in self._taken.values():
+            lease.release()
+
+    def open(self, run: Run) -> tuple[Task, ...]:
+        return self._mailbox(run).open(self._agent)
+
+    def prompt_file(self, run: Run, task: Task) -> Path:
+        return self._mailbox(run).prompt(task.id)
+
+    def take(self, run: Run, who: str, *, another: bool) -> Task | None:
+        """A task that is this client's already, else one that nobody has; with `another` only the
+        latter.
+        """
+        box, tasks = self._mailbox(run), self.open(run)
+        mine = [task for task in tasks if _name(run, task) in self._taken]
+        if mine and not another:
+            return mine[0]
+        for task in tasks:
+            if (
+                _name(run, task) not in self._taken
+                and (lease := box.take(task.id, who)) is not None
+            ):
+                self._taken[_name(run, task)] = lease
+                return task
+        return None
+
+    def task(self, name: str, who: str) -> tuple[Run, Task]:
+        """A task that this client has; one that nobody has is its own from now on, so that it can
+        answer after a restart.
+        """
+        run, task = self._found(name)
+        if name not in self._taken:
+            lease = self._mailbox(run).take(task.id, who)
+            if lease is None:
+                raise UsageError(
+                    f"task {name} was taken by another client",
+                    hint="next_task gives you one of your own",
+                )
+            self._taken[name] = lease
+        return run, task
+
+    def hand_in(self, name: str, text: str, who: str) -> Run:
+        run, task = self.task(name, who)
+        wrong = self._mailbox(run).hand_in(task.id, Handed(text=text, by=who))
+        self.give_back(name)
+        if wrong:
+            raise UsageError(
+                f"task {name}: {wrong}", hint=f"next_task of run {run.id} says what comes now"
+            )
+        return run
+
+    def give_back(self, name: str) -> bool:
+        """Whether it was this client's."""
+        lease = self._taken.pop(name, None)
+        if lease is not None:
+            lease.release()
+        return lease is not None
+
+    def _mailbox(self, run: Run) -> Mailbox:
+        return Mailbox(mail_folder(run_folder(self._home, run.id)))
+
+    def _found(self, name: str) -> tuple[Run, Task]:
+        run_id, _, task_id = name.partition("/")
+        run = self._find_run(run_id)
+        if run.id != run_id:
+            raise UsageError(f"there is no task {name}", hint="name it as next_task does")
+        box = self._mailbox(run)
+        task = box.find(task_id)
+        if task is None or task.agent != self._agent:
+            gone = box.withdrawn(task_id)
+            self.give_back(name)
+            raise UsageError(
+                f"task {name} is over: {gone}" if gone else f"there is no task {name}",
+                hint="next_task gives you the next one; what was not answered in time comes again",
+            )
+        if run.ended:
+            raise UsageError(
+                f"run {run.id} has ended without task {name}", hint="start_run starts another"
+            )
+        return run, task
+
+
+def _name(run: Run, task: Task) -> str:
+    return f"{run.id}/{task.id}"

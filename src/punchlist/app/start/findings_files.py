@@ -1,0 +1,39 @@
+"""Files of findings that a surface makes for a run: findings from a request, and items of an
+earlier run.
+"""
+
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from punchlist.adapters.documents.document import Document
+from punchlist.adapters.reports import REPORTS
+from punchlist.adapters.store.artifacts import FolderArtifacts
+from punchlist.app.start.wiring import run_folder
+from punchlist.app.state_folder import write_state
+from punchlist.model.item.item import Status
+from punchlist.model.ledger.run import Run
+
+SETTLED = frozenset({Status.FIXED, Status.DISMISSED})
+
+
+def keep_findings(home: Path, name: str, content: bytes, key: bytes = b"") -> str:
+    """Write received findings to a file and return its path; the same key and content give the same
+    path. Raise UsageError for a format that is not known.
+    """
+    digest = sha256(key + content).hexdigest()[:24]
+    path = write_state(home, f"requests/findings/{digest}/{name}", content)
+    Document.open(path)
+    return str(path)
+
+
+def hand_on(home: Path, run: Run, numbers: Iterable[int], *, hashed: bool = False) -> str:
+    """Write items of a run as SARIF into its folder and return the path; `hashed` puts the hash of
+    the content into the name.
+    """
+    items = {number: run.items[number] for number in numbers}
+    content = REPORTS["report.sarif"](replace(run, items=items))
+    name = f"handed-on-{sha256(content).hexdigest()[:12]}" if hashed else "handed-on"
+    return FolderArtifacts(run_folder(home, run.id)).write(f"{name}.sarif", content)

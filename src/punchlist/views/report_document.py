@@ -1,0 +1,197 @@
+"""The run as one JSON document with stable keys, for programs."""
+
+from datetime import UTC, datetime
+
+from msgspec import Struct, field
+
+from punchlist._version import __version__
+from punchlist.model.checks.check import Check
+from punchlist.model.finding.finding import Finding, Refused
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.doubt import Doubt
+from punchlist.model.item.item import Attempt, Item, Status, reading_order
+from punchlist.model.item.proof import Proof
+from punchlist.model.item.score import Score
+from punchlist.model.item.usage import Usage
+from punchlist.model.ledger.events import Baselined
+from punchlist.model.ledger.outcome import Outcome
+from punchlist.model.ledger.run import Question, Review, Round, Run
+from punchlist.model.ledger.timeline import Moment
+from punchlist.model.patch.change import Change
+from punchlist.model.patch.hunk import Diff
+from punchlist.views.summary import Gap, Numbers, summary
+
+SCHEMA = "punchlist-report/1"
+
+
+class RunPart(Struct, frozen=True, kw_only=True):
+    """Which run this is, and what it was asked to do."""
+
+    id: str
+    repository: str
+    workflow: str
+    version: str
+    """The punchlist that started it."""
+    started_at: str
+    """ISO 8601, UTC."""
+    seconds: float
+    """How long it was driven; a pause between two sittings does not count."""
+    branch: str
+    tip: str
+    """The last commit of the branch; the reviewed head where nothing landed."""
+    ended: bool
+    halted: str
+    interrupted: bool
+    entries: int
+    """Length of the ledger this report is made of."""
+
+
+class ItemPart(Struct, frozen=True, kw_only=True):
+    """One item with all that is known of it. `findings` are the reports it is made of; the first
+    one leads.
+    """
+
+    number: int
+    fingerprint: str
+    title: str
+    severity: Severity
+    status: Status
+    in_scope: bool
+    path: str
+    line: int | None
+    commit: str
+    issue: str
+    unfiled: str
+    """Why it could not be filed, if it could not."""
+    proofs: tuple[Proof, ...]
+    attempts: tuple[Attempt, ...]
+    flags: tuple[str, ...]
+    sightings: int
+    findings: tuple[Finding, ...]
+    change: Diff | None
+    """The last change that was tried for it; it landed if the item is fixed and has a commit."""
+    score: Score | None
+    """What the challenger said of it last."""
+
+
+class CheckPart(Struct, frozen=True, kw_only=True):
+    check: Check
+    allowed: bool
+    baseline: Baselined | None
+    """What it said of the base; null where it was not run."""
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """The whole document."""
+
+    schema: str = SCHEMA
+    punchlist: str = field(default=__version__)
+    """The version that wrote this document."""
+    run: RunPart
+    change: Change | None
+    outcome: Outcome
+    headline: str
+    advice: str
+    counts: Numbers
+    by_status: dict[Status, int]
+    """Items in scope."""
+    not_checked: tuple[Gap, ...]
+    unverified: str
+    """Why no check judged the fixes, if none did."""
+    items: tuple[ItemPart, ...]
+    pending: tuple[Finding, ...]
+    """Reported, and not yet sorted into items."""
+    refused: tuple[Refused, ...]
+    reviewers: tuple[Review, ...]
+    checks: tuple[CheckPart, ...]
+    flaky: tuple[str, ...]
+    rounds: tuple[Round, ...]
+    questions: tuple[Question, ...]
+    doubts: tuple[Doubt, ...]
+    """What agents wanted to know, and what was answered."""
+    crew: dict[str, tuple[str, ...]]
+    """By role, the agents that play it."""
+    usage: Usage
+    trouble: tuple[str, ...]
+    timeline: tuple[Moment, ...]
+
+
+def report(run: Run) -> Report:
+    told = summary(run)
+    return Report(
+        run=_run(run),
+        change=run.started.change if run.started else None,
+        outcome=told.outcome,
+        headline=told.headline,
+        advice=told.advice,
+        counts=told.numbers,
+        by_status=told.by_status,
+        not_checked=told.gaps,
+        unverified=run.unverified,
+        items=tuple(_item(item, run) for item in sorted(run.items.values(), key=reading_order)),
+        pending=run.fresh,
+        refused=run.refused,
+        reviewers=tuple(run.reviews.values()),
+        checks=_checks(run),
+        flaky=tuple(sorted(run.flaky)),
+        rounds=run.rounds,
+        questions=run.questions,
+        doubts=tuple(run.doubts.values()),
+        crew=run.started.crew if run.started else {},
+        usage=run.usage,
+        trouble=run.trouble,
+        timeline=run.timeline,
+    )
+
+
+def _run(run: Run) -> RunPart:
+    started = run.started
+    return RunPart(
+        id=run.id,
+        repository=started.repository if started else "",
+        workflow=started.workflow_name if started else "",
+        version=started.version if started else "",
+        started_at=datetime.fromtimestamp(run.started_at, UTC).isoformat(timespec="seconds"),
+        seconds=round(run.active, 3),
+        branch=run.branch,
+        tip=run.tip,
+        ended=bool(run.ended),
+        halted=run.halted,
+        interrupted=run.interrupted,
+        entries=run.seq,
+    )
+
+
+def _item(item: Item, run: Run) -> ItemPart:
+    return ItemPart(
+        number=item.number,
+        fingerprint=item.fingerprint,
+        title=item.lead.title,
+        severity=item.severity,
+        status=item.status,
+        in_scope=item.in_scope,
+        path=item.lead.spot.path,
+        line=item.lead.spot.line,
+        commit=item.commit,
+        issue=item.issue,
+        unfiled=run.unfiled.get(item.number, ""),
+        proofs=item.proofs,
+        attempts=item.attempts,
+        flags=item.flags,
+        sightings=item.sightings,
+        findings=item.findings,
+        change=run.diffs.get(item.number),
+        score=run.scores.get(item.number),
+    )
+
+
+def _checks(run: Run) -> tuple[CheckPart, ...]:
+    started = run.started
+    if started is None:
+        return ()
+    return tuple(
+        CheckPart(
+            check=check, allowed=started.checks_allowed, baseline=run.baselines.get(check.name)
+        )
+        for check in started.checks
+    )
