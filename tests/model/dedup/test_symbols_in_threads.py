@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import punchlist
 from punchlist.model.dedup.symbols import symbols
 
 LINES = [
@@ -53,7 +54,7 @@ def test_threads_that_parse_at_the_same_time_do_not_disturb_each_other(hurried):
 
 def test_only_one_module_calls_the_parser():
     """The others would miss its lock."""
-    source = Path(__file__).parents[1] / "src"
+    source = Path(punchlist.__file__).parent
     calls = ("ast.parse(", "from ast import")
     callers = {
         file.name
