@@ -13,6 +13,7 @@ from litestar.response import Redirect
 
 from punchlist._version import __version__
 from punchlist.adapters.reports.escaping import visible
+from punchlist.app.report_formats import OFFERED
 from punchlist.web.api.problem import Problem
 from punchlist.web.pages import words
 from punchlist.web.pages.assets import address
@@ -124,7 +125,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(words.FILTERS)
-    made.globals.update(asset=address, link=words.link)
+    made.globals.update(asset=address, link=words.link, reports=OFFERED)
     return made
 
 
