@@ -11,12 +11,14 @@ from typing import Any, get_origin
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.agents import AgentSettings, AgentsSettings, RoleSettings
+from punchlist.adapters.analyzers.registry import steering_files
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.errors import SettingsError
 from punchlist.model.checks.check import Check, CheckKind
-from punchlist.model.checks.protected import Protected
+from punchlist.model.checks.protected import CONFIGURATION, Protected
 
 REPOSITORY_FILE = ".punchlist.toml"
 _PREFIX = "PUNCHLIST_"
@@ -65,6 +67,14 @@ class TrackSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     labels: tuple[str, ...] = ("tech-debt",)
 
 
+class ProtectSettings(Protected, frozen=True):
+    """Patterns: with a slash they match below any folder, without one the file's name. `**` crosses
+    folders. A slash in front holds a pattern to the root.
+    """
+
+    configuration: tuple[str, ...] = tuple(dict.fromkeys((*CONFIGURATION, *steering_files())))
+
+
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
     workflow: str = "proven"
     """A built-in workflow by its name, or a file."""
@@ -74,7 +84,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     detect_checks: bool = True
     """Whether checks are looked for where none are given."""
     limits: LimitSettings = LimitSettings()
-    protect: Protected = Protected()
+    protect: ProtectSettings = ProtectSettings()
     track: TrackSettings = TrackSettings()
     agents: AgentsSettings = AgentsSettings()
     agent: dict[str, AgentSettings] = {}
@@ -83,6 +93,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     """Who plays single roles: unified, spec, technical, adversarial, clarifier, planner, fixer,
     challenger, reproducer.
     """
+
+    @property
+    def protected(self) -> Protected:
+        """`protect`, and what steers the user's own tools."""
+        own = (pattern for tool in self.analyzers.custom for pattern in tool.steered_by)
+        return replace(self.protect, configuration=(*self.protect.configuration, *own))
 
     def configured_checks(self, origin: str) -> tuple[Check, ...]:
         return tuple(

@@ -87,7 +87,7 @@ def moved(lines: list[bytes], places: dict[str, str]) -> list[bytes]:
 
 def test_it_is_read_shown_and_audited(shop):
     run = put(shop.home, OLD.read_bytes().splitlines())
-    listed = shop("list", cwd=shop.home)
+    listed = shop("list", "--all", cwd=shop.home)
     assert run in listed.stdout
     shown = json.loads(shop("show", run, "--json", cwd=shop.home).stdout)
     assert [item["status"] for item in shown] == ["fixed"] * 3

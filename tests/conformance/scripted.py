@@ -11,6 +11,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from punchlist.adapters.analyzers.registry import suppressions_of
+from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.fixers import Edits
 from punchlist.adapters.reports import REPORTS
 from punchlist.adapters.store.artifacts import FolderArtifacts
@@ -19,7 +21,6 @@ from punchlist.adapters.trackers.files import FilesTracker
 from punchlist.app.after.audit import Audit, audited
 from punchlist.engine import Engine, Limits
 from punchlist.model.checks.check import Check, CheckKind, CheckResult, TestOutcome
-from punchlist.model.checks.protected import Protected
 from punchlist.model.dedup.identity import Source
 from punchlist.model.finding.finding import Finding, Fix, Safety, Splice, Spot
 from punchlist.model.finding.severity import Severity
@@ -31,7 +32,10 @@ from punchlist.model.patch.patch import combined
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.repository import Heard
 from punchlist.ports.world import World
+from punchlist.settings import Settings
 from punchlist.workflow.loader import load_builtin, parse
+
+SUPPRESSIONS = suppressions_of(AnalyzerSettings())
 
 CHECK = Check(name="tests", command=("tests",), kind=CheckKind.UNITTEST)
 MINOR, MAJOR, CRITICAL = Severity.MINOR, Severity.MAJOR, Severity.CRITICAL
@@ -201,12 +205,12 @@ class Bench:
         self.reviewers: dict = {}
         self.documents: dict = {}
         self.judge = Judge()
-        self.fixer = Edits()
+        self.fixer = Edits(SUPPRESSIONS)
         self.checks = (CHECK,)
         self.allowed = True
         self.tracker = FilesTracker(folder / "issues")
         self.limits = Limits()
-        self.protected = Protected()
+        self.protected = Settings().protected
         self.change = Change(kind=ScopeKind.ALL, base="base", head="base")
         self.tick = itertools.count().__next__
         self.ids = itertools.count(1)
@@ -223,7 +227,7 @@ class Bench:
             change=self.change, trees=self.git, repository=self.git, analyzers=self.reviewers, documents=self.documents,
             fixers={"edits": self.fixer}, checks=self.judge, tracker=self.tracker,
             artifacts=FolderArtifacts(self.folder / "runs" / run_id), cache=self.store, reports={"report.md": REPORTS["report.md"]},
-            protected=self.protected, clock=lambda: float(self.tick()),
+            protected=self.protected, suppressions=SUPPRESSIONS, clock=lambda: float(self.tick()),
         )  # fmt: skip
 
     def run(self, workflow: str = "", watch: Watch | None = None, owed=()) -> Run:

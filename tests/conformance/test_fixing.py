@@ -7,7 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from scripted import CRITICAL, MAJOR, MINOR, Bench, Judge, MemoryTree, Said, Watch, Words, finding
+from scripted import (
+    CRITICAL,
+    MAJOR,
+    MINOR,
+    SUPPRESSIONS,
+    Bench,
+    Judge,
+    MemoryTree,
+    Said,
+    Watch,
+    Words,
+    finding,
+)
 
 from punchlist.adapters.fixers import Edits
 from punchlist.adapters.reports import REPORTS
@@ -45,7 +57,7 @@ def test_an_item_whose_file_is_gone_is_blocked_and_no_fixer_is_asked(make_bench)
             raise AssertionError(f"asked about {batches}")
 
     bench = make_bench({"a.py": "fine\n"})
-    bench.fixer = Nobody()
+    bench.fixer = Nobody(SUPPRESSIONS)
     fix = Fix((Splice("gone.py", 0, 1, "x"),))
     bench.documents = {
         "document": Said(finding(1, "gone.py", fix=fix), finding(2, "also/gone.py", line=None))
@@ -147,7 +159,9 @@ def refusal(
         protected=Protected().holds(splice.path),
         patch=patch,
     )
-    (fixed,) = asyncio.run(Edits().fix([batch], {1: item}, MemoryTree("base", {path: text})))
+    (fixed,) = asyncio.run(
+        Edits(SUPPRESSIONS).fix([batch], {1: item}, MemoryTree("base", {path: text}))
+    )
     return fixed.refused
 
 

@@ -11,6 +11,7 @@ from punchlist.engine import Engine, Limits
 from punchlist.model.checks.protected import Protected
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
+from punchlist.model.integrity.suppressions import Suppressions
 from punchlist.model.item.item import Fact, Item, Move, Status
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
@@ -164,7 +165,7 @@ class Stage:
         return World(
             change=CHANGE, trees=NoFiles(), repository=None, analyzers=self.analyzers, documents={}, fixers={}, checks=None,
             tracker=FilesTracker(self.folder / "issues"), artifacts=FolderArtifacts(self.folder / "artifacts"), cache=None,
-            reports={"report.txt": lambda run: run.id.encode()}, protected=Protected(), clock=self.clock,
+            reports={"report.txt": lambda run: run.id.encode()}, protected=Protected(), suppressions=Suppressions(()), clock=self.clock,
         )  # fmt: skip
 
     def begun(self) -> None:

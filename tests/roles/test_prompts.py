@@ -298,6 +298,13 @@ def test_a_diff_is_taken_apart_by_files_and_hunks():
     assert parts("") == ()
 
 
+def test_a_diff_without_the_lines_of_git_is_taken_apart_by_files_too():
+    one = "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n--- x\n+++ y\n"
+    first, second = parts(one.format("a.py") + one.format("b.py"))
+    assert (first.path, second.path) == ("a.py", "b.py")
+    assert first.text + "\n" == one.format("a.py")
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_every_role_has_a_prompt_that_comes_with_punchlist_and_asks_for_nothing_else(role):
     made = crew({role: Canned()}, {role: shipped(role)}, 1000)

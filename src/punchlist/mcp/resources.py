@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from mcp_types import Resource, ResourceTemplate
 from msgspec.structs import replace
 
-from punchlist.app.after.reports import render_report
+from punchlist.app.after.reports import REPORT_NAMES, render_report
+from punchlist.app.report_formats import OFFERED, content_type
 from punchlist.errors import UsageError
 from punchlist.mcp.session import Desk
 from punchlist.mcp.tools.read import item_of
@@ -19,31 +20,17 @@ _LISTED = 10
 _ADDRESS = re.compile(
     r"punchlist://runs/(?P<run>last|[A-Za-z0-9][A-Za-z0-9_-]{0,63})/(?P<what>[a-z.]+)(?:/(?P<item>\d{1,9}))?"
 )
-_TYPES = {
-    "report.md": "text/markdown",
-    "report.json": "application/json",
-    "report.sarif": "application/sarif+json",
-}
 _LINES = "application/x-ndjson"
 
 TEMPLATES = (
-    (
-        "punchlist://runs/{run}/report.md",
-        "report",
-        "A run as a report for people.",
-        "text/markdown",
-    ),
-    (
-        "punchlist://runs/{run}/report.json",
-        "report-json",
-        "A run as one JSON document.",
-        "application/json",
-    ),
-    (
-        "punchlist://runs/{run}/report.sarif",
-        "report-sarif",
-        "A run as SARIF.",
-        "application/sarif+json",
+    *(
+        (
+            f"punchlist://runs/{{run}}/{report.file}",
+            f"report-{report.name}".removesuffix("-md"),
+            f"A run as a report: {report.title}.",
+            report.content_type,
+        )
+        for report in OFFERED
     ),
     (
         "punchlist://runs/{run}/ledger.jsonl",
@@ -97,12 +84,12 @@ def read(desk: Desk, address: str) -> tuple[str, str]:
         ), "application/json"
     if found["what"] == "ledger.jsonl":
         return "".join(_lines(desk, run)), _LINES
-    if found["what"] not in _TYPES:
+    if found["what"] not in REPORT_NAMES:
         raise UsageError(
             f"run {run.id} has no {found['what']}",
-            hint=f"there are {', '.join(_TYPES)}, ledger.jsonl and items/N",
+            hint=f"there are {', '.join(REPORT_NAMES)}, ledger.jsonl and items/N",
         )
-    return _text(render_report(run, found["what"])), _TYPES[found["what"]]
+    return _text(render_report(run, found["what"])), content_type(found["what"])
 
 
 def _lines(desk: Desk, run: Run) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The port to where leftovers are filed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -21,3 +21,13 @@ class Tracker(Protocol):
     def name(self) -> str: ...
 
     async def file(self, dossiers: Sequence[Dossier]) -> Sequence[Filing]: ...
+
+    def close(self, fingerprints: Collection[str], by: str, why: str) -> int | None:
+        """Close the issues of dismissed items; return how many there were, or None if this tracker
+        does not support it.
+        """
+        ...
+
+    def reopen(self, fingerprints: Collection[str]) -> int | None:
+        """Undo `close`, with the same answer."""
+        ...

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from punchlist.model.checks.protected import Protected
+from punchlist.model.integrity.suppressions import Suppressions
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change
 from punchlist.ports.analyzer import Analyzer
@@ -39,6 +40,7 @@ class World:
     reports: Mapping[str, Callable[[Run], bytes]]
     """File name -> how it is made of a run."""
     protected: Protected
+    suppressions: Suppressions
     clock: Callable[[], float]
     crew: Crew = field(default_factory=Crew)
     comparer: Comparer | None = None

@@ -121,3 +121,24 @@ def test_a_run_that_has_just_begun_is_not_told_as_one_that_found_nothing():
 
 def test_the_advice_names_the_command_that_brings_the_commits_home(run):
     assert f"`punchlist apply {run.id}`" in summary(run).advice
+
+
+REGISTERED = """
+from punchlist.adapters.reports import REPORTS, Report
+REPORTS["report.txt"] = Report("txt", "report.txt", "text/x-own", "Own", lambda run: b"own")
+
+from punchlist.app.report_formats import content_type
+from punchlist.cli.commands.report import command
+from punchlist.mcp.resources import templates
+from punchlist.web.pages.rendering import environment
+
+(choice,) = (each.type for each in command.params if each.name == "form")
+assert "txt" in choice.choices
+assert content_type("a/report.txt") == "text/x-own"
+assert ("text/x-own", "punchlist://runs/{run}/report.txt") in [(t.mime_type, t.uri_template) for t in templates()]
+assert "Own" in [report.title for report in environment().globals["reports"]]
+"""
+
+
+def test_an_entry_in_the_table_is_enough_for_every_surface():
+    subprocess.run([sys.executable, "-c", REGISTERED], check=True)

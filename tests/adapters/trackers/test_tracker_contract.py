@@ -6,8 +6,10 @@ import threading
 import pytest
 
 from punchlist.adapters.trackers.files import INDEX, FilesTracker
+from punchlist.app.start import tracker as wired
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
+from punchlist.settings import load
 
 
 class Folder:
@@ -127,3 +129,21 @@ def test_no_secret_no_mention_and_no_command_goes_out(ground, told):
         "<!-- punchlist:fingerprint forged",
     ):
         assert part not in text
+
+
+def test_a_dismissed_issue_is_closed_and_opened_again_or_the_tracker_says_that_it_does_not(
+    ground, told
+):
+    tracker, dossier = ground.tracker(), told(1)
+    filed(tracker, dossier)
+    fingerprints = [dossier.item.fingerprint]
+    closed = tracker.close(fingerprints, "ada", "it is public")
+    assert closed in (1, None)
+    assert tracker.reopen(fingerprints) == closed
+    assert len(ground.texts()) == 1
+
+
+def test_an_entry_in_the_table_is_enough(tmp_path, monkeypatch):
+    own = FilesTracker(tmp_path)
+    monkeypatch.setitem(wired._TRACKERS, "own", lambda track, workshop: own)
+    assert wired.tracker(load(None, {"track.to": "own"}), None) is own

@@ -2,9 +2,10 @@
 
 import pytest
 
-from punchlist.model.checks.protected import Protected, matches
+from punchlist.model.checks.protected import matches
+from punchlist.settings import Settings
 
-JUDGE = Protected()
+JUDGE = Settings().protected
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ import itertools
 import sys
 from pathlib import Path
 
+from punchlist.adapters.analyzers.registry import suppressions_of
+from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.checks import Runner
 from punchlist.adapters.compare import Comparison
 from punchlist.adapters.git.checkout import Checkout
@@ -26,6 +28,8 @@ from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.ports.roles import Crew
 from punchlist.ports.world import World
 from punchlist.steps.judging.examine import Examine, examine
+
+SUPPRESSIONS = suppressions_of(AnalyzerSettings())
 
 LEAN = (sys.executable, "-m", "pytest", "--disable-plugin-autoload", "-pno:cacheprovider")
 PYTEST = Check(name="pytest", command=LEAN, kind=CheckKind.PYTEST, timeout=60)
@@ -108,7 +112,7 @@ class Bench:
     def world(self) -> World:
         return World(
             change=self.change, trees=self.trees, repository=self.repository, analyzers={}, documents={}, fixers={}, checks=self.checks,
-            tracker=None, artifacts=FolderArtifacts(self.home / "artifacts"), cache=self.cache, reports={}, protected=Protected(),
+            tracker=None, artifacts=FolderArtifacts(self.home / "artifacts"), cache=self.cache, reports={}, protected=Protected(), suppressions=SUPPRESSIONS,
             clock=lambda: float(self.ticks()), crew=self.crew, comparer=self.comparer,
         )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """What the text of a patch says against it, before anything runs."""
 
 import pytest
-from examination import finding
+from examination import SUPPRESSIONS, finding
 
 from punchlist.model.checks.protected import Protected
 from punchlist.model.item.item import Item
@@ -26,7 +26,10 @@ def looked():
             for n, each in enumerate(findings or (EMPTY,), 1)
         ]
         return scanned(
-            items, texts(patch, {path: files.get(path) for path in patch.paths}), Protected()
+            items,
+            texts(patch, {path: files.get(path) for path in patch.paths}),
+            Protected(),
+            SUPPRESSIONS,
         )
 
     return look

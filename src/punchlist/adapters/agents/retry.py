@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.adapters.backoff import retry_delay
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Agent, Ask, Hear, Reply, Trouble
 
@@ -31,7 +32,8 @@ class Patience(Struct, frozen=True, kw_only=True):
         """
         if tried > self.retries or asked_for > self.longest:
             return None
-        return max(asked_for, min(self.first * 2.0 ** (tried - 1), self.longest) * (0.5 + luck / 2))
+        delay = retry_delay(tried, luck, first=self.first, longest=self.longest)
+        return max(asked_for, delay)
 
 
 class Patient:

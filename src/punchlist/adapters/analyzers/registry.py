@@ -23,6 +23,7 @@ from punchlist.adapters.analyzers.tools.shellcheck import Shellcheck
 from punchlist.adapters.analyzers.tools.ty import Ty
 from punchlist.adapters.process.run import run
 from punchlist.errors import SettingsError
+from punchlist.model.integrity.suppressions import Suppressions
 from punchlist.ports.analyzer import Analysis, Analyzer
 from punchlist.ports.tree import Tree
 
@@ -55,6 +56,21 @@ ANALYZERS: dict[str, Make] = {
         _paths(settings.semgrep, kit), settings.args.get("semgrep", ())
     ),
 }
+
+
+def steering_files() -> tuple[str, ...]:
+    """Return the patterns of the configuration files of all built-in analyzers."""
+    tools = (make(AnalyzerSettings(), Kit()) for make in ANALYZERS.values())
+    return tuple(dict.fromkeys(pattern for tool in tools for pattern in tool.steered_by))
+
+
+def suppressions_of(settings: AnalyzerSettings) -> Suppressions:
+    """Return what counts the comments that silence any analyzer, enabled or not."""
+    tools = (
+        *(make(settings, Kit()) for make in ANALYZERS.values()),
+        *(Custom(tool) for tool in settings.custom),
+    )
+    return Suppressions(tuple(dict.fromkeys(each for tool in tools for each in tool.suppressed_by)))
 
 
 class Detected(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -107,7 +107,16 @@ class Tool:
     """
 
     name = ""
-    suffixes: tuple[str, ...] = ()
+    suffixes: tuple[str, ...]
+    """Ends of the names of files in its languages; an empty one fits every file."""
+    steered_by: tuple[str, ...]
+    """Patterns of its configuration files: it runs with those of the base, and fixers may not
+    change them.
+    """
+    suppressed_by: tuple[str, ...]
+    """Regular expressions of the comments that silence it."""
+    unsuppressed: tuple[str, ...]
+    """Arguments with which it reports also what comments silence; empty if there are none."""
     exits = frozenset({0, 1})
     """With these codes the report is whole; any other is a failure."""
     whole = False

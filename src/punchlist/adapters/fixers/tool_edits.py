@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from punchlist.model.finding.finding import Splice
-from punchlist.model.integrity.suppressions import adds_suppression, parses
+from punchlist.model.integrity.suppressions import Suppressions, parses
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Item
 from punchlist.model.patch.patch import Patch, overlapping, spliced
@@ -17,6 +17,9 @@ class Edits:
     are they tried one by one.
     """
 
+    def __init__(self, suppressions: Suppressions) -> None:
+        self._suppressions = suppressions
+
     async def fix(
         self, batches: Sequence[Batch], items: Mapping[int, Item], tree: Tree
     ) -> Sequence[Fixed]:
@@ -25,7 +28,7 @@ class Edits:
         sound: list[tuple[Batch, Patch]] = []
         for batch in batches:
             patch = batch.patch or Patch()
-            reason = _reason(batch, patch, items, texts)
+            reason = _reason(batch, patch, items, texts) or self._silencing(patch, texts)
             if reason:
                 refused[batch.number] = reason
             else:
@@ -38,6 +41,21 @@ class Edits:
             for b in batches
         ]
 
+    def _silencing(self, patch: Patch, texts: Mapping[str, str | None]) -> str:
+        """Why edits that fit only hide a finding, as far as the texts alone say."""
+        before, after = "", ""
+        for splice in patch.splices:
+            text = texts[splice.path] or ""
+            # Whole lines: a mark that hides a finding may stand half in the old text and half in
+            # the new.
+            first, last = text.rfind("\n", 0, splice.start) + 1, text.find("\n", splice.end)
+            head = text[first : splice.start]
+            tail = text[splice.end : last if last >= 0 else len(text)]
+            before += f"{head}{text[splice.start : splice.end]}{tail}\n"
+            after += f"{head}{splice.text}{tail}\n"
+        count = self._suppressions.count
+        return "it only adds a suppression" if count(after) > count(before) else ""
+
 
 def _reason(
     batch: Batch, patch: Patch, items: Mapping[int, Item], texts: Mapping[str, str | None]
@@ -49,7 +67,7 @@ def _reason(
     about = {items[number].current.spot.path for number in batch.items}
     if batch.protected and not set(patch.paths) <= about:
         return "it would change files of the judge that the finding is not about"
-    return _misfit(patch, texts) or _futile(patch, texts)
+    return _misfit(patch, texts) or ("" if _changes(patch, texts) else "no change was made")
 
 
 def _misfit(patch: Patch, texts: Mapping[str, str | None]) -> str:
@@ -63,22 +81,11 @@ def _misfit(patch: Patch, texts: Mapping[str, str | None]) -> str:
     return "the proposed edits overlap" if overlapping(patch.splices) else ""
 
 
-def _futile(patch: Patch, texts: Mapping[str, str | None]) -> str:
-    """Why edits that fit do not cure anything, as far as the texts alone say."""
-    changed = False
-    before, after = "", ""
-    for splice in patch.splices:
-        text = texts[splice.path] or ""
-        changed = changed or text[splice.start : splice.end] != splice.text
-        # Whole lines: a mark that hides a finding may stand half in the old text and half in the
-        # new.
-        first, last = text.rfind("\n", 0, splice.start) + 1, text.find("\n", splice.end)
-        head, tail = text[first : splice.start], text[splice.end : last if last >= 0 else len(text)]
-        before += f"{head}{text[splice.start : splice.end]}{tail}\n"
-        after += f"{head}{splice.text}{tail}\n"
-    if not changed:
-        return "no change was made"
-    return "it only adds a suppression" if adds_suppression(before, after) else ""
+def _changes(patch: Patch, texts: Mapping[str, str | None]) -> bool:
+    return any(
+        (texts[splice.path] or "")[splice.start : splice.end] != splice.text
+        for splice in patch.splices
+    )
 
 
 def _unparsable(

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from punchlist.adapters.analyzers.registry import suppressions_of
 from punchlist.adapters.git.command import fields, text_of
 from punchlist.app.app import App
 from punchlist.app.start.request import Request
@@ -17,7 +18,7 @@ from punchlist.errors import UsageError
 from punchlist.model.checks.protected import matches
 from punchlist.model.dedup.identity import matched
 from punchlist.model.finding.finding import Finding
-from punchlist.model.integrity.suppressions import silenced
+from punchlist.model.integrity.suppressions import Suppressions
 from punchlist.model.item.item import Item
 from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Run
@@ -89,20 +90,20 @@ async def hush(app: App, earlier: Run, numbers: Sequence[int], later: Run) -> Hu
     differ = await checkout.git.ran(
         "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after
     )
+    settings = app.settings().settings
+    marks = suppressions_of(settings.analyzers)
     return Hush(
         frozenset(
-            path for path, (old, new) in files.items() if _hidden(path, new) > _hidden(path, old)
-        ),
-        tuple(
             path
-            for path in fields(differ.stdout)
-            if matches(path, app.settings().settings.protect.steering)
+            for path, (old, new) in files.items()
+            if _hidden(path, new, marks) > _hidden(path, old, marks)
         ),
+        tuple(path for path in fields(differ.stdout) if matches(path, settings.protected.steering)),
     )
 
 
-def _hidden(path: str, content: bytes | None) -> int:
-    return silenced(path, text_of(content)) if content is not None else 0
+def _hidden(path: str, content: bytes | None, marks: Suppressions) -> int:
+    return marks.count_in_file(path, text_of(content)) if content is not None else 0
 
 
 def _paths(earlier: Run, numbers: Sequence[int]) -> list[str]:

@@ -39,7 +39,7 @@ async def prepared(
     fit_to_track(loaded)
     fit_to_ask(loaded)
     checks = await found_checks(workshop, scope.base, loaded)
-    steered = await _steered(workshop, scope, loaded.settings.protect)
+    steered = await _steered(workshop, scope, loaded.settings.protected)
     notes = (*scope.notes, *steered, *_distrust(text, trusted=trusted), *await _hooks(workshop))
     workflow = load_workflow(request.workflow or loaded.settings.workflow)
     tools = (

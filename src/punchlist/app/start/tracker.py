@@ -1,6 +1,6 @@
 """Which tracker a run files with, by its settings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from punchlist.adapters.git.workshop import Workshop
@@ -37,10 +37,20 @@ def tracker(loaded: Loaded, workshop: Workshop) -> Tracker:
     return _TRACKERS[loaded.settings.track.to](loaded.settings.track, workshop)
 
 
+def trackers_of(track: TrackSettings, refs: Iterable[str], state: Path) -> list[Tracker]:
+    """Return the trackers to be told when items are dismissed: where a run with these settings
+    files, and where earlier runs filed the issues `refs`. `state` is the repository's state folder.
+    """
+    folders = (Path(ref).parent for ref in refs if ref and "://" not in ref)
+    return list(map(FilesTracker, dict.fromkeys((_issue_folder(track, state), *folders))))
+
+
+def _issue_folder(track: TrackSettings, state: Path) -> Path:
+    return Path(track.folder).expanduser() if track.folder else state / "issues"
+
+
 def _files(track: TrackSettings, workshop: Workshop) -> Tracker:
-    return FilesTracker(
-        Path(track.folder).expanduser() if track.folder else workshop.folder / "issues"
-    )
+    return FilesTracker(_issue_folder(track, workshop.folder))
 
 
 def _github(track: TrackSettings, workshop: Workshop) -> Tracker:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-from punchlist.adapters.analyzers.registry import analyzers
+from punchlist.adapters.analyzers.registry import analyzers, suppressions_of
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.checks import Runner
 from punchlist.adapters.compare import Comparison
@@ -56,6 +56,7 @@ def world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     """`folder` is the run's own; documents that were heard already are not read again."""
     loaded = unpinned(started.settings)
     settings = loaded.settings
+    suppressions = suppressions_of(settings.analyzers)
     trees = WorkTrees(workshop)
     artifacts = FolderArtifacts(folder)
     stage = Stage(started.crew, settings, folder, artifacts)
@@ -68,15 +69,18 @@ def world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
             settings.analyzers, Kit(checkout=workshop.checkout.root), started.reviewers
         ),
         documents=_documents(started, folder, run.reviews),
-        fixers={"edits": Edits()},
+        fixers={"edits": Edits(suppressions)},
         checks=Runner(
-            workshop.checkout.root, hidden=(workshop.folder.parents[1],), protected=settings.protect
+            workshop.checkout.root,
+            hidden=(workshop.folder.parents[1],),
+            protected=settings.protected,
         ),
         tracker=tracker(loaded, workshop),
         artifacts=artifacts,
         cache=store,
         reports=WRITTEN,
-        protected=settings.protect,
+        protected=settings.protected,
+        suppressions=suppressions,
         clock=time.time,
         crew=stage.crew(hear),
         answered=stage.answered,
@@ -84,6 +88,6 @@ def world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
             workshop.checkout.root,
             checks=started.checks,
             hidden=(workshop.folder.parents[1],),
-            protected=settings.protect,
+            protected=settings.protected,
         ),
     )

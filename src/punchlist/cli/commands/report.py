@@ -5,18 +5,17 @@ from pathlib import Path
 import click
 
 from punchlist.app import App
+from punchlist.app.report_formats import FORMATS
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import reading
 from punchlist.cli.terminal import note, raw
 from punchlist.errors import UsageError
 
-FORMS = ("md", "json", "sarif", "junit", "html")
-
 
 @click.command()
 @options.run_argument
-@click.option("--format", "form", type=click.Choice(FORMS), default="md", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="md", show_default=True)
 @click.option(
     "-o",
     "--output",

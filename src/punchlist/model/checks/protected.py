@@ -8,11 +8,9 @@ from msgspec import Struct
 CONFIGURATION = tuple(
     """
         conftest.py pytest.ini tox.ini noxfile.py setup.cfg setup.py pyproject.toml Makefile
-        makefile GNUmakefile .pre-commit-config.yaml .coveragerc ruff.toml .ruff.toml .flake8
-        .pylintrc pylintrc mypy.ini .mypy.ini pyrightconfig.json ty.toml .bandit bandit.yaml
-        sgconfig.yml .shellcheckrc .semgrep.yml .semgrep/** .semgrepignore package.json .npmrc
-        tsconfig*.json .eslintrc* eslint.config.* .eslintignore biome.json biome.jsonc jest.config.*
-        vitest.config.* vite.config.* babel.config.* Cargo.toml build.rs clippy.toml go.mod
+        makefile GNUmakefile .pre-commit-config.yaml .coveragerc .flake8 .pylintrc pylintrc
+        package.json .npmrc tsconfig*.json jest.config.* vitest.config.* vite.config.*
+        babel.config.* Cargo.toml build.rs clippy.toml go.mod
         sitecustomize.py usercustomize.py *.lock package-lock.json pnpm-lock.yaml go.sum
         requirements*.txt constraints*.txt .github/** .gitlab-ci.yml .circleci/** .gitea/**
         azure-pipelines.yml Jenkinsfile .punchlist.toml .punchlist/** .pytest.ini pytest.toml
@@ -21,8 +19,8 @@ CONFIGURATION = tuple(
         /src/_pytest/** /src/unittest.py /src/unittest/**
     """.split()
 )
-"""The last two lines are modules that Python would take for the runner itself; the line above them
-ends with what registers plugins with it.
+"""Without what analyzers declare themselves. The last two lines are modules that Python would take
+for the runner itself; the line above them ends with what registers plugins with it.
 """
 _LOOKED_AT = frozenset(
     """

@@ -4,16 +4,19 @@ import ast
 import io
 import re
 import tokenize
+from functools import lru_cache
+
+from msgspec import Struct
 
 from punchlist.model.finding.python_source import parse_python, syntax_error
 
-_SUPPRESSION = re.compile(
-    r"#\s*(?:noqa|nosec|type:\s*ignore|pyright:\s*ignore|ty:\s*ignore|mypy:\s*ignore|pylint:\s*disable|ruff:\s*noqa|flake8:\s*noqa|pragma:\s*no\s*cover"
-    r"|fmt:\s*(?:off|skip)|isort:\s*skip|nosemgrep|shellcheck\s+disable)"
-    r"|(?://|/\*)\s*(?:eslint-disable|biome-ignore|ts-ignore|@ts-ignore|@ts-expect-error|@ts-nocheck|nolint|nosemgrep|prettier-ignore|NOSONAR|ast-grep-ignore)"
-    r"|#!?\[allow\(|@SuppressWarnings|@pytest\.mark\.(?:skip|xfail)|@unittest\.skip|pytest\.skip\(",
-    re.IGNORECASE,
+_OTHERS = (
+    r"#\s*(?:pylint:\s*disable|pragma:\s*no\s*cover|fmt:\s*(?:off|skip))",
+    r"(?://|/\*)\s*(?:@?ts-ignore|@ts-expect-error|@ts-nocheck|nolint|prettier-ignore|NOSONAR)",
+    r"#!?\[allow\(|@SuppressWarnings",
+    r"@pytest\.mark\.(?:skip|xfail)|@unittest\.skip|pytest\.skip\(",
 )
+"""What silences test runners and tools that are no analyzers here."""
 
 _SPOKEN = frozenset(
     {
@@ -26,31 +29,35 @@ _SPOKEN = frozenset(
 )
 
 
-def suppressions(text: str) -> int:
-    return len(_SUPPRESSION.findall(text))
-
-
-def silenced(path: str, text: str) -> int:
-    """How much a whole file hides from the tools; in Python only comments and code count, not what
-    a string says of them.
+class Suppressions(Struct, frozen=True):
+    """Counts what hides findings from tools; `declared` are regular expressions of the comments
+    that silence analyzers.
     """
-    if not path.endswith((".py", ".pyi")):
-        return suppressions(text)
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    except (tokenize.TokenError, SyntaxError, ValueError):
-        return suppressions(text)
-    words = [
-        token.string if token.type is not tokenize.NEWLINE else "\n"
-        for token in tokens
-        if token.type not in _SPOKEN
-    ]
-    return suppressions("".join(words))
+
+    declared: tuple[str, ...]
+
+    def count(self, text: str) -> int:
+        return sum(1 for _ in _compiled(self.declared).finditer(text))
+
+    def count_in_file(self, path: str, text: str) -> int:
+        """In Python only comments and code count, not what a string says of them."""
+        if not path.endswith((".py", ".pyi")):
+            return self.count(text)
+        try:
+            tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+        except (tokenize.TokenError, SyntaxError, ValueError):
+            return self.count(text)
+        words = [
+            token.string if token.type is not tokenize.NEWLINE else "\n"
+            for token in tokens
+            if token.type not in _SPOKEN
+        ]
+        return self.count("".join(words))
 
 
-def adds_suppression(before: str, after: str) -> bool:
-    """Whether the new text hides more from the tools than the old one did."""
-    return suppressions(after) > suppressions(before)
+@lru_cache(maxsize=8)
+def _compiled(declared: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{each})" for each in (*declared, *_OTHERS)), re.IGNORECASE)
 
 
 def parses(path: str, text: str) -> str:

@@ -80,7 +80,7 @@ async def _case(task: Examine, run: Run, world: World) -> Case:
 
 
 async def _read(case: Case, run: Run, world: World) -> Heard:
-    said: Scanned = scanned(case.items, case.seen, world.protected)
+    said: Scanned = scanned(case.items, case.seen, world.protected, world.suppressions)
     return Heard(said.refuted, noted=said.noted)
 
 

@@ -9,7 +9,7 @@ from punchlist.model.integrity.deleted_code import gutted
 from punchlist.model.integrity.intent import about_text, asks_removal, words_of
 from punchlist.model.integrity.new_tests import only_adds_tests
 from punchlist.model.integrity.runner_tricks import new_ruses
-from punchlist.model.integrity.suppressions import parses, same_program, silenced
+from punchlist.model.integrity.suppressions import Suppressions, parses, same_program
 from punchlist.model.item.item import Item
 from punchlist.model.patch.patch import Patch, spliced
 
@@ -68,7 +68,9 @@ def texts(patch: Patch, before: dict[str, str | None]) -> Texts:
     )
 
 
-def scanned(items: Sequence[Item], seen: Texts, protected: Protected) -> Scanned:
+def scanned(
+    items: Sequence[Item], seen: Texts, protected: Protected, suppressions: Suppressions
+) -> Scanned:
     """Everything that texts alone can say, the plainest first."""
     about = {item.current.spot.path for item in items}
     tests = seen.tests(protected)
@@ -82,6 +84,7 @@ def scanned(items: Sequence[Item], seen: Texts, protected: Protected) -> Scanned
     notes += [f"adds tests to {path}" for path in tests if seen.before[path] is not None]
     refuted = (
         _judge_bent(items, judges, code, seen)
+        or _silencing(seen, [*judges, *code], suppressions)
         or _tricks(items, seen, [*judges, *code])
         or _broken(seen)
         or _futile(items, seen, [*judges, *code])
@@ -117,16 +120,21 @@ def _weaker(before: str, after: str) -> bool:
     )
 
 
-def _tricks(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> str:
+def _silencing(seen: Texts, paths: Sequence[str], suppressions: Suppressions) -> str:
+    count = suppressions.count_in_file
     silence = {
-        path: silenced(path, seen.after[path] or "") - silenced(path, seen.before[path] or "")
+        path: count(path, seen.after[path] or "") - count(path, seen.before[path] or "")
         for path in paths
     }
-    if sum(silence.values()) > 0:
-        return (
-            "hides findings from the tools instead of curing them:"
-            f" {_few([p for p, more in silence.items() if more > 0])}"
-        )
+    if sum(silence.values()) <= 0:
+        return ""
+    return (
+        "hides findings from the tools instead of curing them:"
+        f" {_few([p for p, more in silence.items() if more > 0])}"
+    )
+
+
+def _tricks(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> str:
     words = words_of(items)
     for path in paths:
         for ruse in new_ruses(path, seen.before[path] or "", seen.after[path] or ""):

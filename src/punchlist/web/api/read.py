@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from punchlist.app.after.reports import REPORT_NAMES, find_report, render_report
 from punchlist.app.after.showing import landed_diff
+from punchlist.app.report_formats import FORMATS, content_type
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.views.item_filter import Wanted
@@ -24,13 +25,6 @@ from punchlist.web.api.views import item_page
 from punchlist.web.sse.follow import HEADERS, Following, position
 from punchlist.web.sse.frames import shown, sse
 
-_TYPES = {
-    "md": "text/markdown",
-    "json": "application/json",
-    "sarif": "application/sarif+json",
-    "xml": "application/xml",
-    "html": "text/html",
-}
 _EVENTS = "text/event-stream"
 LAST = Annotated[
     str | None,
@@ -44,9 +38,7 @@ Number = Annotated[int, PathParameter(ge=1, le=10**9, description="The item's nu
 FileName = Annotated[
     str, PathParameter(max_length=1000, description="Its name, as the list has it.")
 ]
-Form = Annotated[
-    str, PathParameter(max_length=40, description="md, json, sarif, junit, html, or a name.")
-]
+Form = Annotated[str, PathParameter(max_length=40, description=f"{', '.join(FORMATS)}, or a name.")]
 BYTES = ResponseSpec(
     bytes,
     description="The file, of whatever kind it is.",
@@ -192,13 +184,11 @@ async def artifact(desk: AtDesk, run_id: RunId, name: FileName) -> Response[byte
             f"run {run.id} has no such file",
             next_=f"GET /api/runs/{run.id}/artifacts lists them",
         )
-    kind = name.rpartition(".")[2]
+    kind = content_type(name)
     theirs = (
-        kind == "html" and name.removeprefix("/") not in REPORT_NAMES
+        kind == "text/html" and name.removeprefix("/") not in REPORT_NAMES
     )  # a page that we did not make is shown as text
-    return Response(
-        found, media_type=_TYPES.get("" if theirs else kind, "text/plain; charset=utf-8")
-    )
+    return Response(found, media_type=("" if theirs else kind) or "text/plain; charset=utf-8")
 
 
 @looking(
@@ -215,7 +205,7 @@ async def report_(desk: AtDesk, run_id: RunId, form: Form) -> Response[bytes]:
     made = await asyncio.to_thread(
         render_report, run, name
     )  # a large one takes seconds, and others want to go on reading
-    return Response(made, media_type=_TYPES[name.rpartition(".")[2]])
+    return Response(made, media_type=content_type(name))
 
 
 ROUTES = (items, item, diff, events, stream, artifacts, artifact, report_)

@@ -12,6 +12,7 @@ from litestar import Response
 from litestar.response import Redirect
 
 from punchlist._version import __version__
+from punchlist.app.report_formats import OFFERED
 from punchlist.views.escaping import visible
 from punchlist.web.api.problem import Problem
 from punchlist.web.pages import words
@@ -124,7 +125,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(words.FILTERS)
-    made.globals.update(asset=address, link=words.link)
+    made.globals.update(asset=address, link=words.link, reports=OFFERED)
     return made
 
 

@@ -14,6 +14,7 @@ import msgspec
 from markupsafe import escape
 from msgspec import Struct
 
+from punchlist.app.report_formats import CONTENT_TYPES
 from punchlist.errors import PunchlistError
 from punchlist.web.api.problem import Problem, Refused, problem_of
 from punchlist.web.pages.auth.sessions import Entrance
@@ -24,7 +25,7 @@ _log = logging.getLogger("punchlist")
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 _CLIENTS = 4096
-_PLAIN = ("application/json", "text/", "application/sarif+json", "application/xml")
+_PLAIN = ("application/json", "text/", *CONTENT_TYPES)
 LARGEST_BODY = 8 * 1024 * 1024
 _CLOSE = {"connection": "close"}
 HIDDEN = b"PUNCHLIST_HOME"

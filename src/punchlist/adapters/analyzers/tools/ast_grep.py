@@ -56,6 +56,10 @@ class AstGrep(Tool):
     """`rules` is YAML text, several rules set apart by `---`."""
 
     name = "ast-grep"
+    suffixes = ("",)  # which languages matter is in the rules
+    steered_by = ("sgconfig.yml",)
+    suppressed_by = (r"(?:#|//|/\*)\s*ast-grep-ignore",)
+    unsuppressed = ()
 
     def __init__(self, rules: str, args: Sequence[str] = ()) -> None:
         self._rules = rules
@@ -63,9 +67,6 @@ class AstGrep(Tool):
 
     def program(self, kit: Kit) -> tuple[str, ...]:
         return kit.bundled(self.name)
-
-    def wants(self, path: str, tree: Tree) -> bool:  # which languages matter is in the rules
-        return True
 
     def idle(self, tree: Tree) -> str:  # the same in every project
         return "" if self._rules.strip() else "no rules of your own are named (analyzers.ast-grep)"

@@ -68,6 +68,9 @@ class Report(Struct, frozen=True):
 class Bandit(Tool):
     name = "bandit"
     suffixes = (".py",)
+    steered_by = (*_YAML, ".bandit", "pyproject.toml")
+    suppressed_by = (r"#\s*nosec",)
+    unsuppressed = ("--ignore-nosec",)
     slow = True
 
     def program(self, kit: Kit) -> tuple[str, ...]:  # the port's shape

@@ -49,11 +49,14 @@ class Biome(Tool):
         ".css",
         ".graphql",
     )
+    steered_by = ("biome.json", "biome.jsonc")
+    suppressed_by = (r"(?://|/\*)\s*biome-ignore",)
+    unsuppressed = ()
 
     def idle(self, tree: Tree) -> str:
         return (
             ""
-            if self.asked or named(tree, "biome.json", "biome.jsonc")
+            if self.asked or named(tree, *self.steered_by)
             else "the project has no settings for biome"
         )
 

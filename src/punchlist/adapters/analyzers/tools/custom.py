@@ -1,5 +1,6 @@
 """Tools that the user's own settings describe: a command, and one of the formats we read."""
 
+import re
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
@@ -60,6 +61,12 @@ class CustomTool(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     """The weight of everything it finds, instead of what it says itself."""
     exits: tuple[int, ...] = (0, 1)
     """The exit codes with which its report is whole."""
+    steered_by: tuple[str, ...] = ()
+    """Patterns of its configuration files: a change under review does not steer it."""
+    suppressed_by: tuple[str, ...] = ()
+    """Regular expressions of the comments that silence it: a fix must not add any."""
+    unsuppressed: tuple[str, ...] = ()
+    """Arguments with which it reports also what comments silence."""
 
 
 class Custom(Tool):
@@ -68,6 +75,10 @@ class Custom(Tool):
         super().__init__()
         self._settings = settings
         self.name = settings.name
+        self.suffixes = ("",)
+        self.steered_by = settings.steered_by
+        self.suppressed_by = settings.suppressed_by
+        self.unsuppressed = settings.unsuppressed
         self.exits = frozenset(settings.exits)
         self.whole = FILES not in settings.command
 
@@ -124,6 +135,14 @@ def _checked(settings: CustomTool) -> None:
         raise SettingsError(
             f"{where}: no format is called {settings.format!r}", hint=f"one of {', '.join(FORMATS)}"
         )
+    for pattern in settings.suppressed_by:
+        try:
+            re.compile(f"(?:{pattern})")
+        except re.error as error:
+            raise SettingsError(
+                f"{where}: suppressed_by: {pattern!r} is no regular expression: {error}",
+                hint="such as '#\\s*quiet'",
+            ) from error
     if settings.severity and not severity_of(settings.severity)[1]:
         raise SettingsError(
             f"{where}: no severity is called {settings.severity!r}",

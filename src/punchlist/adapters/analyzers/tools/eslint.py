@@ -68,6 +68,9 @@ class Eslint(Tool):
         ".svelte",
         ".astro",
     )
+    steered_by = (".eslintrc*", "eslint.config.*", ".eslintignore", "package.json")
+    suppressed_by = (r"(?://|/\*)\s*eslint-disable",)
+    unsuppressed = ("--no-inline-config",)
     borrows = ("node_modules",)
 
     def idle(self, tree: Tree) -> str:

@@ -34,6 +34,9 @@ class MypyEntry(Struct, frozen=True):
 class Mypy(TypeChecker):
     name = "mypy"
     files = ("mypy.ini", ".mypy.ini")
+    steered_by = (*files, "setup.cfg", "pyproject.toml")
+    suppressed_by = (r"#\s*type:\s*ignore", r"#\s*mypy:\s*(?:ignore|disable)")
+    unsuppressed = ()
 
     def configured(self, tree: Tree) -> bool:
         return super().configured(tree) or "[mypy]" in (tree.text("setup.cfg") or "")

@@ -41,6 +41,9 @@ class PyrightReport(Struct, frozen=True, rename="camel"):
 class Pyright(TypeChecker):
     name = "pyright"
     files = ("pyrightconfig.json",)
+    steered_by = (*files, "pyproject.toml")
+    suppressed_by = (r"#\s*type:\s*ignore", r"#\s*pyright:\s*(?:ignore|basic|report\w+=false)")
+    unsuppressed = ()
 
     def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
         python = kit.python(tree)

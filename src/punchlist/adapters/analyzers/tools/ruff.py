@@ -66,6 +66,9 @@ class Entry(Struct, frozen=True):
 class Ruff(Tool):
     name = "ruff"
     suffixes = (".py", ".pyi", ".pyw", ".ipynb")
+    steered_by = ("ruff.toml", ".ruff.toml", "pyproject.toml")
+    suppressed_by = (r"#\s*(?:(?:ruff|flake8):\s*)?noqa", r"#\s*isort:\s*skip")
+    unsuppressed = ("--ignore-noqa",)
     exits = frozenset({0})
 
     def __init__(self, select: Sequence[str] = (), args: Sequence[str] = ()) -> None:

@@ -71,6 +71,10 @@ class Report(Struct, frozen=True):
 
 class Semgrep(Tool):
     name = "semgrep"
+    suffixes = ("",)  # which languages matter is in the rules
+    steered_by = (".semgrep.yml", ".semgrep/**", ".semgrepignore")
+    suppressed_by = (r"(?:#|//|/\*)\s*nosemgrep",)
+    unsuppressed = ("--disable-nosem",)
     env = MappingProxyType({"SEMGREP_ENABLE_VERSION_CHECK": "0", "SEMGREP_SEND_METRICS": "off"})
 
     def __init__(self, rules: Sequence[str], args: Sequence[str] = ()) -> None:
@@ -83,9 +87,6 @@ class Semgrep(Tool):
         self._rules = tuple(rules)
         self.inputs = tuple(Path(rule) for rule in rules)
         super().__init__(args)
-
-    def wants(self, path: str, tree: Tree) -> bool:  # which languages matter is in the rules
-        return True
 
     def idle(self, tree: Tree) -> str:  # the same in every project
         return "" if self._rules else "no rules of your own are named (analyzers.semgrep)"

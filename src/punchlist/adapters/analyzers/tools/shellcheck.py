@@ -59,6 +59,9 @@ class Report(Struct, frozen=True):
 class Shellcheck(Tool):
     name = "shellcheck"
     suffixes = (".sh", ".bash", ".dash", ".ksh", ".bats")
+    steered_by = (".shellcheckrc", "shellcheckrc")
+    suppressed_by = (r"#\s*shellcheck\s+disable",)
+    unsuppressed = ()
 
     def wants(self, path: str, tree: Tree) -> bool:
         if path.endswith(self.suffixes):

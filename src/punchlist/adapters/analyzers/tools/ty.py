@@ -41,6 +41,9 @@ class GitlabEntry(Struct, frozen=True):
 class Ty(TypeChecker):
     name = "ty"
     files = ("ty.toml",)
+    steered_by = (*files, "pyproject.toml")
+    suppressed_by = (r"#\s*(?:type|ty):\s*ignore",)
+    unsuppressed = ()
 
     def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
         python = kit.python(tree)

@@ -15,12 +15,13 @@ import httpx
 import msgspec
 from msgspec import Struct
 
+from punchlist.adapters.backoff import retry_delay
 from punchlist.adapters.trackers.github.retry import (
+    FIRST,
     Pacing,
     Patience,
     Unavailable,
     busy,
-    growing,
     limited,
     pause,
 )
@@ -123,7 +124,7 @@ class Rest:
         """The answer, tried for until it comes, is refused, or patience ends."""
         for tries in itertools.count():
             began = self._pacing.clock()
-            wait = growing(tries, self._pacing.jitter())
+            wait = retry_delay(tries + 1, self._pacing.jitter(), first=FIRST)
             try:
                 return _read(await self._answered(call), kind)
             except _Later as later:

@@ -9,12 +9,13 @@ from email.utils import parsedate_to_datetime
 
 from msgspec import Struct
 
+from punchlist.adapters.backoff import retry_delay
 from punchlist.errors import ToolError
 
 _BUSY = frozenset({500, 502, 503, 504})
 _LIMITED = frozenset({403, 429})
 _LIMIT_WORDS = ("rate limit", "abuse")
-_FIRST = 1.0
+FIRST = 1.0
 _UNTOLD = 60.0
 """Seconds after a limit that does not say when it ends, as GitHub asks for."""
 
@@ -53,11 +54,6 @@ class Patience:
             raise Unavailable(f"{trouble}; trying again would take {seconds:.0f} s") from trouble
         self.spend(seconds)
         await self._pacing.sleep(seconds)
-
-
-def growing(tries: int, jitter: float) -> float:
-    """Twice as long each time, and not in step with others."""
-    return _FIRST * 2.0**tries * (0.5 + jitter / 2)
 
 
 def limited(status: int, headers: Mapping[str, str], words: str) -> bool:
@@ -101,7 +97,9 @@ def pause(
     told = asked_for(headers, now)
     if told is not None:
         return told
-    return _UNTOLD * 2.0**tries if status in _LIMITED else growing(tries, jitter)
+    return (
+        _UNTOLD * 2.0**tries if status in _LIMITED else retry_delay(tries + 1, jitter, first=FIRST)
+    )
 
 
 def _moment(date: str) -> float | None:

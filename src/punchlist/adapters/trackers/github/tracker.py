@@ -2,7 +2,7 @@
 to the requests.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from msgspec import Struct
@@ -64,6 +64,12 @@ class GithubTracker:
                 each.item.number: Filing(item=each.item.number, failed=why) for each in wanted
             } | done
         return [done[each.item.number] for each in dossiers]
+
+    def close(self, fingerprints: Collection[str], by: str, why: str) -> None:
+        """Unsupported: issues on GitHub are closed there."""
+
+    def reopen(self, fingerprints: Collection[str]) -> None:
+        """Unsupported, as `close` is."""
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[tuple[Issues, Rest]]:

@@ -1,16 +1,13 @@
 """A diff as git writes it, taken apart for reading: files, hunks, numbered lines."""
 
-import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
 
 from msgspec import Struct
 
+from punchlist.model.patch.parse_diff import DiffFile, parse_diff, parse_hunks
 from punchlist.views.html_view import Line
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
 _KINDS = {"+": "a", "-": "d", "\\": "n"}
-_START = "diff --git "
 _WIDEST = 2000
 """Characters of one line: minified files have everything on one."""
 LONGEST = 5000
@@ -39,7 +36,10 @@ class FilePatch(Struct, frozen=True, kw_only=True):
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        return tuple(_pieces(self.body[:LONGEST]))
+        return tuple(
+            Piece(hunk.about, tuple(_lines(hunk.lines[1:], hunk.old, hunk.new)))
+            for hunk in parse_hunks(self.body[:LONGEST])
+        )
 
     @property
     def size(self) -> int:
@@ -62,9 +62,7 @@ class Window(Struct, frozen=True, kw_only=True):
 
 
 def file_patches(diff: str) -> tuple[FilePatch, ...]:
-    lines = diff.removesuffix("\n").split("\n")
-    starts = [number for number, line in enumerate(lines) if line.startswith(_START)]
-    return tuple(_file(lines[first:last]) for first, last in pairwise([*starts, len(lines)]))
+    return tuple(map(_file, parse_diff(diff)))
 
 
 def window(files: Sequence[FilePatch], start: int, room: int) -> Window:
@@ -81,34 +79,15 @@ def window(files: Sequence[FilePatch], start: int, room: int) -> Window:
     return Window(files=tuple(shown), start=start, following=end if end < len(files) else None)
 
 
-def _file(lines: Sequence[str]) -> FilePatch:
-    at = next((number for number, line in enumerate(lines) if line.startswith("@@ ")), len(lines))
-    head, body = lines[:at], tuple(lines[at:])
-    old, new = _named(head, "--- "), _named(head, "+++ ")
-    was = _after(head, "rename from ")
+def _file(file: DiffFile) -> FilePatch:
     return FilePatch(
-        path=_after(head, "rename to ") or new or old or head[0].rpartition(" b/")[2],
-        was=was,
-        notes=tuple(_notes(head)),
-        added=sum(line.startswith("+") for line in body),
-        removed=sum(line.startswith("-") for line in body),
-        body=body,
+        path=file.path,
+        was=file.value("rename from "),
+        notes=tuple(_notes(file)),
+        added=sum(line.startswith("+") for line in file.body),
+        removed=sum(line.startswith("-") for line in file.body),
+        body=tuple(file.body),
     )
-
-
-def _pieces(body: Sequence[str]) -> Iterator[Piece]:
-    counted = 0
-
-    def hunk(line: str) -> int:
-        nonlocal counted
-        counted += line.startswith("@@ ")
-        return counted
-
-    for _, group in groupby(body, key=hunk):
-        head, *lines = group
-        match = _HUNK.match(head)
-        if match:
-            yield Piece(match[3].strip(), tuple(_lines(lines, int(match[1]), int(match[2]))))
 
 
 def _lines(lines: Sequence[str], old: int, new: int) -> Iterator[Line]:
@@ -129,24 +108,13 @@ def _lines(lines: Sequence[str], old: int, new: int) -> Iterator[Line]:
         new += kind in ("", "a")
 
 
-def _named(head: Sequence[str], mark: str) -> str:
-    name = _after(head, mark)
-    return "" if name == "/dev/null" else name.strip('"').partition("/")[2]
-
-
-def _after(head: Sequence[str], mark: str) -> str:
-    return next(
-        (line.removeprefix(mark).rstrip("\t") for line in head if line.startswith(mark)), ""
-    )
-
-
-def _notes(head: Sequence[str]) -> Iterator[str]:
-    old, new = _after(head, "old mode "), _after(head, "new mode ")
-    if _after(head, "new file mode "):
+def _notes(file: DiffFile) -> Iterator[str]:
+    old, new = file.value("old mode "), file.value("new mode ")
+    if file.value("new file mode "):
         yield "new file"
-    if _after(head, "deleted file mode "):
+    if file.value("deleted file mode "):
         yield "deleted"
     if old and new:
         yield f"mode {old} becomes {new}"
-    if any(line.startswith("Binary files ") for line in head):
+    if file.value("Binary files "):
         yield "binary"

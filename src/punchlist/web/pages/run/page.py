@@ -6,6 +6,7 @@ from litestar import Response
 from litestar.di import NamedDependency
 
 from punchlist.app.after.reports import REPORT_NAMES, find_report, render_report
+from punchlist.app.report_formats import content_type
 from punchlist.web.api.artifacts import content
 from punchlist.web.api.problem import Refused
 from punchlist.web.api.routes import AtDesk
@@ -16,12 +17,6 @@ from punchlist.web.pages.run.parts import Shelf, look, parts
 from punchlist.web.pages.words import link
 
 AtShelf = NamedDependency[Shelf]
-_TYPES = {
-    "html": "text/html",
-    "json": "application/json",
-    "sarif": "application/json",
-    "xml": "application/xml",
-}
 _FORM = "filters"
 
 
@@ -62,7 +57,14 @@ async def report(desk: AtDesk, run_id: str, form: str) -> Response[bytes]:
     if name is None:
         raise Refused(404, "there is no such report", next_=f"one of: {', '.join(REPORT_NAMES)}")
     made = await asyncio.to_thread(render_report, run, name)  # a large one takes seconds
-    return Response(made, media_type=_TYPES.get(name.rpartition(".")[2], "text/plain"))
+    return Response(made, media_type=_shown_as(content_type(name)))
+
+
+def _shown_as(kind: str) -> str:
+    """Return a content type that browsers show instead of downloading the file."""
+    if kind.endswith("+json"):
+        return "application/json"
+    return "text/plain" if kind == "text/markdown" else kind
 
 
 @page("/runs/{run_id:str}/files/{name:path}")

@@ -1,0 +1,72 @@
+"""Every analyzer says itself what steers it and what silences it."""
+
+import re
+
+import pytest
+
+from punchlist.adapters.analyzers.registry import ANALYZERS, suppressions_of
+from punchlist.adapters.analyzers.settings import AnalyzerSettings
+from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.analyzers.tools.custom import CustomTool
+from punchlist.adapters.analyzers.tools.ruff import Ruff
+from punchlist.errors import SettingsError
+from punchlist.model.checks.protected import matches
+from punchlist.settings import Settings
+
+COMMENTS = """
+    # noqa|# noqa: F401|# ruff: noqa|# flake8: noqa|# isort:skip|# nosec|# type: ignore|# pyright: ignore
+    # pyright: basic|# ty: ignore|# mypy: ignore-errors|# mypy: disable-error-code="x"|# pylint: disable=x
+    # pragma: no cover|# fmt: off|# nosemgrep|# shellcheck disable=SC1|// eslint-disable-next-line
+    /* eslint-disable */|// biome-ignore lint: x|// @ts-ignore|// @ts-expect-error|//nolint|// nosemgrep
+    // NOSONAR|// ast-grep-ignore|# ast-grep-ignore|#[allow(x)]|@SuppressWarnings|@pytest.mark.skip
+"""
+
+
+@pytest.mark.parametrize("name", ANALYZERS)
+def test_an_analyzer_declares_what_it_reads_what_steers_and_what_silences_it(name):
+    tool = ANALYZERS[name](AnalyzerSettings(), Kit())
+    assert tool.suffixes
+    assert tool.steered_by
+    assert all(re.compile(pattern) for pattern in tool.suppressed_by)
+    assert tool.suppressed_by
+    assert isinstance(tool.unsuppressed, tuple)
+
+
+@pytest.mark.parametrize("name", ANALYZERS)
+def test_what_an_analyzer_declares_belongs_to_the_judge(name):
+    tool = ANALYZERS[name](AnalyzerSettings(), Kit())
+    for pattern in tool.steered_by:
+        assert pattern in Settings().protected.steering
+
+
+@pytest.mark.parametrize("comment", re.split(r"\||\n\s*", COMMENTS.strip()))
+def test_each_comment_that_silences_a_tool_is_counted_once(comment):
+    assert suppressions_of(AnalyzerSettings()).count(f"x = 1  {comment}\n") == 1
+
+
+def test_an_analyzer_in_the_table_is_enough(monkeypatch):
+    class Hushed(Ruff):
+        name = "hushed"
+        suppressed_by = (r"#\s*hush",)
+
+    before = suppressions_of(AnalyzerSettings())
+    monkeypatch.setitem(ANALYZERS, "hushed", lambda settings, kit: Hushed())
+    assert before.count("# hush") == 0
+    assert suppressions_of(AnalyzerSettings()).count("# hush") == 1
+
+
+def own(**declared) -> Settings:
+    return Settings(
+        analyzers=AnalyzerSettings(custom=(CustomTool(name="own", command=("own",), **declared),))
+    )
+
+
+def test_a_tool_of_the_users_own_declares_it_in_the_settings():
+    settings = own(steered_by=("own.toml",), suppressed_by=("(#) own: off",))
+    assert matches("a/own.toml", settings.protected.steering)
+    assert suppressions_of(settings.analyzers).count("# own: off") == 1
+
+
+def test_a_pattern_that_is_no_regular_expression_is_refused():
+    with pytest.raises(SettingsError, match="suppressed_by"):
+        suppressions_of(own(suppressed_by=("(",)).analyzers)
