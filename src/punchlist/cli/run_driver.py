@@ -9,9 +9,8 @@ from msgspec.structs import replace
 from punchlist.app import App, Prepared, Request
 from punchlist.app.drive.threaded import Beside
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.login import login
 from punchlist.cli.options import Output
-from punchlist.cli.session import stoppable
+from punchlist.cli.session import login, stoppable
 from punchlist.cli.show.json import document, exit_of
 from punchlist.cli.show.plan import files_in_scope, plan_document, plan_text
 from punchlist.cli.show.progress import Silent, View, watching

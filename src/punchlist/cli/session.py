@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from getpass import getuser
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -44,6 +45,14 @@ def here() -> Path:
         raise UsageError(
             "the folder you are in is gone", hint="cd to a repository, or use punchlist -C FOLDER"
         ) from error
+
+
+def login() -> str:
+    """Return the user's login name."""
+    try:
+        return getuser()
+    except (OSError, KeyError):  # a user without a name, as in some containers
+        return "a person"
 
 
 def reading(look: Callable[[App], T], *, repository: bool = True) -> T:

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from punchlist.app import App
-from punchlist.cli.login import login
-from punchlist.cli.session import here
+from punchlist.cli.session import here, login
 from punchlist.cli.terminal import err, interactive
 from punchlist.errors import SettingsError, UsageError
 

@@ -4,10 +4,10 @@ import click
 
 from punchlist.app import App
 from punchlist.cli import options
-from punchlist.cli.done import done
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import session
 from punchlist.cli.show.words import one_line
+from punchlist.cli.terminal import done
 
 
 @click.command()

@@ -9,9 +9,8 @@ import click
 from punchlist.app import App
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.login import login
 from punchlist.cli.run_driver import gone_on, told
-from punchlist.cli.session import session
+from punchlist.cli.session import login, session
 from punchlist.errors import UsageError
 
 

@@ -4,9 +4,9 @@ import click
 
 from punchlist.app import App
 from punchlist.cli import options
-from punchlist.cli.done import done
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import session
+from punchlist.cli.terminal import done
 from punchlist.errors import UsageError
 
 

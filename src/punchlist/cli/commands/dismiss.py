@@ -7,11 +7,10 @@ import click
 from punchlist.app import App
 from punchlist.app.after.dismissals import Chosen
 from punchlist.cli import options
-from punchlist.cli.done import done
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.login import login
-from punchlist.cli.session import session
+from punchlist.cli.session import login, session
 from punchlist.cli.show.words import count
+from punchlist.cli.terminal import done
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Dismissal
 

@@ -5,10 +5,9 @@ import click
 from punchlist.app import App
 from punchlist.app.drive.stop import Stopped, stop, under_way
 from punchlist.cli import options
-from punchlist.cli.done import done
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.login import login
-from punchlist.cli.session import session
+from punchlist.cli.session import login, session
+from punchlist.cli.terminal import done
 from punchlist.errors import UsageError
 
 
