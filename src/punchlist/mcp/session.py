@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist.app import App, Request
+from punchlist.app import Request, Session
 from punchlist.app.access import Role
 from punchlist.app.drive.background import Driving, rung
 from punchlist.app.drive.run_cache import Folded
@@ -17,6 +17,7 @@ from punchlist.app.drive.stop import stop
 from punchlist.app.drive.tasks import Tasks
 from punchlist.app.repositories import Registered
 from punchlist.app.run_state import State, state_of
+from punchlist.app.start.prepare import prepare_run
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
@@ -52,15 +53,15 @@ class Desk:
         self.repositories = repositories
         self.options = options
         self.driving = Driving()
-        self._app = App(home, None, {})
-        self.store = self._app.store
+        self._session = Session(home, None, {})
+        self.store = self._session.store
         self._folded = Folded(self.store)
         self.tasks = Tasks(home, options.name, self.run)
 
     async def close(self) -> None:
         await self.driving.close()
         self.tasks.release()
-        self._app.close()
+        self._session.close()
 
     def repository(self, name: str) -> Registered:
         """By name or id; nothing is made of it but a comparison."""
@@ -104,22 +105,24 @@ class Desk:
 
     def driven(self, run: str) -> bool:
         """Whether somebody is at it, here or in another process."""
-        return self.driving.drives(run) or self._app.driver_of(run) is not None
+        return self.driving.drives(run) or self._session.driver_of(run) is not None
 
-    async def opened(self, repository: Registered, flags: Mapping[str, str] | None = None) -> App:
-        """An app that stands in the repository; whoever opens it closes it."""
-        return await App.open(Path(repository.root), {**self.options.flags, **(flags or {})})
+    async def opened(
+        self, repository: Registered, flags: Mapping[str, str] | None = None
+    ) -> Session:
+        """A session that stands in the repository; whoever opens it closes it."""
+        return await Session.open(Path(repository.root), {**self.options.flags, **(flags or {})})
 
     async def begin(
         self, repository: Registered, request: Request, flags: Mapping[str, str]
     ) -> Run:
         """Starts a run; it goes on in the background."""
-        app = await self.opened(repository, flags)
+        session = await self.opened(repository, flags)
         with ExitStack() as undo:
-            undo.callback(app.close)
-            ready = await app.prepare(request)
+            undo.callback(session.close)
+            ready = await prepare_run(session, request)
             undo.pop_all()
-        return self.now(await self.driving.begin(app, ready))
+        return self.now(await self.driving.begin(session, ready))
 
     async def resume(self, run: Run) -> Run:
         await self.driving.resume(await self.opened(self.home_of(run)), run.id)
@@ -128,10 +131,10 @@ class Desk:
     async def stop(self, run: Run, by: str) -> Run:
         """Between two events, whoever drives it."""
         if not await self.driving.cancel(run.id, by):
-            app = await self.opened(self.home_of(run))
+            session = await self.opened(self.home_of(run))
             with ExitStack() as closing:
-                closing.callback(app.close)
-                await stop(app, run.id, by, _STOPPING)
+                closing.callback(session.close)
+                await stop(session, run.id, by, _STOPPING)
         return self.now(run.id)
 
     async def waited(
@@ -152,7 +155,7 @@ class Desk:
             await rung(bell, min(_LOOK, left))
 
     def artifacts(self, run: str) -> Artifacts:
-        return self._app.artifacts(run)
+        return self._session.artifacts(run)
 
     def workflow_of(self, run: str) -> str:
         first = next(iter(self.store.read(run)), None)

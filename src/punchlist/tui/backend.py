@@ -1,5 +1,5 @@
 """Where a person sits: the ledger to look at, and the few things that can be done to a run, through
-the app.
+the session.
 """
 
 import asyncio
@@ -11,8 +11,9 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.app import App
-from punchlist.app.after.dismissals import Chosen
+from punchlist.app import Session
+from punchlist.app.after.dismissals import Chosen, dismiss_items
+from punchlist.app.drive.answers import answer_run
 from punchlist.app.drive.next_actions import due
 from punchlist.app.drive.run_cache import Folded
 from punchlist.app.drive.stop import stop
@@ -48,13 +49,13 @@ class RunLine(Struct, frozen=True):
 
 
 class Station:
-    """`opened` gives an app that stands where the person does; whoever asks for one closes it."""
+    """`opened` gives a session where the person stands; whoever asks for one closes it."""
 
     def __init__(
-        self, home: Path, repository: str, opened: Callable[[], Awaitable[App]], who: str
+        self, home: Path, repository: str, opened: Callable[[], Awaitable[Session]], who: str
     ) -> None:
         self.home = home
-        self._app = App(home, None, {}, readonly=True)
+        self._session = Session(home, None, {}, readonly=True)
         self._repository = repository
         self._opened = opened
         self._who = who
@@ -69,7 +70,7 @@ class Station:
         """Opens the ledger at the first look at a run: there may be none before the first one has
         begun.
         """
-        return Folded(self._app.store)
+        return Folded(self._session.store)
 
     async def rest(self) -> None:
         """Stops what is driven here, each run between two events, and waits for that."""
@@ -77,21 +78,21 @@ class Station:
 
     async def aclose(self) -> None:
         await self.rest()
-        self._app.close()
+        self._session.close()
 
     def find(self, named: str) -> str:
-        return self._app.store.find(named, self._repository)
+        return self._session.store.find(named, self._repository)
 
     def runs(self) -> list[RunLine]:
         """Those of the repository one stands in, or all; newest first. There may be no ledger yet,
         and one a moment later: it is opened anew each time.
         """
-        with closing(App(self.home, None, {}, readonly=True)) as app:
-            rows = app.store.runs(self._repository)
+        with closing(Session(self.home, None, {}, readonly=True)) as session:
+            rows = session.store.runs(self._repository)
         return [RunLine(row, state_of_row(row, driven=self.driven(row.id))) for row in rows]
 
     def driven(self, run: str) -> bool:
-        return self._app.driver_of(run) is not None
+        return self._session.driver_of(run) is not None
 
     def load(self, run: str) -> Run:
         """As it is now; only what is new in its ledger is folded."""
@@ -102,7 +103,7 @@ class Station:
         decides is not worked out again.
         """
         run = self.load(name)
-        at_it = self._app.driver_of(name)
+        at_it = self._session.driver_of(name)
         here = self.driving.drives(name)
         same = last is not None and last.run is run and last.here == here
         seen = last if last is not None and same else _looked(run, here=here)
@@ -122,15 +123,15 @@ class Station:
 
     async def answer(self, run: Run, said: str | Mapping[str, str]) -> Run:
         """`run` as the person saw it."""
-        app = await self._opened()
+        session = await self._opened()
         try:
-            return await app.answer(run.id, said, self._who, asked=len(run.questions))
+            return await answer_run(session, run.id, said, self._who, asked=len(run.questions))
         finally:
-            app.close()
+            session.close()
 
     async def resume(self, run: str) -> None:
-        app = await self._opened()
-        await self.drive(lambda driving: driving.resume(app, run))
+        session = await self._opened()
+        await self.drive(lambda driving: driving.resume(session, run))
 
     async def stop(self, run: str) -> bool:
         """Whether it has stopped. What is driven elsewhere is asked to: somebody there sees it
@@ -138,24 +139,24 @@ class Station:
         """
         if await self.driving.cancel(run, self._who):
             return True
-        app = await self._opened()
+        session = await self._opened()
         try:
-            return (await stop(app, run, self._who)).over
+            return (await stop(session, run, self._who)).over
         finally:
-            app.close()
+            session.close()
 
     async def dismiss(self, run: str, number: int, why: str, *, undo: bool = False) -> None:
         """It comes to its end, and is closed there, also where the person has gone on and nobody
         waits for it.
         """
-        app = await self._opened()
+        session = await self._opened()
         with ExitStack() as until_then:
-            until_then.callback(app.close)
-            saying = Dismissal(await app.who() or self._who, why, "")
+            until_then.callback(session.close)
+            saying = Dismissal(await session.who() or self._who, why, "")
             until_then.pop_all()
 
         def done() -> None:
-            with closing(app):
-                app.dismiss(run, Chosen(numbers=(number,)), saying, undo=undo)
+            with closing(session):
+                dismiss_items(session, run, Chosen(numbers=(number,)), saying, undo=undo)
 
         await asyncio.to_thread(done)

@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from punchlist.app import App, Request
-from punchlist.app.after.dismissals import Chosen
+from punchlist.app import Request, Session
+from punchlist.app.after.dismissals import Chosen, dismiss_items
+from punchlist.app.drive.answers import answer_run
 from punchlist.app.drive.background import Said
 from punchlist.app.drive.run_cache import Folded
 from punchlist.app.drive.stop import stop
@@ -21,6 +22,7 @@ from punchlist.app.drive.threaded import Beside
 from punchlist.app.drive.unfinished import Unfinished
 from punchlist.app.repositories import Registered, Repositories
 from punchlist.app.start.findings_files import keep_findings
+from punchlist.app.start.prepare import prepare_run
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import Dismissal, Started
 from punchlist.model.ledger.run import Run
@@ -73,8 +75,8 @@ class Desk:
         self.driving = Beside()
         self.keys = Keys(home)
         self.hide = Hiding(home)
-        self._app = App(home, None, {})
-        self.store = self._app.store
+        self._session = Session(home, None, {})
+        self.store = self._session.store
         self.frames = Frames(self.store, self.hide)
         self.stories = Stories(self.store, self.hide)
         self._folded = Folded(self.store)
@@ -87,7 +89,7 @@ class Desk:
 
     async def close(self) -> None:
         await self.driving.close(_CLOSING)
-        self._app.close()
+        self._session.close()
 
     async def go_on(self, runs: Sequence[Unfinished]) -> None:
         """Goes on with runs that were left in the middle, a few at a time; what keeps one from it
@@ -146,7 +148,7 @@ class Desk:
 
     def driven(self, run: str) -> bool:
         """Whether somebody is at it, here or in another process."""
-        return self.driving.drives(run) or self._app.driver_of(run) is not None
+        return self.driving.drives(run) or self._session.driver_of(run) is not None
 
     def state(self, run: Run) -> str:
         if run.ended:
@@ -163,9 +165,11 @@ class Desk:
             return run.waiting_for.question
         return f"the session has ended: {run.ended}" if run.ended else self.driving.broke(run.id)
 
-    async def opened(self, repository: Registered, flags: Mapping[str, str] | None = None) -> App:
-        """An app that stands in the repository; whoever opens it closes it."""
-        return await App.open(Path(repository.root), {**self.options.flags, **(flags or {})})
+    async def opened(
+        self, repository: Registered, flags: Mapping[str, str] | None = None
+    ) -> Session:
+        """A session that stands in the repository; whoever opens it closes it."""
+        return await Session.open(Path(repository.root), {**self.options.flags, **(flags or {})})
 
     def agents(self, names: tuple[str, ...], role: Role) -> dict[str, str]:
         """The setting that asks these agents. Which ones may cost something is for the user to say,
@@ -186,13 +190,13 @@ class Desk:
                 asked.key, asked.whole, lambda mark, since: self.begun(repository, mark, since)
             )
             if not run:
-                app = await self.opened(repository, asked.flags)
+                session = await self.opened(repository, asked.flags)
                 with ExitStack() as undo:
-                    undo.callback(app.close)
-                    ready = await app.prepare(asked.wish())
+                    undo.callback(session.close)
+                    ready = await prepare_run(session, asked.wish())
                     self.keys.intend(asked.key, asked.whole, ready.fingerprint(repository.git_dir))
                     undo.pop_all()  # from here on whoever drives it closes it
-                run = await self.driving.begin(app, ready)
+                run = await self.driving.begin(session, ready)
                 self.keys.remember(asked.key, asked.whole, run)
         return run
 
@@ -217,21 +221,21 @@ class Desk:
         while was asked to.
         """
         if not await self.driving.cancel(run.id, by, _STOPPING):
-            app = await self.opened(self.home_of(run))
+            session = await self.opened(self.home_of(run))
             try:
-                await stop(app, run.id, by, _STOPPING)
+                await stop(session, run.id, by, _STOPPING)
             finally:
-                app.close()
+                session.close()
         self.driving.bell.ring(run.id)
         return self.run(run.id)
 
     async def answer(self, run: Run, said: str | dict[str, str], by: str, asked: int = 0) -> Run:
         """`asked`: how many questions there were where the person looked."""
-        app = await self.opened(self.home_of(run))
+        session = await self.opened(self.home_of(run))
         try:
-            await app.answer(run.id, said, by, asked=asked)
+            await answer_run(session, run.id, said, by, asked=asked)
         finally:
-            app.close()
+            session.close()
         self.driving.bell.ring(run.id)
         return self.run(run.id)
 
@@ -239,11 +243,11 @@ class Desk:
         self, run: Run, chosen: Chosen, saying: Dismissal, *, undo: bool = False
     ) -> list[int]:
         """The numbers of the items that it was said of."""
-        app = await self.opened(self.home_of(run))
+        session = await self.opened(self.home_of(run))
         try:
-            _, numbers = app.dismiss(run.id, chosen, saying, undo=undo)
+            _, numbers = dismiss_items(session, run.id, chosen, saying, undo=undo)
         finally:
-            app.close()
+            session.close()
         self.driving.bell.ring(run.id)
         return numbers
 

@@ -11,8 +11,8 @@ from functools import cached_property
 from threading import Thread
 from typing import TypeVar
 
-from punchlist.app.app import App
 from punchlist.app.drive.background import Begun, Driving
+from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
 
 T = TypeVar("T")
@@ -63,11 +63,11 @@ class Beside:
     def _aside(self) -> Aside:
         return Aside()
 
-    async def begin(self, app: App, ready: Prepared) -> str:
-        return await self._aside.do(lambda: self._driving.begin(app, ready))
+    async def begin(self, session: Session, ready: Prepared) -> str:
+        return await self._aside.do(lambda: self._driving.begin(session, ready))
 
-    async def resume(self, app: App, run: str) -> str:
-        return await self._aside.do(lambda: self._driving.resume(app, run))
+    async def resume(self, session: Session, run: str) -> str:
+        return await self._aside.do(lambda: self._driving.resume(session, run))
 
     def drives(self, run: str) -> bool:
         return self._driving.drives(run)

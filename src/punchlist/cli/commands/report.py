@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from punchlist.app import App
+from punchlist.app import Session
+from punchlist.app.after.reports import render_run
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import reading
@@ -28,8 +29,8 @@ FORMS = ("md", "json", "sarif", "junit", "html")
 def command(run_id: str, form: str, target: Path | None) -> Exit:
     """A run as Markdown, JSON, SARIF, JUnit or HTML, on stdout or in a file."""
 
-    def look(app: App) -> Exit:
-        content = app.render(run_id, form)
+    def look(session: Session) -> Exit:
+        content = render_run(session, run_id, form)
         if target is None:
             raw([content])
         else:

@@ -3,6 +3,8 @@
 from contextlib import closing
 
 from punchlist.app.access import Role
+from punchlist.app.after.apply import apply_branch
+from punchlist.app.drive.answers import answer_run
 from punchlist.errors import UsageError
 from punchlist.mcp import inputs as wishes
 from punchlist.mcp.outputs import Done, RunNow
@@ -22,10 +24,14 @@ async def answer_question(desk: Desk, wish: wishes.Answering, asker: Asker) -> R
             hint='choice: "a", or answers: {"F001-q1": "..."}',
         )
     _may_decide(desk, run, wish.choice)
-    app = await desk.opened(desk.home_of(run))
-    with closing(app):
-        await app.answer(
-            run.id, wish.choice or wish.answers, f"{asker.name} (MCP)", asked=len(run.questions)
+    session = await desk.opened(desk.home_of(run))
+    with closing(session):
+        await answer_run(
+            session,
+            run.id,
+            wish.choice or wish.answers,
+            f"{asker.name} (MCP)",
+            asked=len(run.questions),
         )
     run = desk.now(run.id)
     return shown(desk, run if run.waits else await desk.resume(run))
@@ -60,9 +66,9 @@ async def resume_run(desk: Desk, wish: wishes.OneRun, asker: Asker) -> RunNow:
 
 async def apply_run(desk: Desk, wish: wishes.Applying, asker: Asker) -> Done:
     run = desk.run(wish.run)
-    app = await desk.opened(desk.home_of(run))
-    with closing(app):
-        message = await app.apply(run.id, squash=wish.squash)
+    session = await desk.opened(desk.home_of(run))
+    with closing(session):
+        message = await apply_branch(session, run.id, squash=wish.squash)
     return Done(message=message, next="the fixes are on the checked-out branch")
 
 

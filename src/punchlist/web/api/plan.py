@@ -71,8 +71,8 @@ def plan_part(desk: Desk, run: Run) -> Plan:
     )
 
 
-async def _changed(desk: Desk, session: str, part: Master | Sheet) -> Plan:
-    run = desk.run(session)
+async def _changed(desk: Desk, run_id: str, part: Master | Sheet) -> Plan:
+    run = desk.run(run_id)
     if not shown_plan(desk.home, run).changeable:
         raise Refused(
             409,
@@ -80,12 +80,12 @@ async def _changed(desk: Desk, session: str, part: Master | Sheet) -> Plan:
             next_=desk.why(run),
             run=run.id,
         )
-    app = await desk.opened(desk.home_of(run))
+    session = await desk.opened(desk.home_of(run))
     try:
-        change_plan(app, run.id, part)
+        change_plan(session, run.id, part)
     finally:
-        app.close()
-    return plan_part(desk, desk.run(session))
+        session.close()
+    return plan_part(desk, desk.run(run.id))
 
 
 def _leads_out(path: str) -> bool:

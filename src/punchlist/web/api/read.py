@@ -9,8 +9,8 @@ from litestar.params import HeaderParameter, PathParameter, QueryParameter
 from litestar.response import Stream
 from msgspec.structs import replace
 
+from punchlist.app.after.branch_state import landed_diff
 from punchlist.app.after.reports import REPORT_NAMES, find_report, render_report
-from punchlist.app.after.showing import landed_diff
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.views.item_filter import Wanted
@@ -110,11 +110,11 @@ async def item(desk: AtDesk, run_id: RunId, number: Number) -> ItemPart:
 )
 async def diff(desk: AtDesk, run_id: RunId) -> Response[bytes]:
     run = desk.run(run_id)
-    app = await desk.opened(desk.home_of(run))
+    session = await desk.opened(desk.home_of(run))
     try:
-        text = await landed_diff(app, run)
+        text = await landed_diff(session, run)
     finally:
-        app.close()
+        session.close()
     return Response(text.encode(errors="replace"), media_type="text/x-diff")
 
 

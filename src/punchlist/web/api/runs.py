@@ -7,6 +7,7 @@ from litestar import Request
 from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParameter
 
 from punchlist.app import Request as Wish
+from punchlist.app.after.apply import apply_branch
 from punchlist.app.after.dismissals import Chosen
 from punchlist.app.repositories import Registered
 from punchlist.model.ledger.events import Dismissal
@@ -130,11 +131,11 @@ async def resume(desk: AtDesk, run_id: RunId) -> RunPart:
 )
 async def apply(desk: AtDesk, run_id: RunId, data: JSONBody[Applying]) -> Done:
     run = desk.run(run_id)
-    app = await desk.opened(desk.home_of(run))
+    session = await desk.opened(desk.home_of(run))
     try:
-        return Done(await app.apply(run.id, squash=data.squash))
+        return Done(await apply_branch(session, run.id, squash=data.squash))
     finally:
-        app.close()
+        session.close()
 
 
 @doing(

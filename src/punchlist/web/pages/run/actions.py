@@ -9,6 +9,7 @@ from litestar.enums import RequestEncodingType
 from litestar.params import Body
 from msgspec import Meta, Struct
 
+from punchlist.app.after.apply import apply_branch
 from punchlist.app.after.dismissals import Chosen
 from punchlist.model.ledger.events import Dismissal
 from punchlist.web.api.problem import Refused
@@ -85,11 +86,11 @@ async def apply(
     """The one that changes a checkout, and so the one that says what it did."""
     run = desk.run(run_id)
     repository = desk.home_of(run)
-    app = await desk.opened(repository)
+    session = await desk.opened(repository)
     try:
-        message = await app.apply(run.id, squash=bool(data.squash))
+        message = await apply_branch(session, run.id, squash=bool(data.squash))
     finally:
-        app.close()
+        session.close()
     return shown(request, "done.html", run=run, repository=repository, message=message)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from litestar import Response
 from litestar.params import QueryParameter
 
-from punchlist.app.after.showing import landed_diff
+from punchlist.app.after.branch_state import landed_diff
 from punchlist.web.api.problem import Refused
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.api.runs import RunId
@@ -26,11 +26,11 @@ async def diff(
     start: Annotated[int, QueryParameter(ge=0, le=10**6)] = 0,
 ) -> Response[str]:
     run = desk.run(run_id)
-    app = await desk.opened(desk.home_of(run))
+    session = await desk.opened(desk.home_of(run))
     try:
-        text = await landed_diff(app, run)
+        text = await landed_diff(session, run)
     finally:
-        app.close()
+        session.close()
     files = await asyncio.to_thread(file_patches, text)  # others want to go on reading
     if start and start >= len(files):
         raise Refused(
