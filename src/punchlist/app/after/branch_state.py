@@ -6,9 +6,10 @@ from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.repository import PREFIX, GitRepository
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.app.drive.run_cache import read_start
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
-from punchlist.model.ledger.events import Published, Started
+from punchlist.model.ledger.events import Published
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.ports import RunRow
@@ -28,8 +29,8 @@ def published(store: SqliteStore, repository: str) -> dict[str, str]:
 
 
 def change_of(store: SqliteStore, run: str) -> Change | None:
-    first = next(iter(store.read(run)), None)
-    return first.event.change if first is not None and isinstance(first.event, Started) else None
+    started = read_start(store, run)
+    return started.change if started is not None else None
 
 
 async def standing(checkout: Checkout, branch: str, tip: str, change: Change | None) -> str:

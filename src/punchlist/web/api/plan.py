@@ -80,11 +80,8 @@ async def _changed(desk: Desk, run_id: str, part: Master | Sheet) -> Plan:
             next_=desk.why(run),
             run=run.id,
         )
-    session = await desk.opened(desk.home_of(run))
-    try:
+    async with desk.session_of(run.id) as session:
         change_plan(session, run.id, part)
-    finally:
-        session.close()
     return plan_part(desk, desk.run(run.id))
 
 

@@ -110,11 +110,8 @@ async def item(desk: AtDesk, run_id: RunId, number: Number) -> ItemPart:
 )
 async def diff(desk: AtDesk, run_id: RunId) -> Response[bytes]:
     run = desk.run(run_id)
-    session = await desk.opened(desk.home_of(run))
-    try:
+    async with desk.session_of(run.id) as session:
         text = await landed_diff(session, run)
-    finally:
-        session.close()
     return Response(text.encode(errors="replace"), media_type="text/x-diff")
 
 
@@ -153,7 +150,7 @@ async def stream(
     def over() -> bytes | None:
         return (
             sse(b"{}", event="end")
-            if desk.now(run_id).ended and not desk.driving.drives(run_id)
+            if desk.load(run_id).ended and not desk.driving.drives(run_id)
             else None
         )
 

@@ -92,7 +92,7 @@ async def answer(
         )
     run = await desk.answer(run, data.choice or data.answers, visitor_of(request).shown, data.asked)
     if data.resume and not run.waits:
-        await desk.resume(run)
+        await desk.resume_run(run.id)
     return shown(desk, desk.run(run.id))
 
 
@@ -119,7 +119,7 @@ async def resume(desk: AtDesk, run_id: RunId) -> RunPart:
     run = desk.run(run_id)
     if run.ended:
         raise Refused(409, "this run has ended", next_="POST /api/runs starts another")
-    await desk.resume(run)
+    await desk.resume_run(run.id)
     return shown(desk, desk.run(run.id))
 
 
@@ -131,11 +131,8 @@ async def resume(desk: AtDesk, run_id: RunId) -> RunPart:
 )
 async def apply(desk: AtDesk, run_id: RunId, data: JSONBody[Applying]) -> Done:
     run = desk.run(run_id)
-    session = await desk.opened(desk.home_of(run))
-    try:
+    async with desk.session_of(run.id) as session:
         return Done(await apply_branch(session, run.id, squash=data.squash))
-    finally:
-        session.close()
 
 
 @doing(
@@ -158,7 +155,7 @@ async def dismiss(
         raise Refused(400, "a dismissal needs a reason", next_='{"numbers": [7], "why": "..."}')
     chosen = Chosen(numbers=data.numbers, rules=data.rules, paths=data.paths)
     by = visitor_of(request).shown
-    numbers = await desk.dismiss(run, chosen, Dismissal(by, data.why, ""), undo=data.undo)
+    numbers = await desk.dismiss(run.id, chosen, Dismissal(by, data.why, ""), undo=data.undo)
     return Dismissals(run=run.id, items=tuple(numbers), by=by, why=data.why, undone=data.undo)
 
 

@@ -52,7 +52,7 @@ async def answer(request: Asking, desk: AtDesk, run_id: RunId) -> Response[Any]:
     seen = number(form["asked"]) if "asked" in form else 0
     run = await desk.answer(run, choice or texts, visitor_of(request).shown, seen)
     if not run.waits:
-        await desk.resume(run)
+        await desk.resume_run(run.id)
     return onward(request, f"/runs/{run.id}")
 
 
@@ -72,7 +72,7 @@ async def resume(request: Asking, desk: AtDesk, run_id: RunId) -> Response[Any]:
     run = desk.run(run_id)
     if run.ended:
         raise Refused(409, "this run has ended", next_="start another")
-    await desk.resume(run)
+    await desk.resume_run(run.id)
     return onward(request, f"/runs/{run.id}")
 
 
@@ -86,11 +86,8 @@ async def apply(
     """The one that changes a checkout, and so the one that says what it did."""
     run = desk.run(run_id)
     repository = desk.home_of(run)
-    session = await desk.opened(repository)
-    try:
+    async with desk.session_of(run.id) as session:
         message = await apply_branch(session, run.id, squash=bool(data.squash))
-    finally:
-        session.close()
     return shown(request, "done.html", run=run, repository=repository, message=message)
 
 
@@ -108,7 +105,7 @@ async def dismiss(
         )
     run = desk.run(run_id)
     await desk.dismiss(
-        run,
+        run.id,
         Chosen(numbers=(number,)),
         Dismissal(visitor_of(request).shown, data.why.strip(), run.id),
     )
@@ -120,7 +117,10 @@ async def restore(request: Asking, desk: AtDesk, run_id: RunId, number: Number) 
     """A dismissal is taken back."""
     run = desk.run(run_id)
     await desk.dismiss(
-        run, Chosen(numbers=(number,)), Dismissal(visitor_of(request).shown, "", run.id), undo=True
+        run.id,
+        Chosen(numbers=(number,)),
+        Dismissal(visitor_of(request).shown, "", run.id),
+        undo=True,
     )
     return onward(request, f"/runs/{run.id}/items/{number}")
 

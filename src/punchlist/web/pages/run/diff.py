@@ -26,11 +26,8 @@ async def diff(
     start: Annotated[int, QueryParameter(ge=0, le=10**6)] = 0,
 ) -> Response[str]:
     run = desk.run(run_id)
-    session = await desk.opened(desk.home_of(run))
-    try:
+    async with desk.session_of(run.id) as session:
         text = await landed_diff(session, run)
-    finally:
-        session.close()
     files = await asyncio.to_thread(file_patches, text)  # others want to go on reading
     if start and start >= len(files):
         raise Refused(
