@@ -23,14 +23,14 @@ from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
 from punchlist.ports import RunRow
 from punchlist.settings import load
-from punchlist.web.api.fix_sessions.events import Stories
-from punchlist.web.api.problem import Refused
-from punchlist.web.api.schemas import Document
+from punchlist.web.problem import Refused
+from punchlist.web.schemas import Document
+from punchlist.web.security.hiding import Hiding
 from punchlist.web.security.idempotency import Keys
-from punchlist.web.security.middleware import Hiding
 from punchlist.web.security.tokens import Role
 from punchlist.web.sse.follow import Following, Pace, followed
 from punchlist.web.sse.frames import Frames, sse
+from punchlist.web.sse.stories import Stories
 
 _log = logging.getLogger("punchlist")
 _MOST_READERS = 900

@@ -10,9 +10,9 @@ from punchlist.app.shown_plan import ShownPlan, change_plan, shown_plan
 from punchlist.model.ledger.run import Run
 from punchlist.views.plan_forms import Master, Sheet
 from punchlist.web.api.fix_sessions.schemas import MASTER_PATH, Plan
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.routes import AtDesk, looking, replacing
 from punchlist.web.api.runs import RunId
+from punchlist.web.problem import Refused
 from punchlist.web.state import Desk
 
 Code = Annotated[str, PathParameter(pattern=r"^F[0-9]{3,9}$", description="The issue's code.")]

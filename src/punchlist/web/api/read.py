@@ -16,11 +16,11 @@ from punchlist.model.item.item import Status
 from punchlist.views.item_filter import Wanted
 from punchlist.views.report_document import ItemPart, report
 from punchlist.web.api.artifacts import content, names
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.routes import AtDesk, looking, welcome
 from punchlist.web.api.runs import RunId
-from punchlist.web.api.schemas import ArtifactLine, EventPage, ItemPage, Sent
 from punchlist.web.api.views import item_page
+from punchlist.web.problem import Refused
+from punchlist.web.schemas import ArtifactLine, EventPage, ItemPage, Sent
 from punchlist.web.sse.follow import HEADERS, Following, position
 from punchlist.web.sse.frames import shown, sse
 

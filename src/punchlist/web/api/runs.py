@@ -12,9 +12,10 @@ from punchlist.app.after.dismissals import Chosen
 from punchlist.app.repositories import Registered
 from punchlist.model.ledger.events import Dismissal
 from punchlist.model.ledger.run import Run
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.routes import AtDesk, doing, looking, visitor_of
-from punchlist.web.api.schemas import (
+from punchlist.web.api.views import run_line, run_part
+from punchlist.web.problem import Refused
+from punchlist.web.schemas import (
     IDENTIFIER,
     Answering,
     Applying,
@@ -25,7 +26,6 @@ from punchlist.web.api.schemas import (
     RunPart,
     Starting,
 )
-from punchlist.web.api.views import run_line, run_part
 from punchlist.web.security.tokens import Role
 from punchlist.web.state import Asked, Desk
 from punchlist.workflow import builtin_names

@@ -18,7 +18,6 @@ from punchlist.model.ledger.run import Run
 from punchlist.steps.plan import GO
 from punchlist.views.plan_forms import code
 from punchlist.web.api import plan as planning
-from punchlist.web.api.fix_sessions.events import ERROR, STREAMING, error
 from punchlist.web.api.fix_sessions.request import wish
 from punchlist.web.api.fix_sessions.schemas import (
     MASTER_PATH,
@@ -32,13 +31,14 @@ from punchlist.web.api.fix_sessions.schemas import (
     StartFix,
 )
 from punchlist.web.api.plan import plan_part
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.read import LAST, SSE
 from punchlist.web.api.routes import AtDesk, doing, looking, visitor_of, welcome
 from punchlist.web.api.runs import KEY, RunId, of_repository
+from punchlist.web.problem import Refused
 from punchlist.web.security.tokens import Role
 from punchlist.web.sse.follow import HEADERS, Following, position
 from punchlist.web.sse.frames import Position, sse
+from punchlist.web.sse.stories import ERROR, STREAMING, error
 from punchlist.web.state import Asked, Desk
 
 _log = logging.getLogger("punchlist")

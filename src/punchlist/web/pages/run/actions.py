@@ -12,7 +12,6 @@ from msgspec import Meta, Struct
 from punchlist.app.after.apply import apply_branch
 from punchlist.app.after.dismissals import Chosen
 from punchlist.model.ledger.events import Dismissal
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.read import Number
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.api.runs import RunId
@@ -20,6 +19,7 @@ from punchlist.web.pages.rendering import onward, shown
 from punchlist.web.pages.routes import Asking, acting, visitor_of
 from punchlist.web.pages.run.questions import answers
 from punchlist.web.pages.words import number
+from punchlist.web.problem import Refused
 from punchlist.web.security.tokens import Role
 
 _LONGEST = 4000

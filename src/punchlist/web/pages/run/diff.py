@@ -7,12 +7,12 @@ from litestar import Response
 from litestar.params import QueryParameter
 
 from punchlist.app.after.branch_state import landed_diff
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.api.runs import RunId
 from punchlist.web.pages.rendering import shown
 from punchlist.web.pages.routes import Asking, page
 from punchlist.web.pages.run.diff_parts import file_patches, window
+from punchlist.web.problem import Refused
 
 _ROOM = 3000
 """Lines of one page; those of one file are never torn apart."""
