@@ -22,8 +22,8 @@ from msgspec import Struct
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.ledger import events as ev
 from punchlist.model.patch.change import Change, ScopeKind
-from punchlist.web.api.schemas import Registering
 from punchlist.web.client import Client
+from punchlist.web.schemas import Registering
 from punchlist.web.security.tokens import Role, Tokens
 
 RUN = "261115-bench0"

@@ -18,7 +18,9 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from punchlist.app import App, Request
+from punchlist.app import Request, Session
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.start import start_run
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.events import Committed, Planned
 
@@ -167,12 +169,12 @@ def run(items, width: int, *, barrier: bool) -> float:
         clock = Clock()
 
         async def drive():
-            with contextlib.closing(await App.open(repo)) as app:
+            with contextlib.closing(await Session.open(repo)) as app:
                 asked = Request(
                     workflow=str(folder / "workflow.yaml"),
                     findings=(str(folder / "findings.json"),),
                 )
-                return await app.run(await app.prepare(asked), clock)
+                return await start_run(app, await prepare_run(app, asked), clock)
 
         done = asyncio.run(drive())
         fixed = len(done.having(Status.FIXED))

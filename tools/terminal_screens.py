@@ -13,8 +13,9 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from punchlist.app import App, Request
+from punchlist.app import Request, Session
 from punchlist.app.start.demo import demo_repository
+from punchlist.app.start.prepare import prepare_run
 from punchlist.model.patch.change import ScopeKind
 from punchlist.tui.app import Watch
 from punchlist.tui.backend import Station
@@ -102,10 +103,10 @@ def _name(pilot: "Pilot[None]") -> str:
 
 
 async def played(root: Path, request: Request, scene: Scene, size: tuple[int, int]) -> None:
-    app = await App.open(root)
-    station = Station(app.home, str(root / ".git"), lambda: App.open(root), "ada")
+    app = await Session.open(root)
+    station = Station(app.home, str(root / ".git"), lambda: Session.open(root), "ada")
     try:
-        ready = await app.prepare(request)
+        ready = await prepare_run(app, request)
         name = await station.drive(lambda driving: driving.begin(app, ready))
         async with Watch(station, name).run_test(size=size) as pilot:
             await scene(pilot, station)

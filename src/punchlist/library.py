@@ -9,7 +9,9 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.app import App, Request
+from punchlist.app import Request, Session
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.start import start_run
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.events import Entry
@@ -105,8 +107,8 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
             hint="at least 1",
         )
     flags = {**({"agents.use": ",".join(agents)} if agents else {}), **(settings or {})}
-    app = await App.open(Path(repository), flags)
-    with closing(app):
+    session = await Session.open(Path(repository), flags)
+    with closing(session):
         request = Request(
             kind=ScopeKind.ALL if everything else None,
             base=base,
@@ -115,7 +117,9 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
             workflow=workflow,
             allow_checks=allow_checks,
             specification=(
-                _specification(app, feature_name) if specification is None else tuple(specification)
+                _specification(session, feature_name)
+                if specification is None
+                else tuple(specification)
             ),
             notes="\n".join(
                 filter(
@@ -124,15 +128,17 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
                 )
             ),
         )
-        ready = await app.prepare(request)
+        ready = await prepare_run(session, request)
         ready = replace(ready, workflow=with_rounds(ready.workflow, max_iterations))
-        return result_of(await app.run(ready, _Listener(on_event)))
+        return result_of(await start_run(session, ready, _Listener(on_event)))
 
 
-def _specification(app: App, feature_name: str) -> tuple[str, ...]:
+def _specification(session: Session, feature_name: str) -> tuple[str, ...]:
     """The folder of the feature's own specification, where there is one."""
     folder = f"specs/{feature_name}"
-    known = app.checkout is not None and feature_name and (app.checkout.root / folder).is_dir()
+    known = (
+        session.checkout is not None and feature_name and (session.checkout.root / folder).is_dir()
+    )
     return (folder,) if known else ()
 
 

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from punchlist.app import App, Audit, Request
+from punchlist.app import Audit, Request, Session
+from punchlist.app.after.audit import audit_run
 from punchlist.app.start.demo import demo_repository
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.start import start_run
 from punchlist.model.item.item import Fact, Item, Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger import events as ev
@@ -84,11 +87,11 @@ def failing_tests(root: Path) -> list[str]:
 async def played(folder: Path) -> Told:
     root, findings = await demo_repository(folder)
     before = state_of(root)
-    app = await App.open(root)
+    app = await Session.open(root)
     try:
         request = Request(kind=ScopeKind.ALL, findings=(str(findings),), allow_checks=True)
-        run = await app.run(await app.prepare(request), Nobody())
-        return Told(root, before, run, list(app.store.read(run.id)), app.audit(run.id))
+        run = await start_run(app, await prepare_run(app, request), Nobody())
+        return Told(root, before, run, list(app.store.read(run.id)), audit_run(app, run.id))
     finally:
         app.close()
 

@@ -10,7 +10,7 @@ import pytest
 from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.store.stop_request import Stop, ask_to_stop, asked_to_stop
-from punchlist.app import App
+from punchlist.app import Session
 from punchlist.app.drive.stop import stop
 from punchlist.app.drive.stop_watcher import obeyed
 from punchlist.model.ledger.events import Interrupted, Resumed
@@ -170,7 +170,7 @@ def test_one_who_is_stopping_already_is_not_disturbed(tmp_path):
     assert asked_to_stop(tmp_path) is None
 
 
-def ledger(app: App, *events: Interrupted | Resumed) -> None:
+def ledger(app: Session, *events: Interrupted | Resumed) -> None:
     for event in events:
         seq = len(list(app.store.read("r1"))) if app.runs() else 0
         app.store.append("r1", "signal", f"{seq}", event, time.time())
@@ -178,7 +178,7 @@ def ledger(app: App, *events: Interrupted | Resumed) -> None:
 
 def test_a_stop_that_comes_while_somebody_is_just_resuming_the_run_is_meant_for_them(tmp_path):
     async def main() -> None:
-        app, folder = App(tmp_path, None, {}), tmp_path / "runs" / "r1"
+        app, folder = Session(tmp_path, None, {}), tmp_path / "runs" / "r1"
         ledger(app, Interrupted(reason="before"))
         with Lease.take(tmp_path, "r1"):
             stopping = asyncio.create_task(stop(app, "r1", "ada"))
@@ -196,7 +196,7 @@ def test_a_stop_that_comes_while_somebody_is_just_resuming_the_run_is_meant_for_
 
 def test_whoever_goes_on_after_the_one_that_was_meant_is_not_stopped(tmp_path):
     async def main() -> None:
-        app, folder = App(tmp_path, None, {}), tmp_path / "runs" / "r1"
+        app, folder = Session(tmp_path, None, {}), tmp_path / "runs" / "r1"
         ledger(app, Resumed(version="1"))
         with Lease.take(tmp_path, "r1"):
             stopping = asyncio.create_task(stop(app, "r1", "ada"))

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from scripted import Watch, finding
 
-from punchlist.app import App, Request
+from punchlist.app import Request, Session
+from punchlist.app.drive.drive import resume_run
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.start import start_run
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger import events as ev
@@ -23,7 +26,7 @@ CODE = "import os\nimport sys\n\nprint(sys.argv)\n"
 
 def do(repo, work, **flags):
     async def main():
-        app = await App.open(repo.root, FLAGS | flags)
+        app = await Session.open(repo.root, FLAGS | flags)
         with contextlib.closing(app):
             return await work(app)
 
@@ -32,8 +35,11 @@ def do(repo, work, **flags):
 
 def run_all(repo, watch=None, *, flags=None, **request):
     async def work(app):
-        return await app.run(
-            await app.prepare(Request(**{"kind": ScopeKind.ALL, "allow_checks": False, **request})),
+        return await start_run(
+            app,
+            await prepare_run(
+                app, Request(**{"kind": ScopeKind.ALL, "allow_checks": False, **request})
+            ),
             watch or Watch(),
         )
 
@@ -108,7 +114,7 @@ def test_a_resume_keeps_the_scope_and_the_settings_of_its_run(busy):
     repo.git("commit", "--quiet", "--all", "--message", "meanwhile")
     run = do(
         repo,
-        lambda app: app.resume(stopped.id, Watch()),
+        lambda app: resume_run(app, stopped.id, Watch()),
         **{"analyzers.select": "ALL", "analyzers.enabled": "ruff,bandit"},
     )
     assert run.started == stopped.started
@@ -143,14 +149,15 @@ def test_the_same_request_is_refused_whatever_the_order_of_its_parts_and_force_s
 
     async def work(app):
         prepared = [
-            await app.prepare(
+            await prepare_run(
+                app,
                 Request(
                     kind=ScopeKind.ALL,
                     allow_checks=False,
                     paths=paths,
                     findings=tuple(map(str, files)),
                     force=force,
-                )
+                ),
             )
             for paths, files, force in (
                 (("a.py", "b.py"), notes, False),
@@ -161,11 +168,11 @@ def test_the_same_request_is_refused_whatever_the_order_of_its_parts_and_force_s
         first, again, forced = prepared
         assert first.fingerprint("r") == again.fingerprint("r")
         begun = asyncio.Event()
-        running = asyncio.create_task(app.run(first, Watch(lambda *_: begun.set())))
+        running = asyncio.create_task(start_run(app, first, Watch(lambda *_: begun.set())))
         await begun.wait()
         with pytest.raises(Exception, match="already at work") as refused:
-            await app.run(again, Watch())
-        other = await app.run(forced, Watch())
+            await start_run(app, again, Watch())
+        other = await start_run(app, forced, Watch())
         done = await running
         assert refused.value.run == done.id
         return done, other

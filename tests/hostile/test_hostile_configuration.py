@@ -7,7 +7,8 @@ import sys
 import pytest
 from hostile_ground import RUFF, notes, untouched
 
-from punchlist.app import App, Request
+from punchlist.app import Request, Session
+from punchlist.app.start.prepare import prepare_run
 from punchlist.errors import SettingsError
 from punchlist.model.patch.change import ScopeKind
 
@@ -224,9 +225,9 @@ def test_a_repository_chooses_neither_what_an_agent_is_nor_what_it_is_given_or_t
     monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "state"))
 
     async def prepared():
-        app = await App.open(repo.root, {})
+        app = await Session.open(repo.root, {})
         with contextlib.closing(app):
-            return await app.prepare(Request(kind=ScopeKind.ALL, allow_checks=True))
+            return await prepare_run(app, Request(kind=ScopeKind.ALL, allow_checks=True))
 
     with pytest.raises(SettingsError, match="a repository does not choose") as raised:
         asyncio.run(prepared())

@@ -16,7 +16,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from shop import FLAGS
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.app import App, Request
+from punchlist.app import Request, Session
+from punchlist.app.after.audit import audit_run
+from punchlist.app.drive.drive import resume_run
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.start import start_run
 from punchlist.model.patch.change import ScopeKind
 
 
@@ -51,23 +55,25 @@ class Silent:
 
 
 async def main(repository: str, what: str, when: str = "", number: str = "0") -> None:
-    app = await App.open(Path(repository), FLAGS)
+    app = await Session.open(Path(repository), FLAGS)
     with contextlib.closing(app):
         if when:
             app.store = Mortal(app.store, when, int(number))
         if what == "run":
-            run = await app.run(
-                await app.prepare(Request(kind=ScopeKind.ALL, allow_checks=True)), Silent()
+            run = await start_run(
+                app,
+                await prepare_run(app, Request(kind=ScopeKind.ALL, allow_checks=True)),
+                Silent(),
             )
         else:
-            run = await app.resume("last", Silent())
+            run = await resume_run(app, "last", Silent())
         print(
             json.dumps(
                 {
                     "run": run.id,
                     "ended": run.ended,
                     "events": run.seq,
-                    "audit": app.audit(run.id).problems,
+                    "audit": audit_run(app, run.id).problems,
                 }
             )
         )

@@ -5,7 +5,11 @@ import contextlib
 import sys
 from pathlib import Path
 
-from punchlist.app import App, Request
+from punchlist.app import Request, Session
+from punchlist.app.after.audit import audit_run
+from punchlist.app.drive.drive import resume_run
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.start import start_run
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 
@@ -100,7 +104,7 @@ class Place:
 
     def do(self, work, flags=None):
         async def main():
-            app = await App.open(self.repo.root, {**FLAGS, **(flags or {})})
+            app = await Session.open(self.repo.root, {**FLAGS, **(flags or {})})
             with contextlib.closing(app):
                 return await work(app)
 
@@ -110,15 +114,15 @@ class Place:
         asked = Request(**{"kind": ScopeKind.ALL, "allow_checks": True, **request})
 
         async def work(app):
-            return await app.run(await app.prepare(asked), watch or Watch())
+            return await start_run(app, await prepare_run(app, asked), watch or Watch())
 
         return self.do(work, flags)
 
     def resume(self, watch=None) -> Run:
-        return self.do(lambda app: app.resume("last", watch or Watch()))
+        return self.do(lambda app: resume_run(app, "last", watch or Watch()))
 
     def audit(self):
         async def work(app):
-            return app.audit("last")
+            return audit_run(app, "last")
 
         return self.do(work)

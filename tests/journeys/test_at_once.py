@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from punchlist.adapters.store.lease import Lease
+from punchlist.app.drive.answers import answer_run
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Status
 
@@ -15,13 +16,17 @@ def just_before(monkeypatch, other):
     class Contended(Lease):
         @classmethod
         def take(cls, home, run, request=""):
-            monkeypatch.setattr("punchlist.app.app.Lease", Lease)
+            patch(Lease)
             thread = threading.Thread(target=other)  # an event loop of its own
             thread.start()
             thread.join()
             return Lease.take(home, run, request)
 
-    monkeypatch.setattr("punchlist.app.app.Lease", Contended)
+    def patch(lease):
+        for module in ("drive", "answers"):
+            monkeypatch.setattr(f"punchlist.app.drive.{module}.Lease", lease)
+
+    patch(Contended)
 
 
 def unfinished(place):
@@ -75,7 +80,7 @@ def test_a_choice_is_for_the_question_that_the_person_saw(bench):
     now = bench.answer("c")
     assert len(now.questions) == len(seen.questions) + 1
     with pytest.raises(UsageError, match="asks something else by now"):
-        bench.do(lambda app: app.answer("last", "b", "pat", asked=len(seen.questions)))
-    after = bench.do(lambda app: app.answer("last", "a", "pat", asked=len(now.questions)))
+        bench.do(lambda app: answer_run(app, "last", "b", "pat", asked=len(seen.questions)))
+    after = bench.do(lambda app: answer_run(app, "last", "a", "pat", asked=len(now.questions)))
     assert not after.waits
     assert not after.having(Status.DISMISSED)

@@ -8,6 +8,8 @@ from shop import Watch
 from workbench import finding, review
 
 from punchlist.app import Request
+from punchlist.app.start.dry_run import rehearse_run
+from punchlist.app.start.prepare import prepare_run
 from punchlist.errors import SettingsError, UsageError
 
 
@@ -38,8 +40,8 @@ def test_a_dry_run_shows_the_prompt_of_the_user(bench):
     bench.play(review("mean"), settings=f'[role.technical]\nprompt = "{bench.folder / "own.md"}"\n')
 
     async def rehearsed(app):
-        return await app.rehearse(
-            await app.prepare(Request(workflow="verified", allow_checks=True)), Watch()
+        return await rehearse_run(
+            app, await prepare_run(app, Request(workflow="verified", allow_checks=True)), Watch()
         )
 
     assert bench.do(rehearsed)[0].text.startswith("Look hard.")
@@ -53,7 +55,7 @@ def test_a_dry_run_goes_on_to_the_fixer_where_a_person_would_be_asked(bench):
     )
 
     async def rehearsed(app):
-        return await app.rehearse(await app.prepare(asked), Watch())
+        return await rehearse_run(app, await prepare_run(app, asked), Watch())
 
     assert [prompt.role for prompt in bench.do(rehearsed)] == [
         "technical",

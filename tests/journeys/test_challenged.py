@@ -6,6 +6,8 @@ import pytest
 from watching import Watch
 from workbench import FAULTS, fix, fixer, review, scores
 
+from punchlist.app.drive.answers import answer_run
+from punchlist.app.drive.drive import resume_run
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
@@ -213,8 +215,8 @@ def test_a_challenger_that_crashes_approves_nothing(bench):
 
 
 async def _answered(app, watch):
-    await app.answer("last", "a", "pat")
-    return await app.resume("last", watch)
+    await answer_run(app, "last", "a", "pat")
+    return await resume_run(app, "last", watch)
 
 
 def test_the_challenger_is_another_agent_and_conversations_go_on(bench):

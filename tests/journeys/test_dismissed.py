@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from punchlist.adapters.store.lease import Lease
-from punchlist.app.after.dismissals import Chosen, dismissals
+from punchlist.app.after.dismissals import Chosen, dismiss_items, dismissals
 from punchlist.cli.show.json import exit_of
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Fact, Move, Status
@@ -19,7 +19,7 @@ ADA = Dismissal("ada", "the old name is public", "")
 
 def dismiss(place, *numbers, saying=ADA, undo=False, **chosen):
     async def work(app):
-        return app.dismiss("last", Chosen(numbers=numbers, **chosen), saying, undo=undo)
+        return dismiss_items(app, "last", Chosen(numbers=numbers, **chosen), saying, undo=undo)
 
     return place.do(work)[0]
 
@@ -117,7 +117,7 @@ def test_of_two_dismissals_at_once_none_is_swallowed(place, monkeypatch):
 
         @classmethod
         def take(cls, home, run, request=""):
-            monkeypatch.setattr("punchlist.app.app.Lease", Lease)
+            monkeypatch.setattr("punchlist.app.after.dismissals.Lease", Lease)
             other = threading.Thread(
                 target=dismiss, args=(place, first)
             )  # an event loop of its own
@@ -125,7 +125,7 @@ def test_of_two_dismissals_at_once_none_is_swallowed(place, monkeypatch):
             other.join()
             return Lease.take(home, run, request)
 
-    monkeypatch.setattr("punchlist.app.app.Lease", Contended)
+    monkeypatch.setattr("punchlist.app.after.dismissals.Lease", Contended)
     now = dismiss(place, second)
     assert [now.items[number].status for number in (first, second)] == [Status.DISMISSED] * 2
     assert place.audit().ok

@@ -2,6 +2,8 @@
 
 import pytest
 
+from punchlist.app.after.apply import apply_branch, discard_branch
+from punchlist.app.after.branch_state import standing_of, standings_of
 from punchlist.errors import RepositoryError, UsageError
 from punchlist.model.patch.change import ScopeKind
 
@@ -17,7 +19,7 @@ def staged(place):
 
 
 def apply(place) -> str:
-    return place.do(lambda app: app.apply("last"))
+    return place.do(lambda app: apply_branch(app, "last"))
 
 
 def test_fixes_of_what_is_staged_go_into_the_index_and_the_files_and_make_no_commit(staged):
@@ -42,7 +44,7 @@ def test_a_branch_is_brought_home_and_can_be_discarded(place):
     assert "applied (fast-forward)" in apply(place)
     assert place.repo.head == run.tip
     assert "already" in apply(place)
-    assert "is gone" in place.do(lambda app: app.discard("last"))
+    assert "is gone" in place.do(lambda app: discard_branch(app, "last"))
     assert place.repo.git("branch", "--list", "punchlist/*") == ""
     assert place.audit().ok
 
@@ -52,7 +54,7 @@ def standing(place) -> tuple[str, str]:
 
     async def work(app):
         rows = app.runs()
-        return await app.standing(app.load("last")), (await app.standings(rows))[rows[0].id]
+        return await standing_of(app, app.load("last")), (await standings_of(app, rows))[rows[0].id]
 
     return place.do(work)
 
@@ -60,7 +62,7 @@ def standing(place) -> tuple[str, str]:
 def test_git_says_what_became_of_the_fixes_and_what_was_discarded_cannot_be_applied(place):
     run = place.run(allow_checks=False)
     assert standing(place) == ("", "")
-    place.do(lambda app: app.discard("last"))
+    place.do(lambda app: discard_branch(app, "last"))
     assert standing(place) == ("discarded", "discarded")
     with pytest.raises(
         UsageError, match=f"run {run.id} was discarded: its branch is gone"
@@ -73,9 +75,9 @@ def test_git_says_what_became_of_the_fixes_and_what_was_discarded_cannot_be_appl
 
 def test_one_commit_of_all_fixes_counts_as_applied_even_without_the_branch(place):
     place.run(allow_checks=False)
-    place.do(lambda app: app.apply("last", squash=True))
+    place.do(lambda app: apply_branch(app, "last", squash=True))
     assert standing(place) == ("applied", "applied")
-    place.do(lambda app: app.discard("last", force=True))
+    place.do(lambda app: discard_branch(app, "last", force=True))
     assert standing(place) == ("applied", "applied")
 
 

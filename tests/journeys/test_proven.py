@@ -11,6 +11,9 @@ import pytest
 from shop import Watch
 
 from punchlist.app import Request
+from punchlist.app.drive.answers import answer_run
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.start import start_run
 from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
@@ -173,12 +176,12 @@ def test_a_time_limit_halts_the_run_and_what_is_left_is_still_filed(place):
 
 def test_the_same_request_twice_at_once_is_refused_with_the_id_of_the_first(place):
     async def both(app):
-        ready = await app.prepare(Request(kind=ScopeKind.ALL, allow_checks=False))
+        ready = await prepare_run(app, Request(kind=ScopeKind.ALL, allow_checks=False))
         begun = asyncio.Event()
-        first = asyncio.create_task(app.run(ready, Watch(lambda entry, run: begun.set())))
+        first = asyncio.create_task(start_run(app, ready, Watch(lambda entry, run: begun.set())))
         await begun.wait()
         with pytest.raises(AlreadyRunning) as refused:
-            await app.run(ready, Watch())
+            await start_run(app, ready, Watch())
         return await first, refused.value
 
     run, refused = place.do(both)
@@ -194,7 +197,7 @@ def test_a_run_that_ended_is_not_driven_again(place):
 def test_an_answer_to_no_question_is_refused(place):
     place.run(allow_checks=False)
     with pytest.raises(UsageError, match="has no open question"):
-        place.do(lambda app: app.answer("last", "a", "ada"))
+        place.do(lambda app: answer_run(app, "last", "a", "ada"))
 
 
 def test_a_refusing_hook_keeps_everything_out_and_is_told(place):

@@ -7,6 +7,9 @@ from watching import Watch
 from workbench import BASE, FAULTS, finding, fix, fixer, review
 
 from punchlist.app import Request
+from punchlist.app.start.dry_run import rehearse_run
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.start import start_run
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.ledger.events import Attempted, Tried
 
@@ -114,9 +117,9 @@ def test_cancelling_while_the_agent_works_keeps_what_was_done_and_passes_nothing
     bench.play(review("mean", "page"), fixer(fix("page"), fix("mean"), seconds=60))
 
     async def work(app):
-        ready = await app.prepare(Request(allow_checks=True, workflow="verified"))
+        ready = await prepare_run(app, Request(allow_checks=True, workflow="verified"))
         watch = Watch()
-        task = asyncio.create_task(app.run(ready, watch))
+        task = asyncio.create_task(start_run(app, ready, watch))
         while (
             not watch.events
             or type(watch.events[-1]).__name__ != "StepDone"
@@ -154,10 +157,10 @@ def test_a_dry_run_shows_the_prompt_and_starts_nobody(bench):
     bench.play(review("mean"), fixer(fix("mean")))
 
     async def work(app):
-        ready = await app.prepare(
-            Request(workflow="verified", findings=(str(bench.folder / "findings.json"),))
+        ready = await prepare_run(
+            app, Request(workflow="verified", findings=(str(bench.folder / "findings.json"),))
         )
-        return await app.rehearse(ready, Watch())
+        return await rehearse_run(app, ready, Watch())
 
     asked = {prompt.role: prompt.text for prompt in bench.do(work)}
     assert "mean() fails for no prices" in asked["fixer"]

@@ -8,6 +8,10 @@ from shop import Place, Watch
 
 from punchlist.adapters.agents.scripted.agent import calls
 from punchlist.app import Request
+from punchlist.app.drive.answers import answer_run
+from punchlist.app.drive.drive import resume_run
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.start import start_run
 from punchlist.model.ledger.run import Run
 
 BASE = {
@@ -139,14 +143,14 @@ class Workbench(Place):
         asked = Request(**{"allow_checks": True, "workflow": workflow, **request})
 
         async def work(app):
-            return await app.run(await app.prepare(asked), watch or Watch())
+            return await start_run(app, await prepare_run(app, asked), watch or Watch())
 
         return self.do(work, flags)
 
     def answer(self, said, by="pat", *, resume=True) -> Run:
         async def work(app):
-            run = await app.answer("last", said, by)
-            return await app.resume("last", Watch()) if resume and not run.waits else run
+            run = await answer_run(app, "last", said, by)
+            return await resume_run(app, "last", Watch()) if resume and not run.waits else run
 
         return self.do(work)
 

@@ -12,7 +12,8 @@ import pytest
 
 import punchlist
 from punchlist import ReviewFixResult, review_and_fix
-from punchlist.app import App
+from punchlist.app import Session
+from punchlist.app.after.replay import replay_run
 from punchlist.errors import PunchlistError, UsageError, WorkflowError
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
@@ -127,9 +128,9 @@ def test_such_a_run_is_told_cycle_by_cycle_and_can_be_replayed(shop, tmp_path):
     assert "# Fix report of run" in (folder / "cycles.md").read_text()
 
     async def replayed():
-        app = await App.open(shop.root, readonly=True)
+        app = await Session.open(shop.root, readonly=True)
         with closing(app):
-            return app.replay(result.run, Rules(floor=Severity.CRITICAL))
+            return replay_run(app, result.run, Rules(floor=Severity.CRITICAL))
 
     told = asyncio.run(replayed())
     assert (told.same, told.whole) == (True, True), told

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from punchlist.app.drive.aside import Aside
+from punchlist.app.drive.threaded import Aside
 
 
 def aside(journey):

@@ -341,7 +341,7 @@ def test_a_dismissal_comes_to_its_end_though_the_person_goes_on_meanwhile(tmp_pa
 
     async def story():
         dismissing = asyncio.create_task(
-            Station(tmp_path, "", opened, "ada").dismiss("r1", 1, "as meant")
+            Station(tmp_path, "", opened, "ada").dismiss_item("r1", 1, "as meant")
         )
         assert await asyncio.to_thread(app.begun.wait, 30)
         dismissing.cancel()

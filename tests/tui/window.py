@@ -8,7 +8,8 @@ from pathlib import Path
 from textual.app import App as Textual
 from textual.pilot import Pilot
 
-from punchlist.app import App, Request
+from punchlist.app import Request, Session
+from punchlist.app.start.prepare import prepare_run
 from punchlist.tui.app import Watch
 from punchlist.tui.backend import Station
 
@@ -78,10 +79,10 @@ def opened(
 
 
 def seat(root: Path, home: Path) -> Station:
-    return Station(home, str(root / ".git"), lambda: App.open(root, FLAGS), "pat")
+    return Station(home, str(root / ".git"), lambda: Session.open(root, FLAGS), "pat")
 
 
 async def _begun(station: Station, root: Path, request: Request) -> str:
-    app = await App.open(root, FLAGS)
-    ready = await app.prepare(request)
+    app = await Session.open(root, FLAGS)
+    ready = await prepare_run(app, request)
     return await station.drive(lambda driving: driving.begin(app, ready))

@@ -11,9 +11,9 @@ import pytest
 
 from punchlist.views.plan_forms import Master, Sheet
 from punchlist.web.api.fix_sessions.schemas import Clarify, MakePlan, StartFix
-from punchlist.web.api.problem import Problem
-from punchlist.web.api.schemas import Answering, Applying, Dismissing, Registering, Starting
 from punchlist.web.client import Client, NotDone
+from punchlist.web.problem import Problem
+from punchlist.web.schemas import Answering, Applying, Dismissing, Registering, Starting
 
 DOCUMENT = json.loads((Path(__file__).parents[2] / "docs/reference/openapi.json").read_text())
 OPERATIONS = {

@@ -16,8 +16,8 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item
 from punchlist.model.ledger import events as ev
 from punchlist.settings import load, pinned
-from punchlist.web.api.schemas import Dismissing
 from punchlist.web.client import Client, NotDone
+from punchlist.web.schemas import Dismissing
 
 RULES = {1: "S101", 2: "S101", 3: "F401"}
 PATHS = {1: "shop/a.py", 2: "tests/b.py", 3: "shop/c.py"}

@@ -12,9 +12,10 @@ from reading import started
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.repositories import Registered
 from punchlist.errors import UsageError
-from punchlist.web.api.problem import Refused
+from punchlist.web.gate import Gate, Rules
+from punchlist.web.problem import Refused
+from punchlist.web.security.hiding import Hiding
 from punchlist.web.security.idempotency import Keys
-from punchlist.web.security.middleware import Gate, Hiding, Rules
 from punchlist.web.security.tokens import Role, Tokens
 from punchlist.web.server import Place, hosts
 from punchlist.web.state import Desk, Options

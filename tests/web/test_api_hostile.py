@@ -12,7 +12,7 @@ from reading import ledger
 
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.web.application import described
-from punchlist.web.security.middleware import LARGEST_BODY
+from punchlist.web.schemas import LARGEST_BODY
 
 RUN = "261115-cccccc"
 SECRET = "secret-login"

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("litestar")
 from punchlist.app.drive.threaded import Beside
-from punchlist.web.api.problem import Refused
+from punchlist.web.problem import Refused
 from punchlist.web.sse.follow import Following, Pace, followed
 from punchlist.web.state import Desk, Options
 

@@ -11,7 +11,7 @@ pytest.importorskip("litestar")
 from reading import ledger
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.web.security.middleware import Buckets
+from punchlist.web.gate import Buckets
 
 RUN = "261115-aaaaaa"
 EVERY_ROUTE = [

@@ -6,7 +6,7 @@ pytest.importorskip("litestar")
 from test_api_runs import READY
 from workbench import fix, fixer, homes, review, scores
 
-from punchlist.app import App
+from punchlist.app import Session
 from punchlist.model.item.batch import AGENT, Batch
 from punchlist.model.item.claim import Outcome, Report
 from punchlist.model.item.item import Status
@@ -132,7 +132,7 @@ def test_two_rounds_say_what_was_fixed_in_between(told):
     assert sum(group.total for group in groups.values()) == 2
 
 
-async def _rounds(app: App, run: str):
+async def _rounds(app: Session, run: str):
     return by_round(run, app.store.read(run))
 
 

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.errors import StoreError
-from punchlist.web.pages.auth.sessions import FILE, Entrance, cookie_name
 from punchlist.web.pages.auth.sign_in import inside
 from punchlist.web.pages.rendering import environment
+from punchlist.web.security.sessions import FILE, Entrance, cookie_name
 from punchlist.web.security.tokens import Role, Tokens
 
 RUN = "261115-aaaaaa"

@@ -12,6 +12,7 @@ from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.process import sandbox
 from punchlist.adapters.process.run import run
 from punchlist.app.ping_agents import asked
+from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.settings import Settings
 
@@ -124,3 +125,12 @@ async def _agents(settings: Settings) -> list[Probe]:
         )
         for agent in found
     ]
+
+
+async def examine_setup(session: Session, *, ask: bool = False) -> list[Probe]:
+    """What is there; with `ask`, also whether the agents in use answer, which costs."""
+    settings = session.settings().settings
+    found = await probes(
+        session.home, session.checkout.root if session.checkout else None, settings
+    )
+    return [*found, *await answers(session.home, settings)] if ask else found

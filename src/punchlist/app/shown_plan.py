@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.lease import Lease
-from punchlist.app.app import App
+from punchlist.app.session import Session
 from punchlist.app.start.wiring import run_folder
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Planned
@@ -61,21 +61,21 @@ def shown_plan(home: Path, run: Run) -> ShownPlan:
     )
 
 
-def change_plan(app: App, run_id: str, part: Master | Sheet) -> Run:
+def change_plan(session: Session, run_id: str, part: Master | Sheet) -> Run:
     """Puts the order of work, or the sheet of one issue, in the place of the one that is there; or
     says what is wrong with it.
     """
-    found = app.load(run_id).id
-    with Lease.take(app.home, found):  # loaded inside: nobody lets it go on meanwhile
-        run = app.load(found)
-        plan = _blueprint(app.home, run)
+    found = session.load(run_id).id
+    with Lease.take(session.home, found):  # loaded inside: nobody lets it go on meanwhile
+        run = session.load(found)
+        plan = _blueprint(session.home, run)
         if plan is None:
             raise UsageError(
                 f"run {run.id} shows no plan that could be changed",
                 hint=f"punchlist status {run.id}",
             )
         name, value = _ordered(plan, part) if isinstance(part, Master) else _about(plan, part)
-        files = _files(app.home, run, [code(number) for number in plan.numbers])
+        files = _files(session.home, run, [code(number) for number in plan.numbers])
         changed = files | {name: written(value)}
         if wrong := [
             each
@@ -83,7 +83,7 @@ def change_plan(app: App, run_id: str, part: Master | Sheet) -> Run:
             if each not in _problems(files, run, plan)
         ]:
             raise UsageError(wrong[0], hint="nothing was changed; put that right and send it again")
-        FolderArtifacts(run_folder(app.home, run.id)).write(f"{FOLDER}/{name}", changed[name])
+        FolderArtifacts(run_folder(session.home, run.id)).write(f"{FOLDER}/{name}", changed[name])
     return run
 
 

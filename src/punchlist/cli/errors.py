@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.unread import Unread
+from punchlist.cli.terminal import Unread
 from punchlist.errors import (
     AlreadyRunning,
     LedgerBroken,

@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from punchlist._version import __version__
-from punchlist.cli.unread import Unread
+from punchlist.cli.terminal import Unread
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Work": {

@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from punchlist.app import App, Prepared, Request
+from punchlist.app import Prepared, Request, Session
+from punchlist.app.drive.answers import answer_run
+from punchlist.app.drive.drive import resume_run
 from punchlist.app.drive.threaded import Beside
+from punchlist.app.start.dry_run import rehearse_run
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.set_up import allow_found_checks
+from punchlist.app.start.start import start_run
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.login import login
 from punchlist.cli.options import Output
-from punchlist.cli.session import stoppable
+from punchlist.cli.session import login, stoppable
 from punchlist.cli.show.json import document, exit_of
 from punchlist.cli.show.plan import files_in_scope, plan_document, plan_text
 from punchlist.cli.show.progress import Silent, View, watching
@@ -30,35 +35,35 @@ Tell = Callable[[Run], "Iterator[RenderableType]"]
 
 
 async def started(
-    app: App, request: Request, output: Output, *, dry: bool = False, tell: Tell = summary
+    session: Session, request: Request, output: Output, *, dry: bool = False, tell: Tell = summary
 ) -> Exit:
     if output.watch and not dry:
         can_watch()
-    ready = await app.prepare(request)
+    ready = await prepare_run(session, request)
     if dry:
-        files = await files_in_scope(app, ready.change)
-        prompts = await app.rehearse(ready, Silent())
+        files = await files_in_scope(session, ready.change)
+        prompts = await rehearse_run(session, ready, Silent())
         answer(plan_document(ready, prompts)) if output.json else say(
             *plan_text(ready, files, prompts, verbose=output.verbose)
         )
         return Exit.FINE
     if ready.checks and ready.checks_allowed is None:
-        ready = await _asked(app, request, ready, output)
+        ready = await _asked(session, request, ready, output)
     if output.watch:
-        return await watched(app, lambda driving: driving.begin(app, ready), output, tell)
-    return await driven(app, lambda view: app.run(ready, view), output, tell)
+        return await watched(session, lambda driving: driving.begin(session, ready), output, tell)
+    return await driven(session, lambda view: start_run(session, ready, view), output, tell)
 
 
-async def gone_on(app: App, run: Run, output: Output) -> Exit:
+async def gone_on(session: Session, run: Run, output: Output) -> Exit:
     """Goes on with a run; in the terminal view one that waits can be answered as well."""
     if not output.watch:
-        return await driven(app, lambda view: app.resume(run.id, view), output)
+        return await driven(session, lambda view: resume_run(session, run.id, view), output)
     can_watch()
-    return await watched(app, lambda driving: driving.resume(app, run.id), output, run=run)
+    return await watched(session, lambda driving: driving.resume(session, run.id), output, run=run)
 
 
 async def watched(
-    app: App,
+    session: Session,
     begin: Callable[[Beside], Awaitable[str]],
     output: Output,
     tell: Tell = summary,
@@ -68,13 +73,13 @@ async def watched(
     """In the terminal view, until it is closed; then what came of it is told as it always is."""
     from punchlist.tui.app import watch
 
-    station = seated(app)
+    station = seated(session)
     name = run.id if run is not None and run.waits else await station.drive(begin)
     *_, last = (run, *await watch(station, name))
     return told(last, output, tell) if last is not None else Exit.FINE
 
 
-async def driven(app: App, drive: Drive, output: Output, tell: Tell = summary) -> Exit:
+async def driven(session: Session, drive: Drive, output: Output, tell: Tell = summary) -> Exit:
     """A run that waits is answered on the spot where somebody sits at the terminal; elsewhere it is
     left waiting.
     """
@@ -84,10 +89,10 @@ async def driven(app: App, drive: Drive, output: Output, tell: Tell = summary) -
         said = asked(run)
         if said is None:
             break
-        run = await app.answer(run.id, said, login(), asked=len(run.questions))
+        run = await answer_run(session, run.id, said, login(), asked=len(run.questions))
         if not run.waits:
             with watching(output) as view, stoppable(view.say):
-                run = await app.resume(run.id, view)
+                run = await resume_run(session, run.id, view)
     return told(run, output, tell)
 
 
@@ -103,7 +108,7 @@ def told(run: Run, output: Output, tell: Tell = summary) -> Exit:
     return exit_of(run)
 
 
-async def _asked(app: App, request: Request, ready: Prepared, output: Output) -> Prepared:
+async def _asked(session: Session, request: Request, ready: Prepared, output: Output) -> Prepared:
     """Detected commands run only on somebody's word; where nobody can be asked the run goes on
     unverified, and says so.
     """
@@ -127,5 +132,5 @@ async def _asked(app: App, request: Request, ready: Prepared, output: Output) ->
         err=True,
     )
     if choice == "a":
-        await app.allow()
-    return await app.prepare(replace(request, allow_checks=choice != "n"))
+        await allow_found_checks(session)
+    return await prepare_run(session, replace(request, allow_checks=choice != "n"))

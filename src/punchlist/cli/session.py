@@ -1,4 +1,4 @@
-"""One command's time with the app: opened, used, closed; Ctrl-C stops the work cleanly, a second
+"""One command's session: opened, used, closed; Ctrl-C stops the work cleanly, a second
 one at once.
 """
 
@@ -7,10 +7,11 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from getpass import getuser
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from punchlist.app import App
+from punchlist.app import Session
 from punchlist.cli.terminal import err
 from punchlist.errors import UsageError
 
@@ -19,19 +20,19 @@ T = TypeVar("T")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def session(
-    work: Callable[[App], Awaitable[T]],
+def run_session(
+    work: Callable[[Session], Awaitable[T]],
     flags: Mapping[str, str] | None = None,
     *,
     repository: bool | None = True,
     readonly: bool = False,
 ) -> T:
-    """Opens the app in the current folder and does the work with it."""
+    """Opens the session in the current folder and does the work with it."""
 
     async def opened() -> T:
-        app = await App.open(here(), flags, repository=repository, readonly=readonly)
-        with closing(app):
-            return await work(app)
+        session = await Session.open(here(), flags, repository=repository, readonly=readonly)
+        with closing(session):
+            return await work(session)
 
     return asyncio.run(opened())
 
@@ -46,13 +47,21 @@ def here() -> Path:
         ) from error
 
 
-def reading(look: Callable[[App], T], *, repository: bool = True) -> T:
+def login() -> str:
+    """Return the user's login name."""
+    try:
+        return getuser()
+    except (OSError, KeyError):  # a user without a name, as in some containers
+        return "a person"
+
+
+def reading(look: Callable[[Session], T], *, repository: bool = True) -> T:
     """A session of commands that only read."""
 
-    async def looked(app: App) -> T:
-        return look(app)
+    async def looked(session: Session) -> T:
+        return look(session)
 
-    return session(looked, repository=repository, readonly=True)
+    return run_session(looked, repository=repository, readonly=True)
 
 
 @contextmanager

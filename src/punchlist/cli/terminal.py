@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from punchlist.cli.unread import Unread
+from punchlist.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 _PIPED_WIDTH = 160
 """Where nobody looks, lines are not cut to a window."""
+
+
+class Unread(Exception):
+    """The reader of our output went away, or there is no room for it; the message is empty where a
+    person need not know.
+    """
 
 
 @cache
@@ -91,6 +97,17 @@ def raw(chunks: Iterable[bytes]) -> None:
     for chunk in chunks:
         sys.stdout.buffer.write(chunk)
     sys.stdout.buffer.flush()
+
+
+def done(*lines: str, json: bool) -> Exit:
+    """Print what a short command did, in lines or as a document."""
+    from punchlist.cli.show.words import safe
+
+    if json:
+        answer({"done": lines})
+    else:
+        say(*map(safe, lines))
+    return Exit.FINE
 
 
 def error_text(message: str, hint: str) -> "Text":

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from punchlist.app import App
-from punchlist.cli.login import login
-from punchlist.cli.session import here
+from punchlist.app import Session
+from punchlist.cli.session import here, login
 from punchlist.cli.terminal import err, interactive
 from punchlist.errors import SettingsError, UsageError
 
@@ -27,10 +26,10 @@ def can_watch() -> None:
         ) from error
 
 
-def seated(app: App) -> "Station":
-    """At the ledger of the repository that the app stands in, or of all."""
+def seated(session: Session) -> "Station":
+    """At the ledger of the repository that the session stands in, or of all."""
     from punchlist.tui.backend import Station
 
     folder = here()
-    repository = str(app.checkout.git_dir) if app.checkout else ""
-    return Station(app.home, repository, lambda: App.open(folder, repository=None), login())
+    repository = str(session.checkout.git_dir) if session.checkout else ""
+    return Station(session.home, repository, lambda: Session.open(folder, repository=None), login())

@@ -56,15 +56,11 @@ def templates() -> list[ResourceTemplate]:
 
 def listed(desk: Desk) -> list[Resource]:
     """Reports and ledgers of the newest runs."""
-    rows = sorted(
-        (row for each in desk.repositories for row in desk.store.runs(each.git_dir)),
-        key=lambda row: -row.started_at,
-    )
     return [
         Resource(
             uri=f"punchlist://runs/{row.id}/{what}", name=f"{what} of run {row.id}", mime_type=kind
         )
-        for row in rows[:_LISTED]
+        for row in desk.rows_of(desk.repositories)[:_LISTED]
         for what, kind in (("report.md", "text/markdown"), ("ledger.jsonl", _LINES))
     ]
 

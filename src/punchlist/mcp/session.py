@@ -4,24 +4,20 @@ here, the tasks taken.
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist.app import App, Request
+from punchlist.app import Request, Session
 from punchlist.app.access import Role
 from punchlist.app.drive.background import Driving, rung
-from punchlist.app.drive.run_cache import Folded
-from punchlist.app.drive.stop import stop
 from punchlist.app.drive.tasks import Tasks
 from punchlist.app.repositories import Registered
 from punchlist.app.run_state import State, state_of
+from punchlist.app.workspace import Workspace
 from punchlist.errors import UsageError
-from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import OUTSIDE
-from punchlist.ports.artifacts import Artifacts
 
 _LOOK = 0.3
 _STOPPING = 10.0
@@ -46,21 +42,17 @@ class Asker(Struct, frozen=True):
     tell: Tell
 
 
-class Desk:
+class Desk(Workspace[Driving]):
     def __init__(self, home: Path, repositories: tuple[Registered, ...], options: Options) -> None:
-        self.home = home
+        super().__init__(Session(home, None, {}), Driving())
         self.repositories = repositories
         self.options = options
-        self.driving = Driving()
-        self._app = App(home, None, {})
-        self.store = self._app.store
-        self._folded = Folded(self.store)
         self.tasks = Tasks(home, options.name, self.run)
 
     async def close(self) -> None:
         await self.driving.close()
         self.tasks.release()
-        self._app.close()
+        self.session.close()
 
     def repository(self, name: str) -> Registered:
         """By name or id; nothing is made of it but a comparison."""
@@ -75,25 +67,18 @@ class Desk:
         """The run of that id, or the last one, if it is about a repository that is served here;
         others are not there.
         """
-        owners = {
-            row.id: row.started_at
-            for each in self.repositories
-            for row in self.store.runs(each.git_dir)
-        }
-        if not owners:
+        known = [row.id for row in self.rows_of(self.repositories)]
+        if not known:
             raise UsageError("nothing has been run here yet", hint="start_run starts a run")
         if name == "last":
-            return self.now(max(owners, key=lambda run: (owners[run], run)))
-        found = [name] if name in owners else [run for run in owners if run.startswith(name)]
+            return self.load(known[0])
+        found = [name] if name in known else [run for run in known if run.startswith(name)]
         if len(found) != 1:
             what = (
                 f'{len(found)} runs begin with "{name}"' if found else f'there is no run "{name}"'
             )
             raise UsageError(what, hint="list_runs lists them")
-        return self.now(found[0])
-
-    def now(self, run: str) -> Run:
-        return self._folded.load(run)
+        return self.load(found[0])
 
     def home_of(self, run: Run) -> Registered:
         git_dir = run.started.repository if run.started else ""
@@ -102,37 +87,29 @@ class Desk:
     def state(self, run: Run) -> State:
         return state_of(run, driven=self.driven(run.id))
 
-    def driven(self, run: str) -> bool:
-        """Whether somebody is at it, here or in another process."""
-        return self.driving.drives(run) or self._app.driver_of(run) is not None
-
-    async def opened(self, repository: Registered, flags: Mapping[str, str] | None = None) -> App:
-        """An app that stands in the repository; whoever opens it closes it."""
-        return await App.open(Path(repository.root), {**self.options.flags, **(flags or {})})
+    async def opened(
+        self, repository: Registered, flags: Mapping[str, str] | None = None
+    ) -> Session:
+        """A session that stands in the repository; whoever opens it closes it."""
+        return await Session.open(Path(repository.root), {**self.options.flags, **(flags or {})})
 
     async def begin(
         self, repository: Registered, request: Request, flags: Mapping[str, str]
     ) -> Run:
         """Starts a run; it goes on in the background."""
-        app = await self.opened(repository, flags)
-        with ExitStack() as undo:
-            undo.callback(app.close)
-            ready = await app.prepare(request)
-            undo.pop_all()
-        return self.now(await self.driving.begin(app, ready))
+        return self.load(await self.begin_run(self.opened(repository, flags), lambda: request))
+
+    async def open_for(self, run: str) -> Session:
+        return await self.opened(self.home_of(self.load(run)))
 
     async def resume(self, run: Run) -> Run:
-        await self.driving.resume(await self.opened(self.home_of(run)), run.id)
-        return self.now(run.id)
+        await self.resume_run(run.id)
+        return self.load(run.id)
 
     async def stop(self, run: Run, by: str) -> Run:
         """Between two events, whoever drives it."""
-        if not await self.driving.cancel(run.id, by):
-            app = await self.opened(self.home_of(run))
-            with ExitStack() as closing:
-                closing.callback(app.close)
-                await stop(app, run.id, by, _STOPPING)
-        return self.now(run.id)
+        await self.stop_run(run.id, by, _STOPPING)
+        return self.load(run.id)
 
     async def waited(
         self, run: Run, seconds: float, asker: Asker, enough: Callable[[Run], bool]
@@ -142,7 +119,7 @@ class Desk:
         while True:
             bell = self.driving.bell.listen(run.id)
             driven = self.driven(run.id)
-            now = self.now(run.id)
+            now = self.load(run.id)
             if now.seq != run.seq:
                 await asker.tell(now)
             run = now
@@ -150,14 +127,3 @@ class Desk:
             if enough(run) or not driven or left <= 0:
                 return run
             await rung(bell, min(_LOOK, left))
-
-    def artifacts(self, run: str) -> Artifacts:
-        return self._app.artifacts(run)
-
-    def workflow_of(self, run: str) -> str:
-        first = next(iter(self.store.read(run)), None)
-        return (
-            first.event.workflow_name
-            if first is not None and isinstance(first.event, Started)
-            else ""
-        )

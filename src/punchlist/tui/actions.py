@@ -126,10 +126,10 @@ async def dismiss(screen: AnyScreen, station: Station, look: Look, item: Item) -
             f"Why does item {item.number} need no work?", about, "Enter: dismiss   Escape: leave it"
         )
     )
-    if why and await tried(screen, station.dismiss(look.run.id, item.number, why)):
+    if why and await tried(screen, station.dismiss_item(look.run.id, item.number, why)):
         tell(screen, f"item {item.number} is dismissed")
 
 
 async def restore(screen: AnyScreen, station: Station, look: Look, item: Item) -> None:
-    if await tried(screen, station.dismiss(look.run.id, item.number, "", undo=True)):
+    if await tried(screen, station.dismiss_item(look.run.id, item.number, "", undo=True)):
         tell(screen, f"item {item.number} is taken up again by later runs")

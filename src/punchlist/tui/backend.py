@@ -1,23 +1,21 @@
 """Where a person sits: the ledger to look at, and the few things that can be done to a run, through
-the app.
+the session.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, closing
-from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.app import App
-from punchlist.app.after.dismissals import Chosen
+from punchlist.app import Session
+from punchlist.app.after.dismissals import Chosen, dismiss_items
 from punchlist.app.drive.next_actions import due
-from punchlist.app.drive.run_cache import Folded
-from punchlist.app.drive.stop import stop
 from punchlist.app.drive.threaded import Beside
 from punchlist.app.run_state import State, state_of, state_of_row
+from punchlist.app.workspace import Workspace
 from punchlist.model.ledger.events import Dismissal
 from punchlist.model.ledger.run import Run
 from punchlist.ports.store import RunRow
@@ -25,6 +23,8 @@ from punchlist.tui.board import tally
 from punchlist.tui.snapshot import Look
 from punchlist.views.summary import summary
 
+_STOPPING = 30.0
+"""Seconds to wait for another process to stop a run."""
 _DUE = 12
 """Actions that are listed; a round may have thousands."""
 
@@ -47,29 +47,23 @@ class RunLine(Struct, frozen=True):
     state: State
 
 
-class Station:
-    """`opened` gives an app that stands where the person does; whoever asks for one closes it."""
+class Station(Workspace[Beside]):
+    """`opened` gives a session where the person stands; whoever asks for one closes it."""
 
     def __init__(
-        self, home: Path, repository: str, opened: Callable[[], Awaitable[App]], who: str
+        self, home: Path, repository: str, opened: Callable[[], Awaitable[Session]], who: str
     ) -> None:
-        self.home = home
-        self._app = App(home, None, {}, readonly=True)
+        super().__init__(Session(home, None, {}, readonly=True), Beside())
         self._repository = repository
         self._opened = opened
         self._who = who
-        self.driving = Beside()
         self.drove: dict[str, None] = {}
         """Runs that this process has driven, the last one last: it goes on with them, too, once
         they are answered.
         """
 
-    @cached_property
-    def _folded(self) -> Folded:
-        """Opens the ledger at the first look at a run: there may be none before the first one has
-        begun.
-        """
-        return Folded(self._app.store)
+    async def open_for(self, run: str) -> Session:
+        return await self._opened()
 
     async def rest(self) -> None:
         """Stops what is driven here, each run between two events, and waits for that."""
@@ -77,32 +71,29 @@ class Station:
 
     async def aclose(self) -> None:
         await self.rest()
-        self._app.close()
+        self.session.close()
 
     def find(self, named: str) -> str:
-        return self._app.store.find(named, self._repository)
+        return self.session.store.find(named, self._repository)
 
     def runs(self) -> list[RunLine]:
         """Those of the repository one stands in, or all; newest first. There may be no ledger yet,
         and one a moment later: it is opened anew each time.
         """
-        with closing(App(self.home, None, {}, readonly=True)) as app:
-            rows = app.store.runs(self._repository)
+        with closing(Session(self.home, None, {}, readonly=True)) as session:
+            rows = session.store.runs(self._repository)
         return [RunLine(row, state_of_row(row, driven=self.driven(row.id))) for row in rows]
 
     def driven(self, run: str) -> bool:
-        return self._app.driver_of(run) is not None
-
-    def load(self, run: str) -> Run:
-        """As it is now; only what is new in its ledger is folded."""
-        return self._folded.load(run)
+        """Whether a process has the lock of the run; one that just waits or ends has it no more."""
+        return self.session.driver_of(run) is not None
 
     def look(self, name: str, last: Look | None = None) -> Look:
         """Reads and folds; for a thread beside the screen. While the run is the same, what it
         decides is not worked out again.
         """
         run = self.load(name)
-        at_it = self._app.driver_of(name)
+        at_it = self.session.driver_of(name)
         here = self.driving.drives(name)
         same = last is not None and last.run is run and last.here == here
         seen = last if last is not None and same else _looked(run, here=here)
@@ -122,40 +113,30 @@ class Station:
 
     async def answer(self, run: Run, said: str | Mapping[str, str]) -> Run:
         """`run` as the person saw it."""
-        app = await self._opened()
-        try:
-            return await app.answer(run.id, said, self._who, asked=len(run.questions))
-        finally:
-            app.close()
+        return await self.answer_question(run.id, said, self._who, len(run.questions))
 
     async def resume(self, run: str) -> None:
-        app = await self._opened()
-        await self.drive(lambda driving: driving.resume(app, run))
+        session = await self._opened()
+        await self.drive(lambda driving: driving.resume(session, run))
 
     async def stop(self, run: str) -> bool:
         """Whether it has stopped. What is driven elsewhere is asked to: somebody there sees it
         soon.
         """
-        if await self.driving.cancel(run, self._who):
-            return True
-        app = await self._opened()
-        try:
-            return (await stop(app, run, self._who)).over
-        finally:
-            app.close()
+        return await self.stop_run(run, self._who, _STOPPING)
 
-    async def dismiss(self, run: str, number: int, why: str, *, undo: bool = False) -> None:
+    async def dismiss_item(self, run: str, number: int, why: str, *, undo: bool = False) -> None:
         """It comes to its end, and is closed there, also where the person has gone on and nobody
         waits for it.
         """
-        app = await self._opened()
+        session = await self._opened()
         with ExitStack() as until_then:
-            until_then.callback(app.close)
-            saying = Dismissal(await app.who() or self._who, why, "")
+            until_then.callback(session.close)
+            saying = Dismissal(await session.who() or self._who, why, "")
             until_then.pop_all()
 
         def done() -> None:
-            with closing(app):
-                app.dismiss(run, Chosen(numbers=(number,)), saying, undo=undo)
+            with closing(session):
+                dismiss_items(session, run, Chosen(numbers=(number,)), saying, undo=undo)
 
         await asyncio.to_thread(done)

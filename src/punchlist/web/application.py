@@ -20,11 +20,12 @@ from punchlist.web.api import read as looks
 from punchlist.web.api import repositories, runs
 from punchlist.web.api.fix_sessions import routes as fixes
 from punchlist.web.api.openapi import document
-from punchlist.web.api.problem import Problem, Refused, problem_of
-from punchlist.web.pages.auth.sessions import Entrance
+from punchlist.web.gate import Gate, Rules
 from punchlist.web.pages.rendering import is_page, prepare, refused
 from punchlist.web.pages.router import router
-from punchlist.web.security.middleware import LARGEST_BODY, Gate, Rules
+from punchlist.web.problem import Problem, Refused, problem_of
+from punchlist.web.schemas import LARGEST_BODY
+from punchlist.web.security.sessions import Entrance
 from punchlist.web.state import Desk
 
 _log = logging.getLogger("punchlist")

@@ -15,8 +15,8 @@ from punchlist.errors import PunchlistError
 from punchlist.views.plan_forms import Master, Sheet
 from punchlist.views.report_document import ItemPart
 from punchlist.web.api.fix_sessions.schemas import Clarified, Clarify, MakePlan, Plan, StartFix
-from punchlist.web.api.problem import Problem
-from punchlist.web.api.schemas import (
+from punchlist.web.problem import Problem
+from punchlist.web.schemas import (
     Answering,
     Applying,
     ArtifactLine,

@@ -18,8 +18,8 @@ from msgspec import Struct
 from punchlist.app.drive.unfinished import Unfinished, unfinished
 from punchlist.errors import UsageError
 from punchlist.web.application import site
-from punchlist.web.pages.auth.sessions import Entrance
-from punchlist.web.security.middleware import Rules
+from punchlist.web.gate import Rules
+from punchlist.web.security.sessions import Entrance
 from punchlist.web.security.tokens import Role, Tokens
 from punchlist.web.state import Desk, Options
 

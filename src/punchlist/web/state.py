@@ -6,34 +6,31 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from punchlist.app import App, Request
-from punchlist.app.after.dismissals import Chosen
+from punchlist.app import Request, Session
 from punchlist.app.drive.background import Said
-from punchlist.app.drive.run_cache import Folded
-from punchlist.app.drive.stop import stop
+from punchlist.app.drive.run_cache import read_start
 from punchlist.app.drive.threaded import Beside
 from punchlist.app.drive.unfinished import Unfinished
 from punchlist.app.repositories import Registered, Repositories
 from punchlist.app.start.findings_files import keep_findings
+from punchlist.app.workspace import Workspace
 from punchlist.model.ledger import codec as wire
-from punchlist.model.ledger.events import Dismissal, Started
 from punchlist.model.ledger.run import Run
 from punchlist.ports.store import RunRow
 from punchlist.settings import load
-from punchlist.web.api.fix_sessions.events import Stories
-from punchlist.web.api.problem import Refused
-from punchlist.web.api.schemas import Document
+from punchlist.web.problem import Refused
+from punchlist.web.schemas import Document
+from punchlist.web.security.hiding import Hiding
 from punchlist.web.security.idempotency import Keys
-from punchlist.web.security.middleware import Hiding
 from punchlist.web.security.tokens import Role
 from punchlist.web.sse.follow import Following, Pace, followed
 from punchlist.web.sse.frames import Frames, sse
+from punchlist.web.sse.stories import Stories
 
 _log = logging.getLogger("punchlist")
 _MOST_READERS = 900
@@ -64,21 +61,16 @@ class Asked(Struct, frozen=True, kw_only=True):
     key: str = ""
 
 
-class Desk:
+class Desk(Workspace[Beside]):
     def __init__(self, home: Path, options: Options, closing: Callable[[], bool]) -> None:
-        self.home = home
+        super().__init__(Session(home, None, {}), Beside())
         self.options = options
         self.closing = closing
         self.repositories = Repositories(home)
-        self.driving = Beside()
         self.keys = Keys(home)
         self.hide = Hiding(home)
-        self._app = App(home, None, {})
-        self.store = self._app.store
         self.frames = Frames(self.store, self.hide)
         self.stories = Stories(self.store, self.hide)
-        self._folded = Folded(self.store)
-        self._names: dict[str, str] = {}
         self._readers = 0
         self.onward: dict[str, asyncio.Task[None]] = {}
         """Sessions that do not stop at their plan, until they are past it."""
@@ -87,7 +79,7 @@ class Desk:
 
     async def close(self) -> None:
         await self.driving.close(_CLOSING)
-        self._app.close()
+        self.session.close()
 
     async def go_on(self, runs: Sequence[Unfinished]) -> None:
         """Goes on with runs that were left in the middle, a few at a time; what keeps one from it
@@ -97,7 +89,7 @@ class Desk:
 
         async def one(run: str) -> None:
             async with turns:
-                await self.resume(self.run(run))
+                await self.resume_run(self.run(run).id)
                 await self.driving.settled(run)
 
         came = await asyncio.gather(*(one(each.run) for each in runs), return_exceptions=True)
@@ -117,13 +109,9 @@ class Desk:
         """The run of that id, if it is about a registered repository; others are not there."""
         if not _RUN.fullmatch(identifier) or next(iter(self.store.read(identifier)), None) is None:
             raise _no_run()
-        run = self._folded.load(identifier)
+        run = self.load(identifier)
         self.home_of(run)
         return run
-
-    def now(self, identifier: str) -> Run:
-        """How a run that was found before stands now."""
-        return self._folded.load(identifier)
 
     def home_of(self, run: Run) -> Registered:
         found = self.repositories.of(run.started.repository) if run.started else None
@@ -132,21 +120,7 @@ class Desk:
         return found
 
     def rows(self, repository: Registered | None) -> list[RunRow]:
-        known = [repository] if repository else self.repositories.all()
-        rows = [row for each in known for row in self.store.runs(each.git_dir)]
-        return sorted(rows, key=lambda row: (row.started_at, row.id), reverse=True)
-
-    def workflow_of(self, run: str) -> str:
-        if run not in self._names:
-            first = next(iter(self.store.read(run)), None)
-            self._names[run] = (
-                first.event.workflow_name if first and isinstance(first.event, Started) else ""
-            )
-        return self._names[run]
-
-    def driven(self, run: str) -> bool:
-        """Whether somebody is at it, here or in another process."""
-        return self.driving.drives(run) or self._app.driver_of(run) is not None
+        return self.rows_of([repository] if repository else self.repositories.all())
 
     def state(self, run: Run) -> str:
         if run.ended:
@@ -163,9 +137,11 @@ class Desk:
             return run.waiting_for.question
         return f"the session has ended: {run.ended}" if run.ended else self.driving.broke(run.id)
 
-    async def opened(self, repository: Registered, flags: Mapping[str, str] | None = None) -> App:
-        """An app that stands in the repository; whoever opens it closes it."""
-        return await App.open(Path(repository.root), {**self.options.flags, **(flags or {})})
+    async def opened(
+        self, repository: Registered, flags: Mapping[str, str] | None = None
+    ) -> Session:
+        """A session that stands in the repository; whoever opens it closes it."""
+        return await Session.open(Path(repository.root), {**self.options.flags, **(flags or {})})
 
     def agents(self, names: tuple[str, ...], role: Role) -> dict[str, str]:
         """The setting that asks these agents. Which ones may cost something is for the user to say,
@@ -186,13 +162,13 @@ class Desk:
                 asked.key, asked.whole, lambda mark, since: self.begun(repository, mark, since)
             )
             if not run:
-                app = await self.opened(repository, asked.flags)
-                with ExitStack() as undo:
-                    undo.callback(app.close)
-                    ready = await app.prepare(asked.wish())
-                    self.keys.intend(asked.key, asked.whole, ready.fingerprint(repository.git_dir))
-                    undo.pop_all()  # from here on whoever drives it closes it
-                run = await self.driving.begin(app, ready)
+                run = await self.begin_run(
+                    self.opened(repository, asked.flags),
+                    asked.wish,
+                    lambda ready: self.keys.intend(
+                        asked.key, asked.whole, ready.fingerprint(repository.git_dir)
+                    ),
+                )
                 self.keys.remember(asked.key, asked.whole, run)
         return run
 
@@ -200,52 +176,25 @@ class Desk:
         """The first run of such a fingerprint since then, or nothing."""
         rows = [row for row in self.store.runs(repository.git_dir) if row.started_at >= since]
         for row in reversed(rows):
-            first = next(iter(self.store.read(row.id)), None)
-            if (
-                first is not None
-                and isinstance(first.event, Started)
-                and first.event.request == fingerprint
-            ):
+            started = read_start(self.store, row.id)
+            if started is not None and started.request == fingerprint:
                 return row.id
         return ""
 
-    async def resume(self, run: Run) -> None:
-        await self.driving.resume(await self.opened(self.home_of(run)), run.id)
+    async def open_for(self, run: str) -> Session:
+        return await self.opened(self.home_of(self.load(run)))
 
     async def stop(self, run: Run, by: str) -> Run:
         """Stops a run between two events, whoever drives it. One that goes on a
         while was asked to.
         """
-        if not await self.driving.cancel(run.id, by, _STOPPING):
-            app = await self.opened(self.home_of(run))
-            try:
-                await stop(app, run.id, by, _STOPPING)
-            finally:
-                app.close()
-        self.driving.bell.ring(run.id)
+        await self.stop_run(run.id, by, _STOPPING, here=_STOPPING)
         return self.run(run.id)
 
     async def answer(self, run: Run, said: str | dict[str, str], by: str, asked: int = 0) -> Run:
         """`asked`: how many questions there were where the person looked."""
-        app = await self.opened(self.home_of(run))
-        try:
-            await app.answer(run.id, said, by, asked=asked)
-        finally:
-            app.close()
-        self.driving.bell.ring(run.id)
+        await self.answer_question(run.id, said, by, asked)
         return self.run(run.id)
-
-    async def dismiss(
-        self, run: Run, chosen: Chosen, saying: Dismissal, *, undo: bool = False
-    ) -> list[int]:
-        """The numbers of the items that it was said of."""
-        app = await self.opened(self.home_of(run))
-        try:
-            _, numbers = app.dismiss(run.id, chosen, saying, undo=undo)
-        finally:
-            app.close()
-        self.driving.bell.ring(run.id)
-        return numbers
 
     def received(self, documents: tuple[Document, ...]) -> tuple[str, ...]:
         """Findings that came with a request, as files: the same ones are the same files, so that

@@ -7,7 +7,9 @@ import time
 import pytest
 from github_standin import FAULTS, TOKEN, Github
 
-from punchlist.app import App, Request
+from punchlist.app import Request, Session
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.start import start_run
 from punchlist.errors import SettingsError
 from punchlist.model.item.item import Status
 from punchlist.model.patch.change import ScopeKind
@@ -38,10 +40,12 @@ def run(repo, standin, tmp_path, monkeypatch):
 
     def once(**more):
         async def main():
-            app = await App.open(repo.root, flags | more)
+            app = await Session.open(repo.root, flags | more)
             with contextlib.closing(app):
-                return await app.run(
-                    await app.prepare(Request(kind=ScopeKind.ALL, allow_checks=False)), Quiet()
+                return await start_run(
+                    app,
+                    await prepare_run(app, Request(kind=ScopeKind.ALL, allow_checks=False)),
+                    Quiet(),
                 )
 
         return asyncio.run(main())
@@ -96,9 +100,9 @@ def test_code_under_review_does_not_choose_which_token_goes_where(
     repo.commit({".punchlist.toml": f'[track]\nto = "github"\n{line}\n', "a.py": ""})
 
     async def main():
-        app = await App.open(repo.root, {})
+        app = await Session.open(repo.root, {})
         with contextlib.closing(app):
-            await app.prepare(Request(kind=ScopeKind.ALL, allow_checks=True))
+            await prepare_run(app, Request(kind=ScopeKind.ALL, allow_checks=True))
 
     with pytest.raises(SettingsError, match="does not choose which token"):
         asyncio.run(main())

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from punchlist.app.session import Session
 from punchlist.model.item.item import ENDED, Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import folded
@@ -104,3 +105,12 @@ def _unproven(run: Run) -> Iterator[str]:
                 f"item {item.number} is fixed without"
                 f" {'a proof' if not item.proofs else 'a commit'}"
             )
+
+
+def audit_run(session: Session, run_id: str) -> Audit:
+    found = session.find(run_id)
+    return audited(
+        found,
+        session.store.read(found),
+        (line.rstrip(b"\n") for line in session.store.export(found)),
+    )

@@ -1,11 +1,18 @@
 """What became of a run's fixes, as git has it: on their branch still, applied, or discarded."""
 
+from collections.abc import Sequence
+
 from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.git.repository import PREFIX, GitRepository
+from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.app.drive.run_cache import read_start
+from punchlist.app.session import Session
 from punchlist.errors import UsageError
-from punchlist.model.ledger.events import Published, Started
+from punchlist.model.ledger.events import Published
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.ports.store import RunRow
 
 APPLIED = "applied"
 DISCARDED = "discarded"
@@ -22,8 +29,8 @@ def published(store: SqliteStore, repository: str) -> dict[str, str]:
 
 
 def change_of(store: SqliteStore, run: str) -> Change | None:
-    first = next(iter(store.read(run)), None)
-    return first.event.change if first is not None and isinstance(first.event, Started) else None
+    started = read_start(store, run)
+    return started.change if started is not None else None
 
 
 async def standing(checkout: Checkout, branch: str, tip: str, change: Change | None) -> str:
@@ -89,4 +96,41 @@ async def _staged(checkout: Checkout, head: str, tip: str) -> bool:
                 "apply", "--index", "--reverse", "--check", stdin=patch.stdout
             )
         ).ok
+    )
+
+
+async def standing_of(session: Session, run: Run) -> str:
+    """What became of a run's fixes: applied, discarded, or nothing (yet)."""
+    if (
+        session.checkout is None
+        or run.started is None
+        or run.started.repository != session.repository
+    ):
+        return ""
+    return await standing(session.checkout, run.branch, run.published, run.started.change)
+
+
+async def standings_of(session: Session, rows: Sequence[RunRow]) -> dict[str, str]:
+    """The same of many runs, of this repository."""
+    if session.checkout is None:
+        return {}
+    tips = published(session.store, session.repository)
+    landed = [row.id for row in rows if row.id in tips]
+    return {
+        run: await standing(
+            session.checkout, f"{PREFIX}{run}", tips[run], change_of(session.store, run)
+        )
+        for run in landed
+    }
+
+
+async def landed_diff(session: Session, run: Run) -> str:
+    """All fixes of the run as a unified diff against what was reviewed; empty
+    where nothing landed.
+    """
+    if session.checkout is None or run.started is None or run.tip in ("", run.started.change.head):
+        return ""
+    workshop = await session.workshop()
+    return await GitRepository(workshop, WorkTrees(workshop), when=0).diff(
+        run.started.change.head, run.tip
     )

@@ -4,13 +4,17 @@ gone; never a ledger.
 
 import os
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from punchlist.adapters.git.workshop import id_of
+from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.store.lease import holder
+from punchlist.app.session import Session
 from punchlist.app.start.wiring import run_folder
+from punchlist.model.ledger.timeline import amount
 from punchlist.ports.store import RunRow
 
 _WORKSHOP = ("git", "trees")
@@ -66,3 +70,32 @@ def _borrowed_from(workshops: Path) -> Iterator[str]:
         objects = Path(os.fsdecode(alternates.read_bytes()).removesuffix("\n"))
         if objects.is_absolute() and alternates.parents[3].name == id_of(objects.parent):
             yield str(objects.parent)
+
+
+async def clean_state(
+    session: Session, *, reports_older_than: float | None = None, everywhere: bool = False
+) -> list[str]:
+    """Removes work trees nobody uses; the reports of runs that ended so many days ago; what is
+    kept of repositories that are gone. Ledgers stay. Returns what it did, a line each.
+    """
+    said = []
+    if session.checkout is not None and (trees := WorkTrees(await session.workshop()).prune()):
+        said.append(f"removed {amount(trees, 'work tree')}")
+    if reports_older_than is not None:
+        gone = old_reports(session.home, session.runs(), time.time() - reports_older_than * 86400)
+        said += (
+            [f"removed the reports of {amount(len(gone), 'run')}: {', '.join(gone)}"]
+            if gone
+            else []
+        )
+    if everywhere:
+        repositories = gone_repositories(session.home, session.store.runs())
+        said += [
+            f"removed what was kept of {repository}, which is gone" for repository in repositories
+        ]
+    return said
+
+
+async def drop_repository(session: Session) -> None:
+    """The repository is about to go: so do its workshop and its work trees."""
+    drop_workshop(session.repository_folder)

@@ -2,15 +2,21 @@
 one.
 """
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from posixpath import normpath
 
 from msgspec import Struct
 
+from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.app.after.rewrite_reports import follow
+from punchlist.app.session import Session
+from punchlist.app.start.wiring import run_folder
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Fact, Item, Move, Status
 from punchlist.model.ledger.events import Dismissal, Dismissed, Entry
+from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
 
 
@@ -162,3 +168,29 @@ def _restored(run: Run, items: Sequence[Item], saying: Dismissal) -> Iterator[Mo
 def _below(path: str, asked: str) -> bool:
     folder = normpath(asked)
     return folder in {".", path} or path.startswith(f"{folder}/")
+
+
+def dismiss_items(
+    session: Session, run_id: str, chosen: Chosen, saying: Dismissal, *, undo: bool = False
+) -> tuple[Run, list[int]]:
+    """Somebody who may says that items need no work; later runs remember it, until it is
+    undone. Returns which they were.
+    """
+    found = session.find(run_id)
+    with Lease.take(
+        session.home, found
+    ):  # loaded inside: what another just said is part of what this is about
+        run = session.load(found)
+        items = meant(run, chosen, undo=undo)
+        event = dismissed(run, items, saying, undo=undo)
+        run = fold(
+            run, session.store.append(run.id, "people", f"dismissal {run.seq}", event, time.time())
+        )
+        follow(
+            run,
+            items,
+            event,
+            folder=run_folder(session.home, run.id),
+            workshop=session.repository_folder,
+        )
+    return run, [item.number for item in items]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from punchlist._version import __version__
 from punchlist.adapters.reports import WRITTEN
+from punchlist.app.session import Session
 from punchlist.errors import WorkflowError
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger import events as ev
@@ -186,3 +187,12 @@ def _rules(run: Run) -> Rules:
     chosen = (step.options for body in bodies for step in body if isinstance(step, Do))
     plan = next((options for options in chosen if isinstance(options, PlanOptions)), None)
     return Rules(attempts=plan.attempts, floor=plan.floor) if plan is not None else Rules()
+
+
+def replay_run(session: Session, run_id: str, rules: Rules) -> Replayed:
+    """Folds a recorded run again, offline, and says what other rules would have made of it."""
+    found = session.find(run_id)
+    written = [line.rstrip(b"\n") for line in session.store.export(found)]
+    return replayed(
+        found, list(session.store.read(found)), written, session.artifacts(found), rules
+    )

@@ -1,6 +1,7 @@
 """The reports of a run, by name."""
 
 from punchlist.adapters.reports import REPORTS, WRITTEN
+from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.model.ledger.run import Run
 
@@ -31,3 +32,8 @@ def match_report(form: str) -> str:
 def render_report(run: Run, name: str) -> bytes:
     """Render a report from REPORT_NAMES; a large run takes seconds."""
     return WRITTEN[name](run)
+
+
+def render_run(session: Session, run_id: str, form: str) -> bytes:
+    name = match_report(form)
+    return render_report(session.load(run_id), name)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from punchlist.adapters.analyzers.registry import suppressions_of
 from punchlist.adapters.git.command import fields, text_of
-from punchlist.app.app import App
+from punchlist.app.session import Session
 from punchlist.app.start.request import Request
 from punchlist.errors import UsageError
 from punchlist.model.checks.protected import matches
@@ -54,12 +54,16 @@ class Hush(Struct, frozen=True):
     settings: tuple[str, ...] = ()
 
 
-async def request(app: App, earlier: Run, numbers: Sequence[int]) -> Request:
+async def request(session: Session, earlier: Run, numbers: Sequence[int]) -> Request:
     """A review of the files of these items, as the checked-out commit has them."""
-    if app.checkout is None:
+    if session.checkout is None:
         raise UsageError("a second look needs the repository", hint="go to it and try again")
     paths = _paths(earlier, numbers)
-    there = [path for path in paths if await app.checkout.show(app.checkout.head, path) is not None]
+    there = [
+        path
+        for path in paths
+        if await session.checkout.show(session.checkout.head, path) is not None
+    ]
     return Request(kind=ScopeKind.ALL, paths=tuple(there), workflow=WORKFLOW, force=True)
 
 
@@ -75,11 +79,11 @@ def is_look(look: Run, earlier: Run) -> bool:
     )
 
 
-async def hush(app: App, earlier: Run, numbers: Sequence[int], later: Run) -> Hush:
+async def hush(session: Session, earlier: Run, numbers: Sequence[int], later: Run) -> Hush:
     """Between the commit that was reviewed and the one that was looked at again. The first may not
     be there any more.
     """
-    checkout = app.checkout
+    checkout = session.checkout
     if checkout is None or earlier.started is None or later.started is None:
         return Hush()
     before, after = earlier.started.change.head, later.started.change.head
@@ -90,7 +94,7 @@ async def hush(app: App, earlier: Run, numbers: Sequence[int], later: Run) -> Hu
     differ = await checkout.git.ran(
         "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after
     )
-    settings = app.settings().settings
+    settings = session.settings().settings
     marks = suppressions_of(settings.analyzers)
     return Hush(
         frozenset(

@@ -1,9 +1,13 @@
 """What a person may say to a run that waits, and what of it is an answer."""
 
+import time
 from collections.abc import Mapping
 
+from punchlist.adapters.store.lease import Lease
+from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Answered
+from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
 
 
@@ -77,3 +81,16 @@ def _chosen(run: Run, choice: str, by: str) -> tuple[str, str, Answered]:
     asked = sum(each.place == question.place for each in run.questions)
     key = "answer" if asked == 1 else f"answer {asked}"
     return question.place, key, Answered(choice=choice, by=by)
+
+
+async def answer_run(
+    session: Session, run_id: str, said: str | Mapping[str, str], by: str, *, asked: int = 0
+) -> Run:
+    """A choice, for the question that a run waits with; or texts, by the ids of what agents
+    want to know. See `answered`.
+    """
+    found = session.find(run_id)
+    with Lease.take(session.home, found):
+        run = session.load(found)
+        place, key, event = answered(run, said, by, asked)
+        return fold(run, session.store.append(run.id, place, key, event, time.time()))

@@ -12,8 +12,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from punchlist.app.app import App
+from punchlist.app.drive.drive import resume_run
+from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
+from punchlist.app.start.start import start_run
 from punchlist.engine import Watcher
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Entry
@@ -134,7 +136,7 @@ class _Post:
 
 
 class Driving:
-    """Who is driven by this process. Each run has an app of its own, which is closed when the
+    """Who is driven by this process. Each run has a session of its own, which is closed when the
     driving is over.
     """
 
@@ -146,15 +148,15 @@ class Driving:
         self._broke: dict[str, str] = {}
         self._posts: dict[str, _Post] = {}
 
-    async def begin(self, app: App, ready: Prepared) -> str:
+    async def begin(self, session: Session, ready: Prepared) -> str:
         """Starts a run and returns its id once it is in the ledger; what keeps it from beginning is
         raised.
         """
-        return await self._driven(app, lambda watcher: app.run(ready, watcher))
+        return await self._driven(session, lambda watcher: start_run(session, ready, watcher))
 
-    async def resume(self, app: App, run: str) -> str:
+    async def resume(self, session: Session, run: str) -> str:
         """Goes on with a run; returns once the ledger says so."""
-        return await self._driven(app, lambda watcher: app.resume(run, watcher))
+        return await self._driven(session, lambda watcher: resume_run(session, run, watcher))
 
     def drives(self, run: str) -> bool:
         task = self._tasks.get(run)
@@ -216,9 +218,9 @@ class Driving:
             self._posts[run] = post
             self._broke.pop(run, None)
 
-    async def _driven(self, app: App, drive: Callable[[Watcher], Awaitable[Run]]) -> str:
+    async def _driven(self, session: Session, drive: Callable[[Watcher], Awaitable[Run]]) -> str:
         post = _Post(self)
-        task: asyncio.Task[object] = asyncio.ensure_future(_with(app, drive(post)))
+        task: asyncio.Task[object] = asyncio.ensure_future(_with(session, drive(post)))
         self._running.add(task)
         task.add_done_callback(lambda done: self._over(done, post))
         either: set[asyncio.Future[Any]] = {task, post.began_as}
@@ -249,8 +251,8 @@ def _stop(task: "asyncio.Task[object]", why: str) -> None:
         task.cancel(why or None)
 
 
-async def _with(app: App, work: Awaitable[Run]) -> Run:
+async def _with(session: Session, work: Awaitable[Run]) -> Run:
     try:
         return await work
     finally:
-        app.close()
+        session.close()

@@ -4,9 +4,10 @@ grow.
 
 from collections import OrderedDict
 
-from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
+from punchlist.ports.store import Store
 
 _RUNS = 8
 
@@ -14,7 +15,7 @@ _RUNS = 8
 class Folded:
     """Those looked at last are kept, and only what is new in their ledgers is folded."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         self._known: OrderedDict[str, Run] = OrderedDict()
 
@@ -26,3 +27,9 @@ class Folded:
         if len(self._known) > _RUNS:
             self._known.popitem(last=False)
         return now
+
+
+def read_start(store: Store, run: str) -> Started | None:
+    """Return the first event of a run, without reading the rest of its ledger."""
+    first = next(iter(store.read(run)), None)
+    return first.event if first is not None and isinstance(first.event, Started) else None

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from punchlist.adapters.store.lease import holder
 from punchlist.adapters.store.stop_request import Stop, ask_to_stop, asked_to_stop, forget_stop
-from punchlist.app.app import App
+from punchlist.app.session import Session
 from punchlist.app.start.wiring import run_folder
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Interrupted, Resumed
@@ -27,51 +27,53 @@ class Stopped(Struct, frozen=True):
     over: bool
 
 
-def under_way(app: App) -> list[str]:
+def under_way(session: Session) -> list[str]:
     """The runs of this repository, or of all, that somebody drives; newest first."""
     return [
-        row.id for row in app.runs() if not row.outcome and holder(app.home, row.id) is not None
+        row.id
+        for row in session.runs()
+        if not row.outcome and holder(session.home, row.id) is not None
     ]
 
 
-async def stop(app: App, run_id: str, by: str, seconds: float = 30) -> Stopped:
+async def stop(session: Session, run_id: str, by: str, seconds: float = 30) -> Stopped:
     """Asks whoever drives the run to stop it between two events, and waits for so long. It can be
     resumed.
     """
-    run = app.load(run_id)
-    if holder(app.home, run.id) is None:
+    run = session.load(run_id)
+    if holder(session.home, run.id) is None:
         raise UsageError(
             f"nobody drives run {run.id}: there is nothing to stop",
             hint=f"punchlist status {run.id}",
         )
     until = time.monotonic() + seconds
-    while not (over := _over(app, run)) and time.monotonic() < until:
-        _ask(app, run, by)
+    while not (over := _over(session, run)) and time.monotonic() < until:
+        _ask(session, run, by)
         await asyncio.sleep(_LOOK)
     if over:
-        forget_stop(run_folder(app.home, run.id))
-    return Stopped(app.load(run.id), over)
+        forget_stop(run_folder(session.home, run.id))
+    return Stopped(session.load(run.id), over)
 
 
-def _over(app: App, run: Run) -> bool:
+def _over(session: Session, run: Run) -> bool:
     """Nobody drives it; or somebody does again, who was not meant. Who had it already, and only
     then said so, is meant.
     """
-    return holder(app.home, run.id) is None or any(
-        isinstance(event, Resumed) for event in _since(app, run)[1:]
+    return holder(session.home, run.id) is None or any(
+        isinstance(event, Resumed) for event in _since(session, run)[1:]
     )
 
 
-def _ask(app: App, run: Run, by: str) -> None:
+def _ask(session: Session, run: Run, by: str) -> None:
     """Again where it is gone without having been obeyed: whoever begins to drive forgets what was
     wanted before.
     """
-    folder = run_folder(app.home, run.id)
+    folder = run_folder(session.home, run.id)
     if asked_to_stop(folder) is None and not any(
-        isinstance(event, Interrupted) for event in _since(app, run)
+        isinstance(event, Interrupted) for event in _since(session, run)
     ):
         ask_to_stop(folder, Stop(by))
 
 
-def _since(app: App, run: Run) -> list[object]:
-    return [entry.event for entry in app.store.read(run.id, run.seq)]
+def _since(session: Session, run: Run) -> list[object]:
+    return [entry.event for entry in session.store.read(run.id, run.seq)]

@@ -5,12 +5,50 @@ Reports of ten thousand items take seconds to write, and the loop that writes th
 else.
 """
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from functools import cached_property
+from threading import Thread
+from typing import TypeVar
 
-from punchlist.app.app import App
-from punchlist.app.drive.aside import Aside
 from punchlist.app.drive.background import Begun, Driving
+from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
+
+T = TypeVar("T")
+
+
+class Aside:
+    """A thread with an event loop of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="punchlist aside", daemon=True)
+        self._thread.start()
+
+    async def do(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Begun and awaited over there. It comes to its end also where nobody waits for it any
+        more.
+        """
+
+        async def done() -> T:
+            return await work()
+
+        return await asyncio.shield(
+            asyncio.wrap_future(asyncio.run_coroutine_threadsafe(done(), self._loop))
+        )
+
+    def soon(self, work: Callable[[], None]) -> None:
+        """Done over there as soon as that loop comes to it; nobody waits for it."""
+        self._loop.call_soon_threadsafe(work)
+
+    async def aclose(self) -> None:
+        """The caller has seen to it that nothing is at work there."""
+        await self.do(self._loop.shutdown_asyncgens)
+        await self.do(self._loop.shutdown_default_executor)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
 
 class Beside:
@@ -25,11 +63,11 @@ class Beside:
     def _aside(self) -> Aside:
         return Aside()
 
-    async def begin(self, app: App, ready: Prepared) -> str:
-        return await self._aside.do(lambda: self._driving.begin(app, ready))
+    async def begin(self, session: Session, ready: Prepared) -> str:
+        return await self._aside.do(lambda: self._driving.begin(session, ready))
 
-    async def resume(self, app: App, run: str) -> str:
-        return await self._aside.do(lambda: self._driving.resume(app, run))
+    async def resume(self, session: Session, run: str) -> str:
+        return await self._aside.do(lambda: self._driving.resume(session, run))
 
     def drives(self, run: str) -> bool:
         return self._driving.drives(run)

@@ -10,8 +10,9 @@ from msgspec import Struct
 from punchlist.adapters.store.lease import holder
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.drive.background import STOPPED
+from punchlist.app.drive.run_cache import read_start
 from punchlist.app.repositories import Registered
-from punchlist.model.ledger.events import Interrupted, Started
+from punchlist.model.ledger.events import Interrupted
 from punchlist.model.ledger.fold import folded
 from punchlist.ports.store import RunRow
 
@@ -32,7 +33,11 @@ def unfinished(
     stopped, are not among them.
     """
     return tuple(
-        Unfinished(run=row.id, workflow=_workflow(store, row), repository=each.name)
+        Unfinished(
+            run=row.id,
+            workflow=started.workflow_name if (started := read_start(store, row.id)) else "",
+            repository=each.name,
+        )
         for each in repositories
         for row in store.runs(each.git_dir)
         if not row.outcome and _left(store, row) and holder(home, row.id) is None
@@ -50,10 +55,3 @@ def _last_word(store: SqliteStore, row: RunRow) -> str:
         entry.event.reason for entry in store.read(row.id) if isinstance(entry.event, Interrupted)
     )
     return list(said)[-1]
-
-
-def _workflow(store: SqliteStore, row: RunRow) -> str:
-    first = next(iter(store.read(row.id)), None)
-    return (
-        first.event.workflow_name if first is not None and isinstance(first.event, Started) else ""
-    )

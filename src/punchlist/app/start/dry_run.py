@@ -13,8 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist._version import __version__
-from punchlist.adapters.git.workshop import Workshop
-from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.app.session import Session
 from punchlist.app.start import wiring
 from punchlist.app.start.agents import prompts
 from punchlist.app.start.request import Prepared
@@ -71,14 +70,13 @@ class _Memory:
         return ()
 
 
-async def rehearsed(
-    ready: Prepared, workshop: Workshop, store: SqliteStore, watcher: Watcher
-) -> list[Prompt]:
+async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> list[Prompt]:
     """The prompts, in the order in which they would be asked. No agent, analyzer or check runs;
     nothing is written down.
     """
     if not ready.crew:
         return []
+    workshop = await session.workshop()
     listener, memory = _Listener(), _Memory()
     started = _started(ready, str(workshop.checkout.git_dir))
     with tempfile.TemporaryDirectory(prefix="punchlist-rehearsal-") as name:
@@ -86,7 +84,7 @@ async def rehearsed(
         run = fold(
             Run(id="dry-run"), memory.append("dry-run", "start", "started", started, time.time())
         )
-        world = wiring.world(workshop, run, replace(started, crew={}), store, folder)
+        world = wiring.world(workshop, run, replace(started, crew={}), session.store, folder)
         settings = ready.loaded.settings
         played = crew(
             dict.fromkeys(ready.crew, listener), prompts(settings), settings.agents.prompt_limit

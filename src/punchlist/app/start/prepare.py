@@ -1,6 +1,5 @@
 """Decides everything about a run before it begins, and writes nothing."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -11,6 +10,7 @@ from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.scope import change, few
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.app.session import Session
 from punchlist.app.start import wiring
 from punchlist.app.start.agents import fit_to_play
 from punchlist.app.start.allowance import Allowance, of_checks, of_settings
@@ -25,9 +25,9 @@ from punchlist.settings import REPOSITORY_FILE, Loaded, load
 from punchlist.workflow import load as load_workflow
 
 
-async def prepared(
-    request: Request, workshop: Workshop, allowance: Allowance, flags: Mapping[str, str]
-) -> Prepared:
+async def prepare_run(session: Session, request: Request) -> Prepared:
+    """Decide everything about a run that a request asks for."""
+    workshop, allowance = await session.workshop(), session.allowance
     scope = await change(
         workshop, kind=request.kind, base=request.base, commit=request.commit, paths=request.paths
     )
@@ -35,7 +35,7 @@ async def prepared(
     trusted = text is not None and (
         request.allow_checks is True or allowance.covers(of_settings(text))
     )
-    loaded = load(text if trusted else None, flags)
+    loaded = load(text if trusted else None, session.flags)
     fit_to_track(loaded)
     fit_to_ask(loaded)
     checks = await found_checks(workshop, scope.base, loaded)

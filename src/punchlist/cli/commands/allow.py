@@ -2,12 +2,13 @@
 
 import click
 
-from punchlist.app import App
+from punchlist.app import Session
+from punchlist.app.start.set_up import allow_found_checks
 from punchlist.cli import options
-from punchlist.cli.done import done
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import session
+from punchlist.cli.session import run_session
 from punchlist.cli.show.words import one_line
+from punchlist.cli.terminal import done
 
 
 @click.command()
@@ -18,8 +19,8 @@ def command(revoke: bool, json_: bool) -> Exit:
     until either changes.
     """
 
-    async def work(app: App) -> Exit:
-        checks = await app.allow(revoke=revoke)
+    async def work(session: Session) -> Exit:
+        checks = await allow_found_checks(session, revoke=revoke)
         if revoke:
             return done("Nothing is allowed here any more.", json=json_)
         lines = [
@@ -32,4 +33,4 @@ def command(revoke: bool, json_: bool) -> Exit:
         )
         return done(*(lines or [none]), json=json_)
 
-    return session(work)
+    return run_session(work)

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from punchlist.app import App
+from punchlist.app import Session
+from punchlist.app.drive.answers import answer_run
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.login import login
 from punchlist.cli.run_driver import gone_on, told
-from punchlist.cli.session import session
+from punchlist.cli.session import login, run_session
 from punchlist.errors import UsageError
 
 
@@ -36,13 +36,13 @@ def command(run_id: str, said: tuple[str, ...], **chosen: Any) -> Exit:
     output = options.output(chosen)
     answer = _said(said, chosen["file"])
 
-    async def work(app: App) -> Exit:
-        run = await app.answer(run_id, answer, chosen["by"] or login())
+    async def work(session: Session) -> Exit:
+        run = await answer_run(session, run_id, answer, chosen["by"] or login())
         if chosen["no_resume"] or run.waits:
             return told(run, output)
-        return await gone_on(app, run, output)
+        return await gone_on(session, run, output)
 
-    return session(work)
+    return run_session(work)
 
 
 def _said(said: tuple[str, ...], file: str | None) -> str | dict[str, str]:

@@ -2,10 +2,11 @@
 
 import click
 
+from punchlist.app.after.apply import apply_branch
 from punchlist.cli import options
-from punchlist.cli.done import done
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import session
+from punchlist.cli.session import run_session
+from punchlist.cli.terminal import done
 
 
 @click.command()
@@ -14,4 +15,6 @@ from punchlist.cli.session import session
 @options.json_option
 def command(run_id: str, squash: bool, json_: bool) -> Exit:
     """Bring a run's fixes onto your branch: the one command that changes your checkout."""
-    return done(session(lambda app: app.apply(run_id, squash=squash)), json=json_)
+    return done(
+        run_session(lambda session: apply_branch(session, run_id, squash=squash)), json=json_
+    )

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from punchlist.app import App
+from punchlist.app import Session
+from punchlist.app.after.audit import audit_run
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import reading
@@ -30,13 +31,13 @@ def command(run_id: str, target: str | None, json_: bool) -> Exit:
     nothing is fixed without a proof.
     """
 
-    def look(app: App) -> Exit:
+    def look(session: Session) -> Exit:
         if target == "-":
-            raw(app.export(run_id))
+            raw(session.export(run_id))
             return Exit.FINE
         if target is not None:
-            _exported(app, run_id, Path(target))
-        audit = app.audit(run_id)
+            _exported(session, run_id, Path(target))
+        audit = audit_run(session, run_id)
         if json_:
             answer(audit)
         else:
@@ -46,10 +47,10 @@ def command(run_id: str, target: str | None, json_: bool) -> Exit:
     return reading(look)
 
 
-def _exported(app: App, run_id: str, target: Path) -> None:
+def _exported(session: Session, run_id: str, target: Path) -> None:
     try:
         with target.open("wb") as file:
-            file.writelines(app.export(run_id))
+            file.writelines(session.export(run_id))
     except OSError as error:
         raise UsageError(
             f"{target}: cannot be written: {error.strerror}", hint="give another file"

@@ -2,11 +2,12 @@
 
 import click
 
-from punchlist.app import App
+from punchlist.app import Session
+from punchlist.app.after.clean import clean_state
 from punchlist.cli import options
-from punchlist.cli.done import done
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import session
+from punchlist.cli.session import run_session
+from punchlist.cli.terminal import done
 from punchlist.errors import UsageError
 
 
@@ -39,8 +40,8 @@ def command(reports: bool, days: float | None, everywhere: bool, json_: bool) ->
             hint="punchlist clean --reports --older-than 30",
         )
 
-    async def work(app: App) -> Exit:
-        said = await app.clean(reports_older_than=days, everywhere=everywhere)
+    async def work(session: Session) -> Exit:
+        said = await clean_state(session, reports_older_than=days, everywhere=everywhere)
         return done(*(said or ["There was nothing to remove."]), json=json_)
 
-    return session(work, repository=None if everywhere else True)
+    return run_session(work, repository=None if everywhere else True)

@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
-from punchlist.app import App, Request
+from punchlist.app import Request
+from punchlist.app.after.clean import drop_repository
 from punchlist.app.start.demo import demo_repository
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import started
-from punchlist.cli.session import here, session
+from punchlist.cli.session import here, run_session
 from punchlist.cli.show.summary import account
 from punchlist.cli.terminal import note
 from punchlist.errors import UsageError
@@ -89,9 +90,9 @@ def _shown(folder: Path, output: options.Output, *, kept: bool) -> Exit:
     here()  # says what is wrong if the folder we come back to is gone
     with chdir(repository), ExitStack() as last:
         if not kept:
-            last.callback(session, App.leave)
+            last.callback(run_session, drop_repository)
         request = Request(kind=ScopeKind.ALL, findings=(str(findings),), allow_checks=True)
-        code = session(lambda app: started(app, request, output, tell=account))
+        code = run_session(lambda session: started(session, request, output, tell=account))
     if code is not Exit.INTERRUPTED and not output.machine and not output.quiet:
         note(_AFTER, _KEPT.format(repository=repository) if kept else _GONE)
     return code

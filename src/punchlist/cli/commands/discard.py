@@ -2,10 +2,11 @@
 
 import click
 
+from punchlist.app.after.apply import discard_branch
 from punchlist.cli import options
-from punchlist.cli.done import done
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import session
+from punchlist.cli.session import run_session
+from punchlist.cli.terminal import done
 
 
 @click.command()
@@ -13,4 +14,4 @@ from punchlist.cli.session import session
 @options.json_option
 def command(run_id: str, json_: bool) -> Exit:
     """Drop a run's branch and work trees; its ledger and reports stay."""
-    return done(session(lambda app: app.discard(run_id)), json=json_)
+    return done(run_session(lambda session: discard_branch(session, run_id)), json=json_)

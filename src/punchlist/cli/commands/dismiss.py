@@ -4,14 +4,13 @@ import re
 
 import click
 
-from punchlist.app import App
-from punchlist.app.after.dismissals import Chosen
+from punchlist.app import Session
+from punchlist.app.after.dismissals import Chosen, dismiss_items
 from punchlist.cli import options
-from punchlist.cli.done import done
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.login import login
-from punchlist.cli.session import session
+from punchlist.cli.session import login, run_session
 from punchlist.cli.show.words import count
+from punchlist.cli.terminal import done
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Dismissal
 
@@ -64,9 +63,9 @@ def command(  # noqa: PLR0913 - one parameter per option
     """
     chosen = _chosen(items, rules, paths)
 
-    async def work(app: App) -> Exit:
-        saying = Dismissal(by or await app.who() or login(), why, "")
-        run, numbers = app.dismiss(run_id, chosen, saying, undo=undo)
+    async def work(session: Session) -> Exit:
+        saying = Dismissal(by or await session.who() or login(), why, "")
+        run, numbers = dismiss_items(session, run_id, chosen, saying, undo=undo)
         which = f"{count(len(numbers), 'item')} of run {run.id}" + (
             f": {_listed(numbers)}" if len(numbers) <= _FEW else ""
         )
@@ -75,7 +74,7 @@ def command(  # noqa: PLR0913 - one parameter per option
             json=json_,
         )
 
-    return session(work)
+    return run_session(work)
 
 
 def _chosen(items: tuple[str, ...], rules: tuple[str, ...], paths: tuple[str, ...]) -> Chosen:

@@ -5,10 +5,11 @@ from typing import Any
 import click
 import msgspec
 
-from punchlist.app import App, Probe
+from punchlist.app import Probe, Session
+from punchlist.app.doctor import examine_setup
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import here, session
+from punchlist.cli.session import here, run_session
 from punchlist.cli.show.tables import probes_table, settings_table
 from punchlist.cli.terminal import answer, say
 from punchlist.settings import Loaded, names
@@ -28,12 +29,12 @@ from punchlist.settings import Loaded, names
 def command(show: bool, ask: bool, json_: bool, settings: tuple[str, ...]) -> Exit:
     """What is installed here, and what is missing. Exit code 6 if something needed is."""
 
-    async def work(app: App) -> Exit:
+    async def work(session: Session) -> Exit:
         if show:
-            return _settings(app.settings(), json=json_)
-        return _probes(await app.doctor(ask=ask), json=json_)
+            return _settings(session.settings(), json=json_)
+        return _probes(await examine_setup(session, ask=ask), json=json_)
 
-    return session(work, options.flags({"settings": settings}), repository=_in_repository())
+    return run_session(work, options.flags({"settings": settings}), repository=_in_repository())
 
 
 def _in_repository() -> bool:

@@ -5,12 +5,12 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from punchlist.app import App, Request
+from punchlist.app import Request, Session
 from punchlist.app.start.findings_files import SETTLED, hand_on
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import started
-from punchlist.cli.session import session
+from punchlist.cli.session import run_session
 from punchlist.errors import UsageError
 
 
@@ -43,20 +43,20 @@ def command(**chosen: Any) -> Exit:
             hint="punchlist fix --findings FILE, punchlist fix --from RUN, or punchlist run",
         )
 
-    async def work(app: App) -> Exit:
+    async def work(session: Session) -> Exit:
         return await started(
-            app, _with_items(app, request, chosen["earlier"]), output, dry=chosen["dry_run"]
+            session, _with_items(session, request, chosen["earlier"]), output, dry=chosen["dry_run"]
         )
 
-    return session(work, options.flags(chosen))
+    return run_session(work, options.flags(chosen))
 
 
-def _with_items(app: App, request: Request, earlier: str) -> Request:
+def _with_items(session: Session, request: Request, earlier: str) -> Request:
     """What the earlier run left is handed on as SARIF, and read like any other file of findings."""
     if not earlier:
         return request
-    run = app.load(earlier)
+    run = session.load(earlier)
     left = [number for number, item in run.items.items() if item.status not in SETTLED]
     if not left:
         raise UsageError(f"run {run.id} has left nothing to fix", hint="punchlist run")
-    return replace(request, findings=(*request.findings, hand_on(app.home, run, left)))
+    return replace(request, findings=(*request.findings, hand_on(session.home, run, left)))

@@ -2,11 +2,12 @@
 
 import click
 
-from punchlist.app import App
+from punchlist.app import Session
+from punchlist.app.start.set_up import write_settings_file
 from punchlist.cli import options
-from punchlist.cli.done import done
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import session
+from punchlist.cli.session import run_session
+from punchlist.cli.terminal import done
 
 
 @click.command()
@@ -16,8 +17,8 @@ def command(json_: bool) -> Exit:
     never overwritten.
     """
 
-    async def work(app: App) -> Exit:
-        path = await app.init()
+    async def work(session: Session) -> Exit:
+        path = await write_settings_file(session)
         return done(
             f"wrote {path}",
             "Commit it, then `punchlist allow` lets it be used: settings count as they are on the"
@@ -25,4 +26,4 @@ def command(json_: bool) -> Exit:
             json=json_,
         )
 
-    return session(work)
+    return run_session(work)

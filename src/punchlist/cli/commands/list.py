@@ -5,11 +5,12 @@ import time
 import click
 from msgspec import Struct
 
-from punchlist.app import App
+from punchlist.app import Session
+from punchlist.app.after.branch_state import standings_of
 from punchlist.app.run_state import State, state_of_row
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import session
+from punchlist.cli.session import run_session
 from punchlist.cli.show.tables import runs_table
 from punchlist.cli.terminal import answer, say
 from punchlist.ports.store import RunRow
@@ -41,10 +42,10 @@ class RunLine(Struct, frozen=True, kw_only=True):
 def command(everywhere: bool, limit: int, json_: bool) -> Exit:
     """The runs of this repository, newest first."""
 
-    async def look(app: App) -> Exit:
-        chosen = app.runs()[: limit or None]
-        standings = await app.standings(chosen)
-        rows = [_line(app, row, standings.get(row.id, "")) for row in chosen]
+    async def look(session: Session) -> Exit:
+        chosen = session.runs()[: limit or None]
+        standings = await standings_of(session, chosen)
+        rows = [_line(session, row, standings.get(row.id, "")) for row in chosen]
         if json_:
             answer(rows)
         elif rows:
@@ -61,18 +62,18 @@ def command(everywhere: bool, limit: int, json_: bool) -> Exit:
             say("No run is recorded here yet. `punchlist run` starts one.")
         return Exit.FINE
 
-    return session(look, repository=not everywhere, readonly=True)
+    return run_session(look, repository=not everywhere, readonly=True)
 
 
 def _came_to(row: RunLine) -> str:
     return ", ".join(filter(None, (row.outcome or row.state, row.standing)))
 
 
-def _line(app: App, row: RunRow, standing: str) -> RunLine:
+def _line(session: Session, row: RunRow, standing: str) -> RunLine:
     return RunLine(
         run=row.id,
-        state=state_of_row(row, driven=app.driver_of(row.id) is not None),
-        outcome=app.outcome_of(row),
+        state=state_of_row(row, driven=session.driver_of(row.id) is not None),
+        outcome=session.outcome_of(row),
         standing=standing,
         started_at=row.started_at,
         seconds=round(row.active, 3),

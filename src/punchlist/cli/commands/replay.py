@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from punchlist.app import App
-from punchlist.app.after.replay import Likeness, Replayed
+from punchlist.app import Session
+from punchlist.app.after.replay import Likeness, Replayed, replay_run
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import reading
@@ -43,8 +43,8 @@ def command(run_id: str, rules: tuple[str, ...], json_: bool) -> Exit:
     """
     tried_on = _rules(rules)
 
-    def look(app: App) -> Exit:
-        told = app.replay(run_id, tried_on)
+    def look(session: Session) -> Exit:
+        told = replay_run(session, run_id, tried_on)
         if json_:
             answer(told)
         else:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from punchlist.app import App
+from punchlist.app import Session
+from punchlist.app.after.reports import render_run
 from punchlist.app.report_formats import FORMATS
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
@@ -27,8 +28,8 @@ from punchlist.errors import UsageError
 def command(run_id: str, form: str, target: Path | None) -> Exit:
     """A run as Markdown, JSON, SARIF, JUnit or HTML, on stdout or in a file."""
 
-    def look(app: App) -> Exit:
-        content = app.render(run_id, form)
+    def look(session: Session) -> Exit:
+        content = render_run(session, run_id, form)
         if target is None:
             raw([content])
         else:

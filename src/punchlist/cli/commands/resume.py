@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 
-from punchlist.app import App
+from punchlist.app import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import gone_on
-from punchlist.cli.session import session
+from punchlist.cli.session import run_session
 from punchlist.cli.show.json import exit_of
 from punchlist.cli.terminal import say
 
@@ -25,11 +25,11 @@ def command(run_id: str, **chosen: Any) -> Exit:
     """
     output = options.output(chosen)
 
-    async def work(app: App) -> Exit:
-        run = app.load(run_id)
+    async def work(session: Session) -> Exit:
+        run = session.load(run_id)
         if run.ended and not output.machine:
             say(f"run {run.id} has ended; nothing to resume (punchlist status {run.id})")
             return exit_of(run)
-        return await gone_on(app, run, output)
+        return await gone_on(session, run, output)
 
-    return session(work)
+    return run_session(work)

@@ -7,7 +7,7 @@ import click
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import started
-from punchlist.cli.session import session
+from punchlist.cli.session import run_session
 
 
 @click.command()
@@ -26,6 +26,7 @@ def command(**chosen: Any) -> Exit:
     """
     output = options.output(chosen)
     request = options.request(chosen)
-    return session(
-        lambda app: started(app, request, output, dry=chosen["dry_run"]), options.flags(chosen)
+    return run_session(
+        lambda session: started(session, request, output, dry=chosen["dry_run"]),
+        options.flags(chosen),
     )

@@ -2,7 +2,7 @@
 
 import click
 
-from punchlist.app import App
+from punchlist.app import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import reading
@@ -37,8 +37,8 @@ def command(
     `punchlist show last 7` is item 7 of the last run.
     """
 
-    def look(app: App) -> Exit:
-        run = app.load(run_id)
+    def look(session: Session) -> Exit:
+        run = session.load(run_id)
         if item is None:
             return _list(run, statuses, json=json_)
         one = _found(run, item)

@@ -2,10 +2,11 @@
 
 import click
 
-from punchlist.app import App
+from punchlist.app import Session
+from punchlist.app.after.branch_state import standing_of
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import session
+from punchlist.cli.session import run_session
 from punchlist.cli.show.json import document
 from punchlist.cli.show.summary import summary
 from punchlist.cli.terminal import answer, raw, say
@@ -22,16 +23,16 @@ def command(run_id: str, json_: bool, events: bool) -> Exit:
     run came to.
     """
 
-    async def look(app: App) -> Exit:
+    async def look(session: Session) -> Exit:
         if events:
-            raw(app.export(run_id))
+            raw(session.export(run_id))
             return Exit.FINE
-        run = app.load(run_id)
-        driven = app.driver_of(run.id) is not None
+        run = session.load(run_id)
+        driven = session.driver_of(run.id) is not None
         if json_:
             answer(document(run, driven=driven))
         else:
-            say(*summary(run, driven=driven, standing=await app.standing(run)))
+            say(*summary(run, driven=driven, standing=await standing_of(session, run)))
         return Exit.FINE
 
-    return session(look, repository=None, readonly=True)
+    return run_session(look, repository=None, readonly=True)

@@ -2,13 +2,12 @@
 
 import click
 
-from punchlist.app import App
+from punchlist.app import Session
 from punchlist.app.drive.stop import Stopped, stop, under_way
 from punchlist.cli import options
-from punchlist.cli.done import done
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.login import login
-from punchlist.cli.session import session
+from punchlist.cli.session import login, run_session
+from punchlist.cli.terminal import done
 from punchlist.errors import UsageError
 
 
@@ -24,16 +23,16 @@ def command(run_id: str, by: str, json_: bool) -> Exit:
     repository that is under way.
     """
 
-    async def work(app: App) -> Exit:
-        stopped = await stop(app, run_id or _only_one(app), by or login())
+    async def work(session: Session) -> Exit:
+        stopped = await stop(session, run_id or _only_one(session), by or login())
         done(_said(stopped), json=json_)
         return Exit.FINE if stopped.over else Exit.RUNNING
 
-    return session(work, repository=None, readonly=True)
+    return run_session(work, repository=None, readonly=True)
 
 
-def _only_one(app: App) -> str:
-    runs = under_way(app)
+def _only_one(session: Session) -> str:
+    runs = under_way(session)
     if len(runs) == 1:
         return runs[0]
     if runs:

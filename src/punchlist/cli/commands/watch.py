@@ -2,12 +2,12 @@
 
 import click
 
-from punchlist.app import App
+from punchlist.app import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.options import Output
 from punchlist.cli.run_driver import told
-from punchlist.cli.session import session
+from punchlist.cli.session import run_session
 from punchlist.cli.tui_launch import can_watch, seated
 
 
@@ -23,12 +23,12 @@ def command(run_id: str, choose: bool) -> Exit:
     """
     can_watch()
 
-    async def work(app: App) -> Exit:
+    async def work(session: Session) -> Exit:
         from punchlist.tui.app import watch
 
-        station = seated(app)
-        listed = choose or not (run_id or app.checkout)
+        station = seated(session)
+        listed = choose or not (run_id or session.checkout)
         driven = await watch(station, "" if listed else station.find(run_id or "last"))
         return told(driven[-1], Output()) if driven else Exit.FINE
 
-    return session(work, repository=None, readonly=True)
+    return run_session(work, repository=None, readonly=True)

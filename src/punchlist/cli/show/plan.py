@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 
-from punchlist.app import App, Prepared
+from punchlist.app import Prepared, Session
 from punchlist.app.start.dry_run import Prompt
 from punchlist.cli.show.layout import bullets, grid, heading
 from punchlist.cli.show.words import count, homely, one_line
@@ -101,10 +101,10 @@ def _rows(ready: Prepared, files: int, *, verbose: bool) -> Iterator[tuple[str, 
     yield from (("", step) for step in _steps(ready, verbose=verbose))
 
 
-async def files_in_scope(app: App, change: Change) -> int:
-    if change.kind is not ScopeKind.ALL or app.checkout is None:
+async def files_in_scope(session: Session, change: Change) -> int:
+    if change.kind is not ScopeKind.ALL or session.checkout is None:
         return len(change.files)
-    listed = await app.checkout.git.out(
+    listed = await session.checkout.git.out(
         "ls-tree", "-r", "-z", "--full-tree", "--name-only", change.head
     )
     return sum(change.covers(os.fsdecode(name), None, None) for name in listed.split(b"\0") if name)

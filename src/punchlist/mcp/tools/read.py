@@ -31,21 +31,18 @@ _UNPROVEN = "what you fixed by hand and committed: look_again says whether it is
 
 async def list_runs(desk: Desk, wish: wishes.Listing, asker: Asker) -> RunPage:
     chosen = [desk.repository(wish.repository)] if wish.repository else desk.repositories
-    rows = sorted(
-        ((row, each.name) for each in chosen for row in desk.store.runs(each.git_dir)),
-        key=lambda pair: (pair[0].started_at, pair[0].id),
-        reverse=True,
-    )
+    names = {each.git_dir: each.name for each in chosen}
+    rows = desk.rows_of(chosen)
     lines = (
         RunLine(
             id=row.id,
-            repository=name,
+            repository=names[row.repository],
             workflow=desk.workflow_of(row.id),
             state=state_of_row(row, driven=desk.driven(row.id)),
             outcome=row.outcome,
             started_at=row.started_at,
         )
-        for row, name in rows[wish.offset : wish.offset + wish.limit]
+        for row in rows[wish.offset : wish.offset + wish.limit]
     )
     served = tuple(RepositoryLine(id=each.id, name=each.name) for each in desk.repositories)
     return RunPage(total=len(rows), runs=tuple(lines), repositories=served)

@@ -1,7 +1,5 @@
 """The tool that looks again at items which somebody fixed outside of any run."""
 
-from contextlib import closing
-
 from punchlist.app.after import second_look as again
 from punchlist.errors import UsageError
 from punchlist.mcp import inputs as wishes
@@ -42,9 +40,8 @@ async def look_again(desk: Desk, wish: wishes.Again, asker: Asker) -> Looked:
 
 
 async def _hush(desk: Desk, wish: wishes.Again, run: Run, look: Run) -> again.Hush:
-    app = await desk.opened(desk.home_of(run))
-    with closing(app):
-        return await again.hush(app, run, wish.items, look)
+    async with desk.session_of(run.id) as session:
+        return await again.hush(session, run, wish.items, look)
 
 
 async def _looking(desk: Desk, wish: wishes.Again, run: Run) -> Run:
@@ -58,9 +55,8 @@ async def _looking(desk: Desk, wish: wishes.Again, run: Run) -> Run:
             )
         return look
     repository = desk.home_of(run)
-    app = await desk.opened(repository)
-    with closing(app):
-        request = await again.request(app, run, wish.items)
+    async with desk.session_of(run.id) as session:
+        request = await again.request(session, run, wish.items)
     return await desk.begin(repository, request, {})
 
 

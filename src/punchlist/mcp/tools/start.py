@@ -7,6 +7,7 @@ import msgspec
 
 from punchlist.app import Request
 from punchlist.app.access import Role
+from punchlist.app.drive.run_cache import read_start
 from punchlist.app.repositories import Registered
 from punchlist.app.start.findings_files import keep_findings
 from punchlist.app.start.role_assignment import ROLES
@@ -17,7 +18,6 @@ from punchlist.mcp.session import Asker, Desk
 from punchlist.mcp.tool import Tool
 from punchlist.mcp.tools.read import shown
 from punchlist.mcp.views import item_line
-from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import OUTSIDE
 from punchlist.settings import load
@@ -112,12 +112,11 @@ def _submitted(desk: Desk, repository: Registered, name: str, content: bytes) ->
     keys, too.
     """
     for row in desk.store.runs(repository.git_dir):
-        first = next(iter(desk.store.read(row.id)), None)
-        started = first.event if first is not None else None
-        if isinstance(started, Started) and f"file:{name}" in started.documents:
+        started = read_start(desk.store, row.id)
+        if started is not None and f"file:{name}" in started.documents:
             kept = started.document_files[started.documents.index(f"file:{name}")]
-            if desk.artifacts(row.id).read(kept) == content:
-                return desk.now(row.id)
+            if desk.session.artifacts(row.id).read(kept) == content:
+                return desk.load(row.id)
             raise UsageError(
                 f"this key was used for other findings, in run {row.id}", hint="use a new key"
             )

@@ -1,8 +1,7 @@
 """The tools that steer a run: answer it, stop it, go on with it, bring its fixes home."""
 
-from contextlib import closing
-
 from punchlist.app.access import Role
+from punchlist.app.after.apply import apply_branch
 from punchlist.errors import UsageError
 from punchlist.mcp import inputs as wishes
 from punchlist.mcp.outputs import Done, RunNow
@@ -22,12 +21,9 @@ async def answer_question(desk: Desk, wish: wishes.Answering, asker: Asker) -> R
             hint='choice: "a", or answers: {"F001-q1": "..."}',
         )
     _may_decide(desk, run, wish.choice)
-    app = await desk.opened(desk.home_of(run))
-    with closing(app):
-        await app.answer(
-            run.id, wish.choice or wish.answers, f"{asker.name} (MCP)", asked=len(run.questions)
-        )
-    run = desk.now(run.id)
+    said = wish.choice or wish.answers
+    await desk.answer_question(run.id, said, f"{asker.name} (MCP)", len(run.questions))
+    run = desk.load(run.id)
     return shown(desk, run if run.waits else await desk.resume(run))
 
 
@@ -60,9 +56,8 @@ async def resume_run(desk: Desk, wish: wishes.OneRun, asker: Asker) -> RunNow:
 
 async def apply_run(desk: Desk, wish: wishes.Applying, asker: Asker) -> Done:
     run = desk.run(wish.run)
-    app = await desk.opened(desk.home_of(run))
-    with closing(app):
-        message = await app.apply(run.id, squash=wish.squash)
+    async with desk.session_of(run.id) as session:
+        message = await apply_branch(session, run.id, squash=wish.squash)
     return Done(message=message, next="the fixes are on the checked-out branch")
 
 

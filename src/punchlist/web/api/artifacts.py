@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from punchlist.app.start.wiring import run_folder
-from punchlist.web.api.schemas import ArtifactLine
+from punchlist.web.schemas import ArtifactLine
 
 _PRIVATE = frozenset({"agents", "lock", "stop"})
 """Agents' own homes may hold their logins."""

@@ -8,9 +8,9 @@ import msgspec
 from litestar import Litestar
 
 from punchlist.views.report_document import ItemPart
-from punchlist.web.api import schemas as shapes
+from punchlist.web import schemas as shapes
 from punchlist.web.api.fix_sessions import schemas as fixshapes
-from punchlist.web.api.problem import Problem
+from punchlist.web.problem import Problem
 
 _ROOTS = (
     shapes.Answering, shapes.Applying, shapes.ArtifactLine, shapes.Dismissals,

@@ -10,9 +10,9 @@ from punchlist.app.shown_plan import ShownPlan, change_plan, shown_plan
 from punchlist.model.ledger.run import Run
 from punchlist.views.plan_forms import Master, Sheet
 from punchlist.web.api.fix_sessions.schemas import MASTER_PATH, Plan
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.routes import AtDesk, looking, replacing
 from punchlist.web.api.runs import RunId
+from punchlist.web.problem import Refused
 from punchlist.web.state import Desk
 
 Code = Annotated[str, PathParameter(pattern=r"^F[0-9]{3,9}$", description="The issue's code.")]
@@ -71,8 +71,8 @@ def plan_part(desk: Desk, run: Run) -> Plan:
     )
 
 
-async def _changed(desk: Desk, session: str, part: Master | Sheet) -> Plan:
-    run = desk.run(session)
+async def _changed(desk: Desk, run_id: str, part: Master | Sheet) -> Plan:
+    run = desk.run(run_id)
     if not shown_plan(desk.home, run).changeable:
         raise Refused(
             409,
@@ -80,12 +80,9 @@ async def _changed(desk: Desk, session: str, part: Master | Sheet) -> Plan:
             next_=desk.why(run),
             run=run.id,
         )
-    app = await desk.opened(desk.home_of(run))
-    try:
-        change_plan(app, run.id, part)
-    finally:
-        app.close()
-    return plan_part(desk, desk.run(session))
+    async with desk.session_of(run.id) as session:
+        change_plan(session, run.id, part)
+    return plan_part(desk, desk.run(run.id))
 
 
 def _leads_out(path: str) -> bool:

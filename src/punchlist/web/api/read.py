@@ -9,19 +9,19 @@ from litestar.params import HeaderParameter, PathParameter, QueryParameter
 from litestar.response import Stream
 from msgspec.structs import replace
 
+from punchlist.app.after.branch_state import landed_diff
 from punchlist.app.after.reports import REPORT_NAMES, find_report, render_report
-from punchlist.app.after.showing import landed_diff
 from punchlist.app.report_formats import FORMATS, content_type
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.views.item_filter import Wanted
 from punchlist.views.report_document import ItemPart, report
 from punchlist.web.api.artifacts import content, names
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.routes import AtDesk, looking, welcome
 from punchlist.web.api.runs import RunId
-from punchlist.web.api.schemas import ArtifactLine, EventPage, ItemPage, Sent
 from punchlist.web.api.views import item_page
+from punchlist.web.problem import Refused
+from punchlist.web.schemas import ArtifactLine, EventPage, ItemPage, Sent
 from punchlist.web.sse.follow import HEADERS, Following, position
 from punchlist.web.sse.frames import shown, sse
 
@@ -102,11 +102,8 @@ async def item(desk: AtDesk, run_id: RunId, number: Number) -> ItemPart:
 )
 async def diff(desk: AtDesk, run_id: RunId) -> Response[bytes]:
     run = desk.run(run_id)
-    app = await desk.opened(desk.home_of(run))
-    try:
-        text = await landed_diff(app, run)
-    finally:
-        app.close()
+    async with desk.session_of(run.id) as session:
+        text = await landed_diff(session, run)
     return Response(text.encode(errors="replace"), media_type="text/x-diff")
 
 
@@ -145,7 +142,7 @@ async def stream(
     def over() -> bytes | None:
         return (
             sse(b"{}", event="end")
-            if desk.now(run_id).ended and not desk.driving.drives(run_id)
+            if desk.load(run_id).ended and not desk.driving.drives(run_id)
             else None
         )
 

@@ -12,7 +12,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.handlers.base import BaseRouteHandler
 from litestar.openapi.datastructures import ResponseSpec
 
-from punchlist.web.api.problem import Problem, Refused
+from punchlist.web.problem import Problem, Refused
 from punchlist.web.security.tokens import Role, Visitor
 from punchlist.web.state import Desk
 

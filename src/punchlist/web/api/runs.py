@@ -7,13 +7,15 @@ from litestar import Request
 from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParameter
 
 from punchlist.app import Request as Wish
+from punchlist.app.after.apply import apply_branch
 from punchlist.app.after.dismissals import Chosen
 from punchlist.app.repositories import Registered
 from punchlist.model.ledger.events import Dismissal
 from punchlist.model.ledger.run import Run
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.routes import AtDesk, doing, looking, visitor_of
-from punchlist.web.api.schemas import (
+from punchlist.web.api.views import run_line, run_part
+from punchlist.web.problem import Refused
+from punchlist.web.schemas import (
     IDENTIFIER,
     Answering,
     Applying,
@@ -24,7 +26,6 @@ from punchlist.web.api.schemas import (
     RunPart,
     Starting,
 )
-from punchlist.web.api.views import run_line, run_part
 from punchlist.web.security.tokens import Role
 from punchlist.web.state import Asked, Desk
 from punchlist.workflow import builtin_names
@@ -91,7 +92,7 @@ async def answer(
         )
     run = await desk.answer(run, data.choice or data.answers, visitor_of(request).shown, data.asked)
     if data.resume and not run.waits:
-        await desk.resume(run)
+        await desk.resume_run(run.id)
     return shown(desk, desk.run(run.id))
 
 
@@ -118,7 +119,7 @@ async def resume(desk: AtDesk, run_id: RunId) -> RunPart:
     run = desk.run(run_id)
     if run.ended:
         raise Refused(409, "this run has ended", next_="POST /api/runs starts another")
-    await desk.resume(run)
+    await desk.resume_run(run.id)
     return shown(desk, desk.run(run.id))
 
 
@@ -130,11 +131,8 @@ async def resume(desk: AtDesk, run_id: RunId) -> RunPart:
 )
 async def apply(desk: AtDesk, run_id: RunId, data: JSONBody[Applying]) -> Done:
     run = desk.run(run_id)
-    app = await desk.opened(desk.home_of(run))
-    try:
-        return Done(await app.apply(run.id, squash=data.squash))
-    finally:
-        app.close()
+    async with desk.session_of(run.id) as session:
+        return Done(await apply_branch(session, run.id, squash=data.squash))
 
 
 @doing(
@@ -157,7 +155,7 @@ async def dismiss(
         raise Refused(400, "a dismissal needs a reason", next_='{"numbers": [7], "why": "..."}')
     chosen = Chosen(numbers=data.numbers, rules=data.rules, paths=data.paths)
     by = visitor_of(request).shown
-    numbers = await desk.dismiss(run, chosen, Dismissal(by, data.why, ""), undo=data.undo)
+    numbers = await desk.dismiss(run.id, chosen, Dismissal(by, data.why, ""), undo=data.undo)
     return Dismissals(run=run.id, items=tuple(numbers), by=by, why=data.why, undone=data.undo)
 
 

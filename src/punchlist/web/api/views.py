@@ -8,7 +8,7 @@ from punchlist.ports.store import RunRow
 from punchlist.views.item_filter import Wanted, fits
 from punchlist.views.plan_forms import code
 from punchlist.views.summary import summary
-from punchlist.web.api.schemas import ItemLine, ItemPage, RunLine, RunPart
+from punchlist.web.schemas import ItemLine, ItemPage, RunLine, RunPart
 
 _WAITS = frozenset({"asked", "clarified"})
 

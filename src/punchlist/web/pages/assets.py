@@ -6,8 +6,8 @@ from pathlib import Path
 
 from litestar import Response
 
-from punchlist.web.api.problem import Refused
 from punchlist.web.pages.routes import open_page
+from punchlist.web.problem import Refused
 
 _FOLDER = Path(__file__).with_name("static")
 _TYPES = {

@@ -14,10 +14,10 @@ from litestar.response import Redirect
 from punchlist._version import __version__
 from punchlist.app.report_formats import OFFERED
 from punchlist.views.escaping import visible
-from punchlist.web.api.problem import Problem
 from punchlist.web.pages import words
 from punchlist.web.pages.assets import address
 from punchlist.web.pages.routes import Asking
+from punchlist.web.problem import Problem
 from punchlist.web.security.tokens import Role, Visitor
 
 _TEMPLATES = Path(__file__).with_name("templates")

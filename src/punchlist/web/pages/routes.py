@@ -11,7 +11,7 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import HTTPRouteHandler
 from litestar.handlers.base import BaseRouteHandler
 
-from punchlist.web.api.problem import Refused
+from punchlist.web.problem import Refused
 from punchlist.web.security.tokens import Role, Visitor
 
 Door = Callable[[Callable[..., Any]], HTTPRouteHandler]

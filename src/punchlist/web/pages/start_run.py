@@ -14,13 +14,12 @@ from msgspec import Struct
 from punchlist.errors import PunchlistError
 from punchlist.model.patch.change import ScopeKind
 from punchlist.settings import load
-from punchlist.web.api.problem import Problem, Refused, problem_of
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.api.runs import begun
-from punchlist.web.api.schemas import Document, Starting
 from punchlist.web.pages.rendering import onward, shown
 from punchlist.web.pages.routes import Asking, acting, page, visitor_of
-from punchlist.web.security.middleware import LARGEST_BODY
+from punchlist.web.problem import Problem, Refused, problem_of
+from punchlist.web.schemas import LARGEST_BODY, Document, Starting
 from punchlist.web.security.tokens import Role
 from punchlist.web.state import Desk
 from punchlist.workflow import builtin_names, load_builtin

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.app.state_folder import write_state
-from punchlist.web.api.problem import Refused
+from punchlist.web.problem import Refused
 
 _KEPT = 7 * 86400
 _FOLDER = "requests/keys"

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from punchlist.app.drive.background import Said, rung
 from punchlist.app.drive.threaded import Beside
-from punchlist.web.api.problem import Refused
+from punchlist.web.problem import Refused
 from punchlist.web.sse.frames import Position, Tale, batch, pieces
 
 _ID = re.compile(r"(\d{1,12})(?:\.(\d{1,6}))?")

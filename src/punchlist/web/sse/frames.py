@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import Entry, Started
 from punchlist.ports.store import Store
-from punchlist.web.api.schemas import EventLine
-from punchlist.web.security.middleware import Hiding
+from punchlist.web.schemas import EventLine
+from punchlist.web.security.hiding import Hiding
 
 Position = tuple[int, int]
 """A line of the ledger, and which of the things that it tells."""

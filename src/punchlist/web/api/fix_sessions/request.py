@@ -10,8 +10,8 @@ from punchlist.app.start.findings_files import SETTLED, hand_on
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 from punchlist.web.api.fix_sessions.schemas import Session
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.runs import of_repository
+from punchlist.web.problem import Refused
 from punchlist.web.state import Desk
 
 WORKFLOW = "challenged"

@@ -18,7 +18,6 @@ from punchlist.model.ledger.run import Run
 from punchlist.steps.plan import GO
 from punchlist.views.plan_forms import code
 from punchlist.web.api import plan as planning
-from punchlist.web.api.fix_sessions.events import ERROR, STREAMING, error
 from punchlist.web.api.fix_sessions.request import wish
 from punchlist.web.api.fix_sessions.schemas import (
     MASTER_PATH,
@@ -32,13 +31,14 @@ from punchlist.web.api.fix_sessions.schemas import (
     StartFix,
 )
 from punchlist.web.api.plan import plan_part
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.read import LAST, SSE
 from punchlist.web.api.routes import AtDesk, doing, looking, visitor_of, welcome
 from punchlist.web.api.runs import KEY, RunId, of_repository
+from punchlist.web.problem import Refused
 from punchlist.web.security.tokens import Role
 from punchlist.web.sse.follow import HEADERS, Following, position
 from punchlist.web.sse.frames import Position, sse
+from punchlist.web.sse.stories import ERROR, STREAMING, error
 from punchlist.web.state import Asked, Desk
 
 _log = logging.getLogger("punchlist")
@@ -60,7 +60,7 @@ async def clarify(
         if data.answers:
             run = await desk.answer(run, data.answers, visitor_of(request).shown)
         if not run.waits and not run.ended:
-            await desk.resume(run)
+            await desk.resume_run(run.id)
     else:
         if data.answers:
             raise Refused(400, "answers need the session that asked", next_="give session_id")
@@ -76,7 +76,7 @@ async def make_plan(
     if data.clarify_session_id:
         run = _idle(desk, data, data.clarify_session_id)
         if not run.waits and not run.ended:
-            await desk.resume(run)
+            await desk.resume_run(run.id)
     else:
         run = await _session(desk, data, "plan", key, visitor_of(request).role)
     await desk.driving.settled(run.id)
@@ -181,7 +181,7 @@ async def _let_go(desk: Desk, run: Run, by: str, *, joined: bool) -> None:
         _only_the_plan(desk, run)
         run = await desk.answer(run, GO, by)
     if not run.waits:
-        await desk.resume(run)
+        await desk.resume_run(run.id)
 
 
 def _only_the_plan(desk: Desk, run: Run) -> None:
@@ -197,7 +197,8 @@ def _go_on_by_itself(desk: Desk, session: str, by: str) -> None:
         await desk.driving.settled(session)
         run = desk.run(session)
         if shown_plan(desk.home, run).changeable and not run.unanswered and not desk.closing():
-            await desk.resume(await desk.answer(run, GO, by))
+            await desk.answer(run, GO, by)
+            await desk.resume_run(run.id)
 
     if session not in desk.onward:
         task = asyncio.create_task(onward())
@@ -213,7 +214,7 @@ def _past(desk: Desk, session: str, task: "asyncio.Task[None]") -> None:
 
 def _stream(desk: Desk, session: str, after: Position, still: Callable[[], bool]) -> Stream:
     def over() -> bytes | None:
-        run = desk.now(session)
+        run = desk.load(session)
         if run.ended:
             return b""
         return None if session in desk.onward or desk.driven(session) else _last_words(desk, run)

@@ -9,9 +9,9 @@ from litestar.enums import RequestEncodingType
 from litestar.params import Body, QueryParameter
 from msgspec import Meta, Struct
 
-from punchlist.web.pages.auth.sessions import LASTS, Entrance, cookie_name
 from punchlist.web.pages.rendering import HEADERS, onward, shown
 from punchlist.web.pages.routes import Asking, open_form, open_page
+from punchlist.web.security.sessions import LASTS, Entrance, cookie_name
 from punchlist.web.security.tokens import Visitor
 
 AtEntrance = NamedDependency[Entrance]

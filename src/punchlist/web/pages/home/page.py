@@ -14,13 +14,13 @@ from msgspec import Meta, Struct
 from punchlist.app.repositories import Registered
 from punchlist.errors import PunchlistError
 from punchlist.ports.store import RunRow
-from punchlist.web.api.problem import problem_of
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.api.views import run_line
 from punchlist.web.pages.home.run_lines import Glance, Glances
 from punchlist.web.pages.rendering import onward, shown
 from punchlist.web.pages.routes import Asking, acting, page
 from punchlist.web.pages.words import link, number
+from punchlist.web.problem import problem_of
 from punchlist.web.security.tokens import Role
 from punchlist.web.state import Desk
 

@@ -17,13 +17,13 @@ from punchlist.views.escaping import web_address
 from punchlist.views.html_view import Code, Row, excerpt, groups
 from punchlist.views.plan_forms import code
 from punchlist.web.api.artifacts import names
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.read import Number
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.api.runs import RunId
 from punchlist.web.pages.item.attempts import Effort, efforts
 from punchlist.web.pages.rendering import shown
 from punchlist.web.pages.routes import Asking, page
+from punchlist.web.problem import Refused
 
 
 class Judge(Struct, frozen=True, kw_only=True):

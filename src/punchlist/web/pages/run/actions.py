@@ -9,9 +9,9 @@ from litestar.enums import RequestEncodingType
 from litestar.params import Body
 from msgspec import Meta, Struct
 
+from punchlist.app.after.apply import apply_branch
 from punchlist.app.after.dismissals import Chosen
 from punchlist.model.ledger.events import Dismissal
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.read import Number
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.api.runs import RunId
@@ -19,6 +19,7 @@ from punchlist.web.pages.rendering import onward, shown
 from punchlist.web.pages.routes import Asking, acting, visitor_of
 from punchlist.web.pages.run.questions import answers
 from punchlist.web.pages.words import number
+from punchlist.web.problem import Refused
 from punchlist.web.security.tokens import Role
 
 _LONGEST = 4000
@@ -51,7 +52,7 @@ async def answer(request: Asking, desk: AtDesk, run_id: RunId) -> Response[Any]:
     seen = number(form["asked"]) if "asked" in form else 0
     run = await desk.answer(run, choice or texts, visitor_of(request).shown, seen)
     if not run.waits:
-        await desk.resume(run)
+        await desk.resume_run(run.id)
     return onward(request, f"/runs/{run.id}")
 
 
@@ -71,7 +72,7 @@ async def resume(request: Asking, desk: AtDesk, run_id: RunId) -> Response[Any]:
     run = desk.run(run_id)
     if run.ended:
         raise Refused(409, "this run has ended", next_="start another")
-    await desk.resume(run)
+    await desk.resume_run(run.id)
     return onward(request, f"/runs/{run.id}")
 
 
@@ -85,11 +86,8 @@ async def apply(
     """The one that changes a checkout, and so the one that says what it did."""
     run = desk.run(run_id)
     repository = desk.home_of(run)
-    app = await desk.opened(repository)
-    try:
-        message = await app.apply(run.id, squash=bool(data.squash))
-    finally:
-        app.close()
+    async with desk.session_of(run.id) as session:
+        message = await apply_branch(session, run.id, squash=bool(data.squash))
     return shown(request, "done.html", run=run, repository=repository, message=message)
 
 
@@ -107,7 +105,7 @@ async def dismiss(
         )
     run = desk.run(run_id)
     await desk.dismiss(
-        run,
+        run.id,
         Chosen(numbers=(number,)),
         Dismissal(visitor_of(request).shown, data.why.strip(), run.id),
     )
@@ -119,7 +117,10 @@ async def restore(request: Asking, desk: AtDesk, run_id: RunId, number: Number) 
     """A dismissal is taken back."""
     run = desk.run(run_id)
     await desk.dismiss(
-        run, Chosen(numbers=(number,)), Dismissal(visitor_of(request).shown, "", run.id), undo=True
+        run.id,
+        Chosen(numbers=(number,)),
+        Dismissal(visitor_of(request).shown, "", run.id),
+        undo=True,
     )
     return onward(request, f"/runs/{run.id}/items/{number}")
 

@@ -12,12 +12,12 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.views.issue_text import place
 from punchlist.views.run_diff import Changed, Fate, by_fingerprint, by_round, changes
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.api.runs import RunId, of_repository
-from punchlist.web.api.schemas import IDENTIFIER
 from punchlist.web.pages.rendering import shown
 from punchlist.web.pages.routes import Asking, page
+from punchlist.web.problem import Refused
+from punchlist.web.schemas import IDENTIFIER
 
 TITLES = {
     Fate.BACK: "Come back",

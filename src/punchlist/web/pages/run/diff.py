@@ -6,13 +6,13 @@ from typing import Annotated
 from litestar import Response
 from litestar.params import QueryParameter
 
-from punchlist.app.after.showing import landed_diff
-from punchlist.web.api.problem import Refused
+from punchlist.app.after.branch_state import landed_diff
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.api.runs import RunId
 from punchlist.web.pages.rendering import shown
 from punchlist.web.pages.routes import Asking, page
 from punchlist.web.pages.run.diff_parts import file_patches, window
+from punchlist.web.problem import Refused
 
 _ROOM = 3000
 """Lines of one page; those of one file are never torn apart."""
@@ -26,11 +26,8 @@ async def diff(
     start: Annotated[int, QueryParameter(ge=0, le=10**6)] = 0,
 ) -> Response[str]:
     run = desk.run(run_id)
-    app = await desk.opened(desk.home_of(run))
-    try:
-        text = await landed_diff(app, run)
-    finally:
-        app.close()
+    async with desk.session_of(run.id) as session:
+        text = await landed_diff(session, run)
     files = await asyncio.to_thread(file_patches, text)  # others want to go on reading
     if start and start >= len(files):
         raise Refused(

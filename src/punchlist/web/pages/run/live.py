@@ -64,7 +64,7 @@ async def live(
     def over() -> bytes | None:
         return (
             sse(b"{}", event="end")
-            if desk.now(run_id).ended and not desk.driving.drives(run_id)
+            if desk.load(run_id).ended and not desk.driving.drives(run_id)
             else None
         )
 

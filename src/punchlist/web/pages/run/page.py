@@ -8,13 +8,13 @@ from litestar.di import NamedDependency
 from punchlist.app.after.reports import REPORT_NAMES, find_report, render_report
 from punchlist.app.report_formats import content_type
 from punchlist.web.api.artifacts import content
-from punchlist.web.api.problem import Refused
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.pages.rendering import shown
 from punchlist.web.pages.routes import Asking, page, visitor_of
 from punchlist.web.pages.run.board import PROOFS, asked_for
 from punchlist.web.pages.run.parts import Shelf, look, parts
 from punchlist.web.pages.words import link
+from punchlist.web.problem import Refused
 
 AtShelf = NamedDependency[Shelf]
 _FORM = "filters"

@@ -3,22 +3,21 @@ it is.
 """
 
 import logging
-import os
 import time
 from collections.abc import Callable, MutableMapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-from markupsafe import escape
 from msgspec import Struct
 
 from punchlist.app.report_formats import CONTENT_TYPES
 from punchlist.errors import PunchlistError
-from punchlist.web.api.problem import Problem, Refused, problem_of
-from punchlist.web.pages.auth.sessions import Entrance
 from punchlist.web.pages.rendering import HEADERS, is_page, rendered
+from punchlist.web.problem import Problem, Refused, problem_of
+from punchlist.web.schemas import LARGEST_BODY
+from punchlist.web.security.hiding import Hiding
+from punchlist.web.security.sessions import Entrance
 from punchlist.web.security.tokens import Tokens, Visitor
 
 _log = logging.getLogger("punchlist")
@@ -26,10 +25,7 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 _CLIENTS = 4096
 _PLAIN = ("application/json", "text/", *CONTENT_TYPES)
-LARGEST_BODY = 8 * 1024 * 1024
 _CLOSE = {"connection": "close"}
-HIDDEN = b"PUNCHLIST_HOME"
-"""What stands for the state folder's path in everything that goes out."""
 _SHUT_IN = (
     b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
     b"form-action 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox allow-scripts"
@@ -73,27 +69,6 @@ class Buckets:
         if len(self._left) > _CLIENTS:
             del self._left[next(iter(self._left))]
         return short / self._rate if short > 0 else 0.0
-
-
-class Hiding:
-    """Takes the state folder's path out of what is sent."""
-
-    def __init__(self, home: Path) -> None:
-        paths = {os.fsencode(home), os.fsencode(home.resolve())}
-        spelled = {
-            msgspec.json.encode(os.fsdecode(path).encode(errors="replace").decode())[1:-1]
-            for path in paths
-        }
-        in_pages = {
-            str(escape(os.fsdecode(path).encode(errors="replace").decode())).encode()
-            for path in paths
-        }
-        self._paths = sorted(paths | spelled | in_pages, key=len, reverse=True)
-
-    def __call__(self, content: bytes) -> bytes:
-        for path in self._paths:
-            content = content.replace(path, HIDDEN)
-        return content
 
 
 class Gate:

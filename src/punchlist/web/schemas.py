@@ -14,6 +14,7 @@ from punchlist.model.ledger.run import Question
 from punchlist.model.patch.change import ScopeKind
 from punchlist.views.summary import Gap, Numbers
 
+LARGEST_BODY = 8 * 1024 * 1024
 IDENTIFIER = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
 Identifier = Annotated[str, Meta(pattern=IDENTIFIER)]
 Revision = Annotated[str, Meta(pattern=r"^([A-Za-z0-9@][A-Za-z0-9@._/^~+-]{0,199})?$")]

@@ -1,0 +1,40 @@
+"""Merges a run's fixes into the user's branch, or drops them."""
+
+from punchlist.adapters.git.apply import Homecoming
+from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.adapters.store.lease import Lease
+from punchlist.app.after.branch_state import DISCARDED, nothing_landed, standing_of, was_discarded
+from punchlist.app.session import Session
+from punchlist.model.patch.change import ScopeKind
+
+
+async def apply_branch(session: Session, run_id: str, *, squash: bool = False) -> str:
+    """Brings a run's branch home; the only thing that changes the user's checkout."""
+    run = session.load(run_id)
+    workshop = await session.workshop()
+    if not run.landed:
+        raise nothing_landed(run)
+    if await standing_of(session, run) == DISCARDED and await workshop.tip(run.branch) is None:
+        raise await was_discarded(run, workshop.checkout)
+    home = Homecoming(workshop, WorkTrees(workshop))
+    change = run.started.change if run.started else None
+    if change is not None and change.kind is ScopeKind.STAGED:
+        applied = await home.apply_staged(run.branch, change.head)
+    else:
+        applied = await home.apply(run.branch, squash=squash)
+    if applied.how == "already":
+        return f"{run.branch} is part of your branch already"
+    files = "1 file" if len(applied.files) == 1 else f"{len(applied.files)} files"
+    return f"{run.branch} applied ({applied.how}): {files} at {applied.commit[:10]}"
+
+
+async def discard_branch(session: Session, run_id: str, *, force: bool = False) -> str:
+    run = session.load(run_id)
+    workshop = await session.workshop()
+    with Lease.take(session.home, run.id):
+        there = await Homecoming(workshop, WorkTrees(workshop)).discard(run.branch, force=force)
+    return (
+        f"{run.branch} is gone; the ledger of run {run.id} stays"
+        if there
+        else f"run {run.id} has no branch"
+    )

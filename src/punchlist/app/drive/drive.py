@@ -1,0 +1,68 @@
+"""Drives a run to its end, a question or a limit; goes on with one that stopped."""
+
+import time
+
+from punchlist._version import __version__
+from punchlist.adapters.git.workshop import Workshop
+from punchlist.adapters.store.lease import Lease
+from punchlist.app.drive.answers import is_over
+from punchlist.app.drive.stop_watcher import obeyed
+from punchlist.app.session import Session
+from punchlist.app.start import wiring
+from punchlist.app.start.agents import strike
+from punchlist.engine import Engine, Limits, Watcher
+from punchlist.errors import UsageError
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.fold import fold, folded
+from punchlist.model.ledger.run import Run
+from punchlist.settings import unpinned
+from punchlist.workflow.loader import parse
+
+
+async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
+    """Goes on with what the ledger says; scope, settings and workflow are those the run was
+    started with.
+    """
+    run = session.load(run_id)
+    if is_over(run):
+        return run
+    if run.started is None:
+        raise UsageError(
+            f"run {run.id} has no beginning", hint="start a new one with `punchlist run`"
+        )
+    workshop = await session.workshop()
+    if run.started.repository != session.repository:
+        raise UsageError(
+            f"run {run.id} is about another repository", hint=f"go to {run.started.repository}"
+        )
+    with Lease.take(session.home, run.id, run.started.request):
+        run = folded(run.id, session.store.read(run.id))
+        if is_over(run):  # another drove it meanwhile
+            return run
+        entry = session.store.append(
+            run.id, "signal", f"resumed {run.seq}", ev.Resumed(version=__version__), time.time()
+        )
+        run = fold(run, entry)
+        watcher.told(entry, run)
+        return await drive_run(session, run, workshop, watcher)
+
+
+async def drive_run(session: Session, run: Run, workshop: Workshop, watcher: Watcher) -> Run:
+    started = run.started
+    if started is None:
+        raise UsageError(f"run {run.id} has no beginning")
+    limits = unpinned(started.settings).settings.limits
+    workflow = parse(
+        started.workflow,
+        started.workflow_name,
+        f"{started.workflow_name} (as pinned by run {run.id})",
+    )
+    folder = wiring.run_folder(session.home, run.id)
+    engine = Engine(
+        workflow,
+        wiring.world(workshop, run, started, session.store, folder, watcher.heard),
+        session.store,
+        Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width),
+        watcher,
+    )
+    return strike(await obeyed(folder, engine.drive, run), folder)

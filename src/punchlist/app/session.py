@@ -1,0 +1,136 @@
+"""What every use case works with: the state folder, the repository the user stands in, settings and
+the ledger.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.git.workshop import Workshop, repository_id
+from punchlist.adapters.store.artifacts import FolderArtifacts
+from punchlist.adapters.store.lease import Holder, holder
+from punchlist.adapters.store.permissions import keep_private
+from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.app.start.allowance import Allowance
+from punchlist.app.start.wiring import run_folder
+from punchlist.errors import RepositoryError
+from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.outcome import outcome
+from punchlist.model.ledger.run import Run
+from punchlist.ports.store import RunRow
+from punchlist.settings import Loaded, home_folder, load
+
+
+class Session:
+    def __init__(
+        self,
+        home: Path,
+        checkout: Checkout | None,
+        flags: Mapping[str, str],
+        *,
+        readonly: bool = False,
+    ) -> None:
+        self.home = home
+        self._readonly = readonly
+        self.checkout = checkout
+        self.flags = dict(flags)
+
+    @classmethod
+    async def open(
+        cls,
+        start: Path,
+        flags: Mapping[str, str] | None = None,
+        *,
+        repository: bool | None = True,
+        readonly: bool = False,
+    ) -> "Session":
+        """`readonly` is for those who only look: it works where nothing can be written.
+        `repository` None: if there is one.
+        """
+        checkout = await _around(start, repository)
+        load(None, flags or {})  # a mistake in the settings is told before anything is touched
+        return cls(home_folder(), checkout, flags or {}, readonly=readonly)
+
+    @cached_property
+    def store(self) -> SqliteStore:
+        """Opened when it is first needed: the doctor must be able to say that it cannot be."""
+        return SqliteStore.open(self.home, readonly=self._readonly)
+
+    def close(self) -> None:
+        if "store" in self.__dict__:
+            self.store.close()
+
+    def settings(self) -> Loaded:
+        return load(None, self.flags)
+
+    def find(self, run_id: str) -> str:
+        """Return the whole id of a run of this repository, from its beginning or "last"."""
+        return self.store.find(run_id, self.repository if self.checkout else "")
+
+    def load(self, run_id: str) -> Run:
+        found = self.find(run_id)
+        return folded(found, self.store.read(found))
+
+    def export(self, run_id: str) -> Iterator[bytes]:
+        return self.store.export(self.find(run_id))
+
+    def runs(self) -> list[RunRow]:
+        return self.store.runs(self.repository if self.checkout else "")
+
+    def outcome_of(self, row: RunRow) -> str:
+        """What a run comes to now: what it ended with, unless people said something since."""
+        return outcome(self.load(row.id)).value if row.amended else row.outcome
+
+    def driver_of(self, run_id: str) -> Holder | None:
+        """Return the process that drives a run, or None."""
+        return holder(self.home, run_id)
+
+    def artifacts(self, run_id: str) -> FolderArtifacts:
+        return FolderArtifacts(run_folder(self.home, run_id))
+
+    async def who(self) -> str:
+        """The user's name, as their git has it; empty where it has none."""
+        if self.checkout is None:
+            return ""
+        named = await self.checkout.theirs.ran("config", "--get", "user.name")
+        return named.stdout.decode(errors="replace").strip() if named.ok else ""
+
+    @property
+    def required_checkout(self) -> Checkout:
+        """The checkout; raises RepositoryError where there is none."""
+        if self.checkout is None:
+            raise RepositoryError("this needs a git repository", hint="go to one and try again")
+        return self.checkout
+
+    @property
+    def repository(self) -> str:
+        """The name of the repository in the ledger."""
+        return str(self.required_checkout.git_dir)
+
+    @property
+    def repository_folder(self) -> Path:
+        """Where the state folder keeps what belongs to the repository."""
+        return self.home / "repos" / repository_id(self.required_checkout)
+
+    @property
+    def allowance(self) -> Allowance:
+        return Allowance(self.repository_folder)
+
+    async def workshop(self) -> Workshop:
+        checkout = self.required_checkout
+        with suppress(OSError):  # the workshop, or the ledger, says what cannot be made
+            keep_private(self.home)
+        return await Workshop.open(checkout, self.home)
+
+
+async def _around(start: Path, needed: bool | None) -> Checkout | None:  # noqa: FBT001 - three answers, not two
+    if needed is False:
+        return None
+    try:
+        return await Checkout.find(start)
+    except RepositoryError:
+        if needed:
+            raise
+        return None

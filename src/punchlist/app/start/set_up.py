@@ -1,0 +1,42 @@
+"""What a user sets up in a repository: a settings file, and which checks may run."""
+
+from pathlib import Path
+
+from punchlist.app.session import Session
+from punchlist.app.start.allowance import of_checks, of_settings
+from punchlist.app.start.prepare import found_checks, repository_settings
+from punchlist.app.start.settings_template import template
+from punchlist.errors import UsageError
+from punchlist.model.checks.check import Check
+from punchlist.settings import REPOSITORY_FILE, load
+
+
+async def write_settings_file(session: Session) -> Path:
+    """Writes a commented settings file into the checkout; never over one that is there."""
+    checkout = session.required_checkout
+    path = checkout.root / REPOSITORY_FILE
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(
+                template(
+                    await found_checks(await session.workshop(), checkout.head, session.settings())
+                )
+            )
+    except FileExistsError:
+        raise UsageError(f"{path} is there already", hint="edit it, or remove it first") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    return path
+
+
+async def allow_found_checks(session: Session, *, revoke: bool = False) -> tuple[Check, ...]:
+    """Remembers that the checks found here, and the repository's own settings, may be used."""
+    workshop = await session.workshop()
+    if revoke:
+        session.allowance.revoke()
+        return ()
+    text = await repository_settings(workshop, workshop.checkout.head)
+    loaded = load(text, session.flags)
+    checks = await found_checks(workshop, workshop.checkout.head, loaded)
+    session.allowance.grant(of_checks(checks), *([of_settings(text)] if text is not None else []))
+    return checks

@@ -1,0 +1,124 @@
+"""What surfaces that stay open share: the ledger at hand, and runs driven in the background."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import ExitStack, asynccontextmanager, closing
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.app.after.dismissals import Chosen, dismiss_items
+from punchlist.app.drive.answers import answer_run
+from punchlist.app.drive.background import Driving
+from punchlist.app.drive.run_cache import Folded, read_start
+from punchlist.app.drive.stop import stop
+from punchlist.app.drive.threaded import Beside
+from punchlist.app.repositories import Registered
+from punchlist.app.session import Session
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Prepared, Request
+from punchlist.model.ledger.events import Dismissal
+from punchlist.model.ledger.run import Run
+from punchlist.ports.store import RunRow
+
+D = TypeVar("D", bound=Driving | Beside)
+
+
+def _ignore(ready: Prepared) -> None:
+    return None
+
+
+class Workspace(Generic[D]):
+    """The runs of some repositories; subclasses say which."""
+
+    def __init__(self, session: Session, driving: D) -> None:
+        self.home = session.home
+        self.session = session
+        self.driving = driving
+        self._workflows: dict[str, str] = {}
+
+    async def open_for(self, run: str) -> Session:
+        """Open a session in the repository of a run; the caller closes it."""
+        raise NotImplementedError
+
+    @property
+    def store(self) -> SqliteStore:
+        return self.session.store
+
+    @cached_property
+    def _folded(self) -> Folded:
+        return Folded(self.store)
+
+    def load(self, run: str) -> Run:
+        """Return a run as it is now; only new entries of its ledger are read."""
+        return self._folded.load(run)
+
+    def rows_of(self, repositories: Iterable[Registered]) -> list[RunRow]:
+        """Return the runs of these repositories, newest first."""
+        rows = [row for each in repositories for row in self.store.runs(each.git_dir)]
+        return sorted(rows, key=lambda row: (row.started_at, row.id), reverse=True)
+
+    def workflow_of(self, run: str) -> str:
+        if run not in self._workflows:
+            started = read_start(self.store, run)
+            self._workflows[run] = started.workflow_name if started else ""
+        return self._workflows[run]
+
+    def driven(self, run: str) -> bool:
+        """Whether this process or another one drives the run."""
+        return self.driving.drives(run) or self.session.driver_of(run) is not None
+
+    @asynccontextmanager
+    async def session_of(self, run: str) -> AsyncIterator[Session]:
+        """A session in the repository of a run, closed at the end."""
+        with closing(await self.open_for(run)) as session:
+            yield session
+
+    async def begin_run(
+        self,
+        opening: Awaitable[Session],
+        request: Callable[[], Request],
+        before: Callable[[Prepared], None] = _ignore,
+    ) -> str:
+        """Prepare a run, call `before`, and start it in the background; return its id. The session
+        is closed when the driving is over, or where it does not begin.
+        """
+        session = await opening
+        with ExitStack() as undo:
+            undo.callback(session.close)
+            ready = await prepare_run(session, request())
+            before(ready)
+            undo.pop_all()
+        return await self.driving.begin(session, ready)
+
+    async def resume_run(self, run: str) -> None:
+        await self.driving.resume(await self.open_for(run), run)
+
+    async def stop_run(self, run: str, by: str, seconds: float, here: float | None = None) -> bool:
+        """Stop a run between two events, whichever process drives it; return whether it has
+        stopped. Wait `seconds` for another process, and `here` seconds for this one.
+        """
+        if await self.driving.cancel(run, by, here):
+            over = True
+        else:
+            async with self.session_of(run) as session:
+                over = (await stop(session, run, by, seconds)).over
+        self.driving.bell.ring(run)
+        return over
+
+    async def answer_question(
+        self, run: str, said: str | Mapping[str, str], by: str, asked: int
+    ) -> Run:
+        """Record an answer; `asked` is how many questions the person saw."""
+        async with self.session_of(run) as session:
+            answered = await answer_run(session, run, said, by, asked=asked)
+        self.driving.bell.ring(run)
+        return answered
+
+    async def dismiss(
+        self, run: str, chosen: Chosen, saying: Dismissal, *, undo: bool = False
+    ) -> list[int]:
+        """Dismiss items and return their numbers."""
+        async with self.session_of(run) as session:
+            _, numbers = dismiss_items(session, run, chosen, saying, undo=undo)
+        self.driving.bell.ring(run)
+        return numbers
