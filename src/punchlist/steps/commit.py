@@ -14,9 +14,8 @@ from punchlist.model.item.score import by_item
 from punchlist.model.ledger.events import Committed, Failed, Landed, Published, Returned
 from punchlist.model.ledger.run import Run
 from punchlist.ports import Draft, Heard, World
-from punchlist.steps.challenge import standing
-from punchlist.steps.fix import key_of
-from punchlist.steps.judging.judge import judge_view
+from punchlist.steps.judging.baseline import judge_view
+from punchlist.steps.support.batching import key_of, standing
 from punchlist.steps.verb import Action, Verb, missing
 from punchlist.views.safe_text import safe_text
 

@@ -15,7 +15,7 @@ from punchlist.model.ledger.events import Rechecked
 from punchlist.model.ledger.run import Review, Run
 from punchlist.model.patch.patch import Patch, combined
 from punchlist.ports import Analysis, Pristine, World
-from punchlist.steps.review import in_view
+from punchlist.steps.support.project_context import in_view
 
 NO_OP = "only comments, formatting or the names of locals would change"
 RESTLESS = "the analyzers had something new to say each time a fix was taken out"
