@@ -11,6 +11,13 @@ PunchlistError          anything a person can act on; the CLI prints it without 
 └── ToolError           an analyzer, check or tracker could not do its work
 """
 
+import errno
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""A run that meets these stops, and goes on when there is room; an event about it would be all that
+comes of the action.
+"""
+
 
 class PunchlistError(Exception):
     """A failure with a remedy; `hint` is what to type or do next."""

@@ -19,7 +19,7 @@ from punchlist.model.ledger.outcome import Outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 from punchlist.steps import Action
-from punchlist.workflow.rounds import with_rounds
+from punchlist.workflow.loader import with_rounds
 
 OnEvent = Callable[[Entry, Run], None]
 """Is told every entry of the ledger as it is written, and the run after it."""

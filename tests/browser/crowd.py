@@ -24,7 +24,7 @@ from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.model.patch.hunk import Hunk
 from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.settings import load, pinned
-from punchlist.steps.consolidate import consolidated
+from punchlist.steps.support.item_matching import consolidated
 from punchlist.workflow import load_builtin
 
 RUN = "crowd"

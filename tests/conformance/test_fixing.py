@@ -37,7 +37,7 @@ from punchlist.ports.analyzer import Analysis
 from punchlist.ports.fixer import Fixed
 from punchlist.steps.judging.recheck import NO_OP
 from punchlist.steps.plan import GONE, Options, planned
-from punchlist.steps.review import in_view
+from punchlist.steps.support.project_context import in_view
 from punchlist.views.summary import gaps
 
 FLOOR = """steps: [review, consolidate, {repeat: {steps: [

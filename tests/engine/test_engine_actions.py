@@ -1,6 +1,7 @@
 """An action is done at most once, as soon as it may be, and what came of it is written down before anything else happens."""
 
 import asyncio
+import errno
 
 import pytest
 from probes import Watch, action, all_of, at_once, done
@@ -168,12 +169,48 @@ def test_an_action_that_fails_in_a_known_way_is_an_event_and_the_run_ends_incomp
     )
 
 
-def test_what_cannot_be_written_by_a_performer_is_no_event(stage):
+def test_an_action_that_the_file_system_refuses_has_failed_and_the_run_goes_on(stage, tmp_path):
+    async def perform(job, run, world):
+        if job.name == "bad":
+            (tmp_path / "nowhere/link").symlink_to(tmp_path)
+        return done(job.name)
+
+    stage.verb(all_of("good", "bad"), perform)
+    stage.verb(all_of("later"), perform)
+    run = stage.drive()
+    (failed,) = [entry.event for entry in stage.entries if isinstance(entry.event, ev.Failed)]
+    assert "No such file or directory" in failed.reason
+    assert run.ended == "incomplete"
+    assert stage.keys == ["started", "good", "bad", "", "later", "", "ended"]
+
+
+def test_a_reviewer_whose_action_failed_is_a_failed_reviewer_and_not_a_silent_one(stage):
+    tries = iter((True, False, True))
+
+    async def perform(job, run, world):
+        if next(tries):
+            raise PermissionError(errno.EACCES, "Permission denied", "a.py")
+        return ev.Reviewed(reviewer=job.name, commit="base", looked_at=1)
+
+    stage.analyzers = {"ruff": None}
+    for _ in range(3):
+        stage.verb(all_of("ruff"), perform)
+    seen = []
+    run = stage.drive(Watch(lambda entry, run: seen.append(run.blind)))
+    why = "ruff: [Errno 13] Permission denied: 'a.py'"
+    assert seen[::2] == [[why], [], [why], [why]]
+    assert run.ended == "incomplete"
+
+
+@pytest.mark.parametrize(
+    "error", [StoreError("the disk is full"), OSError(errno.ENOSPC, "the disk is full")]
+)
+def test_what_cannot_be_written_by_a_performer_is_no_event(stage, error):
     full = True
 
     async def perform(job, run, world):
         if full:
-            raise StoreError("the disk is full")
+            raise error
         return done(job.name)
 
     stage.verb(all_of("evidence"), perform)

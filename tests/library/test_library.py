@@ -20,7 +20,7 @@ from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
 from punchlist.views.what_if import Fate, Rules
 from punchlist.workflow import Repeat, load_builtin
-from punchlist.workflow.rounds import with_rounds
+from punchlist.workflow.loader import with_rounds
 
 SHOP = """\
 def mean(prices):

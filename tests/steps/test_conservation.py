@@ -12,7 +12,7 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run, counts
 from punchlist.model.patch.change import Change, ScopeKind
-from punchlist.steps.consolidate import consolidated
+from punchlist.steps.support.item_matching import consolidated
 
 CHANGE = Change(kind=ScopeKind.ALL, base="b", head="h")
 PROOF = Proof(ProofClass.RECHECKED, "ruff no longer reports it")

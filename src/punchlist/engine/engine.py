@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from punchlist.engine.position import MORE, At, Decide, position
 from punchlist.engine.stop_rules import put_off, stop_reason
-from punchlist.errors import PunchlistError, StoreError
+from punchlist.errors import NO_ROOM, PunchlistError, StoreError
 from punchlist.model.item.item import ACTIONABLE, Fact, Move, Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
@@ -153,6 +153,10 @@ class Engine:
             raise  # what cannot be written down must not look done
         except PunchlistError as error:
             return ev.Failed(reason=str(error), hint=error.hint)
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                raise StoreError(str(error), hint="free some disk space, then resume") from error
+            return ev.Failed(reason=str(error))
 
     def _return_claims(self, at: At) -> None:
         """What is told last must not find items claimed: nobody works on them any more."""

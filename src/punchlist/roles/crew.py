@@ -5,11 +5,13 @@ from typing import TypeVar
 
 from punchlist.ports.agent import Agent
 from punchlist.ports.roles import Crew
-from punchlist.roles.advisers import AgentClarifier, AgentPlanner, AgentReproducer
 from punchlist.roles.answers.ask import Hear, Seat
 from punchlist.roles.challenger import AgentChallenger
+from punchlist.roles.clarifier import AgentClarifier
 from punchlist.roles.fixer import AgentMender
+from punchlist.roles.planner import AgentPlanner
 from punchlist.roles.prompting.template import checked, shipped
+from punchlist.roles.reproducer import AgentReproducer
 from punchlist.roles.reviewer import LENSES, AgentReviewer
 
 P = TypeVar("P")

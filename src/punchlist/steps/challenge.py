@@ -20,6 +20,7 @@ from punchlist.model.patch.unified_diff import unified
 from punchlist.ports.roles import Challenger, Exhibit, Judgement, Task
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
+from punchlist.steps.support.batching import standing
 from punchlist.steps.support.canary_planting import planted
 from punchlist.steps.support.project_context import background
 from punchlist.steps.verb import Action, Verb, missing
@@ -66,14 +67,6 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
             f"{who} judges the fixes",
         ),
     )
-
-
-def standing(run: Run) -> list[Batch]:
-    """Batches that the verification let pass; where there was none, or it failed,
-    nothing stands.
-    """
-    numbers = run.work.verified.passed if run.work.verified is not None else ()
-    return [run.work.batches[number] for number in numbers if number in run.work.batches]
 
 
 async def judge(task: Judge, run: Run, world: World) -> Challenged:

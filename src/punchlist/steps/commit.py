@@ -18,6 +18,11 @@ from punchlist.ports.world import World
 from punchlist.steps.challenge import standing
 from punchlist.steps.fix import key_of
 from punchlist.steps.judging.judge import judge_view
+from punchlist.ports.repository import Draft
+from punchlist.ports.repository import Heard
+from punchlist.ports.world import World
+from punchlist.steps.judging.baseline import judge_view
+from punchlist.steps.support.batching import key_of, standing
 from punchlist.steps.verb import Action, Verb, missing
 from punchlist.views.safe_text import safe_text
 

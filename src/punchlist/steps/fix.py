@@ -11,13 +11,13 @@ from punchlist.model.item.item import Fact, Item, Move
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Attempted
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.fixkey import fix_key
 from punchlist.model.patch.hunk import Hunk, Original, hunks
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.fixer import Fixed
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 from punchlist.steps.support.agent_fix import Mend, mend
+from punchlist.steps.support.batching import key_of
 from punchlist.steps.verb import Action, Verb, missing
 
 
@@ -171,11 +171,6 @@ def _moves(batch: Batch, items: dict[int, Item], refused: str | None) -> list[Mo
         Move(number, Fact.SAID_DEFERRED, by=batch.fixer, why=refused, ref=key_of(items[number]))
         for number in batch.items
     ]
-
-
-def key_of(item: Item) -> str:
-    """The name under which this item's present fix is remembered as tried."""
-    return fix_key(item.current.fix) if item.current.fix else ""
 
 
 VERB = Verb("fixers turn batches into patches", Options, step, {Work: work, Mend: mend})

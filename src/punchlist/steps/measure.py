@@ -3,9 +3,8 @@ judged against it.
 """
 
 from punchlist.model.ledger.run import Run
-from punchlist.steps.judging.baseline import Measure, measure
+from punchlist.steps.judging.baseline import Measure, allowed, measure
 from punchlist.steps.verb import Action, NoOptions, Verb, missing
-from punchlist.steps.verify import allowed
 
 
 def step(run: Run, options: NoOptions, place: str) -> tuple[Action, ...]:

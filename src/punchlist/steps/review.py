@@ -17,6 +17,7 @@ from punchlist.ports.roles import Opinion
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
 from punchlist.steps.support.project_context import background
+from punchlist.steps.support.project_context import background, in_view
 from punchlist.steps.verb import Action, Verb, missing
 
 _NAMED = 3
@@ -196,23 +197,6 @@ def out_of_sight(role: str, opinion: Opinion, run: Run, change: Change) -> tuple
             - {""}
         )
     )
-
-
-def in_view(change: Change, run: Run, tree: Tree) -> list[str] | None:
-    """The files a reviewer is shown: all of them, or those of the change, of what was fixed since,
-    and of what was reported: an item in a file that nobody looks at would seem gone.
-    """
-    if change.kind is ScopeKind.ALL and not change.paths:
-        return None
-    reviewers = run.started.reviewers if run.started is not None else ()
-    reported = {
-        finding.spot.path
-        for item in run.items.values()
-        for finding in item.sighted
-        if finding.source in reviewers
-    }
-    shown = reported.union(*(batch.paths for batch in run.work.batches.values()))
-    return [path for path in tree.files() if path in shown or change.covers(path, None, None)]
 
 
 VERB = Verb("every reviewer looks at the tip", Options, step, {Look: look, Consult: consult})

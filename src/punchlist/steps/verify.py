@@ -8,7 +8,6 @@ from itertools import count
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.model.checks.check import Check
 from punchlist.model.checks.coverage import unjudged
 from punchlist.model.checks.group_testing import Found, Result, Search, Trial, replayed, search
 from punchlist.model.finding.finding import Safety
@@ -21,9 +20,12 @@ from punchlist.model.patch.patch import Taken
 from punchlist.ports.world import World
 from punchlist.steps.fix import key_of
 from punchlist.steps.judging.baseline import Measure, measure
+from punchlist.ports.world import World
+from punchlist.steps.judging.baseline import Measure, allowed, measure, usable
 from punchlist.steps.judging.examine import Examine, examine
 from punchlist.steps.judging.recheck import Recheck, recheck
 from punchlist.steps.judging.trial import Try, attempt
+from punchlist.steps.support.batching import key_of
 from punchlist.steps.verb import Action, Verb, missing
 
 _NAMED = 3
@@ -104,14 +106,6 @@ def conflicts(run: Run) -> dict[int, str]:
 def _look(turn: int, batches: tuple[int, ...]) -> Action:
     key = "recheck" if turn == 1 else f"recheck {turn}"
     return Action(key, Recheck(batches), f"analyzers look again at {len(batches)} fixes")
-
-
-def allowed(run: Run) -> tuple[Check, ...]:
-    return run.started.checks if run.started is not None and run.started.checks_allowed else ()
-
-
-def usable(run: Run) -> tuple[Check, ...]:
-    return tuple(check for check in allowed(run) if not run.baselines[check.name].unusable)
 
 
 def _next(run: Run, candidates: Sequence[Batch], so_far: Conclude) -> Action:

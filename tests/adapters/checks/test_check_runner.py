@@ -188,7 +188,8 @@ def test_a_report_that_is_no_plain_file_is_neither_followed_nor_waited_for(check
     assert result.trouble.startswith("its report of the tests cannot be read")
 
 
-def test_a_linked_folder_in_the_tree_does_not_lead_what_is_lent_out_of_it(checked, walls):
+@pytest.mark.parametrize("target", ["../../victim", "nowhere"])
+def test_a_linked_folder_in_the_tree_does_not_lead_what_is_lent_out_of_it(checked, walls, target):
     subprocess.run(["git", "-C", str(checked.checkout), "init", "-q"], check=True)
     (checked.checkout / "pkg").mkdir()
     (checked.checkout / "pkg/code.py").write_text("")
@@ -198,8 +199,8 @@ def test_a_linked_folder_in_the_tree_does_not_lead_what_is_lent_out_of_it(checke
     victim = checked.base / "victim"
     victim.mkdir()
     tree = checked.tree({"file": ""})
-    (tree.root / "pkg").symlink_to(victim)
-    checked.run(sh("true"), tree)
+    (tree.root / "pkg").symlink_to(target)
+    assert not checked.run(sh("true"), tree).trouble
     assert list(victim.iterdir()) == []
 
 

@@ -229,8 +229,11 @@ class Command:
             async with free:
                 return await self._portion(line, tree, sources)
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(line)) for line in lines]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(one(line)) for line in lines]
+        except ExceptionGroup as errors:  # the engine treats an error by its class
+            raise errors.exceptions[0] from errors
         return [task.result() for task in tasks]
 
     @contextmanager
@@ -241,7 +244,7 @@ class Command:
         lent: list[Path] = []
         for name in self._tool.borrows if self._kit.checkout else ():
             here, there = tree.root / name, (self._kit.checkout or tree.root) / name
-            if there.is_dir() and not here.exists():
+            if there.is_dir() and not os.path.lexists(here):
                 here.symlink_to(there.resolve())
                 lent.append(here)
         try:

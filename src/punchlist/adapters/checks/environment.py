@@ -2,6 +2,7 @@
 as paths and links get.
 """
 
+import os
 import re
 import shutil
 import sys
@@ -71,12 +72,7 @@ def _beside(tree: Tree, ground: Ground, reports: Path) -> Iterator[Stage]:
     root, made = tree.root, []
     for name in ground.leftovers:
         source, target = ground.checkout / name, root / name
-        if (
-            target.exists()
-            or target.is_symlink()
-            or not target.parent.is_dir()
-            or not _below(target, root)
-        ):
+        if not target.parent.is_dir() or not _is_free(target, root):
             continue
         if source.name == "node_modules":
             target.symlink_to(source.resolve(), target_is_directory=True)
@@ -135,12 +131,7 @@ def _mount_points(root: Path, checkout: Path, names: Sequence[str]) -> Iterator[
     usable: list[str] = []
     for name in names:
         source, target = checkout / name, root / name
-        if (
-            not source.exists()
-            or target.exists()
-            or target.is_symlink()
-            or not _below(target, root)
-        ):
+        if not source.exists() or not _is_free(target, root):
             continue
         fresh = [folder for folder in target.parents if not folder.exists()]
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -157,9 +148,15 @@ def _mount_points(root: Path, checkout: Path, names: Sequence[str]) -> Iterator[
                 path.rmdir() if path.is_dir() else path.unlink()
 
 
-def _below(target: Path, root: Path) -> bool:
-    """Whether no link in the tree leads out of it on the way; a fix could have planted one."""
-    return target.parent.resolve().is_relative_to(root.resolve())
+def _is_free(target: Path, root: Path) -> bool:
+    """Return whether nothing is at `target`, not even a dangling link, and it can be made there
+    without leaving the tree: a fix could have planted a link on the way.
+    """
+    return (
+        not os.path.lexists(target)
+        and target.parent.resolve().is_relative_to(root.resolve())
+        and all(folder.is_dir() or not os.path.lexists(folder) for folder in target.parents)
+    )
 
 
 def _programs(command: Sequence[str], checkout: Path) -> list[Path]:

@@ -1,6 +1,5 @@
 """Work trees of the workshop: lent clean, used by one at a time, taken back and used again."""
 
-import errno
 import fcntl
 import hashlib
 import os
@@ -16,15 +15,9 @@ from punchlist.adapters.git.command import Entry, Git, speakable, text_of
 from punchlist.adapters.git.overlay import Overlay, lay, overlay, real
 from punchlist.adapters.git.tree_changes import taken
 from punchlist.adapters.git.workshop import Workshop
-from punchlist.errors import RepositoryError, StoreError
+from punchlist.errors import NO_ROOM, RepositoryError, StoreError
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.tree import Pristine, Tree
-
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""A run that meets these stops, and goes on when there is room; an event about it would be all that
-comes of the action.
-"""
-
 
 _KEPT = "kept-"
 """How trees outside of the pool are called."""
@@ -268,7 +261,7 @@ def _disk(place: Path) -> Iterator[None]:
             "free some disk space, or point PUNCHLIST_HOME at a folder that can be written; then"
             " resume"
         )
-        kind = StoreError if error.errno in _NO_ROOM else RepositoryError
+        kind = StoreError if error.errno in NO_ROOM else RepositoryError
         raise kind(f"{place}: cannot be written: {error.strerror}", hint=hint) from error
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Item, Move, Status
 from punchlist.model.item.score import THRESHOLD, Score, by_item
-from punchlist.model.patch.fixkey import fix_key
+from punchlist.model.patch.patch import fix_key
 
 
 class Judged(NamedTuple):

@@ -165,10 +165,7 @@ def _steered(run: Run, entry: ev.Entry, event: _OfCourse) -> Run:  # noqa: C901,
         case ev.Started():
             return replace(run, started=event, tip=event.change.head, branch=f"punchlist/{run.id}")
         case ev.Failed():
-            remedy = f" (hint: {event.hint})" if event.hint else ""
-            return replace(
-                run, trouble=(*run.trouble, f"{entry.place} {entry.key}: {event.reason}{remedy}")
-            )
+            return _failed(run, entry, event)
         case ev.StepDone():
             return replace(run, done=run.done | {entry.place})
         case ev.RoundEnded():
@@ -219,6 +216,19 @@ def _reviewed(run: Run, event: ev.Reviewed) -> Run:
         looked_over=(
             {**run.looked_over, event.reviewer: event.unopened} if event.agent else run.looked_over
         ),
+    )
+
+
+def _failed(run: Run, entry: ev.Entry, event: ev.Failed) -> Run:
+    """Record the failed action. The actions of a review are named after the reviewers: who could
+    not review has failed, whatever an earlier review of theirs said.
+    """
+    remedy = f" (hint: {event.hint})" if event.hint else ""
+    trouble = (*run.trouble, f"{entry.place} {entry.key}: {event.reason}{remedy}")
+    known = (*run.started.reviewers, *run.started.crew) if run.started else ()
+    failed = {entry.key: Review(entry.key, run.tip, failed=event.reason)}
+    return replace(
+        run, trouble=trouble, reviews=run.reviews | failed if entry.key in known else run.reviews
     )
 
 

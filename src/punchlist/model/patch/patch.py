@@ -5,11 +5,12 @@ in any subset.
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
+from hashlib import blake2b
 from itertools import accumulate, pairwise
 
 from msgspec import Struct
 
-from punchlist.model.finding.finding import Splice
+from punchlist.model.finding.finding import Fix, Splice
 
 
 class FileChange(Struct, frozen=True, omit_defaults=True):
@@ -161,3 +162,11 @@ def combined(patches: Iterable[Patch], texts: Mapping[str, str]) -> dict[str, st
         for splice in patch.splices:
             by_path.setdefault(splice.path, []).append(splice)
     return {path: spliced(texts[path], splices) for path, splices in by_path.items()}
+
+
+def fix_key(fix: Fix) -> str:
+    """Return a fix's own name, which survives moved lines: what it takes out and puts in."""
+    parts = sorted(
+        f"{splice.path}\0{splice.end - splice.start}\0{splice.text}" for splice in fix.splices
+    )
+    return blake2b("\1".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -12,8 +12,10 @@ from msgspec.structs import replace
 
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Agent, Ask, Reply, Trouble
-from punchlist.ports.roles import Answer
-from punchlist.roles.prompting.template import shipped
+from punchlist.ports.roles import Answer, Task
+from punchlist.ports.tree import Tree
+from punchlist.roles.prompting import sections as brief
+from punchlist.roles.prompting.template import Rendered, rendered, shipped
 
 Hear = Callable[[str, str], None]
 """Is told the label of the call, and what the agent says, in pieces."""
@@ -120,3 +122,30 @@ async def _again(seat: Seat, ask: Ask, read: Callable[[str], R], first: Reply, w
 def _own(text: str, ask: Ask) -> str:
     """What the agent says of its own: the example in a prompt that it repeats is no answer."""
     return text.replace(ask.prompt.strip(), "")
+
+
+def items_prompt(task: Task, seat: Seat, *, history: bool) -> Rendered:
+    """Render the prompt of a role that works on items before they are fixed. `history`: whether
+    earlier attempts are told.
+    """
+    told = task.told
+    sections = [
+        brief.items(task.items, seat.limit, history=history),
+        brief.answers(task.doubts, 0.1),
+        brief.change_near(told, task.items, 0.2),
+        brief.files("conventions", told.conventions, 0.1),
+        brief.files("specification", told.specification, 0.1),
+    ]
+    return rendered(seat.prompt, brief.values(told), sections, seat.limit)
+
+
+def read_only_ask(task: Task, seat: Seat, prompt: str, tree: Tree, schema: dict[str, Any]) -> Ask:
+    return Ask(
+        role=seat.role,
+        label=task.label,
+        prompt=prompt,
+        folder=tree.root,
+        schema=schema,
+        session=task.session,
+        fork=task.fork,
+    )

@@ -2,7 +2,7 @@
 the right code.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 import msgspec
@@ -17,6 +17,9 @@ from punchlist.model.ledger.run import Run
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 from punchlist.steps.judging.judge import judge_view
+from punchlist.ports.tree import Pristine
+from punchlist.ports.tree import Tree
+from punchlist.ports.world import World
 
 _RERUNS = 2
 _SEEN = "a planted failure was seen"
@@ -168,3 +171,24 @@ def baseline(check: str, world: World) -> CheckResult:
     if kept is None:
         raise FileNotFoundError(f"baseline-{check}.json")
     return msgspec.json.decode(kept, type=CheckResult)
+
+
+def judge_view(world: World, opened: Iterable[str] = ()) -> Pristine:
+    """Configuration is the base's alone; tests of the change are added to the base's. `opened` are
+    files that fixes touch.
+    """
+    protected = world.protected
+    return Pristine(
+        origin=world.change.base,
+        alone=protected.configuration,
+        kept=protected.tests,
+        opened=frozenset(opened),
+    )
+
+
+def allowed(run: Run) -> tuple[Check, ...]:
+    return run.started.checks if run.started is not None and run.started.checks_allowed else ()
+
+
+def usable(run: Run) -> tuple[Check, ...]:
+    return tuple(check for check in allowed(run) if not run.baselines[check.name].unusable)

@@ -13,6 +13,8 @@ from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import baseline
 from punchlist.steps.judging.judge import judge_view
+from punchlist.ports.world import World
+from punchlist.steps.judging.baseline import baseline, judge_view
 
 _LOOKS = 2
 """What fails is looked at again before it is excused; a test that is gone, or skipped, is so every

@@ -18,6 +18,10 @@ from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
 from punchlist.steps.review import in_view
+from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Pristine
+from punchlist.ports.world import World
+from punchlist.steps.support.project_context import in_view
 
 NO_OP = "only comments, formatting or the names of locals would change"
 RESTLESS = "the analyzers had something new to say each time a fix was taken out"

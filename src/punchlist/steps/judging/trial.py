@@ -13,8 +13,10 @@ from punchlist.model.ledger.run import Run
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import baseline
+from punchlist.ports.tree import Tree
+from punchlist.ports.world import World
+from punchlist.steps.judging.baseline import baseline, judge_view, usable
 from punchlist.steps.judging.excused_tests import Excused, excused
-from punchlist.steps.judging.judge import judge_view
 
 RERUNS = 2
 
@@ -36,7 +38,7 @@ async def attempt(task: Try, run: Run, world: World) -> Tried:
         if batch.protected
         for path in run.work.patches[batch.number].paths
     }
-    excuses = [(check, await excused(check, trial, opened, run, world)) for check in _checks(run)]
+    excuses = [(check, await excused(check, trial, opened, run, world)) for check in usable(run)]
     async with world.trees.at(run.tip, patches, pristine=judge_view(world, opened)) as tree:
         verdicts = [
             excuse.said(await _judged(check, tree, _without(trial, excuse), world))
@@ -54,11 +56,6 @@ async def attempt(task: Try, run: Run, world: World) -> Tried:
 
 def _without(trial: Trial, excuse: Excused) -> Trial:
     return replace(trial, ignored=(*trial.ignored, *sorted(excuse.tests)))
-
-
-def _checks(run: Run) -> list[Check]:
-    checks = run.started.checks if run.started is not None else ()
-    return [check for check in checks if not run.baselines[check.name].unusable]
 
 
 async def _judged(check: Check, tree: Tree, trial: Trial, world: World) -> Verdict:

@@ -15,8 +15,7 @@ from punchlist.model.item.batch import AGENT, Batch
 from punchlist.model.item.item import ACTIONABLE, Fact, Item, Move
 from punchlist.model.item.todo import Todo
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.fixkey import fix_key
-from punchlist.model.patch.patch import Patch, Taken
+from punchlist.model.patch.patch import Patch, Taken, fix_key
 
 CHURN = 2
 """An item that came back after so many of its own fixes is left to a person: another would come
@@ -226,3 +225,16 @@ def _chunked(groups: Iterable[list[Item]], size: int) -> list[list[Item]]:
         for group in groups
         for start in range(0, len(group), max(1, size))
     ]
+
+
+def key_of(item: Item) -> str:
+    """The name under which this item's present fix is remembered as tried."""
+    return fix_key(item.current.fix) if item.current.fix else ""
+
+
+def standing(run: Run) -> list[Batch]:
+    """Batches that the verification let pass; where there was none, or it failed,
+    nothing stands.
+    """
+    numbers = run.work.verified.passed if run.work.verified is not None else ()
+    return [run.work.batches[number] for number in numbers if number in run.work.batches]

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
+from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.ports.tree import Tree
+from punchlist.ports.world import World
 from punchlist.ports.roles import Background, Task
 from punchlist.ports.world import World
 
@@ -53,3 +56,20 @@ async def to_think_over(label: str, numbers: Iterable[int], run: Run, world: Wor
         doubts=tuple(run.doubts.values()),
         session=run.sessions.get("plan", ""),
     )
+
+
+def in_view(change: Change, run: Run, tree: Tree) -> list[str] | None:
+    """The files a reviewer is shown: all of them, or those of the change, of what was fixed since,
+    and of what was reported: an item in a file that nobody looks at would seem gone.
+    """
+    if change.kind is ScopeKind.ALL and not change.paths:
+        return None
+    reviewers = run.started.reviewers if run.started is not None else ()
+    reported = {
+        finding.spot.path
+        for item in run.items.values()
+        for finding in item.sighted
+        if finding.source in reviewers
+    }
+    shown = reported.union(*(batch.paths for batch in run.work.batches.values()))
+    return [path for path in tree.files() if path in shown or change.covers(path, None, None)]
