@@ -1,0 +1,10 @@
+"""What a test needs of the machine and may not find."""
+
+import pytest
+
+import npm
+
+
+def miss(message: str) -> str:
+    """Skip the test, or in CI fail it, because something is not there."""
+    return pytest.fail(message) if npm.ENVIRONMENT.get("CI") else pytest.skip(message)
