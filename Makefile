@@ -25,8 +25,7 @@ fast: $(READY)
 
 # Kills runs 200 times at random moments, and once at every event, with and without agents; `make test` does so less often.
 soak: $(READY)
-	KILLS=200 $(PYTEST) -n auto tests/journeys/test_killed.py tests/journeys/test_killed_agents.py tests/adapters/agents
-	KILLS=200 $(PYTEST) -m soak -n auto
+	SOAK=1 KILLS=200 $(PYTEST) -m "not serial" -n auto
 
 # A sandbox and a browser: on Debian as root they are installed, elsewhere what is missing is named.
 system:
