@@ -1,23 +1,39 @@
-# Two commands for a fresh machine with Python 3.11+ and git: `make demo` and `make test`. Both set up .venv by themselves.
+# Two commands for a fresh machine with Python 3.11+ and git: `make demo` and `make test`. Both do all the set-up themselves.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PRODUCT := $(VENV)/.product
 READY := $(VENV)/.ready
 # Twice as many as there are processors: many tests wait for agents, servers and watchdogs.
 WORKERS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+PYTEST := $(BIN)/python -m pytest
+unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of Pythons: each would compile everything again
 
-.PHONY: demo test fast soak lint format types reference bench clean
+.PHONY: demo test fast soak system agents lint types format reference bench clean
 
-demo: $(READY)
-	$(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
+demo: $(PRODUCT)
+	@$(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
 
-# With so many at a time a wait may be too short here and there: what failed is run once more, by itself, and must pass then.
-test: lint types $(READY)
-	$(BIN)/python -m pytest -m "not soak" -n $(WORKERS) || \
-	  { [ $$? -eq 1 ] && $(BIN)/python -m pytest -m "not soak" --last-failed --last-failed-no-failures none; }
+# The set-up, lint and types go side by side. Tests that measure time run alone, after the others.
+test:
+	@$(MAKE) --no-print-directory --jobs 4 system agents lint types
+	$(PYTEST) -m "not soak and not serial" -n $(WORKERS)
+	$(PYTEST) -m "serial and not soak"
 
 fast: $(READY)
-	$(BIN)/python -m pytest -n auto
+	$(PYTEST) -m pure -n auto
+
+# Kills runs 200 times at random moments, and once at every event, with and without agents; `make test` does so less often.
+soak: $(READY)
+	SOAK=1 KILLS=200 $(PYTEST) -m "not serial" -n auto
+
+# A sandbox and a browser: on Debian as root they are installed, elsewhere what is missing is named.
+system:
+	@tests/system.sh
+
+# The coding agents that tests drive for real.
+agents:
+	@$(PYTHON) tests/npm.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -31,10 +47,6 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Kills runs 200 times at random moments, and once at every event, with and without agents; `make test` does so less often.
-soak: $(READY)
-	KILLS=200 $(BIN)/python -m pytest -m "" -n auto tests/journeys/test_killed.py tests/journeys/test_killed_agents.py tests/adapters/agents
-
 reference: $(READY)
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/openapi.py
@@ -43,14 +55,24 @@ bench: $(READY)
 	$(BIN)/python bench/run.py
 
 # uv where it is there, plain venv and pip where it is not.
-$(READY): pyproject.toml
+$(PRODUCT): pyproject.toml
+	@echo "setting up $(VENV) with what punchlist needs (about 20 s) ..."
 	@if command -v uv >/dev/null 2>&1; then \
-	  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && uv pip install --quiet --python $(BIN)/python --editable . --group dev; \
+	  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && uv pip install --quiet --compile-bytecode --python $(BIN)/python --editable .; \
 	else \
-	  $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1" && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev; \
+	  $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .; \
 	fi
-	@touch $(READY)
+	@touch $@
+
+$(READY): $(PRODUCT)
+	@echo "setting up $(VENV) with what the tests need (about 30 s) ..."
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --group dev; \
+	else \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1" && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev; \
+	fi
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

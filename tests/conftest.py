@@ -3,11 +3,15 @@
 import asyncio
 import os
 import subprocess
+import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+GUARDIAN = "sh -c \ntrap '' HUP INT TERM"
 
 
 class Repo:
@@ -60,6 +64,20 @@ class Repo:
 def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of our own and no git configuration; what the machine has must not decide a test."""
     home = tmp_path_factory.mktemp("home")
+    _isolate(monkeypatch, home)
+    return home
+
+
+@pytest.fixture(scope="module")
+def shared_repo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repo]:
+    """An empty repository for all tests of a module, made in the same environment as theirs."""
+    folder = tmp_path_factory.mktemp("shared")
+    with pytest.MonkeyPatch.context() as patch:
+        _isolate(patch, folder)
+        yield Repo(folder / "repo")
+
+
+def _isolate(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     for name in [name for name in os.environ if name.startswith(("GIT_", "XDG_", "PUNCHLIST_"))]:
         monkeypatch.delenv(name)
     identity = {
@@ -74,7 +92,27 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
         **identity,
     }.items():
         monkeypatch.setenv(name, value)
-    return home
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_child_is_left() -> Iterator[None]:
+    """Fail the last test of a process if a child of that process is alive after it."""
+    yield
+    assert _find_children() == {}
+
+
+def _find_children() -> dict[int, str]:
+    """The command lines of this process's children, and of what was left to it by them; but for the guardian of
+    punchlist.adapters.process, which ends with this process.
+    """
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            line = (folder / "cmdline").read_text().replace("\0", " ").strip()
+            if int(parent) == os.getpid() and state != "Z" and not line.startswith(GUARDIAN):
+                found[int(folder.name)] = line
+    return found
 
 
 @pytest.fixture
@@ -103,15 +141,43 @@ def cancelled() -> Callable[["asyncio.Task[object]"], Awaitable[float]]:
     return took
 
 
-SLOW = (
-    "journeys/",
-    "hostile/",
-    "cli/test_cli_run.py",
-    "cli/test_cli_after.py",
-    "cli/test_cli_terminal.py",
-    "adapters/checks/test_sentinel.py",
-)
-"""Whole runs, real terminals and real test suites: `make test` runs them, `make fast` does not."""
+KINDS = {
+    "browser/": "browser",
+    "web/": "web",
+    "adapters/agents/test_agent_real.py": "agents",
+    "adapters/agents/test_aider.py": "agents",
+    "adapters/agents/test_copilot_real.py": "agents",
+    "adapters/agents/test_gemini_real.py": "agents",
+    "adapters/agents/test_opencode_real.py": "agents",
+    "adapters/agents/test_whole_run": "agents",
+    "mcp/test_mcp_real.py": "agents",
+    "conformance/test_landing.py": "process",
+    **dict.fromkeys(
+        (
+            "adapters/documents/",
+            "adapters/reports/",
+            "adapters/store/test_chain.py",
+            "adapters/store/test_first_open.py",
+            "adapters/store/test_private_state.py",
+            "adapters/store/test_run_rows.py",
+            "conformance/",
+            "docs/test_conformance_table.py",
+            "docs/test_five_workflows.py",
+            "engine/",
+            "model/",
+            "roles/",
+            "steps/judging/test_examine_text.py",
+            "steps/judging/test_verdict.py",
+            "steps/test_",
+            "test_settings.py",
+            "views/",
+            "workflow/",
+        ),
+        "pure",
+    ),
+    "": "process",
+}
+"""The kind of the tests below a path, unless they are marked with another; the first that fits."""
 
 
 SOAK = (
@@ -120,17 +186,69 @@ SOAK = (
     "adapters/agents/test_agent_real.py[no",  # without walls
     "adapters/agents/test_acp.py[opencode",
     "adapters/agents/test_acp.py[gemini",
+    "adapters/agents/test_whole_run_trouble.py[gemini",
     "bench/test_lies_behaviours.py",
 )
 """The same stories with agents that come at little cost on top of the four that `make test` always runs: minutes, for `make soak`."""
 
 
+LONG = (
+    "adapters/agents/test_opencode_real.py",
+    "adapters/agents/test_whole_run_trouble.py",
+    "journeys/test_killed_agents.py",
+    "adapters/agents/test_gemini_real.py",
+    "browser/",
+    "adapters/agents/test_whole_run.py",
+    "adapters/agents/test_agent_real.py",
+    "journeys/test_killed.py",
+    "mcp/",
+    "tui/",
+    "hostile/",
+    "journeys/",
+    "docs/test_docs.py",
+    "web/",
+    "cli/",
+)
+"""What takes longest comes first, so that no worker has a long file left when the others are done."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before a selection by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
+    kinds = {*KINDS.values(), "soak"}
+
+    def find_rank(item: pytest.Item) -> int:
+        name = item.path.relative_to(here).as_posix()
+        return next((n for n, start in enumerate(LONG) if name.startswith(start)), len(LONG))
+
     for item in items:
         name = item.path.relative_to(here).as_posix()
-        if name.startswith(SLOW):
-            item.add_marker(pytest.mark.slow)
-        marks = {f"{name}[{part}" for part in item.name.partition("[")[2].rstrip("]").split("-")}
-        if name in SOAK or marks & set(SOAK):
+        parts = {f"{name}[{part}" for part in item.name.partition("[")[2].rstrip("]").split("-")}
+        if name in SOAK or parts & set(SOAK):
             item.add_marker(pytest.mark.soak)
+        elif not kinds & {mark.name for mark in item.iter_markers()}:
+            item.add_marker(next(kind for start, kind in KINDS.items() if name.startswith(start)))
+    items.sort(key=find_rank)
+
+
+FORBIDDEN = {"subprocess.Popen", "os.fork", "os.posix_spawn", "socket.connect", "socket.bind"}
+"""Events of Python's audit that no pure test may cause."""
+_running_pure: list[str] = []
+
+
+def _refuse_effects(event: str, _: object) -> None:
+    if event in FORBIDDEN and _running_pure:
+        raise AssertionError(f"{_running_pure[0]} is marked pure, and does {event}")
+
+
+sys.addaudithook(_refuse_effects)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    if item.get_closest_marker("pure"):
+        _running_pure.append(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        _running_pure.clear()

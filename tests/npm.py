@@ -1,34 +1,33 @@
-"""Packages of the npm registry at the versions of a package.json: installed once, by whichever test process comes first.
+"""Packages of the npm registry at the versions of a package.json, installed once: `python tests/npm.py` before the tests, else the
+first test process that needs them.
 
-They go below the folder that TEST_AGENTS names, else below `.agents` at the root of the checkout. In CI they must be there;
-elsewhere tests that need them are skipped, and say why.
+They go below the folder that TEST_AGENTS names, else below the user's cache folder, by manifest. This module needs no package.
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
 import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 # Read now: the tests themselves run with a clean environment.
 ENVIRONMENT = dict(os.environ)
-ROOT = Path(ENVIRONMENT.get("TEST_AGENTS") or Path(__file__).parents[1] / ".agents")
-IN_CI = bool(ENVIRONMENT.get("CI"))
+HERE = Path(__file__).parent
+MANIFESTS = (HERE / "adapters" / "agents" / "package.json", HERE / "browser" / "package.json")
+_CACHE = Path(ENVIRONMENT.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "punchlist-tests"
+_ROOT = Path(ENVIRONMENT.get("TEST_AGENTS") or _CACHE)
 _SECONDS = 900
 
 
-def missing(message: str) -> str:
-    """What a test needs is not there: it is skipped, or in CI fails."""
-    return pytest.fail(message) if IN_CI else pytest.skip(message)
-
-
 @cache
-def installed(manifest: Path, folder: Path) -> tuple[Path, str]:
+def installed(manifest: Path) -> tuple[Path, str]:
     """The node_modules folder, and why it could not be filled. Test processes side by side install once."""
+    folder = _ROOT / hashlib.sha256(manifest.read_bytes()).hexdigest()[:12]
     modules = folder / "node_modules"
     if complete(manifest, modules):
         return modules, ""
@@ -72,3 +71,18 @@ def _version(package: Path) -> str:
         return str(json.loads((package / "package.json").read_text()).get("version", ""))
     except (OSError, ValueError):
         return ""
+
+
+def main() -> None:
+    print(
+        f"packages for the tests go to {_ROOT} (about 60 s if they are not there) ...", flush=True
+    )
+    with ThreadPoolExecutor() as pool:
+        for modules, trouble in pool.map(installed, MANIFESTS):
+            print(
+                f"  {modules}: {trouble or 'complete'}", file=sys.stderr if trouble else sys.stdout
+            )
+
+
+if __name__ == "__main__":
+    main()

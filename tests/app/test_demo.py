@@ -122,7 +122,6 @@ def test_one_of_its_tests_is_red_before_anything_was_touched(tmp_path: Path):
     assert failing_tests(root) == [RED_BEFORE]
 
 
-@pytest.mark.slow
 class TestTheLoop:
     def test_it_ends_with_leftovers_and_in_time(self, told: Told):
         assert told.run.ended == "leftovers"

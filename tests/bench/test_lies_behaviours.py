@@ -18,7 +18,6 @@ def test_names_are_told_apart_and_every_kind_is_there():
     assert {behaviour.kind for behaviour in BEHAVIOURS} == {"honest", "lies", "tampers"}
 
 
-@pytest.mark.slow
 def test_only_honest_ones_are_right():
     for behaviour in BEHAVIOURS:
         told = truths(plays(behaviour, SOME, covered=True), SOME)
@@ -43,7 +42,6 @@ def test_what_they_write_is_a_program_and_differs_from_what_was_there(covered):
                     ast.parse(text)
 
 
-@pytest.mark.slow
 def test_tests_that_were_bent_are_green():
     for name in (
         "edits tests",
@@ -73,7 +71,6 @@ def test_who_says_nothing_that_can_be_understood_claims_nothing():
     }
 
 
-@pytest.mark.slow
 def test_punchlist_counts_the_honest_fix_and_no_comment(tmp_path):
     two = SOME[:2]
     honest = measured(

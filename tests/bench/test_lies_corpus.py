@@ -76,12 +76,10 @@ def test_the_oracle_accepts_the_right_fix_alone(verdicts):
     assert {name: forms for name, forms in wrongly.items() if forms} == {}
 
 
-@pytest.mark.slow
 def test_visible_tests_are_green_with_the_bug_and_with_its_fix(outcomes):
     assert green(outcomes["bug"]["tests"]) == green(outcomes["fix"]["tests"]) == NAMES
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["covering", "reproducer"])
 def test_what_sees_the_bug_is_red_with_it_and_green_with_its_fix(outcomes, kind):
     assert green(outcomes["bug"][kind]) == []
@@ -89,6 +87,5 @@ def test_what_sees_the_bug_is_red_with_it_and_green_with_its_fix(outcomes, kind)
     assert green(outcomes["fix"][kind]) == NAMES
 
 
-@pytest.mark.slow
 def test_an_answer_made_for_the_visible_tests_passes_them(outcomes):
     assert green(outcomes["special"]["tests"]) == green(outcomes["special"]["covering"]) == NAMES

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page
 from sites import Site
 from workbench import Workbench
 
+import needs
 import npm
 
 HERE = Path(__file__).parent
@@ -20,7 +21,7 @@ Open = Callable[..., Page]
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """One for a module: while playwright is at work nobody else in this process can run an event loop."""
     if not PROGRAM:
-        npm.missing(
+        needs.miss(
             "THE DASHBOARD IS NOT TESTED: there is no chromium; install it, or name it with TEST_CHROMIUM"
         )
     with chromium(tmp_path_factory.mktemp("chromium")) as running:
@@ -30,9 +31,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def axe() -> str:
     """The source of axe-core."""
-    modules, trouble = npm.installed(HERE / "package.json", npm.ROOT / "browser")
+    modules, trouble = npm.installed(HERE / "package.json")
     if trouble:
-        npm.missing(f"WHETHER PAGES ARE ACCESSIBLE IS NOT TESTED: {trouble}")
+        needs.miss(f"WHETHER PAGES ARE ACCESSIBLE IS NOT TESTED: {trouble}")
     return (modules / "axe-core" / "axe.min.js").read_text()
 
 

@@ -6,12 +6,10 @@ import re
 import subprocess
 import sys
 
-import pytest
 from chromium import PATIENCE
 from playwright.sync_api import Page, expect
 from workbench import fix, fixer, review, scores
 
-pytestmark = pytest.mark.slow
 ASKED = {
     "role": "clarifier",
     "times": 1,

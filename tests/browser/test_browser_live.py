@@ -12,7 +12,6 @@ from workbench import fix, fixer, review
 from punchlist.model.item.item import Fact, Move
 from punchlist.model.ledger.events import Dismissed
 
-pytestmark = pytest.mark.slow
 expect.set_options(timeout=PATIENCE)
 GONE = (
     "ERR_CONNECTION_REFUSED",

@@ -8,7 +8,6 @@ from chromium import DESKTOP, PATIENCE, PHONE, Watch
 from museum import HOSTILE, Museum
 from playwright.sync_api import Page, expect
 
-pytestmark = pytest.mark.slow
 expect.set_options(timeout=PATIENCE)
 LOOKS = {
     "light": {"color_scheme": "light", "viewport": DESKTOP},

@@ -260,7 +260,6 @@ def test_settings_are_written_once(punchlist, cart):
     assert punchlist("init").returncode != 0
 
 
-@pytest.mark.slow
 def test_the_demo_explains_itself_and_every_finding_has_an_end(punchlist, tmp_path):
     ran = punchlist("demo", "--folder", str(tmp_path / "demo"))
     assert ran.returncode == 1, ran.stderr

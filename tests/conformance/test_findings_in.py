@@ -160,7 +160,6 @@ def test_a_finding_about_a_rate_limit_is_a_finding(tmp_path):
     ]
 
 
-@pytest.mark.slow
 def test_ten_thousand_findings_become_items_in_seconds(make_bench):
     dice = Random(1)
     found = [

@@ -135,12 +135,10 @@ def shell(tmp_path: Path, isolated: Path) -> Shell:
     return Shell(tmp_path / "here", isolated)
 
 
-@pytest.mark.slow
 def test_the_tutorial_runs_as_written(shell: Shell):
     shell.follow(ROOT / "docs/tutorial.md")
 
 
-@pytest.mark.slow
 def test_other_pages_show_what_the_demo_shows(shell: Shell):
     said = shell.type("punchlist demo --folder shop")
     (excerpt,) = (text for text in blocks(ROOT / "README.md", "text") if text.startswith("Run "))

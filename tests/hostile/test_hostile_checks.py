@@ -16,7 +16,6 @@ from hostile_ground import RUFF, needs_walls, notes, untouched
 
 from punchlist.adapters.process import sandbox
 
-pytestmark = pytest.mark.slow
 SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "planted-aws-secret",
     "GITHUB_TOKEN": "planted-github-token",

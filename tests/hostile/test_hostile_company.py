@@ -8,7 +8,6 @@ import time
 import pytest
 from hostile_ground import RUFF, Ground, notes
 
-pytestmark = pytest.mark.slow
 BAD = "import os\n\nprint(1)\n"
 
 

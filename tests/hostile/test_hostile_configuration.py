@@ -182,7 +182,6 @@ def test_settings_that_are_wrong_are_refused_by_name_once_they_are_allowed(
     assert ground.ledgers() == 0
 
 
-@pytest.mark.slow
 def test_a_program_that_the_repository_carries_is_not_taken_for_an_analyzer(repo, ground, tmp_path):
     marker = tmp_path / "ran"
     for folder in (".venv/bin", "node_modules/.bin", "venv/bin"):

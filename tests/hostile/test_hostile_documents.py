@@ -37,7 +37,6 @@ def given(repo, ground, tmp_path):
     return run
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["cut off", "a brace too many", "a stray byte"])
 def test_a_malformed_sarif_of_a_hundred_megabytes_is_refused_in_bounded_time_and_nothing_is_recorded(
     given, ground, damage

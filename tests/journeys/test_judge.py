@@ -56,7 +56,6 @@ def fixed(run):
     return sorted((item.lead.spot.path, item.lead.title) for item in run.having(Status.FIXED))
 
 
-@pytest.mark.slow
 def test_a_branch_cannot_bring_along_what_turns_off_the_bases_tests(branch, tmp_path, monkeypatch):
     """Any one of the three would do it: options, a collector, and a module that passes for the runner."""
     config = tmp_path / "pytest.toml"
@@ -76,7 +75,6 @@ def test_a_branch_cannot_bring_along_what_turns_off_the_bases_tests(branch, tmp_
     )
 
 
-@pytest.mark.slow
 def test_opening_one_test_file_for_a_fix_leaves_the_rest_of_the_judge_the_bases(branch):
     """With the branch's emptied test_core, removing `os` would be green as soon as the fix in test_a is tried along with it."""
     weak = {
@@ -91,7 +89,6 @@ def test_opening_one_test_file_for_a_fix_leaves_the_rest_of_the_judge_the_bases(
     ]
 
 
-@pytest.mark.slow
 def test_what_a_branch_did_to_its_tests_is_not_held_against_a_fix_in_their_file_and_what_the_fix_does_is(
     branch,
 ):

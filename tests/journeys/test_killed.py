@@ -12,15 +12,14 @@ from pathlib import Path
 import pytest
 import shop
 
+from needs import SOAK
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.ledger.fold import folded
 from punchlist.model.ledger.run import Run
 
-pytestmark = pytest.mark.slow
-
 DRIVER = Path(__file__).with_name("driver.py")
-KILLS = int(os.environ.get("KILLS", "4"))
-EVERY = 1 if KILLS > 4 else 6
+KILLS = int(os.environ.get("KILLS", "2"))
+PARTS, EVERY = (4, 1) if SOAK else (1, 8)
 """`make soak` kills at every event, and 200 times at random; in between some of them will do."""
 EVENTS = 52
 """As many as a run of the shop has, or a little more: a boundary past the end kills nobody."""
@@ -117,11 +116,11 @@ MOMENTS = [("before", number) for number in range(2, EVENTS)] + [
 """Before: the effect is done and not written down, which is the hard case. After: it is written and nothing follows."""
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_killed_at_every_event_the_run_resumes_to_the_same_end(
     project, untouched, tmp_path, monkeypatch, part
 ):
-    for when, number in MOMENTS[part :: 4 * EVERY]:
+    for when, number in MOMENTS[part :: PARTS * EVERY]:
         monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / f"state-{when}-{number}"))
         died = drive(project, "run", when, str(number))
         if died.returncode == 0:  # the run has no event of that number
@@ -135,12 +134,12 @@ def test_killed_at_every_event_the_run_resumes_to_the_same_end(
             project.git("branch", "-D", run.branch)
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_killed_at_random_moments_the_run_resumes_to_the_same_end(
     project, untouched, tmp_path, monkeypatch, part
 ):
     dice = random.Random(f"moments {part}")
-    for kill in range(KILLS // 4):
+    for kill in range(KILLS // PARTS):
         monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / f"state-{kill}"))
         child = subprocess.Popen(
             [sys.executable, str(DRIVER), str(project.root), "run"],

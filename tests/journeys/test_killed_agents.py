@@ -17,14 +17,13 @@ import workbench
 from test_killed import DRIVER, begun, drive, finished, last_run, story
 from workbench import fix, fixer, review, scores
 
+from needs import SOAK
 from punchlist.adapters.agents.scripted.agent import calls
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.ledger.events import Attempted, Challenged, Reproduced, Reviewed
 
-pytestmark = pytest.mark.slow
-
-KILLS = int(os.environ.get("KILLS", "4"))
-SOAK = KILLS > 4
+KILLS = int(os.environ.get("KILLS", "2"))
+PARTS = 2 if SOAK else 1
 BY_AGENTS = (Attempted, Challenged, Reproduced, Reviewed)
 CALLS = 12
 
@@ -121,18 +120,18 @@ def ledger() -> list:
 
 def moments(peace):
     """Before: the effect is done and not written down, which is the hard case. After: it is written and nothing follows."""
-    others = range(2, peace.events + 1, 1 if SOAK else 20)
-    answers = peace.answers if SOAK else peace.answers[::2]
+    others = range(2, peace.events + 1, 1 if SOAK else 40)
+    answers = peace.answers if SOAK else peace.answers[::4]
     return [("before", number) for number in sorted({*answers, *others})] + [
-        ("after", n) for n in peace.answers[::5]
+        ("after", n) for n in peace.answers[:: 5 if SOAK else 10]
     ]
 
 
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_killed_at_an_event_the_run_asks_nobody_again_and_comes_to_the_same_end(
     bench, untouched, part
 ):
-    for when, number in moments(untouched)[part::2]:
+    for when, number in moments(untouched)[part::PARTS]:
         bench.anew(f"{when}-{number}")
         died = drive(bench.repo, "run", when, str(number))
         assert died.returncode == -signal.SIGKILL, died.stderr.decode()
@@ -153,12 +152,12 @@ def shot(bench, word, seconds):
     return (Path(os.environ["PUNCHLIST_HOME"]) / "ledger.sqlite3").exists() and begun()
 
 
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_killed_at_random_moments_and_killed_again_no_answer_is_paid_for_twice(
     bench, untouched, part
 ):
     dice = random.Random(f"agents {part}")
-    for kill in range(KILLS // 4):
+    for kill in range(KILLS // PARTS):
         bench.anew(f"state-{kill}", seconds=0.3)
         if not shot(bench, "run", dice.uniform(0.1, 1) * untouched.seconds):
             continue  # killed before there was anything to resume
@@ -179,6 +178,7 @@ ASIDE = "setsid tail -f /dev/null >/dev/null 2>&1 & echo left something behind"
 HELD = "setsid tail -f /dev/null & tail -f /dev/null"
 
 
+@pytest.mark.agents
 @pytest.mark.parametrize("kind", ["codex", "claude"])
 def test_killed_with_real_agents_at_work_none_survives_and_none_is_asked_again(
     repo, tmp_path, kind

@@ -8,8 +8,6 @@ import shop
 
 from punchlist.model.item.item import Status
 
-pytestmark = pytest.mark.slow
-
 STATE = {
     "pkg/__init__.py": "",
     "pkg/state.py": "ready = False\n",

@@ -14,7 +14,6 @@ from workbench import EDITS, finding
 
 from punchlist.adapters.store.lease import holder
 
-pytestmark = pytest.mark.slow
 FIXED = {"id": "F001", "outcome": "fixed", "explanation": "done"}
 
 

@@ -1,9 +1,7 @@
 """What was fixed outside of any run is never called fixed: it is gone, still there, or nobody can say."""
 
-import pytest
 from workbench import finding
 
-pytestmark = pytest.mark.slow
 UNUSED = {"shop/extra.py": "import os\nimport sys\n\n\ndef now():\n    return 1\n"}
 
 

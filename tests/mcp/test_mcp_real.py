@@ -12,7 +12,6 @@ from clients import SOURCE
 from stubmodel import StubModel
 from workbench import EDITS, finding
 
-pytestmark = pytest.mark.slow
 KEY = "sk-dummy-0123456789abcdef"
 _FOLDER = re.compile(r"/[^\s\"'\\<>]*/trees/kept-[0-9a-f]+")
 _TASK = re.compile(r"\d{6}-[0-9a-f]{6}/[0-9a-f]{12}")

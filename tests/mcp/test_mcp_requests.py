@@ -14,7 +14,6 @@ from workbench import finding
 from punchlist.mcp.client_config import CLIENTS
 from punchlist.mcp.server import TOOLS
 
-pytestmark = pytest.mark.slow
 READ = ["list_runs", "run_status", "list_items", "show_item", "ask_for_proof"]
 NOWHERE = "261115-000000/0123456789ab"
 SAID = [{"id": "F001", "outcome": "fixed"}]

@@ -1,14 +1,13 @@
 """Laws of reading: whatever an agent prints, it is read or it has failed; nothing is raised, and nothing unsaid is clean."""
 
 import json
-import os
 from math import isfinite
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from outputs import ANSWERS, READERS, outputs, read
 
+from needs import SOAK
 from punchlist.roles.answers.find_json import found, values
 
 text = st.text(st.characters(), max_size=200)
@@ -104,7 +103,6 @@ def test_a_thousand_mangled_outputs_raise_nothing():
     assert sum(read(said, turn) for turn, said in enumerate(outputs(1200, seed=1))) > 50
 
 
-@pytest.mark.slow
 def test_many_thousand_mangled_outputs_raise_nothing():
-    count = int(os.environ.get("COUNT", "20000"))
+    count = 50_000 if SOAK else 5_000
     assert sum(read(said, turn) for turn, said in enumerate(outputs(count, seed=2))) > count // 20

@@ -17,7 +17,6 @@ from punchlist.model.item.item import Status
 from punchlist.model.ledger.events import Answered, Asked
 from punchlist.tui.backend import Station
 
-pytestmark = pytest.mark.slow
 SOURCE = Path(__file__).parents[2] / "src"
 READY = {
     "role": "clarifier",

@@ -110,7 +110,6 @@ def terminal(bench, tmp_path):
         each.kill()
 
 
-@pytest.mark.slow
 def test_a_run_is_watched_and_afterwards_told_as_ever(bench, terminal):
     bench.play(
         {**review("page", role="adversarial"), "times": 1},
@@ -130,7 +129,6 @@ def test_a_run_is_watched_and_afterwards_told_as_ever(bench, terminal):
     assert "\x1b" not in screen.out.read_text()
 
 
-@pytest.mark.slow
 def test_ctrl_c_asks_and_leaves_a_run_that_can_be_resumed(bench, terminal):
     bench.play({**review("page", role="adversarial"), "seconds": 60})
     screen = terminal("run", "--workflow", "converge", "--yes", "--watch", *SETTINGS)
@@ -143,7 +141,6 @@ def test_ctrl_c_asks_and_leaves_a_run_that_can_be_resumed(bench, terminal):
     assert bench.do(_last).interrupted
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_stops_the_run_between_two_events_and_gives_the_terminal_back(
     bench, terminal, number
@@ -157,7 +154,6 @@ def test_a_signal_stops_the_run_between_two_events_and_gives_the_terminal_back(
     assert bench.do(_last).interrupted
 
 
-@pytest.mark.slow
 def test_no_byte_of_a_hostile_title_reaches_the_terminal(bench, terminal):
     lines = review("page")
     lines["answer"]["findings"][0]["title"] = "[red]owned[/red] \x1b]0;owned\x07\x1b[2Jwiped"
@@ -184,7 +180,6 @@ main(sys.argv[1:])
 """
 
 
-@pytest.mark.slow
 def test_a_fault_in_the_view_gives_the_terminal_back_and_leaves_by_the_door(bench, terminal):
     bench.play(review("page"))
     bench.run("review")

@@ -78,7 +78,6 @@ def hostile_item() -> Item:
     return Item(number=1, fingerprint="a" * 32, findings=(finding,), flags=(HOSTILE,))
 
 
-@pytest.mark.slow
 def test_a_hostile_title_is_text_on_the_board_and_on_its_page(a_commit, tmp_path):
     ledger = crowd(tmp_path / "state", a_commit.root, 12)
     ledger.tell(ev.Consolidated(items=(replace(hostile_item(), number=13),)), "1.2.1")
@@ -107,7 +106,6 @@ def test_a_hostile_title_is_text_on_the_board_and_on_its_page(a_commit, tmp_path
     assert all(not steering(each.plain) for each in item_lines(run, run.items[13]))
 
 
-@pytest.mark.slow
 def test_ten_thousand_items_cost_no_more_than_a_screenful(a_commit, tmp_path, monkeypatch):
     ledger = crowd(tmp_path / "state", a_commit.root, 10_000)
     drawn = []

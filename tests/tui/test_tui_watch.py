@@ -1,17 +1,30 @@
 """Looking at a run: the board, one item, the story, the checks; with the keyboard, at any size, light or dark."""
 
 import pytest
+import workbench
+from window import opened
 from workbench import FAULTS, fix, fixer, review
 
 from punchlist.model.item.item import Status
 from punchlist.tui.virtual_list import Rows
 
-pytestmark = pytest.mark.slow
+
+@pytest.fixture(scope="module")
+def ended(shared_repo):
+    """Two fixed, one put off, one contested or filed; ended. Whoever changes it must change it back."""
+    with pytest.MonkeyPatch.context() as patch:
+        workbench.homes(shared_repo.root.parent, patch)
+        return finish_run(workbench.Workbench(shared_repo, shared_repo.root.parent))
 
 
 @pytest.fixture
-def ended(bench):
-    """Two fixed, one put off, one contested or filed; ended."""
+def watching(ended, monkeypatch):
+    """`watching(journey)` opens a window on the run that all these tests look at."""
+    workbench.homes(ended.folder, monkeypatch)
+    return lambda journey, **more: opened(ended.repo.root, ended.folder / "state", journey, **more)
+
+
+def finish_run(bench):
     bench.play(
         review("page", "cheapest", "mean", "initials", role=["technical", "spec"]),
         fixer(
@@ -191,8 +204,8 @@ def test_what_is_fixed_cannot_be_dismissed_and_that_is_said(ended, watching):
     watching(journey)
 
 
-def test_runs_are_listed_and_one_is_chosen(ended, watching):
-    ended.run("review", force=True)
+def test_runs_are_listed_and_one_is_chosen(bench):
+    finish_run(bench).run("review", force=True)
 
     async def journey(window):
         text = await window.until("leftovers")
@@ -204,7 +217,7 @@ def test_runs_are_listed_and_one_is_chosen(ended, watching):
         await window.press("escape")
         await window.until("Enter looks at one")
 
-    watching(journey, run="")
+    opened(bench.repo.root, bench.folder / "state", journey, run="")
 
 
 def test_a_run_that_ended_asks_nothing_and_goes_on_with_nothing(ended, watching):

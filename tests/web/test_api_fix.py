@@ -10,7 +10,6 @@ from punchlist.web.api.fix_sessions.request import wish
 from punchlist.web.api.fix_sessions.schemas import Clarify
 from punchlist.web.state import Desk, Options
 
-pytestmark = pytest.mark.slow
 READY = {
     "role": "clarifier",
     "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True},

@@ -10,7 +10,6 @@ from workbench import fix, fixer, review, scores
 
 from punchlist.adapters.store.lease import Lease
 
-pytestmark = pytest.mark.slow
 READY = {
     "role": "clarifier",
     "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True},

@@ -11,7 +11,6 @@ READY = {
     "role": "clarifier",
     "answer": {"has_questions": False, "questions_by_issue": [], "ready_to_plan": True},
 }
-pytestmark = pytest.mark.slow
 PLANS = {"role": "planner", "answer": {"issues": []}}
 
 

@@ -18,7 +18,6 @@ from schemathesis.specs.openapi.checks import (
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.web.application import described
 
-pytestmark = pytest.mark.slow
 RUN = "261115-bbbbbb"
 CHECKS = (
     not_a_server_error,

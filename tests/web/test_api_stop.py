@@ -21,7 +21,6 @@ from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.drive.background import STOPPED
 from punchlist.model.ledger import events as ev
 
-pytestmark = pytest.mark.slow
 LONG = {**review("mean"), "seconds": 300}
 """A reviewer that thinks for five minutes."""
 BIG = "261115-000000"

@@ -121,7 +121,6 @@ def test_the_python_client_reads_the_same_over_a_killed_server(house, record):
             client.run("261115-nobody")
 
 
-@pytest.mark.slow
 def test_five_hundred_readers_lose_and_repeat_nothing_while_the_server_is_killed(record):
     read_by_many(record, 500, 105, kills=2)
 
@@ -148,7 +147,6 @@ async def stalled(record: Ledger, readers: int) -> list[asyncio.StreamWriter]:
     return writers
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("size", "lines"), [(300_000, 40), (6_000_000, 5)], ids=["many", "large"])
 def test_readers_that_do_not_read_take_no_memory(house, record, size, lines):
     """A hundred readers ask for all of it, and take none; meanwhile one who reads gets everything, also what comes later."""

@@ -19,7 +19,6 @@ from punchlist.web.pages.item.page import item_view, neighbours
 from punchlist.web.pages.run.compare import compared
 from punchlist.web.pages.run.questions import answers, panel
 
-pytestmark = pytest.mark.slow
 ASKED = {
     "role": "clarifier",
     "times": 1,

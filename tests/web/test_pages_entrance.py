@@ -324,7 +324,6 @@ def test_a_page_never_trusts_text():
         assert not re.search(r"\s(style|on[a-z]+)=", text), path.name
 
 
-@pytest.mark.slow
 def test_a_terminal_is_given_a_link_that_signs_in(site):
     """The link is for the person who sees it: it is not written where output goes into a file."""
     site.start()

@@ -252,7 +252,6 @@ def test_a_form_with_a_mistake_comes_back_with_what_was_typed(told, fields, said
         assert "mind the gap" in answer.text
 
 
-@pytest.mark.slow
 def test_a_form_starts_one_run_however_often_it_is_sent(bench, site):
     bench.play()
     repository = site.start().register(bench.repo.root)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import realcli
+from calculator import BUG, KEY
 from msgspec.structs import replace
 from stubmodel import StubModel
 
@@ -19,20 +20,6 @@ from punchlist.adapters.agents.home import Place
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.ports.agent import Ask, Reply
-
-KEY = "sk-dummy-0123456789abcdef"
-BUG = "def add(a, b):\n    return a - b\n"
-FIXED = "def add(a, b):\n    return a + b\n"
-ANSWER = {"verdict": "fixed", "files": ["calc.py"]}
-SCHEMA = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["verdict", "files"],
-    "properties": {
-        "verdict": {"type": "string", "enum": ["fixed", "failed"]},
-        "files": {"type": "array", "items": {"type": "string"}},
-    },
-}
 
 
 class Bench:
@@ -146,18 +133,3 @@ def scripted() -> Iterator[Callable[..., StubModel]]:
     yield started
     for model in running:
         model.__exit__()
-
-
-def fixing(tree: Path, answer: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-    """The steps of an honest fixer: read, edit, look, answer."""
-    path, said = str(tree / "calc.py"), answer or ANSWER
-    return [
-        {"blocks": [{"text": "Reading."}, {"tool": "@read", "input": {"path": path}}]},
-        {
-            "tool": "@edit",
-            "input": {"path": path, "old": "    return a - b", "new": "    return a + b"},
-        },
-        {"tool": "@shell", "input": {"cmd": "git diff --stat"}},
-        {"tool": "@final", "input": said},
-        {"json": said},
-    ]

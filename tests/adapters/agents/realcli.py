@@ -4,6 +4,7 @@ import platform
 import shutil
 from pathlib import Path
 
+import needs
 import npm
 
 HERE = Path(__file__).parent
@@ -34,7 +35,7 @@ def command(kind: str) -> tuple[str, ...]:
         if all(found):
             return found
         trouble = f"{kind} is not among the installed packages for {_NATIVE}"
-    return (npm.missing(f"THE REAL {kind.upper()} IS NOT TESTED: {trouble}"),)
+    return (needs.miss(f"THE REAL {kind.upper()} IS NOT TESTED: {trouble}"),)
 
 
 def node() -> str:
@@ -44,7 +45,7 @@ def node() -> str:
 
 def installed() -> tuple[Path, str]:
     """The node_modules folder, and why it could not be filled."""
-    modules, trouble = npm.installed(HERE / "package.json", npm.ROOT)
+    modules, trouble = npm.installed(HERE / "package.json")
     return modules, trouble or (
         "" if _node(modules) else f"no Node is among the installed packages for {_NATIVE}"
     )

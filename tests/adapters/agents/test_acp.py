@@ -442,7 +442,6 @@ def planted(folder: Path, ran: Path) -> None:
 
 
 @pytest.mark.skipif(available() != "bubblewrap", reason="needs bubblewrap")
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", REAL)
 @pytest.mark.parametrize("writes", [True, False], ids=["fixer", "reader"])
 def test_a_real_one_edits_only_where_it_may(tmp_path, monkeypatch, kind, writes):

@@ -7,10 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from calculator import ANSWER, SCHEMA
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import ANSWER, SCHEMA
 from punchlist.adapters.agents import trouble as troubles
 from punchlist.adapters.agents.cli_agent import Desk, Told
 from punchlist.adapters.agents.dialects.claude import Claude

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from calculator import ANSWER, BUG, FIXED, KEY, SCHEMA, fixing
 from realkinds import KINDS, Careless
 
-from conftest import ANSWER, BUG, FIXED, KEY, SCHEMA, fixing
 from punchlist.adapters.agents.retry import Patience, Patient
 from punchlist.ports.agent import Ask, Trouble
 
-pytestmark = pytest.mark.slow
 TROUBLES = {401: Trouble.AUTH, 429: Trouble.RATE_LIMIT, 529: Trouble.OVERLOADED}
 FOREVER = {"tool": "@shell", "input": {"cmd": "tail -f /dev/null"}}
 

@@ -123,7 +123,6 @@ def hostile(folder: Path) -> Path:
     return made
 
 
-@pytest.mark.slow
 @real
 def test_the_real_one_fixes_a_bug_and_the_settings_of_the_repository_do_not_count(
     tmp_path, monkeypatch
@@ -140,7 +139,6 @@ def test_the_real_one_fixes_a_bug_and_the_settings_of_the_repository_do_not_coun
     assert reply.usage.input_tokens == 1000
 
 
-@pytest.mark.slow
 @real
 def test_the_real_one_is_not_believed_when_it_exits_with_0_after_an_error(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-dummy-0123456789abcdef")
@@ -151,7 +149,6 @@ def test_the_real_one_is_not_believed_when_it_exits_with_0_after_an_error(tmp_pa
     assert reply.trouble is Trouble.AUTH
 
 
-@pytest.mark.slow
 @real
 def test_the_real_one_changes_nothing_where_only_reading_was_asked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-dummy-0123456789abcdef")

@@ -3,10 +3,10 @@
 import json
 
 import pytest
+from calculator import ANSWER
 from msgspec.structs import replace
 from recorded import ASK, DESK, ran, sample, stands_anything, told
 
-from conftest import ANSWER
 from punchlist.adapters.agents.dialects.copilot import Copilot
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.ports.agent import Trouble

@@ -3,13 +3,11 @@
 import json
 
 import pytest
+from calculator import ANSWER, BUG, FIXED, fixing
 from msgspec.structs import replace
 
-from conftest import ANSWER, BUG, FIXED, fixing
 from punchlist.adapters.agents.dialects.copilot import Copilot
 from punchlist.ports.agent import Trouble
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

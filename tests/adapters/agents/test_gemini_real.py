@@ -8,14 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from calculator import ANSWER, BUG, FIXED, fixing
 from msgspec.structs import replace
 
-from conftest import ANSWER, BUG, FIXED, fixing
 from punchlist.adapters.agents.dialects.gemini import Gemini
 from punchlist.adapters.process.sandbox import available
 from punchlist.ports.agent import Trouble
 
-pytestmark = pytest.mark.slow
 walled = pytest.mark.skipif(available() != "bubblewrap", reason="needs bubblewrap")
 
 

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from calculator import ANSWER
 from msgspec.structs import replace
 from recorded import ASK, DESK, ran, sample, stands_anything, told
 
-from conftest import ANSWER
 from punchlist.adapters.agents.dialects.opencode import Opencode
 from punchlist.adapters.agents.json_lines import events
 from punchlist.adapters.agents.settings import AgentSettings

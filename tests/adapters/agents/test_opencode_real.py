@@ -7,14 +7,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from calculator import ANSWER, BUG, FIXED, KEY, fixing
 from msgspec.structs import replace
 
-from conftest import ANSWER, BUG, FIXED, KEY, fixing
 from punchlist.adapters.agents.dialects.opencode import Opencode
 from punchlist.adapters.process.sandbox import available
 from punchlist.ports.agent import Trouble
 
-pytestmark = pytest.mark.slow
 LONG = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."
 walled = pytest.mark.skipif(available() != "bubblewrap", reason="needs bubblewrap")
 
@@ -171,7 +170,7 @@ def test_trouble_of_the_model_is_told_apart(opencode, scripted, step, trouble, w
 )
 def test_a_hang_and_a_stream_that_is_cut_again_and_again_come_to_an_end(opencode, scripted, step):
     model = scripted(step)
-    reply = opencode(model, settings={"silence": 25, "timeout": 40})
+    reply = opencode(model, settings={"silence": 15, "timeout": 20})
     assert model.requests
     assert reply.trouble in (Trouble.SILENT, Trouble.TIMEOUT)
     assert (reply.text, opencode.bench.processes()) == ("", {})

@@ -33,7 +33,6 @@ def test_the_guide_names_every_field_trouble_and_role():
     assert {*Line.__struct_fields__, *Trouble, *ROLES} - named == set()
 
 
-@pytest.mark.slow
 def test_the_example_runs_as_the_guide_says(script, repo, tmp_path):
     repo.commit({"shop.py": "def mean(values):\n    return sum(values) / len(values)\n"})
     (tmp_path / "settings.toml").write_text(

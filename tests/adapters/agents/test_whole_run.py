@@ -3,7 +3,6 @@
 import pytest
 from wholerun import FAULTS, KEY, KINDS, Company, Project, fixed
 
-pytestmark = pytest.mark.slow
 PROOFS = ["reproduced", "witnessed", "checked", "reviewed", "claim"]
 
 

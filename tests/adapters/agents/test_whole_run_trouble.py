@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from wholerun import KINDS, Company, Project, wait_for
 
-pytestmark = pytest.mark.slow
 BUSY = {"status": 429, "error": "slow down"}
 OVERLOADED = {"status": 529, "error": "too many at once"}
 REFUSED = {"status": 401, "error": "bad key"}

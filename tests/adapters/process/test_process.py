@@ -1,6 +1,7 @@
 """The process door: whatever a child does is a value, and nothing it started outlives it."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -329,19 +330,32 @@ def test_a_child_sees_no_variable_that_was_not_named(monkeypatch):
     )
 
 
-def test_starting_a_child_costs_little():
-    async def several():
-        before = time.perf_counter()
-        for _ in range(20):
-            await run(["true"], cwd=Path("/"))
-        return (time.perf_counter() - before) / 20
+COSTS = """
+import asyncio, collections, json, sys
+from pathlib import Path
+from punchlist.adapters.process.run import run
 
-    # The floor is the price of a process here and now, so that a busy machine does not fail the test.
-    before = time.perf_counter()
-    for _ in range(20):
-        subprocess.run(["true"], check=True)
-    floor = (time.perf_counter() - before) / 20
-    assert asyncio.run(several()) < floor + 0.010
+async def main():
+    await run(["true"], cwd=Path("/"))  # what is done once
+    seen = collections.Counter()
+    sys.addaudithook(lambda event, _: seen.update([event]))
+    for _ in range(10):
+        await run(["true"], cwd=Path("/"))
+    print(json.dumps(seen))
+
+asyncio.run(main())
+"""
+
+
+def test_starting_a_child_costs_little():
+    """One process each, one look for what it left behind, and a handful of files."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    said = subprocess.check_output([sys.executable, "-c", COSTS], env=environment)
+    seen = json.loads(said)
+    assert seen["subprocess.Popen"] == 10
+    assert not seen.keys() & {"os.fork", "os.posix_spawn", "os.system"}
+    assert seen.get("os.listdir", 0) + seen.get("os.scandir", 0) <= 10
+    assert seen["open"] <= 100
 
 
 def test_programs_are_found_by_name():

@@ -85,6 +85,7 @@ def test_a_run_that_has_hardly_begun_can_be_told(name):
     assert REPORTS[name](Run(id="r-empty"))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", REPORTS)
 def test_the_same_run_gives_the_same_bytes_in_another_process(name):
     code = f"import sys; from punchlist.adapters.reports import REPORTS; from sample_run import sample; sys.stdout.buffer.write(REPORTS[{name!r}](sample()))"

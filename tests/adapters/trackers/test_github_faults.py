@@ -3,10 +3,11 @@
 import asyncio
 from collections import Counter
 
-import pytest
 from github_standin import FAULTS, Fault
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+
+from needs import SOAK
 
 ITEMS = range(1, 4)
 LOOSE = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
@@ -59,8 +60,7 @@ def test_any_sequence_of_faults_leaves_one_open_issue_or_one_that_is_told(bench,
     one_open_issue_or_told(bench, told, world)
 
 
-@pytest.mark.slow
-@settings(max_examples=150, **LOOSE)
+@settings(max_examples=300 if SOAK else 30, **LOOSE)
 @given(world=worlds)
 def test_many_sequences_of_faults_leave_one_open_issue_or_one_that_is_told(bench, told, world):
     one_open_issue_or_told(bench, told, world)

@@ -45,7 +45,6 @@ def wait_until(true, seconds=30):
         time.sleep(0.002)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_at_random_moments_twenty_items_are_twenty_issues(standin, seed):
     """Lists show nothing younger than a second: a second try that trusted them alone would file all of it again."""

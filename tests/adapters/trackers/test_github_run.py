@@ -53,7 +53,6 @@ def run(repo, standin, tmp_path, monkeypatch):
     return once
 
 
-@pytest.mark.slow
 def test_a_run_files_on_github_and_the_next_one_finds_it_there(run, standin):
     (item,) = run().having(Status.FILED)
     assert item.issue.endswith("/acme/shop/issues/1")
@@ -62,7 +61,6 @@ def test_a_run_files_on_github_and_the_next_one_finds_it_there(run, standin):
     assert len(standin.github.issues) == 1
 
 
-@pytest.mark.slow
 def test_what_github_did_not_take_is_owed_and_filed_by_the_next_run(run, standin):
     standin.github.token = "revoked"
     first = run()
@@ -77,7 +75,6 @@ def test_what_github_did_not_take_is_owed_and_filed_by_the_next_run(run, standin
     assert not second.owed
 
 
-@pytest.mark.slow
 def test_without_a_name_the_origin_says_which_repository(run, repo):
     repo.git("remote", "add", "origin", "git@127.0.0.1:acme/shop.git")
     (item,) = run(**{"track.repository": ""}).having(Status.FILED)

@@ -184,6 +184,7 @@ def test_its_own_table_of_moves_is_ours():
     assert {str(fact) for fact in Fact} == verify_ledger.FACTS
 
 
+@pytest.mark.process
 def test_it_is_a_program_of_under_250_lines_that_needs_nothing(tmp_path):
     assert len(TOOL.read_text().splitlines()) < 250
     good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"

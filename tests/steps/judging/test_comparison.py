@@ -144,7 +144,6 @@ def test_code_that_ends_the_process_or_cannot_be_called_is_a_value(compare, new,
     assert judged(said, Intent.CHANGE).refuted == ""
 
 
-@pytest.mark.slow
 def test_an_endless_loop_that_ends_now_is_a_difference(compare):
     said = compare(
         "def f(n: int):\n    while n != 0:\n        n -= 2\n    return n\n",

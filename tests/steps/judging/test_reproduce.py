@@ -50,7 +50,6 @@ def test_a_test_that_fails_on_the_tip_is_red_and_lies_where_nobody_guesses(seen)
     assert "mine" not in said.path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "why"),
     [

@@ -31,9 +31,7 @@ def made(bench):
     )
 
 
-@pytest.mark.parametrize(
-    "check", [pytest.param(PYTEST, marks=pytest.mark.slow), UNITTEST], ids=["pytest", "unittest"]
-)
+@pytest.mark.parametrize("check", [PYTEST, UNITTEST], ids=["pytest", "unittest"])
 def test_a_test_that_fails_without_the_fix_and_passes_with_it_is_a_witness(made, check):
     bench = made(check)
     said = bench.examine(
@@ -44,14 +42,12 @@ def test_a_test_that_fails_without_the_fix_and_passes_with_it_is_a_witness(made,
     assert said.usage.checks == 3
 
 
-@pytest.mark.slow
 def test_a_test_that_passes_without_the_fix_is_noted_and_proves_nothing(made):
     said = made().examine(EMPTY, changed={"app.py": FIXED, WRITTEN: VACUOUS}, tests=[WRITTEN])
     assert (said.refuted, said.proofs) == ("", {})
     assert any("passes without the fix" in note for note in said.noted)
 
 
-@pytest.mark.slow
 def test_tests_added_to_a_file_that_is_there_are_witnesses_and_must_pass(made):
     bench = made()
     said = bench.examine(
@@ -85,7 +81,6 @@ def test_tests_added_to_a_file_that_is_there_are_witnesses_and_must_pass(made):
     )
 
 
-@pytest.mark.slow
 def test_a_test_that_cannot_be_imported_without_the_fix_proves_nothing(made):
     test = "from app import brand_new\n\n\ndef test_it():\n    assert brand_new() == 1\n"
     changed = {"app.py": FIXED + "\n\ndef brand_new():\n    return 1\n", WRITTEN: test}
@@ -103,7 +98,6 @@ def private(content: str) -> dict:
     return {1: Reproduced(item=1, path="tests/test_0123456789abcdef.py", content=content, red=True)}
 
 
-@pytest.mark.slow
 def test_a_private_test_that_is_green_now_is_the_strongest_proof(made):
     said = made().examine(EMPTY, changed={"app.py": FIXED}, private=private(TESTS["pytest"]))
     assert [proof.kind for proof in said.proofs[1]] == [ProofClass.REPRODUCED]
@@ -112,7 +106,6 @@ def test_a_private_test_that_is_green_now_is_the_strongest_proof(made):
 OTHER = finding("mean() takes no generators", line=1)
 
 
-@pytest.mark.slow
 def test_a_private_test_of_an_item_that_was_put_off_is_not_held_against_the_others(made):
     said = made().examine(
         OTHER,
@@ -124,14 +117,12 @@ def test_a_private_test_of_an_item_that_was_put_off_is_not_held_against_the_othe
     assert said.refuted == ""
 
 
-@pytest.mark.slow
 def test_a_test_of_which_nobody_says_what_it_is_for_proves_no_item_among_several(made):
     changed = {"app.py": FIXED, WRITTEN: TESTS["pytest"]}
     assert made().examine(EMPTY, OTHER, changed=changed).proofs == {}
     assert list(made().examine(EMPTY, OTHER, changed=changed, put_off=(2,)).proofs) == [1]
 
 
-@pytest.mark.slow
 def test_a_private_test_that_stays_red_refutes_and_its_text_stays_private(made):
     wrong = FIXED.replace("return 0", "return 1")
     said = made().examine(EMPTY, changed={"app.py": wrong}, private=private(TESTS["pytest"]))
@@ -140,14 +131,12 @@ def test_a_private_test_that_stays_red_refutes_and_its_text_stays_private(made):
     assert said.proofs == {}
 
 
-@pytest.mark.slow
 def test_a_private_test_that_is_green_on_the_tip_by_now_proves_nothing(made):
     said = made().examine(EMPTY, changed={"app.py": FIXED}, private=private(VACUOUS))
     assert (said.refuted, said.proofs) == ("", {})
     assert any("says nothing any more" in note for note in said.noted)
 
 
-@pytest.mark.slow
 def test_what_was_seen_red_on_a_tip_is_not_run_again_there(made):
     bench = made()
     for _ in range(2):
