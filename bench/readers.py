@@ -20,11 +20,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.app.access import Role
 from punchlist.model.ledger import events as ev
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.web.client import Client
 from punchlist.web.schemas import Registering
-from punchlist.web.security.tokens import Role, Tokens
+from punchlist.web.security.tokens import Tokens
 
 RUN = "261115-bench0"
 END = b"event: end"

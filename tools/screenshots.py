@@ -25,7 +25,8 @@ from playwright.sync_api import Browser, Page
 from sites import Site
 from workbench import FAULTS, Workbench, fix, fixer, review, scores
 
-from punchlist.web.security.tokens import Role, Tokens
+from punchlist.app.access import Role
+from punchlist.web.security.tokens import Tokens
 
 LARGEST = 200 * 1024
 HOME = "/home/ada"

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import httpx
 
-from punchlist.web.security.tokens import Role, Tokens
+from punchlist.app.access import Role
+from punchlist.web.security.tokens import Tokens
 
 SOURCE = Path(__file__).parents[2] / "src"
 QUICK = ("--set", "analyzers.enabled=ruff", "--set", "analyzers.select=E,F,B,UP")

@@ -10,13 +10,14 @@ pytest.importorskip("litestar")
 from reading import started
 
 from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.app.access import Role
 from punchlist.app.repositories import Registered
 from punchlist.errors import UsageError
 from punchlist.web.gate import Gate, Rules
 from punchlist.web.problem import Refused
 from punchlist.web.security.hiding import Hiding
 from punchlist.web.security.idempotency import Keys
-from punchlist.web.security.tokens import Role, Tokens
+from punchlist.web.security.tokens import Tokens
 from punchlist.web.server import Place, hosts
 from punchlist.web.state import Desk, Options
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from punchlist.app.access import Role
 from punchlist.app.repositories import Registered
 from punchlist.model.checks.check import Check, Verdict
 from punchlist.model.finding.finding import Finding, Spot
@@ -33,7 +34,7 @@ from punchlist.web.pages.rendering import rendered
 from punchlist.web.pages.run.compare import compared
 from punchlist.web.pages.run.diff_parts import file_patches, window
 from punchlist.web.pages.run.questions import panel
-from punchlist.web.security.tokens import Role, Visitor
+from punchlist.web.security.tokens import Visitor
 
 WHO = Visitor("1", Role.ADMIN, "ada")
 HERE = Registered(id="r", name="shop", root="/shop", git_dir="/shop/.git")

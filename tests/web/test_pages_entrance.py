@@ -15,11 +15,12 @@ from browsing import Browser, text_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from punchlist.app.access import Role
 from punchlist.errors import StoreError
 from punchlist.web.pages.auth.sign_in import inside
 from punchlist.web.pages.rendering import environment
 from punchlist.web.security.sessions import FILE, Entrance, cookie_name
-from punchlist.web.security.tokens import Role, Tokens
+from punchlist.web.security.tokens import Tokens
 
 RUN = "261115-aaaaaa"
 PAGES = [

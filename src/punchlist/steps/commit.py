@@ -15,12 +15,6 @@ from punchlist.model.ledger.events import Committed, Failed, Landed, Published, 
 from punchlist.model.ledger.run import Run
 from punchlist.ports.repository import Draft, Heard
 from punchlist.ports.world import World
-from punchlist.steps.challenge import standing
-from punchlist.steps.fix import key_of
-from punchlist.steps.judging.judge import judge_view
-from punchlist.ports.repository import Draft
-from punchlist.ports.repository import Heard
-from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import judge_view
 from punchlist.steps.support.batching import key_of, standing
 from punchlist.steps.verb import Action, Verb, missing

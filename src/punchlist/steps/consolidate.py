@@ -8,9 +8,6 @@ from punchlist.model.dedup.merge import MergeRule
 from punchlist.model.item.item import ACTIONABLE, Fact, Move
 from punchlist.model.ledger.events import Dismissed, Reported
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.change import Change
-from punchlist.model.patch.fixkey import fix_key
-from punchlist.ports.world import World
 from punchlist.ports.world import World
 from punchlist.steps.support.item_matching import Sort, sort
 from punchlist.steps.verb import Action, Verb, missing

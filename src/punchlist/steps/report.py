@@ -13,8 +13,6 @@ from punchlist.model.ledger.events import Debt, Filed, Reported
 from punchlist.model.ledger.outcome import outcome
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
-from punchlist.steps.consolidate import Sort, sort
-from punchlist.ports.world import World
 from punchlist.steps.support.item_matching import Sort, sort
 from punchlist.steps.verb import Action, Verb, missing
 from punchlist.views.issue_text import Dossier, dossier

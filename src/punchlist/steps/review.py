@@ -16,7 +16,6 @@ from punchlist.model.patch.patch import Patch
 from punchlist.ports.roles import Opinion
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
-from punchlist.steps.support.project_context import background
 from punchlist.steps.support.project_context import background, in_view
 from punchlist.steps.verb import Action, Verb, missing
 

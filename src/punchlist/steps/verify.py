@@ -18,9 +18,6 @@ from punchlist.model.ledger.events import Rechecked, Tried, Verified
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Taken
 from punchlist.ports.world import World
-from punchlist.steps.fix import key_of
-from punchlist.steps.judging.baseline import Measure, measure
-from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import Measure, allowed, measure, usable
 from punchlist.steps.judging.examine import Examine, examine
 from punchlist.steps.judging.recheck import Recheck, recheck

@@ -15,12 +15,13 @@ from types import FrameType
 import uvicorn
 from msgspec import Struct
 
+from punchlist.app.access import Role
 from punchlist.app.drive.unfinished import Unfinished, unfinished
 from punchlist.errors import UsageError
 from punchlist.web.application import site
 from punchlist.web.gate import Rules
 from punchlist.web.security.sessions import Entrance
-from punchlist.web.security.tokens import Role, Tokens
+from punchlist.web.security.tokens import Tokens
 from punchlist.web.state import Desk, Options
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})

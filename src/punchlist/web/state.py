@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.app import Request, Session
+from punchlist.app.access import Role
 from punchlist.app.drive.background import Said
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.drive.threaded import Beside
@@ -27,7 +28,6 @@ from punchlist.web.problem import Refused
 from punchlist.web.schemas import Document
 from punchlist.web.security.hiding import Hiding
 from punchlist.web.security.idempotency import Keys
-from punchlist.web.security.tokens import Role
 from punchlist.web.sse.follow import Following, Pace, followed
 from punchlist.web.sse.frames import Frames, sse
 from punchlist.web.sse.stories import Stories

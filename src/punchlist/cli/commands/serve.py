@@ -88,7 +88,8 @@ def command(**chosen: Any) -> Exit:
 
 
 def _tokens(chosen: dict[str, Any]) -> Exit:
-    from punchlist.web.security.tokens import Role, Tokens
+    from punchlist.app.access import Role
+    from punchlist.web.security.tokens import Tokens
 
     tokens = Tokens(home_folder())
     if chosen["new_token"]:

@@ -14,11 +14,7 @@ from punchlist.model.checks.coverage import families
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Run
-from punchlist.ports.tree import Tree
-from punchlist.ports.world import World
-from punchlist.steps.judging.judge import judge_view
-from punchlist.ports.tree import Pristine
-from punchlist.ports.tree import Tree
+from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
 
 _RERUNS = 2

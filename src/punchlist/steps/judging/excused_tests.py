@@ -11,9 +11,6 @@ from punchlist.model.checks.check import Check, CheckResult, TestOutcome, Verdic
 from punchlist.model.checks.group_testing import Trial
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
-from punchlist.steps.judging.baseline import baseline
-from punchlist.steps.judging.judge import judge_view
-from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import baseline, judge_view
 
 _LOOKS = 2

@@ -17,10 +17,6 @@ from punchlist.model.patch.patch import Patch, combined
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
-from punchlist.steps.review import in_view
-from punchlist.ports.analyzer import Analysis
-from punchlist.ports.tree import Pristine
-from punchlist.ports.world import World
 from punchlist.steps.support.project_context import in_view
 
 NO_OP = "only comments, formatting or the names of locals would change"

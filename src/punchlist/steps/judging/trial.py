@@ -12,9 +12,6 @@ from punchlist.model.ledger.events import Tried
 from punchlist.model.ledger.run import Run
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
-from punchlist.steps.judging.baseline import baseline
-from punchlist.ports.tree import Tree
-from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import baseline, judge_view, usable
 from punchlist.steps.judging.excused_tests import Excused, excused
 

@@ -15,7 +15,6 @@ from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.ports.world import World
-from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import judge_view
 from punchlist.steps.judging.excused_tests import is_of
 

@@ -5,11 +5,9 @@ the change itself.
 from collections.abc import Iterable
 
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.change import ScopeKind
 from punchlist.model.patch.change import Change, ScopeKind
-from punchlist.ports.tree import Tree
-from punchlist.ports.world import World
 from punchlist.ports.roles import Background, Task
+from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 
 CONVENTIONS = (

@@ -8,11 +8,11 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import JSONBody, PathParameter
 
 from punchlist._version import __version__
+from punchlist.app.access import Role
 from punchlist.app.repositories import Registered
 from punchlist.web.api.routes import AtDesk, doing, looking, open_to_all, removing
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import IDENTIFIER, Health, Registering, RepositoryPart
-from punchlist.web.security.tokens import Role
 
 Named = Annotated[str, PathParameter(pattern=IDENTIFIER, description="The repository's id.")]
 

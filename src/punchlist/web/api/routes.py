@@ -12,8 +12,9 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.handlers.base import BaseRouteHandler
 from litestar.openapi.datastructures import ResponseSpec
 
+from punchlist.app.access import Role
 from punchlist.web.problem import Problem, Refused
-from punchlist.web.security.tokens import Role, Visitor
+from punchlist.web.security.tokens import Visitor
 from punchlist.web.state import Desk
 
 _REFUSALS = {

@@ -7,6 +7,7 @@ from litestar import Request
 from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParameter
 
 from punchlist.app import Request as Wish
+from punchlist.app.access import Role
 from punchlist.app.after.apply import apply_branch
 from punchlist.app.after.dismissals import Chosen
 from punchlist.app.repositories import Registered
@@ -26,7 +27,6 @@ from punchlist.web.schemas import (
     RunPart,
     Starting,
 )
-from punchlist.web.security.tokens import Role
 from punchlist.web.state import Asked, Desk
 from punchlist.workflow import builtin_names
 

@@ -12,13 +12,14 @@ from litestar import Response
 from litestar.response import Redirect
 
 from punchlist._version import __version__
+from punchlist.app.access import Role
 from punchlist.app.report_formats import OFFERED
 from punchlist.views.escaping import visible
 from punchlist.web.pages import words
 from punchlist.web.pages.assets import address
 from punchlist.web.pages.routes import Asking
 from punchlist.web.problem import Problem
-from punchlist.web.security.tokens import Role, Visitor
+from punchlist.web.security.tokens import Visitor
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _POLICY = (

@@ -11,8 +11,9 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import HTTPRouteHandler
 from litestar.handlers.base import BaseRouteHandler
 
+from punchlist.app.access import Role
 from punchlist.web.problem import Refused
-from punchlist.web.security.tokens import Role, Visitor
+from punchlist.web.security.tokens import Visitor
 
 Door = Callable[[Callable[..., Any]], HTTPRouteHandler]
 Asking = Request[Any, Any, Any]

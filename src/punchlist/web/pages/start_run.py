@@ -11,6 +11,7 @@ from litestar.enums import RequestEncodingType
 from litestar.params import Body
 from msgspec import Struct
 
+from punchlist.app.access import Role
 from punchlist.errors import PunchlistError
 from punchlist.model.patch.change import ScopeKind
 from punchlist.settings import load
@@ -20,7 +21,6 @@ from punchlist.web.pages.rendering import onward, shown
 from punchlist.web.pages.routes import Asking, acting, page, visitor_of
 from punchlist.web.problem import Problem, Refused, problem_of
 from punchlist.web.schemas import LARGEST_BODY, Document, Starting
-from punchlist.web.security.tokens import Role
 from punchlist.web.state import Desk
 from punchlist.workflow import builtin_names, load_builtin
 

@@ -11,8 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from punchlist.app.access import Role
 from punchlist.app.state_folder import load_secret
-from punchlist.web.security.tokens import Kept, Role, Tokens, Visitor
+from punchlist.web.security.tokens import Kept, Tokens, Visitor
 
 FILE = "cookie.secret"
 LASTS = 12 * 3600

@@ -12,6 +12,7 @@ from litestar import Request
 from litestar.params import JSONBody
 from litestar.response import Stream
 
+from punchlist.app.access import Role
 from punchlist.app.shown_plan import shown_plan
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
@@ -35,7 +36,6 @@ from punchlist.web.api.read import LAST, SSE
 from punchlist.web.api.routes import AtDesk, doing, looking, visitor_of, welcome
 from punchlist.web.api.runs import KEY, RunId, of_repository
 from punchlist.web.problem import Refused
-from punchlist.web.security.tokens import Role
 from punchlist.web.sse.follow import HEADERS, Following, position
 from punchlist.web.sse.frames import Position, sse
 from punchlist.web.sse.stories import ERROR, STREAMING, error

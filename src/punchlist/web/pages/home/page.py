@@ -11,6 +11,7 @@ from litestar.enums import RequestEncodingType
 from litestar.params import Body
 from msgspec import Meta, Struct
 
+from punchlist.app.access import Role
 from punchlist.app.repositories import Registered
 from punchlist.errors import PunchlistError
 from punchlist.ports.store import RunRow
@@ -21,7 +22,6 @@ from punchlist.web.pages.rendering import onward, shown
 from punchlist.web.pages.routes import Asking, acting, page
 from punchlist.web.pages.words import link, number
 from punchlist.web.problem import problem_of
-from punchlist.web.security.tokens import Role
 from punchlist.web.state import Desk
 
 AtGlances = NamedDependency[Glances]

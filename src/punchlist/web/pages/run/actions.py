@@ -9,6 +9,7 @@ from litestar.enums import RequestEncodingType
 from litestar.params import Body
 from msgspec import Meta, Struct
 
+from punchlist.app.access import Role
 from punchlist.app.after.apply import apply_branch
 from punchlist.app.after.dismissals import Chosen
 from punchlist.model.ledger.events import Dismissal
@@ -20,7 +21,6 @@ from punchlist.web.pages.routes import Asking, acting, visitor_of
 from punchlist.web.pages.run.questions import answers
 from punchlist.web.pages.words import number
 from punchlist.web.problem import Refused
-from punchlist.web.security.tokens import Role
 
 _LONGEST = 4000
 
