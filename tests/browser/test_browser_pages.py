@@ -37,7 +37,9 @@ def faults(page: Page, axe: str) -> list[str]:
     return [f"{each['id']}: {each['help']}: {each['nodes'][0]['html'][:200]}" for each in found]
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize(
+    "look", ["light", "dark", "phone", pytest.param("dark phone", marks=pytest.mark.soak)]
+)
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(museum, opened, axe, look):
     told = {}
     page = opened(museum.site, "/sign-in", role="", **LOOKS[look])

@@ -131,6 +131,7 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on_without_asking_ruff_again(slow,
     assert b"ruff reports" not in told
 
 
+@pytest.mark.serial
 def test_a_second_ctrl_c_stops_at_once_and_leaves_nothing_running(slow, tmp_path):
     running = slow.start("run", "--all", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(slow, entries=2)

@@ -201,7 +201,7 @@ def test_empty_files_and_files_of_one_byte(repo, ground):
 def test_a_source_of_many_megabytes_is_fixed_and_nothing_else_in_it_changes(
     repo, ground, megabytes
 ):
-    lines = range(45_000 * megabytes)
+    lines = range(50_000 * megabytes)
     rest = b"".join(b"value_%07d = %d\n" % (number, number) for number in lines)
     assert len(rest) > megabytes * 1_000_000
     repo.commit({"a.py": b"import os\n" + rest})

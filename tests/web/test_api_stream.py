@@ -47,6 +47,7 @@ def test_all_lines_come_once_and_in_order_and_the_end_is_said(house, record):
         assert client.get(record.path, headers={"last-event-id": "six"}).status_code == 400
 
 
+@pytest.mark.serial
 def test_what_another_process_writes_comes_too(house, record):
     with house.client("read") as client, client.stream("GET", record.path) as answer:
         events = heard(answer.iter_lines())

@@ -170,7 +170,7 @@ def test_trouble_of_the_model_is_told_apart(opencode, scripted, step, trouble, w
 )
 def test_a_hang_and_a_stream_that_is_cut_again_and_again_come_to_an_end(opencode, scripted, step):
     model = scripted(step)
-    reply = opencode(model, settings={"silence": 15, "timeout": 20})
+    reply = opencode(model, settings={"silence": 25, "timeout": 40})
     assert model.requests
     assert reply.trouble in (Trouble.SILENT, Trouble.TIMEOUT)
     assert (reply.text, opencode.bench.processes()) == ("", {})

@@ -228,6 +228,7 @@ def test_a_failed_run_keeps_its_results(sources):
     assert len(analysis.findings) == 1
 
 
+@pytest.mark.serial
 def test_a_large_truncated_log_fails_quickly(sources):
     report = log(
         *[{"message": {"text": "m" * 500}, "locations": at("src/c.py", region(1))}] * 20_000

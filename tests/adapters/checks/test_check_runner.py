@@ -137,6 +137,7 @@ def test_code_that_ends_the_runner_is_trouble(checked, app, trouble):
     assert not result.green
 
 
+@pytest.mark.serial
 def test_code_that_stalls_the_runner_is_trouble(checked, walls):
     check = Check(name="pytest", command=LEAN, kind=CheckKind.PYTEST, timeout=1.5)
     result = checked.run(

@@ -389,6 +389,7 @@ def test_content_tells_the_format_and_not_the_name(reading):
     assert said(reading(latin))[0][0] == "caf\ufffd"
 
 
+@pytest.mark.serial
 def test_a_malformed_sarif_of_a_hundred_megabytes_is_refused_in_a_few_seconds(tmp_path):
     result = b'{"ruleId":"X","message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"a.py"}}}]},'
     path = tmp_path / "big.sarif"

@@ -410,6 +410,7 @@ def test_a_hook_writes_only_into_its_tree_and_sees_no_network_and_no_keys(
     assert desk.git("for-each-ref", "refs/heads") == ""
 
 
+@pytest.mark.serial
 def test_three_thousand_commits_take_seconds_and_a_large_tree_is_reused_quickly(repo, bench):
     import time
 

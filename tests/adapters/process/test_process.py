@@ -93,6 +93,7 @@ def test_much_input_and_much_output_at_once_do_not_lock_up():
     assert started(["cat"], stdin=data, timeout=20).stdout == data
 
 
+@pytest.mark.serial
 def test_a_time_out_ends_a_child_that_ignores_the_polite_signal_and_keeps_what_it_said():
     ran = started(
         ["sh", "-c", "trap '' TERM; echo before; while :; do sleep 0.1; done"], timeout=0.5
@@ -102,6 +103,7 @@ def test_a_time_out_ends_a_child_that_ignores_the_polite_signal_and_keeps_what_i
     assert ran.seconds < 2
 
 
+@pytest.mark.serial
 def test_a_time_out_ends_grandchildren_too(tmp_path):
     ran = started(
         ["sh", "-c", f"sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 60"], timeout=0.5
@@ -122,6 +124,7 @@ def test_a_descendant_that_left_its_session_ends_too(tmp_path, escape):
     assert not alive(pid_in(tmp_path / "pid"))
 
 
+@pytest.mark.serial
 @linux_only
 @pytest.mark.parametrize("escape", ["", "setsid", "setsid env -i"])
 def test_a_child_that_ends_well_leaves_nothing_behind(tmp_path, escape):
@@ -134,6 +137,7 @@ def test_a_child_that_ends_well_leaves_nothing_behind(tmp_path, escape):
     assert not alive(pid_in(tmp_path / "pid"))
 
 
+@pytest.mark.serial
 def test_without_proc_the_group_and_the_tree_below_the_child_end(tmp_path, monkeypatch):
     monkeypatch.setattr(family, "_LINUX", False)
     ran = started(
@@ -269,6 +273,7 @@ def test_output_is_heard_while_the_child_still_runs():
     assert heard[-1][0] - before > 0.5
 
 
+@pytest.mark.serial
 def test_silence_ends_a_child_and_is_told_from_a_time_out():
     ran = started(["sh", "-c", "echo before; sleep 60"], watch=Watch(silence=0.3))
     assert (ran.trouble, ran.silent, ran.late) == ("silent for 0.3 s", True, False)

@@ -96,6 +96,7 @@ def test_there_is_no_network_but_loopback_works():
     assert ran.stdout.startswith(b"loopback\noutside 101"), ran
 
 
+@pytest.mark.serial
 @needs_bubblewrap
 def test_the_child_sees_no_other_process_and_leaves_none():
     ran = behind(Walls(), "sh", "-c", "setsid env -i sleep 77 & ls -d /proc/[0-9]* | wc -l")
@@ -104,6 +105,7 @@ def test_the_child_sees_no_other_process_and_leaves_none():
     assert ran.seconds < 2
 
 
+@pytest.mark.serial
 @needs_bubblewrap
 def test_a_time_out_ends_everything_behind_the_walls():
     ran = behind(Walls(), "sh", "-c", "trap '' TERM; setsid sleep 78 & sleep 78", timeout=0.4)
