@@ -136,7 +136,7 @@ class App:
                 notes=ready.user_notes,
             )
             entry = self.store.append(run_id, "start", "started", started, time.time())
-            run = fold(Run(id=run_id), entry)
+            run = folded(run_id, (entry,))
             watcher.told(entry, run)
             return await self._drive(run, workshop, watcher)
 
@@ -147,10 +147,6 @@ class App:
         run = self.load(run_id)
         if is_over(run):
             return run
-        if run.started is None:
-            raise UsageError(
-                f"run {run.id} has no beginning", hint="start a new one with `punchlist run`"
-            )
         workshop = await self._workshop()
         if run.started.repository != self._repository:
             raise UsageError(
@@ -221,11 +217,7 @@ class App:
 
     async def standing(self, run: Run) -> str:
         """What became of a run's fixes: applied, discarded, or nothing (yet)."""
-        if (
-            self.checkout is None
-            or run.started is None
-            or run.started.repository != self._repository
-        ):
+        if self.checkout is None or run.started.repository != self._repository:
             return ""
         return await standing(self.checkout, run.branch, run.published, run.started.change)
 
@@ -263,8 +255,8 @@ class App:
         if await self.standing(run) == DISCARDED and await workshop.tip(run.branch) is None:
             raise await was_discarded(run, workshop.checkout)
         home = Homecoming(workshop, WorkTrees(workshop))
-        change = run.started.change if run.started else None
-        if change is not None and change.kind is ScopeKind.STAGED:
+        change = run.started.change
+        if change.kind is ScopeKind.STAGED:
             applied = await home.apply_staged(run.branch, change.head)
         else:
             applied = await home.apply(run.branch, squash=squash)
@@ -394,8 +386,6 @@ class App:
 
     async def _drive(self, run: Run, workshop: Workshop, watcher: Watcher) -> Run:
         started = run.started
-        if started is None:
-            raise UsageError(f"run {run.id} has no beginning")
         limits = unpinned(started.settings).settings.limits
         workflow = parse(
             started.workflow,

@@ -128,7 +128,7 @@ class Desk:
         return self._folded.load(identifier)
 
     def home_of(self, run: Run) -> Registered:
-        found = self.repositories.of(run.started.repository) if run.started else None
+        found = self.repositories.of(run.started.repository)
         if found is None:
             raise _no_run()
         return found

@@ -125,7 +125,7 @@ def report(run: Run) -> Report:
     told = summary(run)
     return Report(
         run=_run(run),
-        change=run.started.change if run.started else None,
+        change=run.started.change,
         outcome=told.outcome,
         headline=told.headline,
         advice=told.advice,
@@ -142,7 +142,7 @@ def report(run: Run) -> Report:
         rounds=run.rounds,
         questions=run.questions,
         doubts=tuple(run.doubts.values()),
-        crew=run.started.crew if run.started else {},
+        crew=run.started.crew,
         usage=run.usage,
         trouble=run.trouble,
         timeline=run.timeline,
@@ -153,9 +153,9 @@ def _run(run: Run) -> RunPart:
     started = run.started
     return RunPart(
         id=run.id,
-        repository=started.repository if started else "",
-        workflow=started.workflow_name if started else "",
-        version=started.version if started else "",
+        repository=started.repository,
+        workflow=started.workflow_name,
+        version=started.version,
         started_at=datetime.fromtimestamp(run.started_at, UTC).isoformat(timespec="seconds"),
         seconds=round(run.active, 3),
         branch=run.branch,
@@ -192,8 +192,6 @@ def _item(item: Item, run: Run) -> ItemPart:
 
 def _checks(run: Run) -> tuple[CheckPart, ...]:
     started = run.started
-    if started is None:
-        return ()
     return tuple(
         CheckPart(
             check=check, allowed=started.checks_allowed, baseline=run.baselines.get(check.name)

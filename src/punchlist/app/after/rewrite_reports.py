@@ -39,7 +39,7 @@ def _issue_folders(run: Run, items: Sequence[Item], workshop: Path) -> list[Path
     """Where this run files, and where its items were filed: an earlier run may have filed them,
     under other settings.
     """
-    own = unpinned(run.started.settings).settings.track.folder if run.started else ""
+    own = unpinned(run.started.settings).settings.track.folder
     default = Path(own).expanduser() if own else workshop / "issues"
     return list(
         dict.fromkeys(
