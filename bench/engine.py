@@ -22,9 +22,8 @@ from msgspec import Struct
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.engine import Engine, Limits
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import fold
+from punchlist.model.ledger.fold import folded
 from punchlist.model.ledger.hash_chain import line_of
-from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action, Verb
@@ -131,7 +130,7 @@ def driven(shape, count, store, clock=time.perf_counter):
     step, times = SHAPES[shape](count)
     VERBS["bench"] = Verb("nothing", NoOptions, step, {Job: perform})
     workflow = Workflow("bench", "", (Do("bench", NoOptions()),) * times, "")
-    run = fold(Run(id="r"), store.append("r", "start", "started", STARTED, time.time()))
+    run = folded("r", (store.append("r", "start", "started", STARTED, time.time()),))
     engine = Engine(workflow, world(), store, Limits(width=WIDTH), Nobody())
     began = clock()
     run = asyncio.run(engine.drive(run))

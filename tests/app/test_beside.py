@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from made import made_run
 from punchlist.app.drive.background import Talk, rung
 from punchlist.app.drive.threaded import Beside
 from punchlist.model.ledger.events import Entry, Resumed
@@ -19,7 +20,7 @@ class Busy:
         self.closed = False
 
     async def run(self, ready, watcher) -> Run:
-        run = Run(id="r1")
+        run = made_run(id="r1")
         watcher.told(
             Entry(run="r1", seq=1, at=0, place="", key="", event=Resumed(version="1")), run
         )
@@ -70,7 +71,7 @@ def test_a_run_is_stopped_from_here_and_the_thread_ends():
         async def run(self, ready, watcher) -> Run:
             watcher.told(
                 Entry(run="r1", seq=1, at=0, place="", key="", event=Resumed(version="1")),
-                Run(id="r1"),
+                made_run(id="r1"),
             )
             await asyncio.sleep(60)
             raise AssertionError("it was not stopped")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 
+from made import made_run
 from punchlist._version import __version__
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.checks.check import Check, CheckKind, Verdict
@@ -45,7 +46,7 @@ class Ledger:
 
     def __init__(self, store: SqliteStore, run: str) -> None:
         self._store = store
-        self.run = Run(id=run)
+        self.run = made_run(id=run)
 
     def tell(self, event: ev.AnyEvent, place: str = "1", key: str = "") -> None:
         entry = self._store.append(

@@ -4,6 +4,7 @@ from io import StringIO
 
 from rich.console import Console, Group
 
+from made import made_run
 from punchlist.app import Audit
 from punchlist.cli.show.caveats import caveats
 from punchlist.cli.show.tables import audit_text
@@ -36,7 +37,7 @@ def told(run: Run) -> str:
 
 
 def test_flagged_fixes_are_one_line_for_each_reason():
-    said = told(Run(id="r", items={number: item(number) for number in range(1, 14)}))
+    said = told(made_run(id="r", items={number: item(number) for number in range(1, 14)}))
     assert (
         "Look at 13 flagged fixes (1, 2, 3, 4, 5, 6, 7, 8, ...): touches the judge\n" in said + "\n"
     )
@@ -45,7 +46,9 @@ def test_flagged_fixes_are_one_line_for_each_reason():
 
 def test_an_interruption_is_a_note_and_a_reviewer_that_failed_is_not():
     said = told(
-        Run(id="r", interrupted=True, reviews={"ruff": Review("ruff", "c", failed="it fell over")})
+        made_run(
+            id="r", interrupted=True, reviews={"ruff": Review("ruff", "c", failed="it fell over")}
+        )
     )
     unchecked, _, notes = said.partition("Note")
     assert "ruff failed: it fell over" in unchecked
@@ -53,7 +56,9 @@ def test_an_interruption_is_a_note_and_a_reviewer_that_failed_is_not():
 
 
 def test_where_everybody_had_nothing_to_look_at_those_who_would_are_named():
-    said = told(Run(id="r", reviews={"ruff": Review("ruff", "c", skipped="no files it looks at")}))
+    said = told(
+        made_run(id="r", reviews={"ruff": Review("ruff", "c", skipped="no files it looks at")})
+    )
     assert "eslint or biome looks at JavaScript and TypeScript" in said
     assert "looks at Python" not in said
 

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from made import STARTED, made_run
 from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.store.stop_request import Stop, ask_to_stop, asked_to_stop
@@ -115,14 +116,14 @@ async def waiting(run: Run) -> Run:
     try:
         await asyncio.Event().wait()
     except asyncio.CancelledError as stop:
-        return Run(id=str(stop))
+        return made_run(id=str(stop))
     return run
 
 
 def test_whoever_drives_goes_on_after_having_obeyed(tmp_path):
     async def main() -> None:
         asyncio.get_running_loop().call_later(0.05, ask_to_stop, tmp_path, Stop("ada"))
-        ran = await asyncio.wait_for(obeyed(tmp_path, waiting, Run(id="r")), 30)
+        ran = await asyncio.wait_for(obeyed(tmp_path, waiting, made_run(id="r")), 30)
         assert ran.id == "stopped by ada"
         assert asked_to_stop(tmp_path) is None
         async with asyncio.timeout(
@@ -140,7 +141,7 @@ def test_what_was_wanted_before_it_began_is_not_for_whoever_drives_now(tmp_path)
         await asyncio.sleep(0.5)
         return run
 
-    assert asyncio.run(obeyed(tmp_path, short, Run(id="r"))).id == "r"
+    assert asyncio.run(obeyed(tmp_path, short, made_run(id="r"))).id == "r"
     assert asked_to_stop(tmp_path) is None
 
 
@@ -160,7 +161,7 @@ def test_one_who_is_stopping_already_is_not_disturbed(tmp_path):
         return run
 
     async def main() -> None:
-        task = asyncio.create_task(obeyed(tmp_path, careful, Run(id="r")))
+        task = asyncio.create_task(obeyed(tmp_path, careful, made_run(id="r")))
         await asyncio.sleep(0.05)
         task.cancel()
         assert (await task).id == "r"
@@ -171,8 +172,9 @@ def test_one_who_is_stopping_already_is_not_disturbed(tmp_path):
 
 
 def ledger(app: Session, *events: Interrupted | Resumed) -> None:
+    app.store.append("r1", "start", "started", STARTED, time.time())
     for event in events:
-        seq = len(list(app.store.read("r1"))) if app.runs() else 0
+        seq = len(list(app.store.read("r1")))
         app.store.append("r1", "signal", f"{seq}", event, time.time())
 
 
@@ -185,7 +187,7 @@ def test_a_stop_that_comes_while_somebody_is_just_resuming_the_run_is_meant_for_
             while asked_to_stop(folder) is None:  # noqa: ASYNC110 - what is waited for is a file
                 await asyncio.sleep(0.01)
             ledger(app, Resumed(version="1"))
-            ran = await obeyed(folder, waiting, Run(id="r1"))
+            ran = await obeyed(folder, waiting, made_run(id="r1"))
             assert ran.id == "stopped by ada"
             ledger(app, Interrupted(reason=ran.id))
         assert (await stopping).over

@@ -13,9 +13,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from made import made_run
 from punchlist.cli.show.progress import Board
 from punchlist.model.ledger.events import Entry, Interrupted
-from punchlist.model.ledger.run import Run
 from punchlist.steps.verb import Action, NoOptions
 
 SLOW_TOOL = """
@@ -207,6 +207,6 @@ def test_the_board_never_wraps_and_forgets_what_ended():
     assert len(drawn(board, 30).splitlines()) == 2
     board.told(
         Entry(run="r", seq=2, at=0, place="1", key="look", event=Interrupted(reason="enough")),
-        Run(id="r"),
+        made_run(id="r"),
     )
     assert "reviewer" not in drawn(board, 200)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from made import made_run
 from punchlist.adapters.analyzers.registry import suppressions_of
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.fixers import Edits
@@ -236,7 +237,7 @@ class Bench:
         entry = self.store.append(
             run_id, "start", "started", self.started(text, owed), float(self.tick())
         )
-        return self._driven(fold(Run(id=run_id), entry), watch)
+        return self._driven(fold(made_run(id=run_id), entry), watch)
 
     def resume(self, run_id: str, watch: Watch | None = None) -> Run:
         run = self.load(run_id)

@@ -21,6 +21,7 @@ from scripted import (
     finding,
 )
 
+from made import made_run
 from punchlist.adapters.fixers import Edits
 from punchlist.adapters.reports import REPORTS
 from punchlist.cli.show.item import detail
@@ -294,7 +295,7 @@ def test_what_is_worked_on_at_once_never_overlaps_and_what_does_waits(files, wid
         around = Splice(splice.path, max(0, splice.start - 4 * wide), splice.end, splice.text)
         fixes = finding(number, splice.path, fix=Fix((around,)))
         items[number] = Item(number=number, fingerprint=str(number), findings=(fixes,))
-    plan = planned(Run(id="r", items=items), Options(), Protected(), frozenset(tree.files()))
+    plan = planned(made_run(id="r", items=items), Options(), Protected(), frozenset(tree.files()))
     in_work = [number for batch in plan.batches for number in batch.items]
     assert len(in_work) == len(set(in_work))
     assert len(in_work) + plan.waiting == len(items)
@@ -305,7 +306,7 @@ def test_items_with_one_and_the_same_fix_are_one_batch():
     fix = Fix((Splice("a.py", 0, 3, "good"),))
     items = {n: Item(number=n, fingerprint=str(n), findings=(finding(n, fix=fix),)) for n in (1, 2)}
     (batch,) = planned(
-        Run(id="r", items=items), Options(), Protected(), frozenset({"a.py"})
+        made_run(id="r", items=items), Options(), Protected(), frozenset({"a.py"})
     ).batches
     assert batch.items == (1, 2)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from scripted import Watch, finding
 
+from made import made_run
 from punchlist.app import Request, Session
 from punchlist.app.drive.drive import resume_run
 from punchlist.app.start.prepare import prepare_run
@@ -16,7 +17,6 @@ from punchlist.app.start.start import start_run
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 from punchlist.steps.commit import message
 
@@ -208,7 +208,7 @@ def test_a_commit_message_carries_no_secret_no_mention_and_no_forged_trailer():
         "a.py\nPunchlist-Items: 99\nb.py",
         title=f"{HOSTILE}\nSigned-off-by: Mallory <m@example.org>",
     )
-    run = Run(id="r1", items={1: Item(number=1, fingerprint="f", findings=(lead,))})
+    run = made_run(id="r1", items={1: Item(number=1, fingerprint="f", findings=(lead,))})
     batch = Batch(number=1, items=(1,), fixer="edits", title=lead.title, paths=("a.py",))
     text = message(batch, run)
     assert "ghp_" not in text

@@ -3,6 +3,7 @@
 import pytest
 from scripted import MAJOR, MINOR, Said, Words, finding
 
+from made import made_run
 from punchlist.engine.stop_rules import stop_reason
 from punchlist.errors import WorkflowError
 from punchlist.model.item.item import Fact, Item, Status
@@ -145,7 +146,7 @@ def stands(past: list[tuple[int, int]], majors: int, minors: int) -> Run:
     rounds = tuple(
         Round(n, opened, 0, 0, must_fix=must) for n, (opened, must) in enumerate(past, 1)
     )
-    return Run(id="r", items=items, rounds=rounds)
+    return made_run(id="r", items=items, rounds=rounds)
 
 
 @pytest.mark.parametrize(

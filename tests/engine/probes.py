@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
+from made import made_run
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.trackers.files import FilesTracker
 from punchlist.engine import Engine, Limits
@@ -149,8 +150,8 @@ class Stage:
 
     @property
     def run(self) -> Run:
-        """What the ledger says, and nothing else."""
-        return folded("r", self.store.read("r"))
+        """What the ledger says, and nothing else; a run that nothing happened to where it is empty."""
+        return folded("r", self.entries) if self.entries else made_run()
 
     @property
     def entries(self) -> list[ev.Entry]:

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from probes import Lines, Stage, action, all_of, dismiss_one
 
+from made import made_run
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.engine import At, Decide, position
 from punchlist.model.item.item import Status
@@ -91,7 +92,7 @@ def test_after_every_line_the_next_thing_to_do_is_what_the_ledger_shows_next(
 ):
     stage = prepared(monkeypatch, tmp_path, steps)
     ended(stage, answers)
-    run = Run(id="r")
+    run = made_run(id="r")
     for entry, following in pairwise(stage.entries):
         run = fold(run, entry)
         if following.place == "signal":

@@ -4,11 +4,11 @@ import jsonschema
 import msgspec
 import pytest
 
+from made import made_run
 from punchlist.adapters.agents.outside.mailbox import Mailbox
 from punchlist.mcp import schemas
 from punchlist.mcp.server import TOOLS
 from punchlist.mcp.views import task_whole
-from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import Task
 
 CASES = {
@@ -60,7 +60,7 @@ def test_a_prompt_that_is_too_long_for_an_answer_breaks_off_and_names_its_file(t
         folder="/tree",
     )
     file = tmp_path / "prompt.md"
-    told = task_whole(task, Run(id="261115-0a1b2c"), file)
+    told = task_whole(task, made_run(id="261115-0a1b2c"), file)
     assert (
         told.prompt == "x" * 40_000 + f"\n\n[It goes on in {file}: read it there before you begin.]"
     )

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made import made_run
 from punchlist.model.dedup.merge import MergeRule
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
@@ -59,7 +60,7 @@ facts = st.builds(
 @given(st.lists(facts, max_size=60))
 def test_no_sequence_of_facts_loses_an_item_or_fixes_one_without_proof_and_commit(moves):
     run = told(
-        Run(id="r"),
+        made_run(id="r"),
         ev.Consolidated(
             items=tuple(
                 Item(number=n, fingerprint=str(n), findings=(finding(n),)) for n in range(1, 6)
@@ -103,7 +104,7 @@ reports = st.lists(
 
 @given(reports, reports, st.sampled_from(MergeRule))
 def test_every_reported_finding_is_in_exactly_one_item_or_is_a_sighting_of_one(first, second, rule):
-    run = Run(id="r")
+    run = made_run(id="r")
     reported = 0
     for turn, report in enumerate((first, second)):
         found = tuple(
@@ -126,7 +127,7 @@ def test_every_reported_finding_is_in_exactly_one_item_or_is_a_sighting_of_one(f
 
 
 def test_an_item_no_longer_reported_counts_as_fixed_only_after_a_commit_of_this_run():
-    run = told(Run(id="r"), ev.Reviewed(reviewer="ruff", commit="h", findings=(finding(1),)))
+    run = told(made_run(id="r"), ev.Reviewed(reviewer="ruff", commit="h", findings=(finding(1),)))
     run = told(run, consolidated(run, CHANGE, MergeRule.SMART))
     silent = ev.Reviewed(reviewer="ruff", commit="h")
     unmoved = told(run, silent)
@@ -145,7 +146,7 @@ def test_an_item_no_longer_reported_counts_as_fixed_only_after_a_commit_of_this_
 
 
 def test_a_reviewer_that_failed_makes_no_item_vanish():
-    run = told(Run(id="r"), ev.Reviewed(reviewer="ruff", commit="h", findings=(finding(1),)))
+    run = told(made_run(id="r"), ev.Reviewed(reviewer="ruff", commit="h", findings=(finding(1),)))
     run = told(
         run,
         consolidated(run, CHANGE, MergeRule.SMART),

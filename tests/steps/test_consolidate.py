@@ -2,6 +2,7 @@
 
 import pytest
 
+from made import made_run
 from punchlist.model.dedup.merge import MergeRule
 from punchlist.model.finding.finding import Context, Finding, Spot
 from punchlist.model.finding.severity import Severity
@@ -34,7 +35,7 @@ def found(name, line=3, span="dead()", path="a.py", source="ruff"):
 
 def after(*events, items=(), change=CHANGE) -> Run:
     """The run when all that was told is consolidated."""
-    run = Run(id="r", tip="b")
+    run = made_run(id="r", tip="b")
     for event in (ev.Consolidated(items=items), LANDED, *events):
         run = fold(
             run, ev.Entry(run="r", seq=run.seq + 1, at=0, place="0", key=str(run.seq), event=event)

@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from made import STARTED
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Fact, Item, Move, Status
@@ -54,6 +55,7 @@ def test_fates_are_told_by_both_ends():
 
 def test_each_round_is_shown_as_it_ended_and_the_last_as_it_is():
     told = (
+        STARTED,
         ev.Consolidated(items=(item(1), item(2))),
         ev.RoundEnded(round=1),
         ev.Consolidated(items=(item(3),)),

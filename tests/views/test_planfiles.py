@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made import made_run
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import Batch
@@ -60,7 +61,7 @@ def planned(**changes) -> Run:
             )
         },
     }
-    return Run(**(values | changes))
+    return made_run(**(values | changes))
 
 
 def files_of(run: Run, batches=BATCHES, **more) -> dict[str, bytes]:

@@ -5,7 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made import made_run
+from punchlist.app.after.audit import audited
 from punchlist.app.after.replay import Likeness, replayed
+from punchlist.errors import UsageError
 from punchlist.model.finding.finding import Finding, Splice, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.integrity.challenge_verdict import judged
@@ -15,7 +18,6 @@ from punchlist.model.item.score import Score
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold, folded
 from punchlist.model.ledger.hash_chain import chained, line_of
-from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.model.patch.patch import Patch
 from punchlist.views.what_if import Fate, Rules, state_hash, what_if
@@ -43,7 +45,7 @@ class Story:
     """A run of the challenged kind, told by the same functions that the steps use."""
 
     def __init__(self, *items: Item) -> None:
-        self.run, self.entries = Run(id="r1"), []
+        self.run, self.entries = made_run(id="r1"), []
         change = Change(kind=ScopeKind.ALL, base="b", head="h")
         self.tell(
             "start",
@@ -274,3 +276,15 @@ def test_a_run_that_wrote_nothing_is_not_called_whole(story):
     assert (told.same, told.whole) == (True, False)
     assert len(told.differences) == 2
     assert any("no agent was started" in line for line in told.unknown)
+
+
+def test_a_ledger_without_its_beginning_cannot_be_folded_and_the_audit_says_so():
+    rest = chained(
+        ev.Entry(run="r", seq=2, at=0.0, place="0", key="", event=ev.StepDone(verb="x")), "gone"
+    )
+    with pytest.raises(UsageError, match="run r has no beginning"):
+        folded("r", [rest])
+    found = audited("r", [rest], [line_of(rest)])
+    assert not found.ok
+    assert found.problems[-1] == "run r has no beginning"
+    assert len(found.problems) == 2

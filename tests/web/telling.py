@@ -4,6 +4,7 @@ import time
 
 from reading import started
 
+from made import made_run
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
@@ -11,7 +12,6 @@ from punchlist.model.item.item import Fact, Item, Move
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
-from punchlist.model.ledger.run import Run
 
 HOSTILE = (
     "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> {{ 7*7 }} \u202egnp.exe\x1b[31m"
@@ -53,7 +53,7 @@ class Told:
         run: str = "261115-aaaaaa",
     ) -> None:
         self._store = store
-        self.run = Run(id=run)
+        self.run = made_run(id=run)
         self.tell(started(git_dir))
 
     def tell(self, event: ev.AnyEvent, place: str = "1") -> "Told":

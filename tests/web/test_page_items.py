@@ -6,13 +6,13 @@ pytest.importorskip("litestar")
 from test_api_runs import READY
 from workbench import fix, fixer, homes, review, scores
 
+from made import made_run
 from punchlist.app import Session
 from punchlist.model.item.batch import AGENT, Batch
 from punchlist.model.item.claim import Outcome, Report
 from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.round_history import Past
-from punchlist.model.ledger.run import Run
 from punchlist.views.run_diff import Fate, by_round, changes
 from punchlist.web.pages.item.attempts import efforts
 from punchlist.web.pages.item.page import item_view, neighbours
@@ -154,7 +154,7 @@ def test_work_that_another_batch_was_built_on_is_judged_and_lands_with_it():
         ev.Examined(batch=2, noted=("looked at",)),
         ev.Committed(branch="b", tip="c", landed=(ev.Landed(2, "c"),)),
     )
-    run = Run(id="r", history=tuple(Past(1, 0, event) for event in events))
+    run = made_run(id="r", history=tuple(Past(1, 0, event) for event in events))
     first = efforts(run, 1)[0]
     assert (first.outcome, first.landed, first.seen) == (Outcome.FIXED, True, ("looked at",))
 

@@ -10,11 +10,11 @@ from browsing import Browser, text_of
 from reading import heard
 from telling import HOSTILE, Told, fixed, item
 
+from made import made_run
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.run import Run
 from punchlist.web.pages.home.run_lines import Glances, glance_of
 
 RUN = "261115-aaaaaa"
@@ -308,7 +308,7 @@ def test_a_list_waits_for_no_fold_and_folds_no_run_twice(tmp_path):
         glances._store = None
         known = glances.of(rows)
         assert [share.status for share in known["261115-0"].shares] == [Status.FIXED]
-    assert glance_of(Run(id="x")).items == 0
+    assert glance_of(made_run(id="x")).items == 0
 
 
 def test_a_decision_is_for_the_question_that_the_page_showed(told):

@@ -81,7 +81,7 @@ class Desk(Workspace[Driving]):
         return self.load(found[0])
 
     def home_of(self, run: Run) -> Registered:
-        git_dir = run.started.repository if run.started else ""
+        git_dir = run.started.repository
         return next(each for each in self.repositories if each.git_dir == git_dir)
 
     def state(self, run: Run) -> State:

@@ -26,7 +26,7 @@ def run_now(
     return RunNow(
         id=run.id,
         repository=repository,
-        workflow=run.started.workflow_name if run.started else "",
+        workflow=run.started.workflow_name,
         state=state,
         seq=run.seq,
         outcome=told.outcome.value if run.ended else "",

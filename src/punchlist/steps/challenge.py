@@ -51,14 +51,14 @@ class Judge(Struct, frozen=True):
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     batches = tuple(batch.number for batch in standing(run) if options.all or batch.by_agent)
     contested = tuple(run.work.contested)
-    there = run.started is not None and "challenger" in run.started.crew
+    there = "challenger" in run.started.crew
     if (
         not (batches or contested)
         or (options.optional and not there)
         or run.work.challenged is not None
     ):
         return ()
-    who = run.started.crew["challenger"][0] if run.started is not None and there else "nobody"
+    who = run.started.crew["challenger"][0] if there else "nobody"
     return missing(
         run,
         Action(

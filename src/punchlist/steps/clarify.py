@@ -35,13 +35,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     heard = [event for event in run.here.values() if isinstance(event, Clarified)]
     over = run.clear or len(heard) >= options.rounds or any(event.failed for event in heard)
     items = tuple(item.number for item in _asked_about(run, options))
-    if (
-        over
-        or run.unanswered
-        or not items
-        or run.started is None
-        or "clarifier" not in run.started.crew
-    ):
+    if over or run.unanswered or not items or "clarifier" not in run.started.crew:
         return ()
     turn = len(heard) + 1
     about = f"{run.started.crew['clarifier'][0]} looks for what is unclear"

@@ -170,7 +170,7 @@ async def _heard(batches: Sequence[Batch], run: Run, world: World) -> Heard:
         for path in patch.paths
         if not matches(path, world.protected.configuration)
     }
-    allowed = run.started is not None and run.started.checks_allowed
+    allowed = run.started.checks_allowed
     return await world.repository.hook(
         "pre-commit", run.tip, patches, pristine=judge_view(world, fixed) if allowed else None
     )
@@ -276,7 +276,7 @@ def _of_the_batch(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
     judges = judged_by(_code(batch), run.baselines)
     numbers = (item,) if batch.by_agent else batch.items
     reporters = {finding.source for number in numbers for finding in run.items[number].sighted}
-    tools = sorted(reporters.intersection(run.started.reviewers if run.started is not None else ()))
+    tools = sorted(reporters.intersection(run.started.reviewers))
     if rechecked is not None and batch.number in rechecked.silent and tools:
         extra = (
             f"; follow-up: {', '.join(rechecked.followed_by[batch.number])}"

@@ -54,13 +54,13 @@ async def write_down(task: WriteDown, run: Run, world: World) -> Reported:
 
 
 def _dismissed_before(run: Run) -> tuple[int, ...]:
-    told = run.started.dismissed if run.started is not None else {}
+    told = run.started.dismissed
     return tuple(item.number for item in run.having(*ACTIONABLE) if item.fingerprint in told)
 
 
 async def remember(task: Remember, run: Run, world: World) -> Dismissed:
     """What a person once dismissed stays dismissed, and stays on the list."""
-    told = run.started.dismissed if run.started is not None else {}
+    told = run.started.dismissed
     said = {number: told[run.items[number].fingerprint] for number in task.items}
     moves = tuple(
         Move(number, Fact.DISMISSED, by=each.by, why=f"{each.why} (dismissed in run {each.run})")

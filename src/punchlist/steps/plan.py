@@ -50,7 +50,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     """The planner first, where it is asked for; then batches; then, where it is asked for, a person
     has a word.
     """
-    if not run.having(*ACTIONABLE) or run.started is None:
+    if not run.having(*ACTIONABLE):
         return ()
     theirs = [
         item

@@ -64,7 +64,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     unsorted = (
         [Action("items", Sort(MergeRule.SMART), "findings become items")] if run.fresh else []
     )
-    owed = run.started.owed if run.started is not None and options.file is not Filing.NONE else ()
+    owed = run.started.owed if options.file is not Filing.NONE else ()
     debts = (
         [Action("debts", Settle(owed), f"{len(owed)} leftovers of earlier runs are filed")]
         if owed

@@ -45,12 +45,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     """Nothing without somebody to ask, or without a check that could run what they write."""
     started = run.started
     wanted = _wanted(run, options)
-    if (
-        started is None
-        or not started.checks_allowed
-        or "reproducer" not in started.crew
-        or not wanted
-    ):
+    if not started.checks_allowed or "reproducer" not in started.crew or not wanted:
         return ()
     unmeasured = [check for check in started.checks if check.name not in run.baselines]
     if unmeasured:

@@ -53,8 +53,6 @@ class Consult(Struct, frozen=True):
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     started = run.started
-    if started is None:
-        return ()
     unheard = (
         ()
         if options.again

@@ -182,7 +182,7 @@ def _search(candidates: Sequence[Batch]) -> Search:
 
 def _why_unverified(run: Run) -> str:
     started = run.started
-    if started is None or not started.checks:
+    if not started.checks:
         return "no checks are configured or were found"
     if not started.checks_allowed:
         names = ", ".join(" ".join(check.command) for check in started.checks)

@@ -29,7 +29,7 @@ def head(look: Look, now: float) -> list[Content]:
     cost.
     """
     run = look.run
-    name = run.started.workflow_name if run.started else ""
+    name = run.started.workflow_name
     state, style = (
         _VERDICTS[look.told.outcome] if run.ended else (look.state.value, f"bold {ACCENT}")
     )
@@ -192,7 +192,7 @@ def _judges(run: Run) -> Iterator[Content]:
     started = run.started
     yield line("")
     yield line(("Checks", f"bold underline {ACCENT}"))
-    if started is None or not started.checks:
+    if not started.checks:
         yield line((f"{_IN}no checks: fixes are unverified", WARNING))
         return
     for check in started.checks:
@@ -232,7 +232,7 @@ def _reviewers(run: Run) -> Iterator[Content]:
                 "",
             )
         yield line(_IN, (review.reviewer, "bold"), (f"  {said}", style))
-    crew = run.started.crew if run.started else {}
+    crew = run.started.crew
     for role, agents in crew.items():
         yield line(_IN, (role, "bold"), (f"  played by {', '.join(agents)}", MUTED))
 

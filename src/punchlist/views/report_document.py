@@ -187,8 +187,6 @@ def _item(item: Item, run: Run) -> ItemPart:
 
 def _checks(run: Run) -> tuple[CheckPart, ...]:
     started = run.started
-    if started is None:
-        return ()
     return tuple(
         CheckPart(
             check=check, allowed=started.checks_allowed, baseline=run.baselines.get(check.name)

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from punchlist.model.item.item import ENDED, Item, Status, reading_order
 from punchlist.model.ledger.events import Entry, RoundEnded
-from punchlist.model.ledger.fold import fold
-from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.fold import begin, fold
 
 K = TypeVar("K", bound=Hashable)
 
@@ -75,8 +74,9 @@ def fate_of(old: Item | None, new: Item | None) -> Fate:
 
 def by_round(run_id: str, entries: Iterable[Entry]) -> dict[int, dict[int, Item]]:
     """The items as each round left them; the last one as they are now."""
-    run, rounds = Run(id=run_id), dict[int, dict[int, Item]]()
-    for entry in entries:
+    lines, rounds = iter(entries), dict[int, dict[int, Item]]()
+    run = begin(run_id, lines)
+    for entry in lines:
         ended = entry.event.round if isinstance(entry.event, RoundEnded) else None
         run = fold(run, entry)
         if ended is not None:

@@ -217,13 +217,12 @@ def gaps(run: Run) -> Iterator[Gap]:
             f"{amount(len(outside), 'item')} in {where} outside the change",
             "listed, and not worked on",
         )
-    if run.started is not None:
-        yield from (Gap("scope", note) for note in run.started.change.notes)
+    yield from (Gap("scope", note) for note in run.started.change.notes)
 
 
 def _silent_reviewers(run: Run) -> Iterator[Gap]:
     reviews = run.reviews.values()
-    expected = (*run.started.reviewers, *run.started.documents) if run.started is not None else ()
+    expected = (*run.started.reviewers, *run.started.documents)
     yield from (
         Gap("reviewer", f"{review.reviewer} failed", review.failed)
         for review in reviews
@@ -254,7 +253,7 @@ def _idle_checks(run: Run) -> Iterator[Gap]:
             "check", "The fixes are unverified: no check of the project judged them", run.unverified
         )
     started = run.started
-    for check in started.checks if started is not None else ():
+    for check in started.checks:
         known = run.baselines.get(check.name)
         if known is not None and known.unusable:
             yield Gap("check", f"{check.name} could not judge", known.unusable)

@@ -17,7 +17,7 @@ from punchlist.model.item.item import Fact, Item, Status
 from punchlist.model.item.score import Score, by_item
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import fold
+from punchlist.model.ledger.fold import begin, fold
 from punchlist.model.ledger.run import Run
 
 
@@ -96,8 +96,9 @@ def what_if(
 ) -> tuple[Difference, ...]:
     """`then` are the rules the run had, where they matter; `now` those that are tried on."""
     other = _Other(then, now)
-    run = Run(id=run_id)
-    for entry in entries:
+    lines = iter(entries)
+    run = begin(run_id, lines)
+    for entry in lines:
         other.heard(run, entry.event)
         run = fold(run, entry)
     other.ended(run)

@@ -114,7 +114,7 @@ class Desk(Workspace[Beside]):
         return run
 
     def home_of(self, run: Run) -> Registered:
-        found = self.repositories.of(run.started.repository) if run.started else None
+        found = self.repositories.of(run.started.repository)
         if found is None:
             raise _no_run()
         return found

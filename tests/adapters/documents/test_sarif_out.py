@@ -10,6 +10,7 @@ from folder_tree import CODE, Folder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from made import made_run
 from punchlist.adapters.documents.document import Document
 from punchlist.adapters.reports.sarif import render
 from punchlist.model.finding.finding import Context, Finding, Fix, Refused, Splice, Spot
@@ -193,7 +194,7 @@ def test_whatever_findings_hold_the_log_validates(found, status, kind):
 
 
 def test_a_run_without_anything_validates():
-    log(Run(id="r1"))
+    log(made_run(id="r1"))
 
 
 @pytest.mark.parametrize(

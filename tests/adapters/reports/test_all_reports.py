@@ -7,6 +7,7 @@ import sys
 import msgspec
 import pytest
 
+from made import made_run
 from punchlist.adapters.reports import REPORTS
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.run import Run
@@ -82,7 +83,7 @@ def test_the_word_unverified_is_there_only_when_it_is_so(name, run, unverified):
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_a_run_that_has_hardly_begun_can_be_told(name):
-    assert REPORTS[name](Run(id="r-empty"))
+    assert REPORTS[name](made_run(id="r-empty"))
 
 
 @pytest.mark.process
@@ -110,13 +111,13 @@ def test_every_reported_finding_is_accounted_for(run, unverified, nasty):
 
 
 def test_a_run_without_a_look_is_never_told_as_clean():
-    told = summary(Run(id="r-empty", ended="incomplete"))
+    told = summary(made_run(id="r-empty", ended="incomplete"))
     assert told.outcome == "incomplete"
     assert "does not mean clean" in told.headline
 
 
 def test_a_run_that_has_just_begun_is_not_told_as_one_that_found_nothing():
-    told = summary(Run(id="r-young"))
+    told = summary(made_run(id="r-young"))
     assert (told.outcome, told.headline) == ("incomplete", "Nothing was looked at yet.")
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from made import made_run
 from punchlist.adapters.documents.document import Document
 from punchlist.adapters.reports import markdown
 
@@ -103,6 +104,5 @@ def test_hostile_text_makes_no_second_item_and_no_tag(nasty, read_back):
 
 
 def test_an_empty_section_says_so(unverified):
-    from punchlist.model.ledger.run import Run
 
-    assert markdown.render(Run(id="r")).decode().count("None.\n") == 3
+    assert markdown.render(made_run(id="r")).decode().count("None.\n") == 3

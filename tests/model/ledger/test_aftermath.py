@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from made import made_run
 from punchlist.model.finding.finding import Context, Finding, Fix, Splice, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.integrity.recheck_diff import Aftermath
@@ -42,7 +43,7 @@ def run_of(*findings: Finding) -> Run:
         Item(number=n, fingerprint=str(n), findings=(finding,))
         for n, finding in enumerate(findings, 1)
     )
-    return told(Run(id="r"), ev.Consolidated(items=items))
+    return told(made_run(id="r"), ev.Consolidated(items=items))
 
 
 def batch(number, *splices, items=None):

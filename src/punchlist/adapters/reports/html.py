@@ -47,10 +47,8 @@ def render(run: Run) -> bytes:
         many=len(run.items) > MANY,
         started=datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M UTC"),
         took=duration(run.active),
-        where=(
-            run.started.repository.removesuffix("/.git").rpartition("/")[2] if run.started else ""
-        ),
-        scope=scope(run.started.change) if run.started else "",
+        where=run.started.repository.removesuffix("/.git").rpartition("/")[2],
+        scope=scope(run.started.change),
         style=_trusted(style),
         script=_trusted(script),
         policy=_POLICY.format(_hash(script)),

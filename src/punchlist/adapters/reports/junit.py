@@ -115,7 +115,7 @@ def _review(review: Review) -> ET.Element:
 
 
 def _checks(run: Run) -> Iterable[ET.Element]:
-    for check in run.started.checks if run.started else ():
+    for check in run.started.checks:
         baseline = run.baselines.get(check.name)
         if baseline is None:
             yield _case(

@@ -130,7 +130,7 @@ def _baseline(item: Item, run: Run) -> str:
     """Against the code as it was reviewed: fixed is gone; in a change's own lines it is new."""
     if item.status is Status.FIXED:
         return "absent"
-    whole = run.started is None or run.started.change.kind is ScopeKind.ALL
+    whole = run.started.change.kind is ScopeKind.ALL
     return "new" if item.in_scope and not whole else "unchanged"
 
 
@@ -228,13 +228,9 @@ def _notes(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _provenance(run: Run) -> sarif.Properties:
-    change = run.started.change if run.started else None
+    change = run.started.change
     told = {"run": one_line(run.id), "branch": one_line(run.branch), "tip": run.tip}
-    return (
-        {**told, "base": change.base, "head": change.head, "scope": str(change.kind)}
-        if change
-        else told
-    )
+    return {**told, "base": change.base, "head": change.head, "scope": str(change.kind)}
 
 
 def _rule_id(finding: Finding) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from punchlist.app.session import Session
+from punchlist.errors import UsageError
 from punchlist.model.item.item import ENDED, Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import folded
@@ -23,15 +24,15 @@ class Audit(Struct, frozen=True, kw_only=True):
     entries: int
     ok: bool
     problems: tuple[str, ...]
-    reported: int
-    items: int
-    merged: int
-    seen_again: int
-    refused: int
-    fixed: int
-    filed: int
-    dismissed: int
-    listed: int
+    reported: int = 0
+    items: int = 0
+    merged: int = 0
+    seen_again: int = 0
+    refused: int = 0
+    fixed: int = 0
+    filed: int = 0
+    dismissed: int = 0
+    listed: int = 0
 
 
 def audited(run_id: str, entries: Iterable[ev.Entry], written: Iterable[bytes]) -> Audit:
@@ -39,9 +40,14 @@ def audited(run_id: str, entries: Iterable[ev.Entry], written: Iterable[bytes]) 
     a model makes of them.
     """
     lines = list(entries)
-    run = folded(run_id, lines)
+    broken = broken_lines(written)
+    try:
+        run = folded(run_id, lines)
+    except UsageError as error:  # the first line is gone, or another
+        problems = [*filter(None, [broken]), str(error)]
+        return Audit(run=run_id, entries=len(lines), ok=False, problems=tuple(problems))
     problems = [
-        *filter(None, [broken_lines(written)]),
+        *filter(None, [broken]),
         *_lost_findings(lines, run),
         *_unended(run),
         *_unproven(run),

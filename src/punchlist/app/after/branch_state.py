@@ -101,11 +101,7 @@ async def _staged(checkout: Checkout, head: str, tip: str) -> bool:
 
 async def standing_of(session: Session, run: Run) -> str:
     """What became of a run's fixes: applied, discarded, or nothing (yet)."""
-    if (
-        session.checkout is None
-        or run.started is None
-        or run.started.repository != session.repository
-    ):
+    if session.checkout is None or run.started.repository != session.repository:
         return ""
     return await standing(session.checkout, run.branch, run.published, run.started.change)
 
@@ -128,7 +124,7 @@ async def landed_diff(session: Session, run: Run) -> str:
     """All fixes of the run as a unified diff against what was reviewed; empty
     where nothing landed.
     """
-    if session.checkout is None or run.started is None or run.tip in ("", run.started.change.head):
+    if session.checkout is None or run.tip in ("", run.started.change.head):
         return ""
     workshop = await session.workshop()
     return await GitRepository(workshop, WorkTrees(workshop), when=0).diff(

@@ -14,7 +14,7 @@ from punchlist.app.session import Session
 from punchlist.errors import WorkflowError
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import fold, folded
+from punchlist.model.ledger.fold import begin, fold, folded
 from punchlist.model.ledger.hash_chain import broken_lines
 from punchlist.model.ledger.outcome import outcome
 from punchlist.model.ledger.run import Run
@@ -107,8 +107,9 @@ def _problems(entries: Sequence[ev.Entry], written: Sequence[bytes], state: str)
         return
     if entries and again != state:
         yield f"the exported ledger folds to another state: {again[:16]}, not {state[:16]}"
-    run = Run(id=run_id)
-    for entry in entries:
+    lines = iter(entries)
+    run = begin(run_id, lines)
+    for entry in lines:
         if isinstance(entry.event, ev.Ended) and entry.event.outcome != outcome(run).value:
             yield (
                 f'entry {entry.seq}: the run ended "{entry.event.outcome}", and folded again it'
@@ -120,8 +121,9 @@ def _problems(entries: Sequence[ev.Entry], written: Sequence[bytes], state: str)
 def _files(run_id: str, entries: Sequence[ev.Entry]) -> dict[str, Render]:
     """By name: how what is in the file now was made. Of several writers the last one counts."""
     files: dict[str, Render] = {}
-    run = Run(id=run_id)
-    for entry in entries:
+    lines = iter(entries)
+    run = begin(run_id, lines)
+    for entry in lines:
         event = entry.event
         if isinstance(event, ev.Reported):
             files |= _reported(run, event)
@@ -159,7 +161,7 @@ def _compared(name: str, render: Render, artifacts: Artifacts, run: Run) -> Comp
         (at for at, (old, new) in enumerate(zip(kept, made, strict=False)) if old != new),
         min(len(kept), len(made)),
     )
-    version = run.started.version if run.started is not None else ""
+    version = run.started.version
     other = (
         f"; the run is of punchlist {version}, and this is {__version__}"
         if version != __version__
@@ -172,18 +174,10 @@ def _rules(run: Run) -> Rules:
     """Those of the run's own plan, from the workflow that it has pinned."""
     started = run.started
     try:
-        workflow = (
-            parse(started.workflow, started.workflow_name, started.workflow_name)
-            if started is not None
-            else None
-        )
+        workflow = parse(started.workflow, started.workflow_name, started.workflow_name)
     except WorkflowError:  # of another version of the language
-        workflow = None
-    bodies = (
-        [step.steps if isinstance(step, Repeat) else (step,) for step in workflow.steps]
-        if workflow is not None
-        else []
-    )
+        return Rules()
+    bodies = [step.steps if isinstance(step, Repeat) else (step,) for step in workflow.steps]
     chosen = (step.options for body in bodies for step in body if isinstance(step, Do))
     plan = next((options for options in chosen if isinstance(options, PlanOptions)), None)
     return Rules(attempts=plan.attempts, floor=plan.floor) if plan is not None else Rules()

@@ -71,10 +71,9 @@ def is_look(look: Run, earlier: Run) -> bool:
     """Whether a run is a second look at what an earlier one found: one that began before it has
     seen nothing again.
     """
-    if look.started is None or earlier.started is None or look.started.workflow_name != WORKFLOW:
-        return False
     return (
-        look.started.repository == earlier.started.repository
+        look.started.workflow_name == WORKFLOW
+        and look.started.repository == earlier.started.repository
         and look.started_at >= earlier.started_at
     )
 
@@ -84,7 +83,7 @@ async def hush(session: Session, earlier: Run, numbers: Sequence[int], later: Ru
     be there any more.
     """
     checkout = session.checkout
-    if checkout is None or earlier.started is None or later.started is None:
+    if checkout is None:
         return Hush()
     before, after = earlier.started.change.head, later.started.change.head
     files = {
@@ -155,7 +154,7 @@ def _verdict(
             Seen.UNKNOWN,
             f"not seen again, but more of {hidden[0]} is hidden from tools than before",
         )
-    commit = later.started.change.head[:12] if later.started else ""
+    commit = later.started.change.head[:12]
     steered = (
         f"; but what steers tools has changed since: {', '.join(quiet.settings[:3])}"
         if quiet.settings
@@ -185,7 +184,7 @@ def _name(finding: Finding) -> tuple[str, str, str]:
 def _witnesses(item: Item, later: Run) -> tuple[list[str], list[str]]:
     """Who reported it and saw the file without it; and why others cannot say."""
     silent, blind = [], []
-    there = later.started.change.paths if later.started else ()
+    there = later.started.change.paths
     for source, path in sorted({(finding.source, finding.spot.path) for finding in item.sighted}):
         review = later.reviews.get(source)
         if path not in there:
@@ -204,7 +203,7 @@ def _witnesses(item: Item, later: Run) -> tuple[list[str], list[str]]:
 def checks(run: Run) -> Iterator[str]:
     """What the project's checks say of the commit that was looked at."""
     started = run.started
-    if started is None or not started.checks:
+    if not started.checks:
         yield "no checks were found: nothing ran"
         return
     if not started.checks_allowed:

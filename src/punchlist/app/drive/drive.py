@@ -26,10 +26,6 @@ async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
     run = session.load(run_id)
     if is_over(run):
         return run
-    if run.started is None:
-        raise UsageError(
-            f"run {run.id} has no beginning", hint="start a new one with `punchlist run`"
-        )
     workshop = await session.workshop()
     if run.started.repository != session.repository:
         raise UsageError(
@@ -49,8 +45,6 @@ async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
 
 async def drive_run(session: Session, run: Run, workshop: Workshop, watcher: Watcher) -> Run:
     started = run.started
-    if started is None:
-        raise UsageError(f"run {run.id} has no beginning")
     limits = unpinned(started.settings).settings.limits
     workflow = parse(
         started.workflow,

@@ -11,7 +11,7 @@ from punchlist.workflow.loader import parse
 def due(run: Run) -> tuple[Action, ...]:
     """The actions that the present step names and that came to no event yet: begun, or about to."""
     started = run.started
-    if started is None or run.ended or run.waits:
+    if run.ended or run.waits:
         return ()
     here = position(parse(started.workflow, started.workflow_name, f"run {run.id}"), run)
     if not isinstance(here, At):

@@ -5,7 +5,7 @@ grow.
 from collections import OrderedDict
 
 from punchlist.model.ledger.events import Started
-from punchlist.model.ledger.fold import fold
+from punchlist.model.ledger.fold import begin, fold
 from punchlist.model.ledger.run import Run
 from punchlist.ports.store import Store
 
@@ -20,8 +20,10 @@ class Folded:
         self._known: OrderedDict[str, Run] = OrderedDict()
 
     def load(self, run: str) -> Run:
-        now = self._known.pop(run, None) or Run(id=run)
-        for entry in self._store.read(run, now.seq):
+        known = self._known.pop(run, None)
+        entries = self._store.read(run, known.seq if known else 0)
+        now = known or begin(run, entries)
+        for entry in entries:
             now = fold(now, entry)
         self._known[run] = now
         if len(self._known) > _RUNS:

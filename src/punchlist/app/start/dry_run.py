@@ -19,8 +19,7 @@ from punchlist.app.start.agents import prompts
 from punchlist.app.start.request import Prepared
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.model.ledger.events import AnyEvent, Entry, Started
-from punchlist.model.ledger.fold import fold
-from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.fold import folded
 from punchlist.ports.agent import Ask, Hear, Reply
 from punchlist.ports.store import RunRow
 from punchlist.roles.crew import crew
@@ -81,9 +80,8 @@ async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> l
     started = _started(ready, str(workshop.checkout.git_dir))
     with tempfile.TemporaryDirectory(prefix="punchlist-rehearsal-") as name:
         folder = _folder(Path(name), ready, started)
-        run = fold(
-            Run(id="dry-run"), memory.append("dry-run", "start", "started", started, time.time())
-        )
+        begun = memory.append("dry-run", "start", "started", started, time.time())
+        run = folded("dry-run", (begun,))
         world = wiring.world(workshop, run, replace(started, crew={}), session.store, folder)
         settings = ready.loaded.settings
         played = crew(

@@ -14,7 +14,7 @@ from punchlist.app.start.unfiled import debts
 from punchlist.engine import Watcher
 from punchlist.errors import UsageError
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import fold
+from punchlist.model.ledger.fold import folded
 from punchlist.model.ledger.run import Run
 from punchlist.settings import pinned
 
@@ -51,7 +51,7 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
             notes=ready.user_notes,
         )
         entry = session.store.append(run_id, "start", "started", started, time.time())
-        run = fold(Run(id=run_id), entry)
+        run = folded(run_id, (entry,))
         watcher.told(entry, run)
         return await drive_run(session, run, workshop, watcher)
 

@@ -110,7 +110,7 @@ class Board:
         self._clock = clock
         self._since = clock()
         self._running: dict[tuple[str, str], tuple[str, float]] = {}
-        self._run = Run(id="")
+        self._run: Run | None = None
         self._words: dict[str, str] = {}
         self._notice = ""
 
@@ -174,17 +174,17 @@ class Board:
         from rich.text import Text
 
         run = self._run
-        tally = counts(run.items)
+        tally = counts(run.items if run else {})
         parts: list[tuple[str, str]] = [
             (f" {duration(now - self._since)} ", "bold"),
-            (f"· round {run.round} ", ""),
+            (f"· round {run.round if run else 1} ", ""),
         ]
         parts += [
             (f"· {status} {tally[status]} ", COLOURS[status])
             for status in _SHOWN_STATUSES
             if tally[status]
         ]
-        parts.append((f"· check runs {run.usage.checks}", ""))
+        parts.append((f"· check runs {run.usage.checks if run else 0}", ""))
         if self._notice:
             parts.append((f" · {self._notice}", "bold yellow"))
         return Text.assemble(*parts, overflow="ellipsis", no_wrap=True)

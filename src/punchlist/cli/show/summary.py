@@ -56,7 +56,7 @@ def _title(run: Run, *, driven: bool) -> "Text":
     verdict, style = (
         _VERDICTS[told.outcome] if run.ended else (state_of(run, driven=driven), "bold yellow")
     )
-    name = run.started.workflow_name if run.started else ""
+    name = run.started.workflow_name
     head = (f"Run {run.id}", "bold"), f" · {name} · {duration(run.active)} · ", (verdict, style)
     return Text.assemble("\n", *head, f"\n{told.headline}\n")
 
@@ -86,11 +86,7 @@ def _tally(run: Run) -> "Table":
 
 
 def _tokens(run: Run) -> str:
-    names = dict.fromkeys(
-        name
-        for players in (run.started.crew.values() if run.started else ())
-        for name in players[:1]
-    )
+    names = dict.fromkeys(name for players in run.started.crew.values() for name in players[:1])
     return (
         f"{run.usage.input_tokens:,} tokens in, {run.usage.output_tokens:,} out; {', '.join(names)}"
     )

@@ -18,19 +18,19 @@ async def look_again(desk: Desk, wish: wishes.Again, asker: Asker) -> Looked:
         await _looking(desk, wish, run), wish.wait_seconds, asker, lambda run: bool(run.ended)
     )
     over = bool(look.ended)
-    change = look.started.change if look.started else None
+    change = look.started.change
     return Looked(
         run=run.id,
         look=look.id,
         over=over,
-        commit=change.head if change else "",
+        commit=change.head,
         verdicts=(
             again.verdicts(run, wish.items, look, await _hush(desk, wish, run, look))
             if over
             else ()
         ),
         checks=tuple(again.checks(look)) if over else (),
-        notes=change.notes if change else (),
+        notes=change.notes,
         next=(
             "what is gone was not seen again, no more; a run with a fixer proves a fix"
             if over

@@ -1,10 +1,12 @@
 """A run is the fold of its ledger: this is the only place where events become state."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import reduce
 from typing import assert_never
 
 from msgspec.structs import replace
 
+from punchlist.errors import UsageError
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import ACTIONABLE, Fact, Item, Move, Status
@@ -45,11 +47,19 @@ def _driven(run: Run, entry: ev.Entry) -> float:
     return 0 if idle else max(0, entry.at - run.last_at)
 
 
+def begin(run_id: str, entries: Iterator[ev.Entry]) -> Run:
+    """Take the first entry and return the run it starts; raise UsageError if it starts none."""
+    first = next(entries, None)
+    if first is None or not isinstance(first.event, ev.Started):
+        raise UsageError(
+            f"run {run_id} has no beginning", hint="start a new one with `punchlist run`"
+        )
+    return fold(Run(id=run_id, started=first.event), first)
+
+
 def folded(run_id: str, entries: Iterable[ev.Entry]) -> Run:
-    run = Run(id=run_id)
-    for entry in entries:
-        run = fold(run, entry)
-    return run
+    lines = iter(entries)
+    return reduce(fold, lines, begin(run_id, lines))
 
 
 _ASIDE = frozenset({"signal", "limit", "people"})
@@ -225,7 +235,7 @@ def _failed(run: Run, entry: ev.Entry, event: ev.Failed) -> Run:
     """
     remedy = f" (hint: {event.hint})" if event.hint else ""
     trouble = (*run.trouble, f"{entry.place} {entry.key}: {event.reason}{remedy}")
-    known = (*run.started.reviewers, *run.started.crew) if run.started else ()
+    known = (*run.started.reviewers, *run.started.crew)
     failed = {entry.key: Review(entry.key, run.tip, failed=event.reason)}
     return replace(
         run, trouble=trouble, reviews=run.reviews | failed if entry.key in known else run.reviews

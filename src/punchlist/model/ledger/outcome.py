@@ -42,18 +42,10 @@ def outcome(run: Run) -> Outcome:
 
 def _unheard(run: Run) -> bool:
     """Somebody was to review, and never spoke."""
-    return run.started is not None and any(
-        name not in run.reviews for name in run.started.reviewers
-    )
+    return any(name not in run.reviews for name in run.started.reviewers)
 
 
 def _unjudged(run: Run) -> bool:
     """Fixes landed that the checks were to judge, and none of these could."""
     started = run.started
-    return bool(
-        run.landed
-        and run.unverified
-        and started is not None
-        and started.checks
-        and started.checks_allowed
-    )
+    return bool(run.landed and run.unverified and started.checks and started.checks_allowed)

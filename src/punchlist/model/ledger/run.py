@@ -89,7 +89,7 @@ class Run(Struct, frozen=True, kw_only=True):
     last_at: float = 0
     active: float = 0
     """Seconds during which a process was driving it."""
-    started: ev.Started | None = None
+    started: ev.Started
     tip: str = ""
     branch: str = ""
     place: str = ""
@@ -175,9 +175,7 @@ class Run(Struct, frozen=True, kw_only=True):
 
     def outside(self, role: str) -> bool:
         """Whether somebody plays it whom punchlist does not start, and so cannot end."""
-        return self.started is not None and not set(self.started.outside).isdisjoint(
-            self.started.crew.get(role, ())
-        )
+        return not set(self.started.outside).isdisjoint(self.started.crew.get(role, ()))
 
     def claims(self, batch: Batch) -> tuple[int, ...]:
         """The items that a batch's patch is said to fix; others of it were put off or are

@@ -183,7 +183,7 @@ def judge_view(world: World, opened: Iterable[str] = ()) -> Pristine:
 
 
 def allowed(run: Run) -> tuple[Check, ...]:
-    return run.started.checks if run.started is not None and run.started.checks_allowed else ()
+    return run.started.checks if run.started.checks_allowed else ()
 
 
 def usable(run: Run) -> tuple[Check, ...]:

@@ -89,7 +89,7 @@ async def _compared(case: Case, run: Run, world: World) -> Heard:
     checks.
     """
     paths = [path for path in case.seen.after if not world.protected.holds(path)]
-    if world.comparer is None or not paths or run.started is None or not run.started.checks_allowed:
+    if world.comparer is None or not paths or not run.started.checks_allowed:
         return Heard()
     async with world.trees.at(run.tip) as before, world.trees.at(run.tip, [case.patch]) as after:
         said = await world.comparer.compare(before, after, paths, words=words_of(case.items))

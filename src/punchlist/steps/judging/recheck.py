@@ -97,9 +97,7 @@ async def _analyzed(
         batch.by_agent for batch in batches
     ):  # an agent may bring about anything: everybody who saw the tip looks again
         wanted.update(
-            name
-            for name in (run.started.reviewers if run.started else ())
-            if _saw_something(run.reviews.get(name))
+            name for name in run.started.reviewers if _saw_something(run.reviews.get(name))
         )
     findings: list[Finding] = []
     looks: dict[str, Review] = {}
@@ -128,7 +126,7 @@ def _aims(batch: Batch, run: Run) -> list[Finding]:
     """What the run's reviewers, whoever of them is still there, reported of the items that the
     batch is said to fix; documents speak once.
     """
-    reviewers = run.started.reviewers if run.started is not None else ()
+    reviewers = run.started.reviewers
     return [
         finding
         for number in run.claims(batch)

@@ -73,7 +73,7 @@ class Witness(Struct, frozen=True):
 def telling(run: Run) -> tuple[Check, ...]:
     """The usable checks that tell what became of each test."""
     started = run.started
-    checks = started.checks if started is not None and started.checks_allowed else ()
+    checks = started.checks if started.checks_allowed else ()
     known = [
         check
         for check in checks

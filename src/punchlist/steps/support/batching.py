@@ -70,7 +70,7 @@ def by_tool(item: Item, options: Options) -> bool:
 
 
 def by_agent(item: Item, options: Options, run: Run) -> bool:
-    there = run.started is not None and "fixer" in run.started.crew
+    there = "fixer" in run.started.crew
     return there and options.agents and _wanted(item, options) and not by_tool(item, options)
 
 
@@ -90,7 +90,7 @@ def _bold(safety: Safety) -> int:
 
 def given_up(run: Run, options: Options) -> tuple[Move, ...]:
     """Put off by agents too often: those are not asked again."""
-    if run.started is None or "fixer" not in run.started.crew:
+    if "fixer" not in run.started.crew:
         return ()
     theirs = [
         item for item in run.having(*ACTIONABLE) if item.in_scope and item.tries >= options.attempts

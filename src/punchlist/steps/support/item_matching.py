@@ -152,12 +152,8 @@ def _in_scope(finding: Finding, run: Run, change: Change) -> bool:
     something that is missing, is about it.
     """
     spot = finding.spot
-    given = run.started is not None and finding.source in run.started.documents
-    asked = (
-        run.started is not None
-        and finding.source in run.started.crew
-        and (not spot.path or spot.path in change.files)
-    )
+    given = finding.source in run.started.documents
+    asked = finding.source in run.started.crew and (not spot.path or spot.path in change.files)
     return bool(run.landed) or given or asked or change.covers(spot.path, spot.line, spot.last_line)
 
 
@@ -173,9 +169,7 @@ def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
     """
     if not run.landed:
         return
-    crew = (
-        run.started.crew if run.started is not None else {}
-    )  # an agent that says nothing of it may have overlooked it
+    crew = run.started.crew  # an agent that says nothing of it may have overlooked it
     silent = {
         reviewer
         for reviewer, commit in run.fresh_from.items()
@@ -197,12 +191,8 @@ def _confirmed(run: Run, seen: set[int]) -> Iterator[Move]:
     """Fixed items that the agent which had found them, asked afresh, no longer reports: one more
     proof, and a weak one. Who fixed them in the same conversation is not asked afresh.
     """
-    crew = run.started.crew if run.started is not None else {}
-    biased = (
-        set(run.started.outside).intersection(crew.get("fixer", ()))
-        if run.started is not None
-        else set[str]()
-    )
+    crew = run.started.crew
+    biased = set(run.started.outside).intersection(crew.get("fixer", ()))
     able = {role for role, players in crew.items() if biased.isdisjoint(players)}
     fresh = {
         reviewer

@@ -24,24 +24,18 @@ async def background(run: Run, world: World) -> Background:
     """The change under review is data; of what steers an agent only the base's word counts."""
     change, started = world.change, run.started
     named = {path: await world.repository.text(change.base, path) for path in CONVENTIONS}
-    meant = {
-        path: await world.repository.text(run.tip, path)
-        for path in (started.specification if started else ())
-    }
+    meant = {path: await world.repository.text(run.tip, path) for path in started.specification}
     whole = change.kind is ScopeKind.ALL
     return Background(
         conventions={path: text for path, text in named.items() if text},
-        checks=tuple(
-            check.command
-            for check in (started.checks if started and started.checks_allowed else ())
-        ),
+        checks=tuple(check.command for check in (started.checks if started.checks_allowed else ())),
         diff=""
         if whole
         else await world.repository.diff(change.base, run.tip, sorted(change.files) or None),
         base=change.base_name or change.base[:12],
         branch=run.branch,
         specification={path: text for path, text in meant.items() if text is not None},
-        notes=started.notes if started else "",
+        notes=started.notes,
     )
 
 
@@ -62,7 +56,7 @@ def in_view(change: Change, run: Run, tree: Tree) -> list[str] | None:
     """
     if change.kind is ScopeKind.ALL and not change.paths:
         return None
-    reviewers = run.started.reviewers if run.started is not None else ()
+    reviewers = run.started.reviewers
     reported = {
         finding.spot.path
         for item in run.items.values()

@@ -33,7 +33,7 @@ def run_part(run: Run, repository: str, state: str) -> RunPart:
     return RunPart(
         id=run.id,
         repository_id=repository,
-        workflow=run.started.workflow_name if run.started else "",
+        workflow=run.started.workflow_name,
         state=state,
         seq=run.seq,
         started_at=run.started_at,

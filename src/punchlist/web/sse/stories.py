@@ -14,7 +14,7 @@ from punchlist.model.item.item import Status
 from punchlist.model.item.score import Score
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import fold
+from punchlist.model.ledger.fold import fold, folded
 from punchlist.model.ledger.run import Run
 from punchlist.ports.store import Store
 from punchlist.views.plan_forms import blueprint, code, steps
@@ -66,10 +66,8 @@ def _step_done(progress: Progress, run: Run, event: Any) -> Told:
         case "fix":
             everything = frozenset(number for step in progress.steps for number in step)
             return _going_on(replace(progress, tried=everything), run)
-        case "verify" if (
-            run.started
-            and "challenger" in run.started.crew
-            and (waiting := run.having(Status.CLAIMED))
+        case "verify" if "challenger" in run.started.crew and (
+            waiting := run.having(Status.CLAIMED)
         ):
             codes = sorted(code(item.number) for item in waiting)
             return progress, [
@@ -218,15 +216,17 @@ class _Story:
     """One session as far as the ledger goes, told once for all its readers."""
 
     def __init__(self, run: str) -> None:
-        self.run = Run(id=run)
+        self._id = run
+        self.run: Run | None = None
         self.progress = Progress()
         self.positions: list[Position] = []
         self.frames: list[bytes] = []
 
     def grow(self, entries: Iterable[ev.Entry], hide: Callable[[bytes], bytes]) -> None:
         for entry in entries:
-            self.run = fold(self.run, entry)
-            self.progress, events = told(self.progress, self.run, entry.event)
+            run = fold(self.run, entry) if self.run else folded(self._id, (entry,))
+            self.run = run
+            self.progress, events = told(self.progress, run, entry.event)
             for index, event in enumerate(events):
                 self.positions.append((entry.seq, index))
                 self.frames.append(
@@ -246,7 +246,7 @@ class Stories:
 
     def next(self, run: str, after: Position) -> tuple[Position, bytes] | None:
         story = self._known.pop(run, None) or _Story(run)
-        story.grow(self._store.read(run, story.run.seq), self._hide)
+        story.grow(self._store.read(run, story.run.seq if story.run else 0), self._hide)
         self._known[run] = story
         if len(self._known) > _SESSIONS:
             self._known.popitem(last=False)

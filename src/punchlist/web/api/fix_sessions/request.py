@@ -57,9 +57,7 @@ def _handed_on(desk: Desk, run: Run, numbers: list[int]) -> str:
 
 def _about_the_same(request: Request, earlier: Run) -> Request:
     """Scope as it was: an item outside of it would be listed, and not worked on."""
-    change = earlier.started.change if earlier.started else None
-    if change is None:
-        return request
+    change = earlier.started.change
     match change.kind:
         case ScopeKind.BRANCH:
             return replace(request, kind=change.kind, base=change.base_name)

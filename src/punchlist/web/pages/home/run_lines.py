@@ -60,7 +60,7 @@ def glance_of(run: Run) -> Glance:
     tally = counts(run.items)
     return Glance(
         outcome=ended_as(run),
-        scope=scope(run.started.change) if run.started else "",
+        scope=scope(run.started.change),
         branch=run.branch,
         round=run.round,
         items=sum(tally.values()),

@@ -135,9 +135,7 @@ def _seen(examined: ev.Examined, number: int) -> tuple[str, ...]:
 
 
 def _trials(run: Run, batch: int | None, after: Sequence[ev.AnyEvent]) -> Iterator[Trial]:
-    commands = (
-        {check.name: " ".join(check.command) for check in run.started.checks} if run.started else {}
-    )
+    commands = {check.name: " ".join(check.command) for check in run.started.checks}
     for event in after:
         if isinstance(event, ev.Tried) and batch in event.batches:
             for verdict in event.verdicts:

@@ -89,7 +89,7 @@ def neighbours(run: Run, item: Item) -> tuple[int, int]:
 
 
 def _judges(run: Run) -> tuple[Judge, ...]:
-    checks = run.started.checks if run.started else ()
+    checks = run.started.checks
     return tuple(
         Judge(
             name=check.name, command=" ".join(check.command), baseline=run.baselines.get(check.name)

@@ -156,8 +156,8 @@ def head(
         outcome=ended_as(run),
         headline=told.headline if run.ended else _so_far(run, told.headline),
         advice=told.advice if run.ended else "",
-        workflow=started.workflow_name if started else "",
-        scope=scope(started.change) if started else "",
+        workflow=started.workflow_name,
+        scope=scope(started.change),
         branch=run.branch,
         round=run.round,
         started_at=run.started_at,
@@ -280,11 +280,11 @@ def _judges(run: Run, events: Iterable[ev.AnyEvent]) -> Iterable[Judge]:
         for verdict in event.verdicts
     }
     started = run.started
-    for check in started.checks if started else ():
+    for check in started.checks:
         verdict, tried = last.get(check.name, (None, None))
         yield Judge(
             check=check,
-            allowed=started.checks_allowed if started else False,
+            allowed=started.checks_allowed,
             baseline=run.baselines.get(check.name),
             verdict=verdict,
             fixes=len(tried.batches) if tried else 0,
