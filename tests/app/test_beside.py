@@ -13,13 +13,13 @@ from punchlist.model.ledger.run import Run
 
 
 class Busy:
-    """Stands in an app's place: computes without a pause, until it is let go."""
+    """Stands in a session's place: computes without a pause, until it is let go."""
 
     def __init__(self) -> None:
         self.free = threading.Event()
         self.closed = False
 
-    async def run(self, ready, watcher) -> Run:
+    async def run(self, watcher) -> Run:
         run = made_run(id="r1")
         watcher.told(
             Entry(run="r1", seq=1, at=0, place="", key="", event=Resumed(version="1")), run
@@ -36,10 +36,14 @@ class Busy:
         self.closed = True
 
 
+async def begun(driving, session):
+    return await driving.drive(session, session.run)
+
+
 def test_the_loop_goes_on_while_a_run_computes():
     async def story() -> None:
         app, driving = Busy(), Beside()
-        assert await driving.begin(app, None) == "r1"
+        assert await begun(driving, app) == "r1"
         bell = driving.bell.listen("r1")
         assert driving.drives("r1")
         app.free.set()
@@ -53,13 +57,13 @@ def test_the_loop_goes_on_while_a_run_computes():
 
 def test_what_keeps_a_run_from_beginning_is_raised_here():
     class Refusing(Busy):
-        async def run(self, ready, watcher) -> Run:
+        async def run(self, watcher) -> Run:
             raise LookupError("there is nothing to do")
 
     async def story() -> None:
         app, driving = Refusing(), Beside()
         with pytest.raises(LookupError, match="nothing to do"):
-            await driving.begin(app, None)
+            await begun(driving, app)
         assert app.closed
         await driving.close()
 
@@ -68,7 +72,7 @@ def test_what_keeps_a_run_from_beginning_is_raised_here():
 
 def test_a_run_is_stopped_from_here_and_the_thread_ends():
     class Patient(Busy):
-        async def run(self, ready, watcher) -> Run:
+        async def run(self, watcher) -> Run:
             watcher.told(
                 Entry(run="r1", seq=1, at=0, place="", key="", event=Resumed(version="1")),
                 made_run(id="r1"),
@@ -78,10 +82,10 @@ def test_a_run_is_stopped_from_here_and_the_thread_ends():
 
     async def story() -> None:
         driving = Beside()
-        await driving.begin(Patient(), None)
+        await begun(driving, Patient())
         assert await driving.cancel("r1", "ada")
         assert not await driving.cancel("r1", "ada"), "it is not driven here any more"
-        await driving.begin(Patient(), None)
+        await begun(driving, Patient())
         driving.stop()
         await driving.settled("r1")
         await driving.close()

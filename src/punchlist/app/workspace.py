@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager, closing
 from functools import cached_property
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from punchlist.adapters.store.sqlite import SqliteStore
@@ -28,17 +29,30 @@ def _ignore(ready: Prepared) -> None:
 
 
 class Workspace(Generic[D]):
-    """The runs of some repositories; subclasses say which."""
+    """The runs of some repositories; `flags` are the settings of every session it opens."""
 
-    def __init__(self, session: Session, driving: D) -> None:
+    def __init__(
+        self, session: Session, driving: D, flags: Mapping[str, str] | None = None
+    ) -> None:
         self.home = session.home
         self.session = session
         self.driving = driving
+        self._flags = flags or {}
         self._workflows: dict[str, str] = {}
+
+    def home_of(self, run: Run) -> Registered:
+        """Return the repository of a run."""
+        raise NotImplementedError
+
+    async def opened(
+        self, repository: Registered, flags: Mapping[str, str] | None = None
+    ) -> Session:
+        """Open a session in a repository; the caller closes it."""
+        return await Session.open(Path(repository.root), {**self._flags, **(flags or {})})
 
     async def open_for(self, run: str) -> Session:
         """Open a session in the repository of a run; the caller closes it."""
-        raise NotImplementedError
+        return await self.opened(self.home_of(self.load(run)))
 
     @property
     def store(self) -> SqliteStore:

@@ -44,7 +44,7 @@ class Asker(Struct, frozen=True):
 
 class Desk(Workspace[Driving]):
     def __init__(self, home: Path, repositories: tuple[Registered, ...], options: Options) -> None:
-        super().__init__(Session(home, None, {}), Driving())
+        super().__init__(Session(home, None, {}), Driving(), options.flags)
         self.repositories = repositories
         self.options = options
         self.tasks = Tasks(home, options.name, self.run)
@@ -87,20 +87,11 @@ class Desk(Workspace[Driving]):
     def state(self, run: Run) -> State:
         return state_of(run, driven=self.driven(run.id))
 
-    async def opened(
-        self, repository: Registered, flags: Mapping[str, str] | None = None
-    ) -> Session:
-        """A session that stands in the repository; whoever opens it closes it."""
-        return await Session.open(Path(repository.root), {**self.options.flags, **(flags or {})})
-
     async def begin(
         self, repository: Registered, request: Request, flags: Mapping[str, str]
     ) -> Run:
         """Starts a run; it goes on in the background."""
         return self.load(await self.begin_run(self.opened(repository, flags), lambda: request))
-
-    async def open_for(self, run: str) -> Session:
-        return await self.opened(self.home_of(self.load(run)))
 
     async def resume(self, run: Run) -> Run:
         await self.resume_run(run.id)

@@ -5,7 +5,7 @@ runs driven here.
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -63,7 +63,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 class Desk(Workspace[Beside]):
     def __init__(self, home: Path, options: Options, closing: Callable[[], bool]) -> None:
-        super().__init__(Session(home, None, {}), Beside())
+        super().__init__(Session(home, None, {}), Beside(), options.flags)
         self.options = options
         self.closing = closing
         self.repositories = Repositories(home)
@@ -137,12 +137,6 @@ class Desk(Workspace[Beside]):
             return run.waiting_for.question
         return f"the session has ended: {run.ended}" if run.ended else self.driving.broke(run.id)
 
-    async def opened(
-        self, repository: Registered, flags: Mapping[str, str] | None = None
-    ) -> Session:
-        """A session that stands in the repository; whoever opens it closes it."""
-        return await Session.open(Path(repository.root), {**self.options.flags, **(flags or {})})
-
     def agents(self, names: tuple[str, ...], role: Role) -> dict[str, str]:
         """The setting that asks these agents. Which ones may cost something is for the user to say,
         or for an admin.
@@ -180,9 +174,6 @@ class Desk(Workspace[Beside]):
             if started is not None and started.request == fingerprint:
                 return row.id
         return ""
-
-    async def open_for(self, run: str) -> Session:
-        return await self.opened(self.home_of(self.load(run)))
 
     async def stop(self, run: Run, by: str) -> Run:
         """Stops a run between two events, whoever drives it. One that goes on a

@@ -152,11 +152,11 @@ class Driving:
         """Starts a run and returns its id once it is in the ledger; what keeps it from beginning is
         raised.
         """
-        return await self._driven(session, lambda watcher: start_run(session, ready, watcher))
+        return await self.drive(session, lambda watcher: start_run(session, ready, watcher))
 
     async def resume(self, session: Session, run: str) -> str:
         """Goes on with a run; returns once the ledger says so."""
-        return await self._driven(session, lambda watcher: resume_run(session, run, watcher))
+        return await self.drive(session, lambda watcher: resume_run(session, run, watcher))
 
     def drives(self, run: str) -> bool:
         task = self._tasks.get(run)
@@ -218,7 +218,8 @@ class Driving:
             self._posts[run] = post
             self._broke.pop(run, None)
 
-    async def _driven(self, session: Session, drive: Callable[[Watcher], Awaitable[Run]]) -> str:
+    async def drive(self, session: Session, drive: Callable[[Watcher], Awaitable[Run]]) -> str:
+        """Call `drive` in a task of its own; return the run's id once it is in the ledger."""
         post = _Post(self)
         task: asyncio.Task[object] = asyncio.ensure_future(_with(session, drive(post)))
         self._running.add(task)

@@ -14,6 +14,8 @@ from typing import TypeVar
 from punchlist.app.drive.background import Begun, Driving
 from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
+from punchlist.engine import Watcher
+from punchlist.model.ledger.run import Run
 
 T = TypeVar("T")
 
@@ -62,6 +64,9 @@ class Beside:
     @cached_property
     def _aside(self) -> Aside:
         return Aside()
+
+    async def drive(self, session: Session, drive: Callable[[Watcher], Awaitable[Run]]) -> str:
+        return await self._aside.do(lambda: self._driving.drive(session, drive))
 
     async def begin(self, session: Session, ready: Prepared) -> str:
         return await self._aside.do(lambda: self._driving.begin(session, ready))

@@ -12,7 +12,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist._version import __version__
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
 from punchlist.app.start.agents import prompts
@@ -23,7 +22,6 @@ from punchlist.model.ledger.fold import folded
 from punchlist.ports.agent import Ask, Hear, Reply
 from punchlist.ports.store import RunRow
 from punchlist.roles.crew import crew
-from punchlist.settings import pinned
 from punchlist.steps import plan
 from punchlist.workflow import Do, Repeat, Workflow
 
@@ -77,7 +75,11 @@ async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> l
         return []
     workshop = await session.workshop()
     listener, memory = _Listener(), _Memory()
-    started = _started(ready, str(workshop.checkout.git_dir))
+    started = replace(
+        ready.started(session.repository),
+        reviewers=(),
+        document_files=tuple(f"findings-{index}" for index in range(len(ready.documents))),
+    )
     with tempfile.TemporaryDirectory(prefix="punchlist-rehearsal-") as name:
         folder = _folder(Path(name), ready, started)
         begun = memory.append("dry-run", "start", "started", started, time.time())
@@ -100,25 +102,6 @@ def _folder(root: Path, ready: Prepared, started: Started) -> Path:
     for path, file in zip(ready.documents.values(), started.document_files, strict=True):
         shutil.copyfile(path, folder / file)
     return folder
-
-
-def _started(ready: Prepared, repository: str) -> Started:
-    return Started(
-        repository=repository,
-        change=ready.change,
-        workflow_name=ready.workflow.name,
-        workflow=ready.workflow.text,
-        settings=pinned(ready.loaded),
-        reviewers=(),
-        documents=tuple(ready.documents),
-        document_files=tuple(f"findings-{index}" for index in range(len(ready.documents))),
-        checks=ready.checks,
-        checks_allowed=bool(ready.checks_allowed),
-        version=__version__,
-        crew=ready.crew,
-        specification=ready.specification,
-        notes=ready.user_notes,
-    )
 
 
 def _unasked(step: Do) -> Do:

@@ -5,9 +5,11 @@ from hashlib import sha256
 import msgspec
 from msgspec import Struct
 
+from punchlist._version import __version__
 from punchlist.model.checks.check import Check
+from punchlist.model.ledger.events import Started
 from punchlist.model.patch.change import Change, ScopeKind
-from punchlist.settings import Loaded
+from punchlist.settings import Loaded, pinned
 from punchlist.workflow import Workflow
 
 
@@ -51,6 +53,24 @@ class Prepared(Struct, frozen=True, kw_only=True):
     """Those of them that punchlist does not start."""
     specification: tuple[str, ...] = ()
     user_notes: str = ""
+
+    def started(self, repository: str) -> Started:
+        """Return the first event of the run, without what is known only when it begins."""
+        return Started(
+            repository=repository,
+            change=self.change,
+            workflow_name=self.workflow.name,
+            workflow=self.workflow.text,
+            settings=pinned(self.loaded),
+            reviewers=self.reviewers,
+            documents=tuple(self.documents),
+            checks=self.checks,
+            checks_allowed=bool(self.checks_allowed),
+            version=__version__,
+            crew=self.crew,
+            specification=self.specification,
+            notes=self.user_notes,
+        )
 
     def fingerprint(self, repository: str) -> str:
         """The same request, in whatever order its parts were given."""

@@ -4,7 +4,8 @@ import secrets
 import time
 from pathlib import Path
 
-from punchlist._version import __version__
+from msgspec.structs import replace
+
 from punchlist.adapters.store.lease import Lease
 from punchlist.app.after.dismissals import dismissals
 from punchlist.app.drive.drive import drive_run
@@ -13,10 +14,8 @@ from punchlist.app.start.request import Prepared
 from punchlist.app.start.unfiled import debts
 from punchlist.engine import Watcher
 from punchlist.errors import UsageError
-from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import folded
 from punchlist.model.ledger.run import Run
-from punchlist.settings import pinned
 
 
 async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
@@ -28,27 +27,15 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
         artifacts = session.artifacts(run_id)
         for index, path in enumerate(ready.documents.values()):
             artifacts.write(_document(index, path), _content(path))
-        started = ev.Started(
-            repository=session.repository,
-            change=ready.change,
-            workflow_name=ready.workflow.name,
-            workflow=ready.workflow.text,
-            settings=pinned(ready.loaded),
-            reviewers=ready.reviewers,
-            documents=tuple(ready.documents),
+        started = replace(
+            ready.started(session.repository),
             document_files=tuple(
                 _document(index, path) for index, path in enumerate(ready.documents.values())
             ),
-            checks=ready.checks,
-            checks_allowed=bool(ready.checks_allowed),
-            version=__version__,
             request=request,
             owed=debts(session.store, session.repository),
             dismissed=dismissals(session.store, session.repository),
-            crew=ready.crew,
             outside=ready.outside,
-            specification=ready.specification,
-            notes=ready.user_notes,
         )
         entry = session.store.append(run_id, "start", "started", started, time.time())
         run = folded(run_id, (entry,))
