@@ -156,7 +156,8 @@ def _bullet(name: str, text: str) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    return " ".join(safe_text(text).split())
+    """Return the text on one line; what is dangerous only at the start of a line is not there."""
+    return " ".join(safe_text(" ".join(text.split())).split())
 
 
 def _gaps(reviews: Sequence[Reviewed]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sample_run import Ledger, started
 
@@ -218,9 +218,10 @@ FINDINGS = st.builds(
 
 
 def one(text: str) -> str:
-    return " ".join(plain(text).split())
+    return " ".join(plain(" ".join(text.split())).split())
 
 
+@example([finding(title="0\n/0", detail="")], "")
 @given(st.lists(FINDINGS, max_size=4), st.sampled_from(["", "critical", "2.3", "major-minor"]))
 def test_what_is_written_is_read_back_without_loss(findings, story):
     _, content = findings_document(run_of(reviewed(*findings)), 1, story)
