@@ -22,13 +22,15 @@ from punchlist.app.drive.background import Driving, rung
 from punchlist.app.drive.run_cache import Folded
 from punchlist.app.drive.stop import stop
 from punchlist.app.repositories import Registered
-from punchlist.app.run_state import State, state_of
 from punchlist.app.start.agents import mail_folder
 from punchlist.app.start.wiring import run_folder
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
+from punchlist.ports import RunRow
 from punchlist.settings import load
+from punchlist.views.run_line import RunLine, build_run_line
+from punchlist.views.run_state import State, find_state
 
 _LOOK = 0.3
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -134,7 +136,15 @@ class Desk:
         return next(each for each in self.repositories if each.git_dir == git_dir)
 
     def state(self, run: Run) -> State:
-        return state_of(run, driven=self.driven(run.id))
+        return find_state(run, driven=self.driven(run.id))
+
+    def line(self, row: RunRow) -> RunLine:
+        return build_run_line(
+            row,
+            driven=self.driven(row.id),
+            outcome=self._folded.find_outcome(row),
+            workflow=self.workflow_of(row.id),
+        )
 
     def driven(self, run: str) -> bool:
         """Whether somebody is at it, here or in another process."""

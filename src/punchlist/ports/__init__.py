@@ -15,6 +15,7 @@ from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Item
 from punchlist.model.ledger.events import AnyEvent, Entry
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.run_row import RunRow
 from punchlist.model.patch.change import Change
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.compare import Comparer
@@ -171,26 +172,6 @@ class Cache(Protocol):
     def get(self, key: str) -> bytes | None: ...
 
     def put(self, key: str, value: bytes) -> None: ...
-
-
-class RunRow(Struct, frozen=True):
-    """A run as a list shows it. `last_at` and `last_kind` are of its own last event: not of what
-    people added beside it.
-    """
-
-    id: str
-    repository: str
-    started_at: float
-    last_at: float
-    last_kind: str
-    entries: int
-    active: float = 0
-    """Seconds during which a process was driving it, as the fold counts them."""
-    ended_at: float = 0
-    outcome: str = ""
-    """How it ended; empty if it did not."""
-    amended: bool = False
-    """People added something after its end: what it comes to now is in the fold."""
 
 
 class Store(Protocol):

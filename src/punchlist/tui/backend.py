@@ -8,7 +8,6 @@ from contextlib import ExitStack, closing
 from functools import cached_property
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.store.lease import Holder, holder
@@ -19,12 +18,12 @@ from punchlist.app.drive.next_actions import due
 from punchlist.app.drive.run_cache import Folded
 from punchlist.app.drive.stop import stop
 from punchlist.app.drive.threaded import Beside
-from punchlist.app.run_state import State, state_of, state_of_row
 from punchlist.model.ledger.events import Dismissal
 from punchlist.model.ledger.run import Run
-from punchlist.ports import RunRow
 from punchlist.tui.board import tally
 from punchlist.tui.snapshot import Look
+from punchlist.views.run_line import RunLine, build_run_line
+from punchlist.views.run_state import find_state
 from punchlist.views.summary import summary
 
 _DUE = 12
@@ -36,17 +35,12 @@ def _looked(run: Run, *, here: bool) -> Look:
     return Look(
         run=run,
         told=summary(run),
-        state=state_of(run),
+        state=find_state(run, driven=here),
         tally=tally(run),
         here=here,
         due=next_[:_DUE],
         more_due=max(0, len(next_) - _DUE),
     )
-
-
-class RunLine(Struct, frozen=True):
-    row: RunRow
-    state: State
 
 
 class Station:
@@ -95,7 +89,10 @@ class Station:
         with SqliteStore.open(self.home, readonly=True) as store:
             rows = store.runs(self._repository)
         return [
-            RunLine(row, state_of_row(row, driven=self.driver(row.id) is not None)) for row in rows
+            build_run_line(
+                row, driven=self.driver(row.id) is not None, outcome=self._folded.find_outcome(row)
+            )
+            for row in rows
         ]
 
     def driver(self, run: str) -> Holder | None:
@@ -116,7 +113,7 @@ class Station:
         seen = last if last is not None and same else _looked(run, here=here)
         return replace(
             seen,
-            state=state_of(run, driven=here or at_it is not None),
+            state=find_state(run, driven=here or at_it is not None),
             driver="this window" if here else f"process {at_it.pid}" if at_it else "",
             begun=self.driving.under_way(name),
             trouble=self.driving.broke(name),

@@ -28,6 +28,8 @@ from punchlist.model.ledger.events import Dismissal, Started
 from punchlist.model.ledger.run import Run
 from punchlist.ports import RunRow
 from punchlist.settings import load
+from punchlist.views.run_line import RunLine, build_run_line
+from punchlist.views.run_state import State, find_state
 from punchlist.web.api.fix_sessions.events import Stories
 from punchlist.web.api.problem import Refused
 from punchlist.web.api.schemas import Document
@@ -150,14 +152,16 @@ class Desk:
         """Whether somebody is at it, here or in another process."""
         return self.driving.drives(run) or holder(self.home, run) is not None
 
-    def state(self, run: Run) -> str:
-        if run.ended:
-            return "ended"
-        if self.driven(run.id):
-            return "running"
-        if run.waits:
-            return "waiting"
-        return "interrupted" if run.interrupted else "stopped"
+    def state(self, run: Run) -> State:
+        return find_state(run, driven=self.driven(run.id))
+
+    def line(self, row: RunRow) -> RunLine:
+        return build_run_line(
+            row,
+            driven=self.driven(row.id),
+            outcome=self._folded.find_outcome(row),
+            workflow=self.workflow_of(row.id),
+        )
 
     def why(self, run: Run) -> str:
         """What a run that does not go on waits for, or came to."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from punchlist.app.run_state import proof_of, state_of
 from punchlist.cli.show.caveats import caveats
 from punchlist.cli.show.layout import commands, heading, indented
 from punchlist.cli.show.leftovers import leftovers
@@ -15,6 +14,8 @@ from punchlist.cli.show.words import count, duration, homely
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.outcome import Outcome
 from punchlist.model.ledger.run import Run
+from punchlist.views.item_words import proof_of
+from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, find_state
 from punchlist.views.summary import Numbers
 from punchlist.views.summary import summary as summed
 
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-_VERDICTS = {
-    Outcome.CLEAN: ("clean: nothing was found", "bold green"),
-    Outcome.FIXED: ("everything found was fixed or dismissed", "bold green"),
-    Outcome.DISMISSED: ("everything found was dismissed", "bold"),
-    Outcome.LEFTOVERS: ("findings are left", "bold yellow"),
-    Outcome.INCOMPLETE: ("incomplete: not everything could be looked at or done", "bold red"),
+_STYLES = {
+    Outcome.CLEAN: "bold green",
+    Outcome.FIXED: "bold green",
+    Outcome.DISMISSED: "bold",
+    Outcome.LEFTOVERS: "bold yellow",
+    Outcome.INCOMPLETE: "bold red",
 }
 
 
@@ -53,9 +54,9 @@ def _title(run: Run, *, driven: bool) -> "Text":
     from rich.text import Text
 
     told = summed(run)
-    verdict, style = (
-        _VERDICTS[told.outcome] if run.ended else (state_of(run, driven=driven), "bold yellow")
-    )
+    verdict, style = STATE_WORDS[find_state(run, driven=driven)], "bold yellow"
+    if run.ended:
+        verdict, style = ": ".join(OUTCOME_WORDS[told.outcome]), _STYLES[told.outcome]
     name = run.started.workflow_name if run.started else ""
     head = (f"Run {run.id}", "bold"), f" · {name} · {duration(run.active)} · ", (verdict, style)
     return Text.assemble("\n", *head, f"\n{told.headline}\n")

@@ -14,6 +14,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.timeline import amount
+from punchlist.views.run_state import State, describe_state
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _DIGITS = 6
@@ -37,7 +38,13 @@ PROOFS = {
     ProofClass.WITNESSED: "a test fails without the fix and passes with it",
     ProofClass.REPRODUCED: "a private test failed before and passes now",
 }
-STATES = {"running": "●", "waiting": "?", "interrupted": "❚❚", "stopped": "❚❚", "ended": "■"}
+STATES = {
+    State.UNDER_WAY: "●",
+    State.WAITING: "?",
+    State.STOPPED: "❚❚",
+    State.KILLED: "❚❚",
+    State.ENDED: "■",
+}
 OUTCOMES = {"clean": "✓", "fixed": "✓", "dismissed": "✕", "leftovers": "!", "incomplete": "✗"}
 
 
@@ -113,6 +120,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "status_about": lambda status: STATUSES[Status(status)][2],
     "severity_sign": lambda severity: SEVERITIES[Severity(severity)],
     "proof_about": lambda kind: PROOFS[ProofClass(kind)],
-    "state_sign": lambda state: STATES.get(state, ""),
+    "state_sign": lambda state: STATES[state],
+    "state_words": describe_state,
     "outcome_sign": lambda outcome: OUTCOMES.get(outcome, ""),
 }
