@@ -11,8 +11,9 @@ from punchlist.model.ledger.outcome import Outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import Moment, amount
 from punchlist.tui.snapshot import Look
-from punchlist.tui.text import ACCENT, BAD, GOOD, MUTED, TONES, WARNING, Part, block, clock, line
+from punchlist.tui.text import ACCENT, BAD, GOOD, MUTED, TONES, WARNING, Part, block, line
 from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, State
+from punchlist.views.words import clock, dollars, duration, tokens
 
 _STYLES = {
     Outcome.CLEAN: f"bold {GOOD}",
@@ -54,10 +55,7 @@ def _spent(run: Run) -> str:
     usage = run.usage
     parts = [amount(len(run.landed), "commit"), amount(usage.checks, "check run")]
     if usage.input_tokens or usage.output_tokens or usage.dollars:
-        parts += [
-            f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out",
-            f"${usage.dollars:,.2f}",
-        ]
+        parts += [tokens(usage), dollars(usage.dollars)]
     return " · ".join(parts)
 
 
@@ -89,7 +87,7 @@ def banner(look: Look) -> Content | None:
 def moment_row(told: Moment, width: int) -> Content:
     """A line of the story."""
     why = f" ({told.why})" if told.why else ""
-    took = clock(told.seconds) if told.seconds >= 1 else ""
+    took = duration(told.seconds) if told.seconds >= 1 else ""
     return line(
         (f"{clock(told.ended):>8} ", MUTED),
         (f"{told.round:>2} ", MUTED),

@@ -13,9 +13,10 @@ from textual.widgets import Footer, Static
 
 from punchlist.adapters.reports.escaping import visible
 from punchlist.tui.backend import Station
-from punchlist.tui.text import MUTED, ago, clock, fitted, line
+from punchlist.tui.text import MUTED, fitted, line
 from punchlist.tui.virtual_list import Rows
 from punchlist.views.run_line import RunLine
+from punchlist.views.words import ago, duration
 
 _POLL = 2.0
 
@@ -63,7 +64,7 @@ class RunsScreen(Screen[None]):
         """Of a long path the end stays: it has the repository's name."""
         row = self._lines[key]
         name, stands = f"{row.id:<15} ", f"{row.result:<22} "
-        times = f"{ago(time.time() - row.started_at):<12} {clock(row.seconds):>8}  "
+        times = f"{ago(time.time() - row.started_at):<12} {duration(row.seconds):>11}  "
         rest = max(1, width - len(name) - len(stands) - len(times))
         where = fitted(visible(row.repository.removesuffix("/.git")), rest, tail=True)
         return line((name, "bold"), stands, (times, MUTED), where)

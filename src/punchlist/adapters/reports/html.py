@@ -15,9 +15,10 @@ from msgspec import Struct
 from punchlist._version import __version__
 from punchlist.adapters.reports import html_view as page
 from punchlist.adapters.reports.escaping import visible
-from punchlist.adapters.reports.wording import duration, scope
+from punchlist.adapters.reports.wording import scope
 from punchlist.model.ledger.run import Run
 from punchlist.views.summary import summary
+from punchlist.views.words import duration
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from punchlist.adapters.reports.escaping import web_address
-from punchlist.adapters.reports.wording import FACTS, duration
+from punchlist.adapters.reports.wording import FACTS
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status, reading_order
@@ -16,6 +16,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.hunk import Hunk
 from punchlist.views.issue_text import place
+from punchlist.views.words import duration
 
 OUTSIDE = "outside"
 GROUPS = {

@@ -11,9 +11,9 @@ from punchlist.cli.done import done
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.login import login
 from punchlist.cli.session import session
-from punchlist.cli.show.words import count
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Dismissal
+from punchlist.model.ledger.timeline import amount
 
 _NUMBERS = re.compile(r"(\d+)(?:-(\d+))?")
 _FEW = 10
@@ -67,7 +67,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     async def work(app: App) -> Exit:
         saying = Dismissal(by or await app.who() or login(), why, "")
         run, numbers = app.dismiss(run_id, chosen, saying, undo=undo)
-        which = f"{count(len(numbers), 'item')} of run {run.id}" + (
+        which = f"{amount(len(numbers), 'item')} of run {run.id}" + (
             f": {_listed(numbers)}" if len(numbers) <= _FEW else ""
         )
         return done(

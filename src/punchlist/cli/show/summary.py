@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 from punchlist.cli.show.caveats import caveats
 from punchlist.cli.show.layout import commands, heading, indented
 from punchlist.cli.show.leftovers import leftovers
-from punchlist.cli.show.words import count, duration, homely
+from punchlist.cli.show.words import homely
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.outcome import Outcome
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import amount
 from punchlist.views.item_words import proof_of
 from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, find_state
 from punchlist.views.summary import Numbers
 from punchlist.views.summary import summary as summed
+from punchlist.views.words import dollars, duration, tokens
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -82,7 +84,7 @@ def _tally(run: Run) -> "Table":
     if numbers.check_runs:
         table.add_row("  Check runs", f"{numbers.check_runs:,}", _baselines(run))
     if run.usage.input_tokens or run.usage.output_tokens or run.usage.dollars:
-        table.add_row("  Agents", f"${run.usage.dollars:,.2f}", _tokens(run))
+        table.add_row("  Agents", dollars(run.usage.dollars), _tokens(run))
     return table
 
 
@@ -92,9 +94,7 @@ def _tokens(run: Run) -> str:
         for players in (run.started.crew.values() if run.started else ())
         for name in players[:1]
     )
-    return (
-        f"{run.usage.input_tokens:,} tokens in, {run.usage.output_tokens:,} out; {', '.join(names)}"
-    )
+    return f"{tokens(run.usage)}; {', '.join(names)}"
 
 
 def _baselines(run: Run) -> str:
@@ -122,7 +122,7 @@ def _found(run: Run, numbers: Numbers) -> str:
         "not sorted yet": numbers.pending,
     }
     parts = [
-        count(numbers.items, "item"),
+        amount(numbers.items, "item"),
         *(f"{number:,} {what}" for what, number in beside.items() if number),
     ]
     return f"by {spoke or 'nobody'}: " + ", ".join(parts)
@@ -185,7 +185,7 @@ def _next(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]
         fate = {"applied": "they are part of your branch", "discarded": "they were discarded"}.get(
             standing, "your checkout is as it was"
         )
-        yield heading(f"The fixes: {count(len(run.landed), 'commit')} on {run.branch}; {fate}")
+        yield heading(f"The fixes: {amount(len(run.landed), 'commit')} on {run.branch}; {fate}")
     elif known or report:
         yield heading("Next")
     yield commands(known)
@@ -215,8 +215,8 @@ def stopped(run: Run) -> Iterator[str]:
     numbers = summed(run).numbers
     ends = {"fixed": numbers.fixed, "filed": numbers.filed, "dismissed": numbers.dismissed}
     done = ", ".join(f"{number:,} {end}" for end, number in ends.items() if number)
-    still = [count(numbers.left, "item")] if numbers.left else []
-    pending = [f"{count(numbers.pending, 'finding')} not sorted yet"] if numbers.pending else []
+    still = [amount(numbers.left, "item")] if numbers.left else []
+    pending = [f"{amount(numbers.pending, 'finding')} not sorted yet"] if numbers.pending else []
     yield f"stopped after {duration(run.active)}; done: {done or 'nothing yet'}"
     yield f"  still open: {', '.join([*still, *pending]) or 'no item so far'}"
     yield f"  `punchlist resume {run.id}` goes on"

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 from punchlist.app import Audit, Probe
 from punchlist.cli.show.leftovers import SEVERITIES
 from punchlist.cli.show.progress import COLOURS
-from punchlist.cli.show.words import ago, duration, headline, one_line, place
+from punchlist.cli.show.words import headline, one_line, place
 from punchlist.model.item.item import Item, Status
 from punchlist.views.item_words import proof_of, why_of
 from punchlist.views.run_line import RunLine
+from punchlist.views.words import ago, duration
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -9,16 +9,15 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from punchlist.adapters.reports.escaping import one_line, visible, web_address
-from punchlist.adapters.reports.wording import duration
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.timeline import amount
 from punchlist.views.run_state import State, describe_state
+from punchlist.views.words import ago, dollars, duration
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _DIGITS = 6
-_STEPS = ((86400, "d"), (3600, "h"), (60, "min"))
 STATUSES = {
     Status.OPEN: ("○", "Open", "waits for somebody to fix it"),
     Status.CLAIMED: ("◐", "Claimed", "a fixer says it is fixed; not proven yet"),
@@ -68,13 +67,6 @@ def ticked(text: str) -> Markup:
     )
 
 
-def ago(seconds: float) -> str:
-    for size, name in _STEPS:
-        if seconds >= size:
-            return f"{int(seconds // size)} {name} ago"
-    return "just now"
-
-
 def clock(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
@@ -89,11 +81,6 @@ def time_of_day(at: float) -> str:
 
 def machine_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-
-
-def dollars(value: float) -> str:
-    """A cent more or less matters where there are few."""
-    return f"${value:,.2f}" if value >= 1 or not value else f"${value:.3f}"
 
 
 def tokens(number: int) -> str:
