@@ -28,13 +28,13 @@ def test_the_status_is_the_summary_again_and_exit_code_0(done):
 def test_the_list_has_one_line_per_run(done):
     listed = done("list").stdout.splitlines()
     assert listed[0].split()[0] == "Run"
-    assert "leftovers" in listed[1]
+    assert "unresolved" in listed[1]
     (row,) = done.json("list")
     assert row["outcome"] == "leftovers"
 
 
 def test_every_repository_is_listed_from_anywhere(done, tmp_path):
-    assert "leftovers" in done("list", "--all", cwd=tmp_path).stdout
+    assert "unresolved" in done("list", "--all", cwd=tmp_path).stdout
 
 
 def test_a_run_is_found_by_the_beginning_of_its_id(done):

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.cli.show.words import ago, count, duration, homely, one_line, safe
+from punchlist.cli.show.words import homely, one_line, safe
+from punchlist.model.ledger.timeline import amount
+from punchlist.views.words import ago, duration
 
 
 @given(st.text(st.characters()))
@@ -34,7 +36,7 @@ def test_an_odd_byte_shows_itself():
 
 @pytest.mark.parametrize(
     ("seconds", "shown"),
-    [(0, "0s"), (59.9, "59s"), (65, "1:05"), (3600, "1:00:00"), (7389, "2:03:09"), (-1, "0s")],
+    [(-1, "0 ms"), (0.84, "840 ms"), (3.14, "3.1 s"), (65, "1 min 05 s"), (7389, "2 h 03 min")],
 )
 def test_a_duration_is_short(seconds, shown):
     assert duration(seconds) == shown
@@ -42,14 +44,14 @@ def test_a_duration_is_short(seconds, shown):
 
 @pytest.mark.parametrize(
     ("seconds", "shown"),
-    [(5, "just now"), (60, "1 minute ago"), (7200, "2 hours ago"), (200_000, "2 days ago")],
+    [(5, "just now"), (60, "1 min ago"), (7200, "2 h ago"), (200_000, "2 d ago")],
 )
 def test_how_long_ago_is_rough(seconds, shown):
     assert ago(seconds) == shown
 
 
 def test_one_is_not_several():
-    assert (count(1, "item"), count(0, "item"), count(1200, "item")) == (
+    assert (amount(1, "item"), amount(0, "item"), amount(1200, "item")) == (
         "1 item",
         "0 items",
         "1,200 items",

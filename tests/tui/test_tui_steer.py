@@ -150,7 +150,7 @@ def test_what_agents_say_and_what_is_under_way_is_seen_live(bench, watching):
         await window.press("2")
         text = await window.until("I read the pages first.")
         assert "robot reviews as adversarial" in text
-        assert "under way (this window)" in text
+        assert "running (this window)" in text
         await window.press("c")
         await window.until("Stop the run?")
         await window.press("n")
@@ -171,12 +171,12 @@ def test_leaving_asks_while_a_run_is_driven_and_stops_it_between_two_events(benc
     bench.play({**review("page", role="adversarial"), "seconds": 30})
 
     async def journey(window):
-        await window.until("under way (this window)")
+        await window.until("running (this window)")
         await window.press("ctrl+c")
         text = await window.until("Stop the run, and leave?")
         assert f"punchlist resume {window.app.run_name} goes on" in text
         await window.press("n")
-        await window.until("under way (this window)")
+        await window.until("running (this window)")
         await window.press("q")
         await window.until("Stop the run, and leave?")
         await window.press("y")
@@ -219,7 +219,7 @@ def child(bench):
 def test_a_run_of_another_process_is_followed_live_and_stopped_from_here(child, watching):
     async def journey(window):
         await window.until(window.station.runs)
-        await window.until("under way")
+        await window.until("running")
         await window.press("enter")
         text = await window.until("page() skips the first page")
         assert f"process {child.pid}" in text
@@ -242,14 +242,14 @@ def test_a_run_of_another_process_is_followed_live_and_stopped_from_here(child, 
 
 def test_a_run_whose_process_was_killed_is_taken_over(bench, child, watching):
     async def journey(window):
-        await window.until("under way")
+        await window.until("running")
         await window.press("enter")
         await window.until("page() skips the first page")
         await window.press("2")
         await window.until("an agent works on 2 batches at once")
         child.kill()
         child.wait()
-        await window.until("came to no end, and nobody is at it")
+        await window.until("The run was killed")
         bench.play(fixer(fix("page"), fix("mean")), review(role="adversarial"))
         await window.press("r")
         await window.until("everything found was fixed")

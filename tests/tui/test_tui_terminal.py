@@ -132,7 +132,7 @@ def test_a_run_is_watched_and_afterwards_told_as_ever(bench, terminal):
 def test_ctrl_c_asks_and_leaves_a_run_that_can_be_resumed(bench, terminal):
     bench.play({**review("page", role="adversarial"), "seconds": 60})
     screen = terminal("run", "--workflow", "converge", "--yes", "--watch", *SETTINGS)
-    screen.until("under way")
+    screen.until("running")
     screen.type("\x03")
     screen.until("Stop the run, and leave?")
     screen.type("y")
@@ -147,7 +147,7 @@ def test_a_signal_stops_the_run_between_two_events_and_gives_the_terminal_back(
 ):
     bench.play({**review("page", role="adversarial"), "seconds": 60})
     screen = terminal("run", "--workflow", "converge", "--yes", "--watch", *SETTINGS)
-    screen.until("under way")
+    screen.until("running")
     screen.process.send_signal(number)
     assert screen.end() == 130
     assert "\x1b[?1049l" in screen.raw, "the screen that was there before is back"

@@ -16,9 +16,10 @@ from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger import events as ev
 from punchlist.tui.board import ALL, OUTSIDE, SHELVES, Board, item_row, next_shelf, shelf_bar, tally
 from punchlist.tui.item_text import item_lines
-from punchlist.tui.text import block, clock, fitted, line
+from punchlist.tui.text import block, fitted, line
 from punchlist.tui.virtual_list import Rows
 from punchlist.views.item_filter import Wanted
+from punchlist.views.words import clock
 
 HOSTILE = "[red]not red[/red] \x1b]0;owned\x07\x1b[2J [@click=app.exit]here[/] \u202egnp.exe \x9b31m $text-error"
 
@@ -154,7 +155,7 @@ def test_what_another_process_writes_comes_by_itself(a_commit, tmp_path):
         await window.until("[all 25]")
         assert rows.key == chosen, "the cursor stays with its item"
         other.tell(ev.Ended(outcome="incomplete"), "end", "ended")
-        await window.until("findings are left")
+        await window.until("unresolved: not everything found")
 
     opened(a_commit.root, home, journey)
 

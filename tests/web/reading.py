@@ -72,7 +72,7 @@ def started(git_dir: str) -> ev.Started:
         repository=git_dir,
         change=Change(kind=ScopeKind.ALL, base="0" * 40, head="0" * 40),
         workflow_name="proven",
-        workflow="steps: []",
+        workflow="steps: [{report: {}}]",
         settings='{"secret": "of the user"}',
         reviewers=("ruff",),
         checks=(),

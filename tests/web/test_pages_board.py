@@ -20,11 +20,13 @@ from punchlist.model.item.score import Score
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
+from punchlist.views.run_state import State
+from punchlist.views.words import dollars
 from punchlist.web.pages.home.run_lines import glance_of
 from punchlist.web.pages.run import views as views_run
 from punchlist.web.pages.run.board import PAGE, Filters, board, filters_of, pages_of
 from punchlist.web.pages.run.spending import with_one
-from punchlist.web.pages.words import dollars, link, ticked
+from punchlist.web.pages.words import link, ticked
 
 SHOP = Registered(id="r", name="shop", root="/srv/shop", git_dir="/srv/shop/.git")
 MANY = (
@@ -148,13 +150,13 @@ def test_a_card_says_what_is_known_of_its_item():
 
 
 def test_the_bar_adds_up_and_begins_with_what_is_done():
-    shares = views_run.head(mixed(), SHOP, "running").shares
+    shares = views_run.head(mixed(), SHOP, State.UNDER_WAY).shares
     assert [(each.status, each.count) for each in shares] == [(Status.FIXED, 2), (Status.OPEN, 1)]
     assert round(sum(each.percent for each in shares)) == 100
 
 
 def test_a_run_is_not_called_clean_before_it_has_ended():
-    young = views_run.head(Told().run, SHOP, "running")
+    young = views_run.head(Told().run, SHOP, State.UNDER_WAY)
     assert (young.headline, young.outcome, young.advice, young.gaps) == (
         "Nothing is reported yet.",
         "",
@@ -166,14 +168,16 @@ def test_a_run_is_not_called_clean_before_it_has_ended():
         .items(item(1), moves=fixed(1))
         .tell(ev.Reviewed(reviewer="technical", commit="c", failed="quota"))
     )
-    for state in ("running", "waiting", "stopped", "interrupted"):
+    for state in (State.UNDER_WAY, State.WAITING, State.STOPPED, State.KILLED):
         shown = views_run.head(half.run, SHOP, state)
         assert (shown.headline, shown.outcome) == (
             "So far: the one item is fixed, each with a proof.",
             "",
         )
-        assert ("technical failed" in [gap.what for gap in shown.gaps]) == (state != "running")
-    ended = views_run.head(Told().tell(ev.Ended(outcome="incomplete")).run, SHOP, "ended")
+        assert ("technical failed" in [gap.what for gap in shown.gaps]) == (
+            state is not State.UNDER_WAY
+        )
+    ended = views_run.head(Told().tell(ev.Ended(outcome="incomplete")).run, SHOP, State.ENDED)
     assert ended.outcome == "incomplete"
     assert ended.gaps
 
@@ -195,7 +199,7 @@ def test_a_run_whose_items_were_all_dismissed_is_not_called_fixed():
                 run=run.id, seq=run.seq + 1, at=0, place="", key="", event=ev.Ended(outcome="fixed")
             ),
         )
-        assert (views_run.head(ended, SHOP, "ended").outcome, glance_of(ended).outcome) == (
+        assert (views_run.head(ended, SHOP, State.ENDED).outcome, glance_of(ended).outcome) == (
             word,
             word,
         )

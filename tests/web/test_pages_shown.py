@@ -56,7 +56,7 @@ def test_the_list_has_all_runs_of_registered_repositories(reader):
     assert re.findall(r'href="/runs/([^"/]+)"', page) == ["261115-bbbbbb", RUN]
     said = text_of(page)
     assert "incomplete" in said
-    assert "stopped" in said
+    assert "killed" in said
     assert "everything at 000000000" in said
     assert "foreign" not in page
 
@@ -67,7 +67,7 @@ def test_the_list_has_all_runs_of_registered_repositories(reader):
         ("?q=BBBB", ["261115-bbbbbb"]),
         ("?q=proven", ["261115-bbbbbb", RUN]),
         ("?state=ended", [RUN]),
-        ("?state=stopped", ["261115-bbbbbb"]),
+        ("?state=killed", ["261115-bbbbbb"]),
         ("?repository=unknown", []),
         ("?q=nothing", []),
         ("?page=99", ["261115-bbbbbb", RUN]),
@@ -285,7 +285,7 @@ def test_a_form_starts_one_run_however_often_it_is_sent(bench, site):
 
 
 def test_a_run_that_waits_for_a_person_is_named_on_top(told, reader):
-    assert "for an answer" not in reader.get("/").text
+    assert "waits for an answer" not in reader.get("/").text
     with SqliteStore.open(told.home) as store:
         waiting = Told(str(told.folder / "repo" / ".git"), store, "261115-dddddd")
         waiting.tell(ev.Asked(question="?", choices={"a": "yes"}))

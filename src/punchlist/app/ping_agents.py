@@ -16,6 +16,7 @@ from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError
 from punchlist.ports.agent import Ask, Reply, Trouble
 from punchlist.settings import Settings
+from punchlist.views.words import dollars
 
 ROLE = "doctor"
 WORD = "pong"
@@ -84,7 +85,7 @@ def _word(name: str, reply: Reply) -> Word:
         if usage.input_tokens
         else "tokens not told"
     )
-    cost = f"${usage.dollars:.4f}" if usage.dollars else "cost not told"
+    cost = dollars(usage.dollars) if usage.dollars else "cost not reported"
     return Word(
         name=name,
         answers=True,

@@ -19,7 +19,7 @@ from punchlist.errors import RepositoryError
 from punchlist.model.ledger.fold import folded
 from punchlist.model.ledger.outcome import outcome
 from punchlist.model.ledger.run import Run
-from punchlist.ports.store import RunRow
+from punchlist.model.ledger.run_row import RunRow
 from punchlist.settings import Loaded, home_folder, load
 
 

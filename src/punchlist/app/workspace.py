@@ -19,7 +19,8 @@ from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Prepared, Request
 from punchlist.model.ledger.events import Dismissal
 from punchlist.model.ledger.run import Run
-from punchlist.ports.store import RunRow
+from punchlist.model.ledger.run_row import RunRow
+from punchlist.views.run_line import RunLine, build_run_line
 
 D = TypeVar("D", bound=Driving | Beside)
 
@@ -80,6 +81,15 @@ class Workspace(Generic[D]):
     def driven(self, run: str) -> bool:
         """Whether this process or another one drives the run."""
         return self.driving.drives(run) or self.session.driver_of(run) is not None
+
+    def line(self, row: RunRow) -> RunLine:
+        """Return one line of the list of runs."""
+        return build_run_line(
+            row,
+            driven=self.driven(row.id),
+            outcome=self._folded.find_outcome(row),
+            workflow=self.workflow_of(row.id),
+        )
 
     @asynccontextmanager
     async def session_of(self, run: str) -> AsyncIterator[Session]:

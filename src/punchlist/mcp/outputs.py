@@ -5,7 +5,6 @@ from typing import Any
 from msgspec import Struct
 
 from punchlist.app.after.second_look import Verdict
-from punchlist.app.run_state import State
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.doubt import Doubt
@@ -15,6 +14,7 @@ from punchlist.model.item.score import Score
 from punchlist.model.ledger.run import Question
 from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.hunk import Diff
+from punchlist.views.run_state import State
 from punchlist.views.summary import Gap, Numbers
 
 

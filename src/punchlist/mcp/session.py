@@ -13,11 +13,11 @@ from punchlist.app.access import Role
 from punchlist.app.drive.background import Driving, rung
 from punchlist.app.drive.tasks import Tasks
 from punchlist.app.repositories import Registered
-from punchlist.app.run_state import State, state_of
 from punchlist.app.workspace import Workspace
 from punchlist.errors import UsageError
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import OUTSIDE
+from punchlist.views.run_state import State, find_state
 
 _LOOK = 0.3
 _STOPPING = 10.0
@@ -85,7 +85,7 @@ class Desk(Workspace[Driving]):
         return next(each for each in self.repositories if each.git_dir == git_dir)
 
     def state(self, run: Run) -> State:
-        return state_of(run, driven=self.driven(run.id))
+        return find_state(run, driven=self.driven(run.id))
 
     async def begin(
         self, repository: Registered, request: Request, flags: Mapping[str, str]

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from punchlist.app.run_state import State, proof_of, why_of
 from punchlist.mcp.outputs import Evidence, ItemLine, ItemWhole, RunNow, TaskWhole
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import Moment
 from punchlist.ports.agent import Task
+from punchlist.views.item_words import proof_of, why_of
 from punchlist.views.plan_forms import code
+from punchlist.views.run_state import State
 from punchlist.views.summary import summary
 
 FIXER = "fixer"

@@ -3,29 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from msgspec import Struct
-
 from punchlist.model.ledger.events import AnyEvent, Entry
-
-
-class RunRow(Struct, frozen=True):
-    """A run as a list shows it. `last_at` and `last_kind` are of its own last event: not of what
-    people added beside it.
-    """
-
-    id: str
-    repository: str
-    started_at: float
-    last_at: float
-    last_kind: str
-    entries: int
-    active: float = 0
-    """Seconds during which a process was driving it, as the fold counts them."""
-    ended_at: float = 0
-    outcome: str = ""
-    """How it ended; empty if it did not."""
-    amended: bool = False
-    """People added something after its end: what it comes to now is in the fold."""
+from punchlist.model.ledger.run_row import RunRow
 
 
 class Store(Protocol):

@@ -7,20 +7,19 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.app import Session
 from punchlist.app.after.dismissals import Chosen, dismiss_items
 from punchlist.app.drive.next_actions import due
 from punchlist.app.drive.threaded import Beside
-from punchlist.app.run_state import State, state_of, state_of_row
 from punchlist.app.workspace import Workspace
 from punchlist.model.ledger.events import Dismissal
 from punchlist.model.ledger.run import Run
-from punchlist.ports.store import RunRow
 from punchlist.tui.board import tally
 from punchlist.tui.snapshot import Look
+from punchlist.views.run_line import RunLine
+from punchlist.views.run_state import find_state
 from punchlist.views.summary import summary
 
 _STOPPING = 30.0
@@ -34,17 +33,12 @@ def _looked(run: Run, *, here: bool) -> Look:
     return Look(
         run=run,
         told=summary(run),
-        state=state_of(run),
+        state=find_state(run, driven=here),
         tally=tally(run),
         here=here,
         due=next_[:_DUE],
         more_due=max(0, len(next_) - _DUE),
     )
-
-
-class RunLine(Struct, frozen=True):
-    row: RunRow
-    state: State
 
 
 class Station(Workspace[Beside]):
@@ -82,7 +76,7 @@ class Station(Workspace[Beside]):
         """
         with closing(Session(self.home, None, {}, readonly=True)) as session:
             rows = session.store.runs(self._repository)
-        return [RunLine(row, state_of_row(row, driven=self.driven(row.id))) for row in rows]
+        return [self.line(row) for row in rows]
 
     def driven(self, run: str) -> bool:
         """Whether a process has the lock of the run; one that just waits or ends has it no more."""
@@ -99,7 +93,7 @@ class Station(Workspace[Beside]):
         seen = last if last is not None and same else _looked(run, here=here)
         return replace(
             seen,
-            state=state_of(run, driven=here or at_it is not None),
+            state=find_state(run, driven=here or at_it is not None),
             driver="this window" if here else f"process {at_it.pid}" if at_it else "",
             begun=self.driving.under_way(name),
             trouble=self.driving.broke(name),

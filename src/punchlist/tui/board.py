@@ -8,12 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from textual.content import Content
 
-from punchlist.app.run_state import NO_FIX, proof_of, why_of
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Run, counts
 from punchlist.tui.text import MUTED, SEVERITIES, STATUSES, fitted, headline, line, where
 from punchlist.views.item_filter import Wanted, fits
+from punchlist.views.item_words import NO_FIX, proof_of, why_of
 
 _NUMBER = 6
 _SEVERITY = 9

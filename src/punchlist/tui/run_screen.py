@@ -18,7 +18,6 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer, Input, Static
 
 from punchlist.app.drive.background import Said
-from punchlist.app.run_state import State
 from punchlist.errors import PunchlistError
 from punchlist.tui import actions as acts
 from punchlist.tui.backend import Station
@@ -32,6 +31,7 @@ from punchlist.tui.snapshot import Look
 from punchlist.tui.text import MUTED, line, page
 from punchlist.tui.virtual_list import Rows
 from punchlist.views.item_filter import Wanted
+from punchlist.views.run_state import State
 
 VIEWS = ("items", "now", "story", "checks")
 _POLL = 0.2

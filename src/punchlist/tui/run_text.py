@@ -7,19 +7,20 @@ from datetime import datetime
 from textual.content import Content
 
 from punchlist.app.drive.background import Said
-from punchlist.app.run_state import State
 from punchlist.model.ledger.outcome import Outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import Moment, amount
 from punchlist.tui.snapshot import Look
-from punchlist.tui.text import ACCENT, BAD, GOOD, MUTED, TONES, WARNING, Part, block, clock, line
+from punchlist.tui.text import ACCENT, BAD, GOOD, MUTED, TONES, WARNING, Part, block, line
+from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, State
+from punchlist.views.words import clock, dollars, duration, tokens
 
-_VERDICTS = {
-    Outcome.CLEAN: ("clean: nothing was found", f"bold {GOOD}"),
-    Outcome.FIXED: ("everything found was fixed or dismissed", f"bold {GOOD}"),
-    Outcome.DISMISSED: ("everything found was dismissed", "bold"),
-    Outcome.LEFTOVERS: ("findings are left", f"bold {WARNING}"),
-    Outcome.INCOMPLETE: ("incomplete: not everything could be looked at or done", f"bold {BAD}"),
+_STYLES = {
+    Outcome.CLEAN: f"bold {GOOD}",
+    Outcome.FIXED: f"bold {GOOD}",
+    Outcome.DISMISSED: "bold",
+    Outcome.LEFTOVERS: f"bold {WARNING}",
+    Outcome.INCOMPLETE: f"bold {BAD}",
 }
 _IN = "  "
 
@@ -30,9 +31,9 @@ def head(look: Look, now: float) -> list[Content]:
     """
     run = look.run
     name = run.started.workflow_name
-    state, style = (
-        _VERDICTS[look.told.outcome] if run.ended else (look.state.value, f"bold {ACCENT}")
-    )
+    state, style = STATE_WORDS[look.state], f"bold {ACCENT}"
+    if run.ended:
+        state, style = ": ".join(OUTCOME_WORDS[look.told.outcome]), _STYLES[look.told.outcome]
     first: list[Part] = [
         (f"Run {run.id}", "bold"),
         f" · {name} · round {run.round} · {clock(_seconds(look, now))} · ",
@@ -54,10 +55,7 @@ def _spent(run: Run) -> str:
     usage = run.usage
     parts = [amount(len(run.landed), "commit"), amount(usage.checks, "check run")]
     if usage.input_tokens or usage.output_tokens or usage.dollars:
-        parts += [
-            f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out",
-            f"${usage.dollars:,.2f}",
-        ]
+        parts += [tokens(usage), dollars(usage.dollars)]
     return " · ".join(parts)
 
 
@@ -79,17 +77,17 @@ def banner(look: Look) -> Content | None:
         )
         return line(("? The run asks (press a to answer): ", "bold"), question, more)
     if look.state in (State.STOPPED, State.KILLED):
-        word = (
-            "was stopped" if look.state is State.STOPPED else "came to no end, and nobody is at it"
+        word = STATE_WORDS[look.state]
+        return line(
+            (f"! The run was {word}.", "bold"), " ", ("press r to go on with it here", "bold")
         )
-        return line((f"! The run {word}.", "bold"), " ", ("press r to go on with it here", "bold"))
     return line(("> ", "bold"), look.told.advice) if run.ended else None
 
 
 def moment_row(told: Moment, width: int) -> Content:
     """A line of the story."""
     why = f" ({told.why})" if told.why else ""
-    took = clock(told.seconds) if told.seconds >= 1 else ""
+    took = duration(told.seconds) if told.seconds >= 1 else ""
     return line(
         (f"{clock(told.ended):>8} ", MUTED),
         (f"{told.round:>2} ", MUTED),

@@ -11,10 +11,12 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from punchlist.tui.backend import RunLine, Station
-from punchlist.tui.text import MUTED, ago, clock, fitted, line
+from punchlist.tui.backend import Station
+from punchlist.tui.text import MUTED, fitted, line
 from punchlist.tui.virtual_list import Rows
 from punchlist.views.escaping import visible
+from punchlist.views.run_line import RunLine
+from punchlist.views.words import ago, duration
 
 _POLL = 2.0
 
@@ -45,7 +47,7 @@ class RunsScreen(Screen[None]):
         self.run_worker(self._follow(), exclusive=True)
 
     def on_rows_chosen(self, chosen: Rows.Chosen) -> None:
-        self.post_message(self.Picked(self._lines[chosen.key].row.id))
+        self.post_message(self.Picked(self._lines[chosen.key].id))
 
     async def _follow(self) -> None:
         while True:
@@ -53,17 +55,16 @@ class RunsScreen(Screen[None]):
             rows = self.query_one(Rows)
             rows.put(range(len(self._lines)))
             if self._last:
-                known = [each.row.id for each in self._lines]
+                known = [each.id for each in self._lines]
                 rows.action_move(known.index(self._last) if self._last in known else 0)
                 self._last = ""
             await asyncio.sleep(_POLL)
 
     def _row(self, key: int, width: int) -> Content:
         """Of a long path the end stays: it has the repository's name."""
-        each = self._lines[key]
-        row = each.row
-        name, stands = f"{row.id:<15} ", f"{row.outcome or each.state:<22} "
-        times = f"{ago(time.time() - row.started_at):<12} {clock(row.active):>8}  "
+        row = self._lines[key]
+        name, stands = f"{row.id:<15} ", f"{row.result:<22} "
+        times = f"{ago(time.time() - row.started_at):<12} {duration(row.seconds):>11}  "
         rest = max(1, width - len(name) - len(stands) - len(times))
         where = fitted(visible(row.repository.removesuffix("/.git")), rest, tail=True)
         return line((name, "bold"), stands, (times, MUTED), where)

@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from punchlist.app.drive.background import Begun
-from punchlist.app.run_state import State
 from punchlist.model.ledger.run import Run
 from punchlist.steps import Action
+from punchlist.views.run_state import State
 from punchlist.views.summary import Summary
 
 

@@ -10,6 +10,7 @@ from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.timeline import Tone
+from punchlist.views import words
 from punchlist.views.escaping import one_line, visible
 
 Part = str | tuple[str, str]
@@ -31,9 +32,6 @@ STATUSES = {
 SEVERITIES = {Severity.CRITICAL: f"bold {BAD}", Severity.MAJOR: WARNING, Severity.MINOR: MUTED}
 TONES = {Tone.PLAIN: "", Tone.GOOD: GOOD, Tone.BAD: WARNING}
 _TAB = 4
-_MINUTE = 60
-_HOUR = 3600
-_DAY = 86400
 
 
 def line(*parts: Part) -> Content:
@@ -64,32 +62,9 @@ def fitted(text: str, width: int, *, tail: bool = False) -> str:
     return f"…{text[len(text) - width + 1 :]}" if tail else f"{text[: width - 1]}…"
 
 
-def clock(seconds: float) -> str:
-    """3s, 1:05, 2:03:09."""
-    whole = max(0, int(seconds))
-    if whole < _MINUTE:
-        return f"{whole}s"
-    minutes, rest = divmod(whole, _MINUTE)
-    return (
-        f"{minutes}:{rest:02}" if whole < _HOUR else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
-    )
-
-
-def ago(seconds: float) -> str:
-    for size, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
-        if seconds >= size:
-            return f"{int(seconds // size)} {name} ago"
-    return "just now"
-
-
 def where(finding: Finding) -> str:
-    path = one_line(finding.spot.path) or "(no file)"
-    return f"{path}:{finding.spot.line}" if finding.spot.line else path
+    return one_line(words.place(finding))
 
 
 def headline(finding: Finding) -> str:
-    return one_line(
-        f"{finding.rule} {finding.title}"
-        if finding.rule and finding.rule not in finding.title
-        else finding.title
-    )
+    return one_line(words.headline(finding))

@@ -15,7 +15,8 @@ from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.hunk import Hunk
 from punchlist.views.escaping import web_address
 from punchlist.views.issue_text import place
-from punchlist.views.wording import FACTS, duration
+from punchlist.views.wording import FACTS
+from punchlist.views.words import duration
 
 OUTSIDE = "outside"
 GROUPS = {

@@ -31,14 +31,3 @@ def scope(change: Change) -> str:
         ScopeKind.COMMIT: f"the commit {head}",
     }[change.kind]
     return f"{said}, below {', '.join(change.paths)}" if change.paths else said
-
-
-def duration(seconds: float) -> str:
-    """As short as it can be said."""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"

@@ -22,8 +22,9 @@ from punchlist.app.start.findings_files import keep_findings
 from punchlist.app.workspace import Workspace
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
-from punchlist.ports.store import RunRow
+from punchlist.model.ledger.run_row import RunRow
 from punchlist.settings import load
+from punchlist.views.run_state import State, find_state
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import Document
 from punchlist.web.security.hiding import Hiding
@@ -122,14 +123,8 @@ class Desk(Workspace[Beside]):
     def rows(self, repository: Registered | None) -> list[RunRow]:
         return self.rows_of([repository] if repository else self.repositories.all())
 
-    def state(self, run: Run) -> str:
-        if run.ended:
-            return "ended"
-        if self.driven(run.id):
-            return "running"
-        if run.waits:
-            return "waiting"
-        return "interrupted" if run.interrupted else "stopped"
+    def state(self, run: Run) -> State:
+        return find_state(run, driven=self.driven(run.id))
 
     def why(self, run: Run) -> str:
         """What a run that does not go on waits for, or came to."""

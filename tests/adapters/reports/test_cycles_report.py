@@ -241,7 +241,7 @@ def test_the_markdown_tells_claims_checks_and_the_diff_and_nothing_in_it_acts():
         "- Note: b.py: touched",
         "- Did not fit into the prompt, and comes next: F002",
         "- Transcript: agents/1.jsonl",
-        "- It took 30.0 s, 1,200 tokens, $0.0500",
+        "- It took 30.0 s, 1,200 tokens, $0.050",
         "- pytest over batch 1: passed: 12 tests",
         "````diff",
     ):

@@ -3,7 +3,6 @@
 import pytest
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.app.run_state import State, state_of, state_of_row
 from punchlist.model.ledger.events import (
     Answered,
     Asked,
@@ -16,6 +15,7 @@ from punchlist.model.ledger.events import (
 )
 from punchlist.model.ledger.fold import folded
 from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.views.run_state import State, find_state
 
 STARTED = Started(
     repository="/repo",
@@ -59,21 +59,21 @@ def test_what_people_add_after_the_end_changes_neither_state_nor_duration(store)
         3,
     )
     assert (row.active, row.amended) == (4.0, True)
-    assert state_of_row(row, driven=False) is State.ENDED
+    assert find_state(row, driven=False) is State.ENDED
 
 
 def test_a_run_that_waits_still_waits_after_a_dismissal(store):
     asked = Asked(question="on?", choices={"a": "yes"})
     row = written(store, (1.0, "start", STARTED), (2.0, "0", asked), (3.0, "people", DISMISSED))
-    assert state_of_row(row, driven=False) is State.WAITING
+    assert find_state(row, driven=False) is State.WAITING
     assert (row.outcome, row.ended_at, row.amended) == ("", 0, False)
 
 
 def test_a_run_that_was_answered_and_not_let_go_on_is_stopped_and_was_not_killed(store):
     asked, answered = Asked(question="on?", choices={"a": "yes"}), Answered(choice="a", by="ada")
     row = written(store, (1.0, "start", STARTED), (2.0, "0", asked), (3.0, "0", answered))
-    assert state_of_row(row, driven=False) is State.STOPPED
-    assert state_of(folded("r1", store.read("r1"))) is State.STOPPED
+    assert find_state(row, driven=False) is State.STOPPED
+    assert find_state(folded("r1", store.read("r1")), driven=False) is State.STOPPED
 
 
 def test_pauses_do_not_count_as_they_do_not_in_the_fold(store):

@@ -12,7 +12,7 @@ from punchlist.views.escaping import one_line, visible
 from punchlist.views.fix_report import Cycle, CycleStatus, FixReport, Turn, Verification, fix_report
 from punchlist.views.plan_forms import code
 from punchlist.views.safe_text import safe_text, without_secrets
-from punchlist.views.wording import duration
+from punchlist.views.words import dollars, duration
 
 _TICKS = re.compile("`+")
 _LONGEST_DIFF = 400
@@ -102,7 +102,7 @@ def _cost(turn: Turn) -> str:
     tokens = turn.usage.input_tokens + turn.usage.output_tokens
     parts = [
         f"{tokens:,} tokens" if tokens else "",
-        f"${turn.usage.dollars:.4f}" if turn.usage.dollars else "",
+        dollars(turn.usage.dollars) if turn.usage.dollars else "",
     ]
     return "".join(f", {part}" for part in parts if part)
 

@@ -17,7 +17,8 @@ from punchlist.model.ledger.run import Run
 from punchlist.views import html_view as page
 from punchlist.views.escaping import visible
 from punchlist.views.summary import summary
-from punchlist.views.wording import duration, scope
+from punchlist.views.wording import scope
+from punchlist.views.words import duration
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -19,8 +19,9 @@ from punchlist.adapters.store.permissions import keep_file_private, keep_private
 from punchlist.errors import LedgerBroken, StoreError, UsageError
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import AnyEvent, Ended, Entry, Started
+from punchlist.model.ledger.fold import folded
 from punchlist.model.ledger.hash_chain import chained, line_of
-from punchlist.ports.store import RunRow
+from punchlist.model.ledger.run_row import RunRow
 
 FILE = "ledger.sqlite3"
 _PAGE = 32
@@ -52,6 +53,11 @@ _RUNS = """
 """
 """`active` leaves out what the fold leaves out: the time until somebody resumed it, answered, or
 said something beside it.
+"""
+
+_COURSE = """
+  SELECT CAST(line AS BLOB) FROM entries WHERE run = ?
+  AND kind IN ('asked', 'clarified', 'answered', 'interrupted', 'resumed') ORDER BY seq
 """
 
 
@@ -141,7 +147,14 @@ class SqliteStore:
 
     def runs(self, repository: str = "") -> list[RunRow]:
         """Newest first; of one repository, or of all."""
-        return [_row(*row) for row in self._rows(_RUNS, (repository,))]
+        rows = [_row(*row) for row in self._rows(_RUNS, (repository,))]
+        return [row if row.outcome else self._unended(row) for row in rows]
+
+    def _unended(self, row: RunRow) -> RunRow:
+        """Return the row with what the fold of its questions, answers and stops says."""
+        lines = self._rows(_COURSE, (row.id,))
+        run = folded(row.id, (_decoded(line, row.id) for (line,) in lines))
+        return replace(row, waits=run.waits, paused=run.paused)
 
     def find(self, prefix: str, repository: str = "") -> str:
         """The run whose id begins so, or the newest for "last"."""

@@ -11,8 +11,8 @@ from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Published
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.run_row import RunRow
 from punchlist.model.patch.change import Change, ScopeKind
-from punchlist.ports.store import RunRow
 
 APPLIED = "applied"
 DISCARDED = "discarded"

@@ -14,8 +14,8 @@ from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.store.lease import holder
 from punchlist.app.session import Session
 from punchlist.app.start.wiring import run_folder
+from punchlist.model.ledger.run_row import RunRow
 from punchlist.model.ledger.timeline import amount
-from punchlist.ports.store import RunRow
 
 _WORKSHOP = ("git", "trees")
 

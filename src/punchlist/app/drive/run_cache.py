@@ -6,7 +6,9 @@ from collections import OrderedDict
 
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.fold import begin, fold
+from punchlist.model.ledger.outcome import outcome
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.store import Store
 
 _RUNS = 8
@@ -18,6 +20,7 @@ class Folded:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: OrderedDict[str, Run] = OrderedDict()
+        self._outcomes: dict[str, tuple[int, str]] = {}
 
     def load(self, run: str) -> Run:
         known = self._known.pop(run, None)
@@ -29,6 +32,16 @@ class Folded:
         if len(self._known) > _RUNS:
             self._known.popitem(last=False)
         return now
+
+    def find_outcome(self, row: RunRow) -> str:
+        """Return what an ended run comes to now; one that people added something to is folded."""
+        if not row.amended:
+            return row.outcome
+        entries, known = self._outcomes.get(row.id, (0, ""))
+        if entries != row.entries:
+            known = outcome(self.load(row.id)).value
+            self._outcomes[row.id] = (row.entries, known)
+        return known
 
 
 def read_start(store: Store, run: str) -> Started | None:

@@ -13,10 +13,7 @@ from punchlist.app.drive.background import STOPPED
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.repositories import Registered
 from punchlist.model.ledger.events import Interrupted
-from punchlist.model.ledger.fold import folded
-from punchlist.ports.store import RunRow
-
-_PERHAPS_WAITING = frozenset({"asked", "clarified"})
+from punchlist.model.ledger.run_row import RunRow
 
 
 class Unfinished(Struct, frozen=True, kw_only=True):
@@ -47,7 +44,7 @@ def unfinished(
 def _left(store: SqliteStore, row: RunRow) -> bool:
     if row.last_kind == "interrupted":
         return _last_word(store, row) == STOPPED
-    return row.last_kind not in _PERHAPS_WAITING or not folded(row.id, store.read(row.id)).waits
+    return not row.waits
 
 
 def _last_word(store: SqliteStore, row: RunRow) -> str:

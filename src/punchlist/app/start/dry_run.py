@@ -19,8 +19,8 @@ from punchlist.app.start.request import Prepared
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.model.ledger.events import AnyEvent, Entry, Started
 from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.agent import Ask, Hear, Reply
-from punchlist.ports.store import RunRow
 from punchlist.roles.crew import crew
 from punchlist.steps import plan
 from punchlist.workflow import Do, Repeat, Workflow

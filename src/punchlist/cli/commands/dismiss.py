@@ -9,10 +9,10 @@ from punchlist.app.after.dismissals import Chosen, dismiss_items
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import login, run_session
-from punchlist.cli.show.words import count
 from punchlist.cli.terminal import done
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Dismissal
+from punchlist.model.ledger.timeline import amount
 
 _NUMBERS = re.compile(r"(\d+)(?:-(\d+))?")
 _FEW = 10
@@ -66,7 +66,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     async def work(session: Session) -> Exit:
         saying = Dismissal(by or await session.who() or login(), why, "")
         run, numbers = dismiss_items(session, run_id, chosen, saying, undo=undo)
-        which = f"{count(len(numbers), 'item')} of run {run.id}" + (
+        which = f"{amount(len(numbers), 'item')} of run {run.id}" + (
             f": {_listed(numbers)}" if len(numbers) <= _FEW else ""
         )
         return done(

@@ -3,29 +3,15 @@
 import time
 
 import click
-from msgspec import Struct
 
 from punchlist.app import Session
 from punchlist.app.after.branch_state import standings_of
-from punchlist.app.run_state import State, state_of_row
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import run_session
 from punchlist.cli.show.tables import runs_table
 from punchlist.cli.terminal import answer, say
-from punchlist.ports.store import RunRow
-
-
-class RunLine(Struct, frozen=True, kw_only=True):
-    run: str
-    state: State
-    outcome: str
-    standing: str
-    """What became of its fixes: applied, discarded, or nothing yet."""
-    started_at: float
-    seconds: float
-    entries: int
-    repository: str
+from punchlist.views.run_line import RunLine, build_run_line
 
 
 @click.command()
@@ -45,19 +31,19 @@ def command(everywhere: bool, limit: int, json_: bool) -> Exit:
     async def look(session: Session) -> Exit:
         chosen = session.runs()[: limit or None]
         standings = await standings_of(session, chosen)
-        rows = [_line(session, row, standings.get(row.id, "")) for row in chosen]
-        if json_:
-            answer(rows)
-        elif rows:
-            say(
-                runs_table(
-                    [
-                        (row.run, _came_to(row), row.started_at, row.seconds, row.repository)
-                        for row in rows
-                    ],
-                    time.time(),
-                )
+        lines = [
+            build_run_line(
+                row,
+                driven=session.driver_of(row.id) is not None,
+                outcome=session.outcome_of(row),
+                standing=standings.get(row.id, ""),
             )
+            for row in chosen
+        ]
+        if json_:
+            answer([_document(line) for line in lines])
+        elif lines:
+            say(runs_table(lines, time.time()))
         else:
             say("No run is recorded here yet. `punchlist run` starts one.")
         return Exit.FINE
@@ -65,18 +51,15 @@ def command(everywhere: bool, limit: int, json_: bool) -> Exit:
     return run_session(look, repository=not everywhere, readonly=True)
 
 
-def _came_to(row: RunLine) -> str:
-    return ", ".join(filter(None, (row.outcome or row.state, row.standing)))
-
-
-def _line(session: Session, row: RunRow, standing: str) -> RunLine:
-    return RunLine(
-        run=row.id,
-        state=state_of_row(row, driven=session.driver_of(row.id) is not None),
-        outcome=session.outcome_of(row),
-        standing=standing,
-        started_at=row.started_at,
-        seconds=round(row.active, 3),
-        entries=row.entries,
-        repository=row.repository,
-    )
+def _document(line: RunLine) -> dict[str, object]:
+    """Return what --json prints of a run."""
+    return {
+        "run": line.id,
+        "state": line.state,
+        "outcome": line.outcome,
+        "standing": line.standing,
+        "started_at": line.started_at,
+        "seconds": line.seconds,
+        "entries": line.entries,
+        "repository": line.repository,
+    }

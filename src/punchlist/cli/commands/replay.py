@@ -11,10 +11,11 @@ from punchlist.app.after.replay import Likeness, Replayed, replay_run
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import reading
-from punchlist.cli.show.words import count, one_line
+from punchlist.cli.show.words import one_line
 from punchlist.cli.terminal import answer, say
 from punchlist.errors import UsageError
 from punchlist.model.finding.severity import Severity
+from punchlist.model.ledger.timeline import amount
 from punchlist.views.what_if import Rules
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _text(told: Replayed) -> "Iterator[RenderableType]":
         if told.same and told.whole
         else ("the same, as far as it is there" if told.same else "NOT the same")
     )
-    yield f"Run {told.run}: {count(told.entries, 'entry', 'entries')} folded again: {verdict}"
+    yield f"Run {told.run}: {amount(told.entries, 'entry', 'entries')} folded again: {verdict}"
     yield f"  state  {told.state}"
     for each in told.files:
         why = f"  {one_line(each.why)}" if each.why else ""
@@ -128,7 +129,7 @@ def _otherwise(told: Replayed) -> "Iterator[RenderableType]":
     if not told.differences:
         yield f"With {tried}: every item ends as it did."
         return
-    yield f"With {tried}: {count(len(told.differences), 'item')} would have gone differently."
+    yield f"With {tried}: {amount(len(told.differences), 'item')} would have gone differently."
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("Item", "Ended", "Round", "Instead", "Why"):
         table.add_column(column, overflow="fold")

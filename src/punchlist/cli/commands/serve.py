@@ -11,9 +11,10 @@ import click
 
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.show.words import count, one_line
+from punchlist.cli.show.words import one_line
 from punchlist.cli.terminal import err, note, say
 from punchlist.errors import RepositoryError, SettingsError, UsageError
+from punchlist.model.ledger.timeline import amount
 from punchlist.settings import home_folder, load
 
 if TYPE_CHECKING:
@@ -151,9 +152,9 @@ def _left(runs: "Sequence[Unfinished]", *, resume: bool) -> list[str]:
     ]
     more = [f"  and {len(runs) - _FEW} more: punchlist list"] if len(runs) > _FEW else []
     if resume:
-        return [f"going on with {count(len(runs), 'run')}:", *listed, *more]
+        return [f"going on with {amount(len(runs), 'run')}:", *listed, *more]
     return [
-        f"{count(len(runs), 'run')} left in the middle:",
+        f"{amount(len(runs), 'run')} left in the middle:",
         *listed,
         *more,
         (

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from punchlist.cli.show.layout import bullets, heading, indented
-from punchlist.cli.show.words import count
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import amount
 from punchlist.views.summary import Gap, gaps
 
 if TYPE_CHECKING:
@@ -69,6 +69,6 @@ def _flagged(run: Run) -> Iterator[str]:
             ", ..." if len(numbers) > _NAMED else ""
         )
         yield (
-            f"Look at {count(len(numbers), 'flagged fix', 'flagged fixes')} ({named}):"
+            f"Look at {amount(len(numbers), 'flagged fix', 'flagged fixes')} ({named}):"
             f" {reason.removesuffix(': look at it')}"
         )

@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from punchlist.app.run_state import State, state_of
 from punchlist.cli.exit_codes import Exit
 from punchlist.model.ledger.outcome import Outcome, outcome
 from punchlist.model.ledger.run import Run
 from punchlist.views.report_document import Report, report
+from punchlist.views.run_state import State, find_state
 
 _EXITS = {
     Outcome.CLEAN: Exit.FINE,
@@ -29,7 +29,7 @@ class RunDocument(Struct, frozen=True, kw_only=True):
 
 def document(run: Run, *, driven: bool = False) -> RunDocument:
     """`driven`: a process is at work on it."""
-    state = state_of(run, driven=driven)
+    state = find_state(run, driven=driven)
     return RunDocument(
         run=run.id, state=state, exit=int(exit_of(run)), files=run.artifacts, report=report(run)
     )

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from punchlist.app.run_state import NO_FIX, why_of
 from punchlist.cli.show.layout import grid, heading, indented
 from punchlist.cli.show.words import headline, one_line, place
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Run
+from punchlist.views.item_words import NO_FIX, why_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -9,8 +9,9 @@ from msgspec import Struct, to_builtins
 from punchlist.app import Prepared, Session
 from punchlist.app.start.dry_run import Prompt
 from punchlist.cli.show.layout import bullets, grid, heading
-from punchlist.cli.show.words import count, homely, one_line
+from punchlist.cli.show.words import homely, one_line
 from punchlist.model.checks.check import Check
+from punchlist.model.ledger.timeline import amount
 from punchlist.model.patch.change import WHOLE, Change, ScopeKind
 from punchlist.workflow import Do, Repeat, StopWhen
 
@@ -78,7 +79,7 @@ def plan_text(
 
 
 def _rows(ready: Prepared, files: int, *, verbose: bool) -> Iterator[tuple[str, str]]:
-    everything = f": {count(files, 'file')}" if ready.change.kind is ScopeKind.ALL else ""
+    everything = f": {amount(files, 'file')}" if ready.change.kind is ScopeKind.ALL else ""
     yield "Scope", f"{scope(ready.change)}{everything}"
     yield "Reviewers", ", ".join(ready.reviewers) or "none"
     yield from (
@@ -127,8 +128,10 @@ def _extent(change: Change) -> str:
     partly = [ranges for ranges in change.files.values() if WHOLE not in ranges]
     whole = len(change.files) - len(partly)
     lines = sum(each.last - each.first + 1 for ranges in partly for each in ranges)
-    some = f"{count(lines, 'line')} in {count(len(partly), 'file')}" if partly or not whole else ""
-    return ", ".join(filter(None, (some, f"{count(whole, 'file')} as a whole" if whole else "")))
+    some = (
+        f"{amount(lines, 'line')} in {amount(len(partly), 'file')}" if partly or not whole else ""
+    )
+    return ", ".join(filter(None, (some, f"{amount(whole, 'file')} as a whole" if whole else "")))
 
 
 def _steps(ready: Prepared, *, verbose: bool) -> Iterator[str]:
@@ -146,7 +149,7 @@ def _step(step: Do | Repeat | StopWhen, *, verbose: bool) -> Iterator[str]:
                 else step.verb
             )
         case Repeat():
-            yield f"repeat, at most {count(step.rounds, 'round')}:"
+            yield f"repeat, at most {amount(step.rounds, 'round')}:"
             for inner in step.steps:
                 yield from (f"  {line}" for line in _step(inner, verbose=verbose))
         case StopWhen():

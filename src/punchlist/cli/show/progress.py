@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from punchlist.cli.options import Output
 from punchlist.cli.show.plan import scope
-from punchlist.cli.show.words import duration, one_line
+from punchlist.cli.show.words import one_line
 from punchlist.cli.terminal import err, writing
 from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
@@ -18,6 +18,7 @@ from punchlist.model.ledger.codec import encode
 from punchlist.model.ledger.run import Run, counts
 from punchlist.model.ledger.timeline import Tone, moment
 from punchlist.steps import Action
+from punchlist.views import words
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -77,7 +78,9 @@ class Lines:
 
     def say(self, text: str) -> None:
         print(
-            f"[{duration(time.monotonic() - self._began):>5}] {text}", file=sys.stderr, flush=True
+            f"[{words.clock(time.monotonic() - self._began):>5}] {text}",
+            file=sys.stderr,
+            flush=True,
         )
 
 
@@ -152,7 +155,7 @@ class Board:
         parts = [
             (f" {frame} ", "cyan"),
             (about, ""),
-            (f"  {duration(seconds)}", "dim"),
+            (f"  {words.clock(seconds)}", "dim"),
             (f"  {said}" if said else "", "dim italic"),
         ]
         return Text.assemble(*parts, overflow="ellipsis", no_wrap=True)
@@ -176,7 +179,7 @@ class Board:
         run = self._run
         tally = counts(run.items if run else {})
         parts: list[tuple[str, str]] = [
-            (f" {duration(now - self._since)} ", "bold"),
+            (f" {words.clock(now - self._since)} ", "bold"),
             (f"· round {run.round if run else 1} ", ""),
         ]
         parts += [

@@ -7,28 +7,31 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from punchlist.app.run_state import proof_of, state_of
 from punchlist.cli.show.caveats import caveats
 from punchlist.cli.show.layout import commands, heading, indented
 from punchlist.cli.show.leftovers import leftovers
-from punchlist.cli.show.words import count, duration, homely
+from punchlist.cli.show.words import homely
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.outcome import Outcome
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import amount
+from punchlist.views.item_words import proof_of
+from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, find_state
 from punchlist.views.summary import Numbers
 from punchlist.views.summary import summary as summed
+from punchlist.views.words import dollars, duration, tokens
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
 
-_VERDICTS = {
-    Outcome.CLEAN: ("clean: nothing was found", "bold green"),
-    Outcome.FIXED: ("everything found was fixed or dismissed", "bold green"),
-    Outcome.DISMISSED: ("everything found was dismissed", "bold"),
-    Outcome.LEFTOVERS: ("findings are left", "bold yellow"),
-    Outcome.INCOMPLETE: ("incomplete: not everything could be looked at or done", "bold red"),
+_STYLES = {
+    Outcome.CLEAN: "bold green",
+    Outcome.FIXED: "bold green",
+    Outcome.DISMISSED: "bold",
+    Outcome.LEFTOVERS: "bold yellow",
+    Outcome.INCOMPLETE: "bold red",
 }
 
 
@@ -53,9 +56,9 @@ def _title(run: Run, *, driven: bool) -> "Text":
     from rich.text import Text
 
     told = summed(run)
-    verdict, style = (
-        _VERDICTS[told.outcome] if run.ended else (state_of(run, driven=driven), "bold yellow")
-    )
+    verdict, style = STATE_WORDS[find_state(run, driven=driven)], "bold yellow"
+    if run.ended:
+        verdict, style = ": ".join(OUTCOME_WORDS[told.outcome]), _STYLES[told.outcome]
     name = run.started.workflow_name
     head = (f"Run {run.id}", "bold"), f" · {name} · {duration(run.active)} · ", (verdict, style)
     return Text.assemble("\n", *head, f"\n{told.headline}\n")
@@ -81,15 +84,13 @@ def _tally(run: Run) -> "Table":
     if numbers.check_runs:
         table.add_row("  Check runs", f"{numbers.check_runs:,}", _baselines(run))
     if run.usage.input_tokens or run.usage.output_tokens or run.usage.dollars:
-        table.add_row("  Agents", f"${run.usage.dollars:,.2f}", _tokens(run))
+        table.add_row("  Agents", dollars(run.usage.dollars), _tokens(run))
     return table
 
 
 def _tokens(run: Run) -> str:
     names = dict.fromkeys(name for players in run.started.crew.values() for name in players[:1])
-    return (
-        f"{run.usage.input_tokens:,} tokens in, {run.usage.output_tokens:,} out; {', '.join(names)}"
-    )
+    return f"{tokens(run.usage)}; {', '.join(names)}"
 
 
 def _baselines(run: Run) -> str:
@@ -117,7 +118,7 @@ def _found(run: Run, numbers: Numbers) -> str:
         "not sorted yet": numbers.pending,
     }
     parts = [
-        count(numbers.items, "item"),
+        amount(numbers.items, "item"),
         *(f"{number:,} {what}" for what, number in beside.items() if number),
     ]
     return f"by {spoke or 'nobody'}: " + ", ".join(parts)
@@ -180,7 +181,7 @@ def _next(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]
         fate = {"applied": "they are part of your branch", "discarded": "they were discarded"}.get(
             standing, "your checkout is as it was"
         )
-        yield heading(f"The fixes: {count(len(run.landed), 'commit')} on {run.branch}; {fate}")
+        yield heading(f"The fixes: {amount(len(run.landed), 'commit')} on {run.branch}; {fate}")
     elif known or report:
         yield heading("Next")
     yield commands(known)
@@ -210,8 +211,8 @@ def stopped(run: Run) -> Iterator[str]:
     numbers = summed(run).numbers
     ends = {"fixed": numbers.fixed, "filed": numbers.filed, "dismissed": numbers.dismissed}
     done = ", ".join(f"{number:,} {end}" for end, number in ends.items() if number)
-    still = [count(numbers.left, "item")] if numbers.left else []
-    pending = [f"{count(numbers.pending, 'finding')} not sorted yet"] if numbers.pending else []
+    still = [amount(numbers.left, "item")] if numbers.left else []
+    pending = [f"{amount(numbers.pending, 'finding')} not sorted yet"] if numbers.pending else []
     yield f"stopped after {duration(run.active)}; done: {done or 'nothing yet'}"
     yield f"  still open: {', '.join([*still, *pending]) or 'no item so far'}"
     yield f"  `punchlist resume {run.id}` goes on"

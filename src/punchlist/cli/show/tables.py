@@ -4,17 +4,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from punchlist.app import Audit, Probe
-from punchlist.app.run_state import proof_of, why_of
 from punchlist.cli.show.leftovers import SEVERITIES
 from punchlist.cli.show.progress import COLOURS
-from punchlist.cli.show.words import ago, duration, headline, one_line, place
+from punchlist.cli.show.words import headline, one_line, place
 from punchlist.model.item.item import Item, Status
+from punchlist.views.item_words import proof_of, why_of
+from punchlist.views.run_line import RunLine
+from punchlist.views.words import ago, duration
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-RunCells = tuple[str, str, float, float, str]
-"""Id, outcome or state, when it started, how long it took, repository."""
 
 
 def _table(*columns: str) -> "Table":
@@ -44,15 +43,15 @@ def items_table(items: Sequence[Item]) -> "Table":
     return table
 
 
-def runs_table(rows: Sequence[RunCells], now: float) -> "Table":
-    table = _table("Run", "Came to", "Started", "Took", "Repository")
-    for run, came_to, started_at, seconds, repository in rows:
+def runs_table(lines: Sequence[RunLine], now: float) -> "Table":
+    table = _table("Run", "Result", "Started", "Took", "Repository")
+    for line in lines:
         table.add_row(
-            run,
-            came_to,
-            ago(now - started_at),
-            duration(seconds),
-            one_line(repository.removesuffix("/.git")),
+            line.id,
+            line.result,
+            ago(now - line.started_at),
+            duration(line.seconds),
+            one_line(line.repository.removesuffix("/.git")),
         )
     return table
 

@@ -1,13 +1,11 @@
-"""Words and numbers as people read them; the same everywhere."""
+"""Text of others as a terminal shows it."""
 
 import re
 from pathlib import Path
 
 from punchlist.model.finding.finding import Finding
+from punchlist.views import words
 
-_MINUTE = 60
-_HOUR = 3600
-_DAY = 86400
 # A title comes from the repository under review: it must not move the cursor, hide text or turn it
 # around.
 _UNSAFE = re.compile(
@@ -40,37 +38,9 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-def count(number: int, thing: str, things: str = "") -> str:
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
-
-
-def duration(seconds: float) -> str:
-    """3s, 1:05, 2:03:09."""
-    whole = max(0, int(seconds))
-    if whole < _MINUTE:
-        return f"{whole}s"
-    minutes, rest = divmod(whole, _MINUTE)
-    return (
-        f"{minutes}:{rest:02}" if whole < _HOUR else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
-    )
-
-
-def ago(seconds: float) -> str:
-    for size, name in ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute")):
-        if seconds >= size:
-            return f"{count(int(seconds // size), name)} ago"
-    return "just now"
-
-
 def place(finding: Finding) -> str:
-    """path:line, as editors and terminals link it."""
-    path = safe(finding.spot.path) or "(no file)"
-    return f"{path}:{finding.spot.line}" if finding.spot.line else path
+    return one_line(words.place(finding))
 
 
 def headline(finding: Finding) -> str:
-    return one_line(
-        f"{finding.rule} {finding.title}"
-        if finding.rule and finding.rule not in finding.title
-        else finding.title
-    )
+    return one_line(words.headline(finding))

@@ -1,10 +1,10 @@
 """The tools that only look: runs, items, and what stands behind them."""
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from punchlist.app.access import Role
 from punchlist.app.after.second_look import checks
-from punchlist.app.run_state import state_of_row
 from punchlist.errors import UsageError
 from punchlist.mcp import inputs as wishes
 from punchlist.mcp.outputs import (
@@ -34,13 +34,8 @@ async def list_runs(desk: Desk, wish: wishes.Listing, asker: Asker) -> RunPage:
     names = {each.git_dir: each.name for each in chosen}
     rows = desk.rows_of(chosen)
     lines = (
-        RunLine(
-            id=row.id,
-            repository=names[row.repository],
-            workflow=desk.workflow_of(row.id),
-            state=state_of_row(row, driven=desk.driven(row.id)),
-            outcome=row.outcome,
-            started_at=row.started_at,
+        convert(
+            replace(desk.line(row), repository=names[row.repository]), RunLine, from_attributes=True
         )
         for row in rows[wish.offset : wish.offset + wish.limit]
     )

@@ -19,6 +19,8 @@ from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.hunk import Diff
 from punchlist.model.patch.patch import Patch
 
+_TURNS = frozenset({"answer", "resume"})
+
 
 class Review(Struct, frozen=True):
     """The last word of one reviewer."""
@@ -165,6 +167,12 @@ class Run(Struct, frozen=True, kw_only=True):
     def waits(self) -> bool:
         """Whether a person has to say something before it goes on."""
         return self.waiting_for is not None or bool(self.unanswered)
+
+    @property
+    def paused(self) -> bool:
+        """Whether it was stopped, or answered, and not resumed since."""
+        words = (moment.verb for moment in reversed(self.timeline))
+        return self.interrupted or next((w for w in words if w in _TURNS), "") == "answer"
 
     @property
     def unanswered(self) -> list[Doubt]:

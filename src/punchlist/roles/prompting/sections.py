@@ -5,7 +5,6 @@ questions and plans.
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
-from punchlist.model.finding.finding import Finding
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Attempt, Fact, Item, reading_order
 from punchlist.model.item.todo import Todo
@@ -13,6 +12,7 @@ from punchlist.ports.roles import Background, Task
 from punchlist.roles.prompting.budget import Piece, Section
 from punchlist.roles.prompting.diff_parts import Part, by_nearness, parts
 from punchlist.roles.prompting.fencing import attribute, clean, fenced, shortened
+from punchlist.views.issue_text import place
 from punchlist.views.plan_forms import code
 
 _DETAIL = 4000
@@ -61,7 +61,7 @@ def _item(item: Item, most: int, *, history: bool) -> str:
 
 def _told(item: Item) -> str:
     lead = item.current
-    lines = [f"file: {where(lead)}", f"title: {lead.title}"]
+    lines = [f"file: {place(lead)}", f"title: {lead.title}"]
     fields = (
         ("rule", lead.rule),
         ("category", lead.category),
@@ -80,15 +80,6 @@ def _told(item: Item) -> str:
 
 def _sources(item: Item) -> list[str]:
     return list(dict.fromkeys(finding.source for finding in item.findings))
-
-
-def where(finding: Finding) -> str:
-    spot = finding.spot
-    if spot.line is None:
-        return spot.path
-    return f"{spot.path}:{spot.line}" + (
-        f"-{spot.end_line}" if spot.end_line and spot.end_line != spot.line else ""
-    )
 
 
 def _history(item: Item, attempts: Sequence[Attempt], most: int) -> str:

@@ -12,6 +12,7 @@ from punchlist.views.plan_forms import Master, Sheet
 from punchlist.web.api.fix_sessions.schemas import MASTER_PATH, Plan
 from punchlist.web.api.routes import AtDesk, looking, replacing
 from punchlist.web.api.runs import RunId
+from punchlist.web.api.views import name_state
 from punchlist.web.problem import Refused
 from punchlist.web.state import Desk
 
@@ -62,7 +63,7 @@ def plan_part(desk: Desk, run: Run) -> Plan:
     return Plan(
         session_id=run.id,
         ready=plan.changeable,
-        state=desk.state(run),
+        state=name_state(desk.state(run), interrupted=run.interrupted),
         message=desk.why(run),
         master_todo_path=MASTER_PATH,
         master_todo=plan.master,

@@ -51,10 +51,7 @@ async def listed(
     rows = desk.rows(desk.repository(repository_id) if repository_id else None)
     names = {each.git_dir: each.id for each in desk.repositories.all()}
     shown = rows[offset : offset + limit]
-    lines = (
-        run_line(row, names[row.repository], desk.workflow_of(row.id), driven=desk.driven(row.id))
-        for row in shown
-    )
+    lines = (run_line(desk.line(row), names[row.repository]) for row in shown)
     return RunPage(total=len(rows), runs=tuple(lines))
 
 

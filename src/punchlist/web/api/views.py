@@ -4,37 +4,48 @@ from collections.abc import Iterable
 
 from punchlist.model.item.item import Item, reading_order
 from punchlist.model.ledger.run import Run
-from punchlist.ports.store import RunRow
+from punchlist.views import run_line as views
 from punchlist.views.item_filter import Wanted, fits
 from punchlist.views.plan_forms import code
+from punchlist.views.run_state import State
 from punchlist.views.summary import summary
 from punchlist.web.schemas import ItemLine, ItemPage, RunLine, RunPart
 
-_WAITS = frozenset({"asked", "clarified"})
+_STATES = {
+    State.ENDED: "ended",
+    State.UNDER_WAY: "running",
+    State.WAITING: "waiting",
+    State.STOPPED: "stopped",
+    State.KILLED: "stopped",
+}
 
 
-def run_line(row: RunRow, repository: str, workflow: str, *, driven: bool) -> RunLine:
-    waits = "waiting" if row.last_kind in _WAITS else "stopped"
+def name_state(state: State, *, interrupted: bool = False) -> str:
+    """Return the API's name of a state; `interrupted`: the run was stopped, and not answered."""
+    return "interrupted" if interrupted and state is State.STOPPED else _STATES[state]
+
+
+def run_line(line: views.RunLine, repository: str) -> RunLine:
     return RunLine(
-        id=row.id,
+        id=line.id,
         repository_id=repository,
-        workflow=workflow,
-        state="ended" if row.outcome else "running" if driven else waits,
-        outcome=row.outcome,
-        started_at=row.started_at,
-        last_at=row.last_at,
-        seconds=round(row.active, 3),
-        entries=row.entries,
+        workflow=line.workflow,
+        state=name_state(line.state),
+        outcome=line.outcome,
+        started_at=line.started_at,
+        last_at=line.last_at,
+        seconds=line.seconds,
+        entries=line.entries,
     )
 
 
-def run_part(run: Run, repository: str, state: str) -> RunPart:
+def run_part(run: Run, repository: str, state: State) -> RunPart:
     told = summary(run)
     return RunPart(
         id=run.id,
         repository_id=repository,
         workflow=run.started.workflow_name,
-        state=state,
+        state=name_state(state, interrupted=run.interrupted),
         seq=run.seq,
         started_at=run.started_at,
         seconds=round(run.active, 3),

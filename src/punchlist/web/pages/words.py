@@ -13,11 +13,11 @@ from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.timeline import amount
 from punchlist.views.escaping import one_line, visible, web_address
-from punchlist.views.wording import duration
+from punchlist.views.run_state import State, describe_state
+from punchlist.views.words import ago, dollars, duration
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _DIGITS = 6
-_STEPS = ((86400, "d"), (3600, "h"), (60, "min"))
 STATUSES = {
     Status.OPEN: ("○", "Open", "waits for somebody to fix it"),
     Status.CLAIMED: ("◐", "Claimed", "a fixer says it is fixed; not proven yet"),
@@ -37,7 +37,13 @@ PROOFS = {
     ProofClass.WITNESSED: "a test fails without the fix and passes with it",
     ProofClass.REPRODUCED: "a private test failed before and passes now",
 }
-STATES = {"running": "●", "waiting": "?", "interrupted": "❚❚", "stopped": "❚❚", "ended": "■"}
+STATES = {
+    State.UNDER_WAY: "●",
+    State.WAITING: "?",
+    State.STOPPED: "❚❚",
+    State.KILLED: "❚❚",
+    State.ENDED: "■",
+}
 OUTCOMES = {"clean": "✓", "fixed": "✓", "dismissed": "✕", "leftovers": "!", "incomplete": "✗"}
 
 
@@ -61,13 +67,6 @@ def ticked(text: str) -> Markup:
     )
 
 
-def ago(seconds: float) -> str:
-    for size, name in _STEPS:
-        if seconds >= size:
-            return f"{int(seconds // size)} {name} ago"
-    return "just now"
-
-
 def clock(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
@@ -82,11 +81,6 @@ def time_of_day(at: float) -> str:
 
 def machine_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-
-
-def dollars(value: float) -> str:
-    """A cent more or less matters where there are few."""
-    return f"${value:,.2f}" if value >= 1 or not value else f"${value:.3f}"
 
 
 def tokens(number: int) -> str:
@@ -113,6 +107,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "status_about": lambda status: STATUSES[Status(status)][2],
     "severity_sign": lambda severity: SEVERITIES[Severity(severity)],
     "proof_about": lambda kind: PROOFS[ProofClass(kind)],
-    "state_sign": lambda state: STATES.get(state, ""),
+    "state_sign": lambda state: STATES[state],
+    "state_words": describe_state,
     "outcome_sign": lambda outcome: OUTCOMES.get(outcome, ""),
 }

@@ -35,6 +35,7 @@ from punchlist.web.api.plan import plan_part
 from punchlist.web.api.read import LAST, SSE
 from punchlist.web.api.routes import AtDesk, doing, looking, visitor_of, welcome
 from punchlist.web.api.runs import KEY, RunId, of_repository
+from punchlist.web.api.views import name_state
 from punchlist.web.problem import Refused
 from punchlist.web.sse.follow import HEADERS, Following, position
 from punchlist.web.sse.frames import Position, sse
@@ -264,7 +265,7 @@ def _clarified(desk: Desk, run: Run) -> Clarified:
             IssueQuestions(name, tuple(asked)) for name, asked in by_issue.items()
         ),
         ready_to_plan=ready,
-        state=desk.state(run),
+        state=name_state(desk.state(run), interrupted=run.interrupted),
         message=desk.why(run),
     )
 

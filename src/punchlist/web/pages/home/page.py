@@ -14,9 +14,10 @@ from msgspec import Meta, Struct
 from punchlist.app.access import Role
 from punchlist.app.repositories import Registered
 from punchlist.errors import PunchlistError
-from punchlist.ports.store import RunRow
+from punchlist.model.ledger.run_row import RunRow
+from punchlist.views.run_line import RunLine, build_run_line
+from punchlist.views.run_state import State, find_state
 from punchlist.web.api.routes import AtDesk
-from punchlist.web.api.views import run_line
 from punchlist.web.pages.home.run_lines import Glance, Glances
 from punchlist.web.pages.rendering import onward, shown
 from punchlist.web.pages.routes import Asking, acting, page
@@ -26,7 +27,14 @@ from punchlist.web.state import Desk
 
 AtGlances = NamedDependency[Glances]
 RUNS = 25
-STATES = ("running", "waiting", "stopped", "ended")
+STATES = {
+    "running": State.UNDER_WAY,
+    "waiting": State.WAITING,
+    "stopped": State.STOPPED,
+    "killed": State.KILLED,
+    "ended": State.ENDED,
+}
+"""States by their names in the address bar."""
 _FORM = "filters"
 
 
@@ -41,13 +49,8 @@ class Search(Struct, frozen=True, kw_only=True):
 class Line(Struct, frozen=True, kw_only=True):
     """A run in the list; `glance` is None where it is not worked out yet."""
 
-    id: str
+    run: RunLine
     repository: Registered
-    workflow: str
-    state: str
-    outcome: str
-    started_at: float
-    seconds: float
     glance: Glance | None
 
 
@@ -149,14 +152,14 @@ def runs(desk: Desk, glances: Glances, search: Search, turn: int) -> Runs:
         pages=pages,
         newer=link("/", **asked, page=turn - 1) if turn > 1 else "",
         older=link("/", **asked, page=turn + 1) if turn < pages else "",
-        waiting=sum(_state(row, desk) == "waiting" for row in rows if not row.outcome),
+        waiting=sum(_state(row, desk) is State.WAITING for row in rows if not row.outcome),
     )
 
 
 def _is(row: RunRow, search: Search, desk: Desk, home_: Registered) -> bool:
     return (
         (not search.repository or home_.id == search.repository)
-        and (not search.state or _state(row, desk) == search.state)
+        and (not search.state or _state(row, desk) is STATES.get(search.state))
         and (
             not search.q
             or search.q.casefold()
@@ -165,21 +168,18 @@ def _is(row: RunRow, search: Search, desk: Desk, home_: Registered) -> bool:
     )
 
 
-def _state(row: RunRow, desk: Desk) -> str:
-    return run_line(row, "", "", driven=not row.outcome and desk.driven(row.id)).state
+def _state(row: RunRow, desk: Desk) -> State:
+    return find_state(row, driven=not row.outcome and desk.driven(row.id))
 
 
 def _line(row: RunRow, desk: Desk, home_: Registered, glance: Glance | None) -> Line:
-    return Line(
-        id=row.id,
-        repository=home_,
+    line = build_run_line(
+        row,
+        driven=desk.driven(row.id),
+        outcome=glance.outcome if glance else row.outcome,
         workflow=desk.workflow_of(row.id),
-        state=_state(row, desk),
-        outcome=glance.outcome if glance else "",
-        started_at=row.started_at,
-        seconds=row.active,
-        glance=glance,
     )
+    return Line(run=line, repository=home_, glance=glance)
 
 
 ROUTES = (home, listed, register, forget)

@@ -11,7 +11,8 @@ from msgspec import Struct
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.fold import folded
 from punchlist.model.ledger.run import Run, counts
-from punchlist.ports.store import RunRow, Store
+from punchlist.model.ledger.run_row import RunRow
+from punchlist.ports.store import Store
 from punchlist.views.wording import scope
 from punchlist.web.pages.run.views import Share, ended_as, shares
 

@@ -19,6 +19,7 @@ from punchlist.model.ledger.outcome import outcome
 from punchlist.model.ledger.run import Review, Round, Run
 from punchlist.model.ledger.timeline import Moment, amount
 from punchlist.views.escaping import visible
+from punchlist.views.run_state import State
 from punchlist.views.summary import Gap, Numbers, summary
 from punchlist.views.wording import scope
 from punchlist.web.pages.run.board import ORDER
@@ -44,7 +45,7 @@ class Head(Struct, frozen=True, kw_only=True):
 
     id: str
     repository: Registered
-    state: str
+    state: State
     outcome: str
     headline: str
     advice: str
@@ -142,12 +143,12 @@ def shares(tally: dict[Status, int]) -> tuple[Share, ...]:
 
 
 def head(
-    run: Run, repository: Registered, state: str, *, elsewhere: bool = False, broke: str = ""
+    run: Run, repository: Registered, state: State, *, elsewhere: bool = False, broke: str = ""
 ) -> Head:
     told = summary(run)
     started = run.started
     gaps = (
-        told.gaps if state != "running" else ()
+        told.gaps if state is not State.UNDER_WAY else ()
     )  # while it goes on, what was not looked at may still be
     return Head(
         id=run.id,

@@ -1,0 +1,27 @@
+"""A run as a list reads it from the ledger, without its fold."""
+
+from msgspec import Struct
+
+
+class RunRow(Struct, frozen=True):
+    """A run as a list shows it. `last_at` and `last_kind` are of its own last event: not of what
+    people added beside it.
+    """
+
+    id: str
+    repository: str
+    started_at: float
+    last_at: float
+    last_kind: str
+    entries: int
+    active: float = 0
+    """Seconds during which a process was driving it, as the fold counts them."""
+    ended_at: float = 0
+    outcome: str = ""
+    """How it ended; empty if it did not."""
+    amended: bool = False
+    """People added something after its end: what it comes to now is in the fold."""
+    waits: bool = False
+    """It has not ended, and a person has to say something before it goes on."""
+    paused: bool = False
+    """It has not ended, and was stopped, or answered, and not resumed since."""

@@ -1,0 +1,62 @@
+"""Numbers, times and findings as people read them, the same on every surface.
+
+What is said of a finding is not made safe here: each surface does that in its own way.
+"""
+
+from punchlist.model.finding.finding import Finding
+from punchlist.model.item.usage import Usage
+
+_MINUTE = 60
+_HOUR = 3600
+_DAY = 86400
+
+
+def duration(seconds: float) -> str:
+    """Return how long something took: 840 ms, 3.1 s, 1 min 05 s, 2 h 03 min."""
+    if seconds < 1:
+        return f"{max(0, seconds) * 1000:.0f} ms"
+    if seconds < _MINUTE:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), _MINUTE)
+    hours, minutes = divmod(minutes, _MINUTE)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
+
+
+def clock(seconds: float) -> str:
+    """Return the time on a running clock: 3s, 1:05, 2:03:09."""
+    whole = max(0, int(seconds))
+    if whole < _MINUTE:
+        return f"{whole}s"
+    minutes, rest = divmod(whole, _MINUTE)
+    return (
+        f"{minutes}:{rest:02}" if whole < _HOUR else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+    )
+
+
+def ago(seconds: float) -> str:
+    """Return how long ago something was: 5 min ago, 2 h ago, 3 d ago."""
+    for size, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {name} ago"
+    return "just now"
+
+
+def dollars(value: float) -> str:
+    """Return a price; of less than a dollar a tenth of a cent counts."""
+    return f"${value:,.2f}" if value >= 1 or not value else f"${value:.3f}"
+
+
+def tokens(usage: Usage) -> str:
+    return f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+
+
+def place(finding: Finding) -> str:
+    """Return path:line, as editors and terminals link it."""
+    path = finding.spot.path or "(no file)"
+    return f"{path}:{finding.spot.line}" if finding.spot.line else path
+
+
+def headline(finding: Finding) -> str:
+    """Return the title, after the rule where the title does not name it."""
+    named = not finding.rule or finding.rule in finding.title
+    return finding.title if named else f"{finding.rule} {finding.title}"
