@@ -57,7 +57,7 @@ said something beside it.
 
 _COURSE = """
   SELECT CAST(line AS BLOB) FROM entries WHERE run = ?
-  AND kind IN ('asked', 'clarified', 'answered', 'interrupted', 'resumed') ORDER BY seq
+  AND kind IN ('started', 'asked', 'clarified', 'answered', 'interrupted', 'resumed') ORDER BY seq
 """
 
 
