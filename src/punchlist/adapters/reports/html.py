@@ -17,6 +17,8 @@ from punchlist.adapters.reports import html_view as page
 from punchlist.adapters.reports.escaping import visible
 from punchlist.adapters.reports.wording import scope
 from punchlist.model.ledger.run import Run
+from punchlist.views.item_words import PROOF_WORDS
+from punchlist.views.run_state import OUTCOME_WORDS
 from punchlist.views.summary import summary
 from punchlist.views.words import duration
 
@@ -82,6 +84,8 @@ def _template() -> "Template":
         lstrip_blocks=True,
     )
     environment.filters["ticked"] = _ticked
+    environment.filters["proof_words"] = lambda kind: PROOF_WORDS[kind][0]
+    environment.filters["outcome_words"] = lambda outcome: OUTCOME_WORDS[outcome][0]
     return environment.get_template("report.html")
 
 

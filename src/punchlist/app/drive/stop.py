@@ -41,7 +41,7 @@ async def stop(app: App, run_id: str, by: str, seconds: float = 30) -> Stopped:
     run = app.load(run_id)
     if holder(app.home, run.id) is None:
         raise UsageError(
-            f"nobody drives run {run.id}: there is nothing to stop",
+            f"no process drives run {run.id}: there is nothing to stop",
             hint=f"punchlist status {run.id}",
         )
     until = time.monotonic() + seconds

@@ -110,7 +110,7 @@ def _kept(home: Path) -> bytes:
         ) from error
     if len(secret) != _BYTES:
         raise StoreError(
-            f"{path}: is no secret of ours", hint="remove it; everybody signs in again"
+            f"{path}: is no secret of ours", hint="remove it; every user signs in again"
         )
     return secret
 
