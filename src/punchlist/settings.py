@@ -51,8 +51,8 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
 
 
 class TrackSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Where leftovers are filed: as files in a `folder` (empty for the state folder), or as issues
-    on GitHub.
+    """Where unresolved items are filed: as files in a `folder` (empty for the state folder), or as
+    issues on GitHub.
     """
 
     folder: str = ""

@@ -67,7 +67,7 @@ def test_a_rule_is_dismissed_by_whom_git_names_and_a_number_that_is_none_is_refu
 def test_the_list_shows_what_became_of_the_fixes(ran):
     assert row(ran)["standing"] == ""
     ran("discard")
-    assert "leftovers, discarded" in ran("list").stdout
+    assert "unresolved, discarded" in ran("list").stdout
     refused = ran("apply")
     assert refused.returncode == 2
     assert "was discarded: its branch is gone" in refused.stderr

@@ -56,7 +56,7 @@ def test_items_can_be_asked_for_by_status(done):
 def test_one_item_is_shown_with_its_history_its_proof_and_its_change(done):
     fixed = done.json("show", "--status", "fixed")[0]
     shown = done("show", "last", str(fixed["number"])).stdout
-    for part in ("Reported by", "History", "said-fixed", "Proof", "rechecked", "Landed as"):
+    for part in ("Reported by", "History", "fix claimed", "Proof", "analyzer clean", "Landed as"):
         assert part in shown
     assert "\n  -" in shown
     assert "Landed as" not in done("show", "last", str(fixed["number"]), "--no-diff").stdout
@@ -129,7 +129,7 @@ def test_the_summary_keeps_its_columns_on_a_narrow_terminal(done):
     told.print(Group(*summary(recorded(done))))
     lines = told.file.getvalue().splitlines()
     assert all(len(line) <= 60 for line in lines)
-    title = [line for line in lines if line.strip()][:3]
+    title = [line for line in lines if line.strip()][:4]
     assert all(line.startswith("  ") for line in lines if line.strip() and line not in title)
 
 

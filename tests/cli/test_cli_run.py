@@ -8,8 +8,8 @@ import pytest
 
 def test_a_run_ends_with_a_summary_that_says_what_where_and_what_next(done):
     told = done.ran.stdout
-    assert "unresolved: not everything found" in told
-    assert "(rechecked only; no tests ran)" in told
+    assert "unresolved: some findings are left" in told
+    assert "(analyzer clean only; no tests ran)" in told
     assert "fixed with a proof" not in told
     assert "unverified" in told
     assert "punchlist/" in told

@@ -91,7 +91,7 @@ def test_where_nothing_is_under_way_that_is_said(slow, begun):
     running = begun("run", "--all")
     slow("stop")
     running.communicate(timeout=30)
-    for arguments, said in (((), "no run is under way"), (("last",), "nobody drives run")):
+    for arguments, said in (((), "no run is under way"), (("last",), "no process drives run")):
         again = slow("stop", *arguments)
         assert again.returncode == 2
         assert said in again.stderr

@@ -231,7 +231,7 @@ def test_a_fix_may_not_touch_the_judge_s_files_for_a_finding_elsewhere(judge):
     said = refusal(
         "assert x == 1\n", Splice(judge, 0, 13, "assert True"), path=judge, about="src/a.py"
     )
-    assert said == "it would change files of the judge that the finding is not about"
+    assert said == "it would change tests or CI configuration that the finding is not about"
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def judged(make_bench):
     return bench, run, touching, plain
 
 
-FLAG = "touches the judge's own files (tests, checks or their configuration): look at it"
+FLAG = "changes tests or CI configuration: review it"
 
 
 def test_a_fix_of_the_judge_s_own_file_is_flagged_for_a_person(judged):
@@ -259,7 +259,7 @@ def test_a_fix_of_the_judge_s_own_file_is_flagged_for_a_person(judged):
 )  # JUnit has no place for it
 def test_every_report_shows_the_flag(judged, form):
     _, run, *_ = judged
-    assert "touches the judge" in REPORTS[form](run).decode()
+    assert "changes tests or CI" in REPORTS[form](run).decode()
 
 
 def test_showing_the_item_shows_the_flag(judged):

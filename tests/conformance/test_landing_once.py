@@ -138,9 +138,7 @@ def test_a_fix_to_the_judge_and_to_what_it_judges_is_refused(make_bench):
     run = bench.run()
     assert not run.landed
     for item in run.items.values():
-        assert (
-            item.attempts[0].why == "it changes the judge's files together with the code they judge"
-        )
+        assert item.attempts[0].why == "it changes tests or CI configuration together with the code"
         assert item.status is Status.FILED
 
 
@@ -151,7 +149,7 @@ def test_a_fix_to_the_judges_own_files_is_rechecked_and_flagged_and_never_called
     assert (judges.status, other.status) == (Status.FIXED, Status.FIXED)
     assert [proof.kind for proof in judges.proofs] == [ProofClass.RECHECKED]
     assert ProofClass.CHECKED in [proof.kind for proof in other.proofs]
-    assert "judge's own files" in judges.flags[0]
+    assert "tests or CI configuration" in judges.flags[0]
 
 
 def test_a_fix_to_the_judges_own_files_that_no_analyzer_can_prove_does_not_land(make_bench):

@@ -29,7 +29,7 @@ SAVED = re.compile(r"`([\w./-]+)`:\n\n\Z")
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 VARIES = (
     (re.compile(r"\b\d{6}-[0-9a-f]{6}\b|\bRUN\b"), "RUN"),
-    (re.compile(r" · \d+s · "), " · N s · "),
+    (re.compile(r" · (\d+ min )?[\d.]+ m?s · "), " · N s · "),
     (re.compile(r" in \d[\d.]*s$"), " in N s"),
     (re.compile(r"^[0-9a-f]{7} |(?<= at )[0-9a-f]{10}$"), "COMMIT "),
     (re.compile(r" in \S*/repos/[0-9a-f]+/issues"), " in STATE/issues"),

@@ -219,7 +219,7 @@ def test_a_task_that_nobody_takes_is_an_agent_that_is_silent(place):
 
     ended, item = place.do(story, "--set", "agents.silence=0.4")
     assert ended["by_status"]["fixed"] == 0
-    assert "silent: nobody was at the task" in item["attempts"][0]["why"]
+    assert "silent: no client worked on the task" in item["attempts"][0]["why"]
 
 
 def test_a_client_that_is_ended_by_a_signal_leaves_a_run_that_can_be_resumed(place):

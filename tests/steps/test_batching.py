@@ -102,7 +102,7 @@ def test_what_was_put_off_as_often_as_allowed_is_given_up():
         item(2, attempts=thrice[:2], status=Status.DEFERRED),
     )
     (move,) = given_up(run, Options())
-    assert (move.item, move.fact, move.why) == (1, Fact.SAID_BLOCKED, "3 attempts came to nothing")
+    assert (move.item, move.fact, move.why) == (1, Fact.SAID_BLOCKED, "3 attempts failed")
 
 
 def working(*batches: Batch, after=None, done=()) -> Run:

@@ -118,7 +118,7 @@ def test_a_run_is_watched_and_afterwards_told_as_ever(bench, terminal):
     )
     screen = terminal("run", "--workflow", "converge", "--yes", "--watch", *SETTINGS)
     screen.until("page() skips the first page")
-    screen.until("everything found was fixed")
+    screen.until("fixed: everything found was")
     screen.type("3")
     screen.until("the run ended")
     screen.type("q")
@@ -230,7 +230,7 @@ def test_machines_do_not_watch(bench):
         timeout=LONG,
     )
     assert done.returncode == 2
-    assert "--watch is for somebody who looks" in done.stderr
+    assert "--watch needs a terminal" in done.stderr
 
 
 def test_no_other_command_loads_the_view():

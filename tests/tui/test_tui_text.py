@@ -155,7 +155,7 @@ def test_what_another_process_writes_comes_by_itself(a_commit, tmp_path):
         await window.until("[all 25]")
         assert rows.key == chosen, "the cursor stays with its item"
         other.tell(ev.Ended(outcome="incomplete"), "end", "ended")
-        await window.until("unresolved: not everything found")
+        await window.until("unresolved: some findings are left")
 
     opened(a_commit.root, home, journey)
 

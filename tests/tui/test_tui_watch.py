@@ -119,7 +119,7 @@ def test_the_story_and_the_checks_are_a_key_away(ended, watching):
         assert "technical (robot) reports" in text
         await window.press("enter")
         await window.until("Escape closes this")
-        assert "the run ended: leftovers" in window.text
+        assert "the run ended" in window.text
         await window.press("escape")
         await window.press("4")
         text = await window.until("Reviewers")
@@ -136,7 +136,7 @@ def test_the_story_and_the_checks_are_a_key_away(ended, watching):
 def test_the_list_of_runs_names_the_repository_also_where_its_path_is_long(ended, watching):
     async def journey(window):
         await window.until("Enter looks at one")
-        text = await window.until("leftovers")
+        text = await window.until("unresolved")
         assert f"/{ended.repo.root.name}" in text
 
     watching(journey, run="", size=(80, 24))
@@ -208,7 +208,7 @@ def test_runs_are_listed_and_one_is_chosen(bench):
     finish_run(bench).run("review", force=True)
 
     async def journey(window):
-        text = await window.until("leftovers")
+        text = await window.until("unresolved")
         assert (
             len([each for each in text.splitlines() if each.strip().startswith(("2", "> 2"))]) == 2
         )
@@ -226,7 +226,7 @@ def test_a_run_that_ended_asks_nothing_and_goes_on_with_nothing(ended, watching)
         for key, said in (
             ("a", "asks nothing"),
             ("r", "has ended"),
-            ("c", "nobody drives this run"),
+            ("c", "no process drives this run"),
         ):
             await window.press(key)
             await window.until(said)

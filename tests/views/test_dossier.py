@@ -71,10 +71,10 @@ def test_the_whole_history_is_told_in_order_with_evidence_and_flagged_excuses():
     body = dossier(item(attempts=attempts, flags=("weak reason: out of scope",)), "r1").body
     history = [line for line in body.splitlines() if re.match(r"\d+\. Round", line)]
     assert history == [
-        "1. Round 1, claude: put it off: out of scope",
-        "2. Round 1, punchlist: the fix was rejected: that was not accepted",
-        "3. Round 2, codex: claimed a fix: changed it",
-        "4. Round 2, pytest: the fix was rejected: 1 newly failing: test_x",
+        "1. Round 1, claude: deferred: out of scope",
+        "2. Round 1, punchlist: fix rejected: that was not accepted",
+        "3. Round 2, codex: fix claimed: changed it",
+        "4. Round 2, pytest: fix rejected: 1 newly failing: test_x",
     ]
     assert "   ````text\n   E   assert 1 == 2\n   ```\n   E   more\n   ````" in body
     assert "- weak reason: out of scope" in body

@@ -43,7 +43,7 @@ def entries(site, run: str) -> int:
         (f"/runs/{ASKING}/answers", {"choice": "a"}, 400, "waits for an answer: F001-q1"),
         (f"/runs/{DECIDING}/answers", {"choice": "z"}, 400, '"z" is no answer to: How?'),
         (f"/runs/{ENDED}/answers", {"choice": "a"}, 400, "has no open question"),
-        (f"/runs/{ASKING}/cancel", {}, 409, "nobody drives this run"),
+        (f"/runs/{ASKING}/cancel", {}, 409, "no process drives this run"),
         (f"/runs/{ASKING}/resume", {}, 400, "waits for an answer"),
         (f"/runs/{ENDED}/resume", {}, 409, "this run has ended"),
         (f"/runs/{ASKING}/apply", {}, 400, "nothing"),

@@ -338,10 +338,10 @@ def test_somebodys_word_is_not_shown_as_more_than_that(told, reader):
             item(1), moves=fixed(1, ProofClass.CLAIM)
         )
     page = reader.get("/runs/261115-ffffff/items/1").text
-    assert "no reviewer, analyzer or test stands behind it" in text_of(page)
+    assert "no reviewer, analyzer or test confirms it" in text_of(page)
     assert "Proven" not in page
     board = reader.get("/runs/261115-ffffff").text
-    assert re.search(r'<span class="tag" title="[^"]*">claim</span>', board), (
+    assert re.search(r'<span class="tag" title="[^"]*">agent&#39;s claim</span>', board), (
         "in no colour of success"
     )
     assert "no reviewer, analyzer" not in reader.get(f"/runs/{RUN}/items/2").text

@@ -39,7 +39,7 @@ async def answers(home: Path, settings: Settings) -> list[Probe]:
     """What the agents in use say when they are asked; this costs."""
     if not settings.agents.use:
         raise UsageError(
-            "nobody to ask: agents.use names no agent",
+            "no agent to ask: agents.use names no agent",
             hint="punchlist doctor --ask --set agents.use=claude",
         )
     return [
@@ -92,7 +92,7 @@ def _sandbox() -> Probe:
     note = (
         ""
         if kind != "none"
-        else "checks and analyzers run without walls; install bubblewrap to have them"
+        else "checks and analyzers run without a sandbox; install bubblewrap to have one"
     )
     return Probe(name="sandbox", found=kind != "none", version=kind, note=note)
 

@@ -72,7 +72,7 @@ async def _asked(name: str, settings: Settings, home: Path) -> Word:
 def _word(name: str, reply: Reply) -> Word:
     usage = reply.usage
     if reply.failed or not reply.text.strip():
-        why = _short(reply.failed) or "it came to its end without a word"
+        why = _short(reply.failed) or "it ended without an answer"
         remedy = _REMEDIES.get(reply.trouble or Trouble.OTHER, "").format(name=name)
         return Word(
             name=name,
@@ -83,7 +83,7 @@ def _word(name: str, reply: Reply) -> Word:
     counted = (
         f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
         if usage.input_tokens
-        else "tokens not told"
+        else "tokens not reported"
     )
     cost = dollars(usage.dollars) if usage.dollars else "cost not reported"
     return Word(

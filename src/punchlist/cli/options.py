@@ -200,7 +200,7 @@ def output(chosen: Mapping[str, Any]) -> Output:
         return spoken
     if spoken.machine or spoken.quiet:
         raise UsageError(
-            "--watch is for somebody who looks",
+            "--watch needs a terminal that shows the run",
             hint="leave out --json, --events and --quiet, or --watch",
         )
     return replace(spoken, watch=True)

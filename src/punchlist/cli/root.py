@@ -129,7 +129,7 @@ def root(context: click.Context, folder: str | None) -> None:
 
     In a git repository, `punchlist run` reviews the branch against its base, fixes what can be
     fixed and proven on a branch of its own, and files the rest. Your checkout is never touched;
-    `punchlist apply` brings the fixes home.
+    `punchlist apply` merges the fixes into your branch.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

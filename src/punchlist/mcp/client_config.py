@@ -61,7 +61,7 @@ def _codex(command: Command) -> Snippet:
         f"args = {json.dumps(command.line)}",
         *env,
         "tool_timeout_sec = 330",
-        '# default_tools_approval_mode = "approve"  # for `codex exec`, where nobody can be asked',
+        '# default_tools_approval_mode = "approve"  # for `codex exec`, where no user can be asked',
         "",
         "# to play the fixer it must be able to write in the work trees",
         "[sandbox_workspace_write]",

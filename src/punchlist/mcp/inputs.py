@@ -65,7 +65,7 @@ Played = Annotated[
         max_length=10,
         description=(
             'The roles that you play yourself, most often ["fixer"]: their tasks come from'
-            " next_task. Whoever fixes cannot be the challenger or reproducer as well."
+            " next_task. The fixer cannot be the challenger or reproducer as well."
         ),
     ),
 ]

@@ -8,7 +8,7 @@ from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import Moment
 from punchlist.ports.agent import Task
-from punchlist.views.item_words import proof_of, why_of
+from punchlist.views.item_words import find_proofs, proof_of, why_of
 from punchlist.views.plan_forms import code
 from punchlist.views.run_state import State
 from punchlist.views.summary import summary
@@ -63,7 +63,7 @@ def next_of(run: Run, state: State, tasks: int) -> str:
             )
         case State.STOPPED | State.KILLED:
             return (
-                "nobody drives it: resume_run goes on, and nothing that was recorded is done again"
+                "no process drives it: resume_run goes on, and does nothing again that was recorded"
             )
         case State.UNDER_WAY if tasks:
             return "a task lies there for you: next_task"
@@ -84,7 +84,7 @@ def item_line(item: Item) -> ItemLine:
         in_scope=item.in_scope,
         path=item.lead.spot.path,
         line=item.lead.spot.line,
-        proof=proof_of(item) if item.proofs else "",
+        proof=" + ".join(find_proofs(item)),
         why=why_of(item),
     )
 
@@ -156,8 +156,8 @@ def _said(item: Item, run: Run) -> str:
         return f"fixed by {item.commit[:12]} on {run.branch}: {proof_of(item)}"
     match item.status:
         case Status.CLAIMED:
-            return "claimed: somebody says that it is fixed, and it is not judged yet"
+            return "claimed: the fixer says that it is fixed, and it is not judged yet"
         case Status.DISMISSED:
             return f"dismissed, not fixed: {why_of(item)}"
         case _:
-            return f"{item.status}, no proof: {why_of(item) or 'nobody has worked on it'}"
+            return f"{item.status}, no proof: {why_of(item) or 'no fix was tried'}"

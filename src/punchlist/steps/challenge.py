@@ -80,7 +80,7 @@ async def judge(task: Judge, run: Run, world: World) -> Challenged:
         )
     except RepositoryError as error:  # as a failed action it would leave the claims standing
         heard = [_unheard(str(error), batches)]
-    heard = heard or [_unheard("nobody plays the challenger any more", batches)]
+    heard = heard or [_unheard("no agent plays the challenger any more", batches)]
     scores = tuple(by_item(score for judgement in heard for score in judgement.scores).values())
     agent = next((judgement.agent for judgement in heard if judgement.agent), "challenger")
     verdict = judged(batches, run.items, scores, task.options.threshold, by=agent)

@@ -56,7 +56,7 @@ def _asked_about(run: Run, options: Options) -> list[Item]:
 async def inquire(task: Inquire, run: Run, world: World) -> Clarified:
     clarifier = world.crew.clarifier
     if clarifier is None:
-        return Clarified(failed="nobody plays the clarifier any more")
+        return Clarified(failed="no agent plays the clarifier any more")
     asked = await to_think_over(task.label, task.items, run, world)
     async with world.trees.at(run.tip, apart=run.outside("clarifier")) as tree:
         said = await clarifier.clarify(asked, tree)

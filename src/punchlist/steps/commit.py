@@ -18,6 +18,7 @@ from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import judge_view
 from punchlist.steps.support.batching import key_of, standing
 from punchlist.steps.verb import Action, Verb, missing
+from punchlist.views.item_words import describe_proof
 from punchlist.views.safe_text import safe_text
 
 _SUBJECT = 72
@@ -184,11 +185,7 @@ def _flag(batch: Batch) -> str:
     """The one case in which the judge may have been bent: its own files are what the finding is
     about.
     """
-    return (
-        "touches the judge's own files (tests, checks or their configuration): look at it"
-        if batch.protected
-        else ""
-    )
+    return "changes tests or CI configuration: review it" if batch.protected else ""
 
 
 def _rejected(batches: Sequence[Batch], run: Run, refused: str) -> tuple[Move, ...]:
@@ -240,7 +237,7 @@ def message(batch: Batch, run: Run) -> str:
     where = f"{path}:{lead.spot.line}" if lead.spot.line else path
     known = dict.fromkeys(proof for item in claims for proof in proofs(batch, run, item))
     proven = "\n".join(
-        f"Proof: {proof.kind}: {safe_text(' '.join(proof.said.split()))}" for proof in known
+        f"Proof: {safe_text(' '.join(describe_proof(proof).split()))}" for proof in known
     )
     numbers = ", ".join(str(number) for number in claims)
     return (

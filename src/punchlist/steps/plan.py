@@ -89,7 +89,7 @@ def _with_a_person(run: Run, place: str) -> tuple[Action, ...]:
 async def consider(task: Consider, run: Run, world: World) -> Planned:
     planner = world.crew.planner
     if planner is None:
-        return Planned(batches=(), failed="nobody plays the planner any more")
+        return Planned(batches=(), failed="no agent plays the planner any more")
     asked = await to_think_over(task.label, task.items, run, world)
     async with world.trees.at(run.tip, apart=run.outside("planner")) as tree:
         said = await planner.plan(asked, tree)

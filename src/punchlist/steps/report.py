@@ -58,7 +58,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     # Named by their first item: what is left shrinks as chunks are filed, and a finished chunk must
     # not be named again.
     chunks = [
-        Action(f"file {numbers[0]}", File(tuple(numbers)), f"{len(numbers)} leftovers are filed")
+        Action(f"file {numbers[0]}", File(tuple(numbers)), f"{len(numbers)} items are filed")
         for numbers in _chunks(wanted)
     ]
     unsorted = (
@@ -66,7 +66,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     )
     owed = run.started.owed if options.file is not Filing.NONE else ()
     debts = (
-        [Action("debts", Settle(owed), f"{len(owed)} leftovers of earlier runs are filed")]
+        [Action("debts", Settle(owed), f"{len(owed)} items of earlier runs are filed")]
         if owed
         else []
     )
@@ -157,7 +157,7 @@ async def tell(task: Tell, run: Run, world: World) -> Reported:
 
 
 VERB = Verb(
-    "what is left is filed, and the run is told",
+    "unresolved items are filed, and reports are written",
     Options,
     step,
     {Sort: sort, File: file, Settle: settle, Tell: tell},

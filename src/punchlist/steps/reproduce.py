@@ -86,7 +86,7 @@ async def reproduce(task: Reproduce, run: Run, world: World) -> Reproduced:
     began = world.clock()
     reproducer = world.crew.reproducer
     if reproducer is None:
-        return Reproduced(item=task.item, why="nobody plays the reproducer any more")
+        return Reproduced(item=task.item, why="no agent plays the reproducer any more")
     asked = Task(label=task.label, items=(run.items[task.item],), told=await background(run, world))
     async with world.trees.at(run.tip, apart=run.outside("reproducer")) as tree:
         said = await reproducer.reproduce(asked, tree)

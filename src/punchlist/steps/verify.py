@@ -249,7 +249,7 @@ def _objection(batch: Batch, task: Conclude, run: Run) -> str:
     silent = run.work.rechecked is not None and batch.number in run.work.rechecked.silent
     blind = task.unverified or _unjudged(batch, run)
     if not silent and (blind or batch.protected):
-        reason = blind or "it changes the judge's own files"
+        reason = blind or "it changes tests or CI configuration"
         return f"nothing could prove it: no analyzer to ask again, and no check judged it: {reason}"
     if (
         blind

@@ -80,7 +80,7 @@ async def _go_on(screen: AnyScreen, station: Station, run: str) -> None:
     if run in station.drove or await screen.app.push_screen_wait(
         Sure(
             "Go on with the run in this window?",
-            f"Nobody drives it now. Later: punchlist resume {run}",
+            f"No process drives it now. Later: punchlist resume {run}",
         )
     ):
         await tried(screen, station.resume(run))
@@ -91,7 +91,7 @@ async def resume(screen: AnyScreen, station: Station, look: Look) -> None:
     if run.ended:
         tell(screen, "the run has ended: there is nothing to go on with")
     elif look.driver:
-        tell(screen, f"{look.driver} is at it already")
+        tell(screen, f"{look.driver} drives it already")
     elif run.waits:
         await answer(screen, station, look)
     else:
@@ -101,7 +101,7 @@ async def resume(screen: AnyScreen, station: Station, look: Look) -> None:
 async def stop(screen: AnyScreen, station: Station, look: Look) -> None:
     """Whoever drives it: another process is asked to, and obeys as it does Ctrl-C."""
     if not look.driver:
-        tell(screen, "nobody drives this run: there is nothing to stop")
+        tell(screen, "no process drives this run: there is nothing to stop")
         return
     where = "" if look.here else f"{look.driver.capitalize()} drives it, and is asked to.\n"
     if await screen.app.push_screen_wait(

@@ -110,13 +110,13 @@ class Words(Asking):
 
 HELP = (
     ("Move", "↑ ↓ or j k, PgUp PgDn, Home End", "g G"),
-    ("Views", "1 items   2 now   3 story   4 checks", "Tab goes round"),
+    ("Views", "1 items   2 running   3 log   4 checks", "Tab goes round"),
     ("Status", "← → items of one status", "counts stand in the bar"),
     ("Filter", "/ text in title, path or code", "s severity, Escape clears"),
     ("Open", "Enter one item: code, change, history, proof", "n p others"),
     ("Answer", "a what the run asks", "then it goes on"),
     ("Go on", "r resume a run that was stopped", ""),
-    ("Stop", "c stop a run, whoever drives it", "it can be resumed"),
+    ("Stop", "c stop a run, here or in another process", "it can be resumed"),
     ("Dismiss", "d needs no work, with a reason", "u takes it back"),
     ("Runs", "Escape the list of runs", ""),
     ("Light", "t light or dark", ""),

@@ -24,7 +24,7 @@ from punchlist.tui.text import (
     line,
     where,
 )
-from punchlist.views.wording import FACTS
+from punchlist.views.item_words import FACTS, PROOF_WORDS
 
 _DIFF = {"+": GOOD, "-": BAD}
 _EVIDENCE_LINES = 40
@@ -158,7 +158,12 @@ def _proofs(run: Run, item: Item) -> Iterator[Content]:
         yield from _title("Proof")
         for proof in sorted(item.proofs, key=lambda each: -each.kind.strength):
             kept = f" ({proof.artifact})" if proof.artifact else ""
-            yield line(_IN, (f"{proof.kind:<10} ", f"bold {GOOD}"), proof.said, (kept, MUTED))
+            yield line(
+                _IN,
+                (f"{PROOF_WORDS[proof.kind][0]:<16} ", f"bold {GOOD}"),
+                proof.said,
+                (kept, MUTED),
+            )
         if not item.proofs:
             yield line(_IN, ("none", f"bold {BAD}"))
     private = run.reproductions.get(item.number)

@@ -33,7 +33,7 @@ from punchlist.tui.virtual_list import Rows
 from punchlist.views.item_filter import Wanted
 from punchlist.views.run_state import State
 
-VIEWS = ("items", "now", "story", "checks")
+VIEWS = ("items", "running", "log", "checks")
 _POLL = 0.2
 """Seconds between two looks: the screen need not be faster than the eye."""
 _KEPT = 400
@@ -42,8 +42,8 @@ _KEPT = 400
 class RunScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "view('items')", "Items", show=False),
-        Binding("2", "view('now')", "Now", show=False),
-        Binding("3", "view('story')", "Story", show=False),
+        Binding("2", "view('running')", "Running", show=False),
+        Binding("3", "view('log')", "Log", show=False),
         Binding("4", "view('checks')", "Checks", show=False),
         Binding("tab", "turn(1)", "Views", priority=True),
         Binding("shift+tab", "turn(-1)", "Views", show=False, priority=True),
@@ -87,10 +87,8 @@ class RunScreen(Screen[None]):
                 with Horizontal():
                     yield Rows(self._item_row, empty="No items here.", id="list")
                     yield Page(id="preview")
-            yield Page(id="now")
-            yield Rows(
-                self._moment_row, empty="Nothing happened yet.", newest_first=True, id="story"
-            )
+            yield Page(id="running")
+            yield Rows(self._moment_row, empty="Nothing happened yet.", newest_first=True, id="log")
             yield Page(id="checks")
         yield Footer()
 
@@ -125,7 +123,7 @@ class RunScreen(Screen[None]):
             return
         if before is None or before.run.seq != look.run.seq:
             self._show_items()
-            self.query_one("#story", Rows).put(range(len(look.run.timeline) - 1, -1, -1))
+            self.query_one("#log", Rows).put(range(len(look.run.timeline) - 1, -1, -1))
             self.query_one("#checks", Page).put(checks(look.run, look))
             if isinstance(top := self.app.screen, ItemScreen):
                 top.put(look)
@@ -148,8 +146,8 @@ class RunScreen(Screen[None]):
         if look is None:
             return
         self.query_one("#head", Static).update(page(head(look, time.time())))
-        if self.query_one(ContentSwitcher).current == "now":
-            self.query_one("#now", Page).put(under_way(look, self._talk), follow=True)
+        if self.query_one(ContentSwitcher).current == "running":
+            self.query_one("#running", Page).put(under_way(look, self._talk), follow=True)
 
     def _show_bars(self) -> None:
         look = self.look
@@ -171,7 +169,7 @@ class RunScreen(Screen[None]):
         gaps = f" !{len(look.told.gaps)}" if look.told.gaps else ""
         beside = {
             "items": f" {look.tally[ALL.name]:,}",
-            "now": f" {busy:,}" if busy else "",
+            "running": f" {busy:,}" if busy else "",
             "checks": gaps,
         }
         current = self.query_one(ContentSwitcher).current
@@ -235,7 +233,7 @@ class RunScreen(Screen[None]):
             self._show_preview()
 
     def on_rows_chosen(self, chosen: Rows.Chosen) -> None:
-        if self.look is not None and chosen.rows.id == "story":
+        if self.look is not None and chosen.rows.id == "log":
             self.app.push_screen(Reading(moment_page(self.look.run.timeline[chosen.key])))
         elif self.look is not None:
             self.app.push_screen(

@@ -107,9 +107,7 @@ def moment_page(told: Moment) -> list[Content]:
 
 def under_way(look: Look, talk: Iterable[Said], now: float | None = None) -> Iterator[Content]:
     """What has begun and not ended, and what agents say meanwhile."""
-    yield line(
-        ("Under way" if look.state is State.UNDER_WAY else "Next", f"bold underline {ACCENT}")
-    )
+    yield line(("Running" if look.state is State.UNDER_WAY else "Next", f"bold underline {ACCENT}"))
     if not look.begun and not look.due:
         yield line((f"{_IN}{_idle(look)}", MUTED))
     clock_now = time.time() if now is None else now
@@ -138,11 +136,11 @@ def _idle(look: Look) -> str:
 
 def _silence(look: Look) -> str:
     if look.state is not State.UNDER_WAY:
-        return "nobody is at work"
+        return "no agent is at work"
     return (
         "nothing was said yet"
         if look.here
-        else "another process drives this run; its agents are heard there"
+        else "another process drives this run; its output is shown there"
     )
 
 

@@ -162,7 +162,7 @@ def _line(text: str) -> str:
 
 def _gaps(reviews: Sequence[Reviewed]) -> Iterator[str]:
     if not any(not (review.failed or review.skipped) for review in reviews):
-        yield "nobody reviewed to the end in this round"
+        yield "no reviewer finished in this round"
     for review in reviews:
         if review.failed:
             yield f"{review.reviewer} failed: {review.failed}"

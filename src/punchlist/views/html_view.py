@@ -15,7 +15,7 @@ from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.hunk import Hunk
 from punchlist.views.escaping import web_address
 from punchlist.views.issue_text import place
-from punchlist.views.wording import FACTS
+from punchlist.views.item_words import FACTS, PROOF_WORDS
 from punchlist.views.words import duration
 
 OUTSIDE = "outside"
@@ -160,7 +160,7 @@ def _row(item: Item, run: Run, commits: dict[int, str], evidence: dict[str, int]
         tools=tuple(dict.fromkeys(finding.source for finding in item.findings)),
         fingerprint=item.fingerprint,
         proofs=item.proofs,
-        proof=best.kind.value if best else "",
+        proof=PROOF_WORDS[best.kind][0] if best else "",
         landed=ours,
         tried=diff is not None and not fixed,
         proposed=any(finding.fix for finding in item.findings),

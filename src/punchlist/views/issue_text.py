@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from punchlist.model.finding.finding import Finding
-from punchlist.model.item.item import Attempt, Fact, Item
+from punchlist.model.item.item import Attempt, Item
+from punchlist.views.item_words import FACTS
 from punchlist.views.safe_text import safe_text
 
 TITLE_LIMIT = 100
@@ -19,23 +20,6 @@ _OTHERS = 20
 """Trackers refuse texts beyond some 65,000 characters: evidence is shortened so that the history
 stays whole.
 """
-
-_WORDS = {
-    Fact.SAID_FIXED: "claimed a fix",
-    Fact.SAID_DEFERRED: "put it off",
-    Fact.SAID_BLOCKED: "was blocked",
-    Fact.EXCUSE_REFUSED: "did not accept that",
-    Fact.SET_ASIDE: "set it aside for a round",
-    Fact.CONFIRMED: "confirmed the fix",
-    Fact.CONTESTED: "contested the finding",
-    Fact.CONTEST_AGREED: "agreed that it is no problem",
-    Fact.REJECTED: "the fix was rejected",
-    Fact.COMMITTED: "the fix was committed",
-    Fact.FILED: "filed as an issue",
-    Fact.DISMISSED: "dismissed",
-    Fact.SEEN_AGAIN: "seen again",
-    Fact.RESTORED: "took back the dismissal",
-}
 
 
 class Dossier(Struct, frozen=True, kw_only=True):
@@ -75,7 +59,7 @@ def _body(item: Item, run_id: str) -> str:
         _section("Suggested fix", _suggested(item)),
         _section(
             "What was tried",
-            "\n".join(_history(item.attempts)) or "Nothing yet: nobody was asked to fix it.",
+            "\n".join(_history(item.attempts)) or "Nothing yet: no fixer was asked.",
         ),
         _section("Flagged", "\n".join(f"- {_line(flag)}" for flag in item.flags)),
         (
@@ -150,7 +134,7 @@ def _history(attempts: tuple[Attempt, ...]) -> Iterator[str]:
         why = f": {_line(_middle_out(attempt.why, _WHY_LIMIT))}" if attempt.why else ""
         yield (
             f"{number}. Round {attempt.round}, {_line(attempt.by) or 'punchlist'}:"
-            f" {_WORDS[attempt.fact]}{why}"
+            f" {FACTS[attempt.fact]}{why}"
         )
         if attempt.evidence.strip():
             yield _indented(_fenced(_middle_out(attempt.evidence.strip(), room)))

@@ -1,6 +1,7 @@
 """What is said of an item: its proof, and why it is not fixed."""
 
-from punchlist.model.item.item import Fact, Item, Status
+from punchlist.model.item.item import Attempt, Fact, Item, Status
+from punchlist.model.item.proof import Proof, ProofClass
 
 _SETBACKS = frozenset(
     {
@@ -17,12 +18,51 @@ _SETBACKS = frozenset(
     }
 )
 NO_FIX = "no fix is known"
+PROOF_WORDS = {
+    ProofClass.CLAIM: ("agent's claim", "the agent says so, and there is a change"),
+    ProofClass.REVIEWED: ("second reviewer", "another reviewer or a challenger agrees"),
+    ProofClass.CHECKED: ("tests pass", "the project's checks pass, compared with the baseline"),
+    ProofClass.RECHECKED: ("analyzer clean", "the analyzer that found it reports it no longer"),
+    ProofClass.WITNESSED: ("regression test", "a test fails without the fix and passes with it"),
+    ProofClass.REPRODUCED: ("independent test", "a private test failed before and passes now"),
+}
+"""By kind of proof: the words for it, and what it means."""
+FACTS = {
+    Fact.SAID_FIXED: "fix claimed",
+    Fact.SAID_DEFERRED: "deferred",
+    Fact.SAID_BLOCKED: "blocked",
+    Fact.EXCUSE_REFUSED: "excuse not accepted",
+    Fact.SET_ASIDE: "set aside for a round",
+    Fact.CONFIRMED: "fix confirmed",
+    Fact.CONTESTED: "finding contested",
+    Fact.CONTEST_AGREED: "finding contested, and agreed",
+    Fact.REJECTED: "fix rejected",
+    Fact.COMMITTED: "fix committed",
+    Fact.FILED: "filed as an issue",
+    Fact.DISMISSED: "dismissed",
+    Fact.SEEN_AGAIN: "reported again",
+    Fact.RESTORED: "dismissal undone",
+}
+
+
+def find_proofs(item: Item) -> list[ProofClass]:
+    """Return every kind of proof it has, strongest first."""
+    return sorted({proof.kind for proof in item.proofs}, key=lambda kind: -kind.strength)
 
 
 def proof_of(item: Item) -> str:
-    """Every kind of proof it has, strongest first."""
-    kinds = sorted({proof.kind for proof in item.proofs}, key=lambda kind: -kind.strength)
-    return " + ".join(kinds) or "no proof"
+    """Return the words for every kind of proof it has, strongest first."""
+    return " + ".join(PROOF_WORDS[kind][0] for kind in find_proofs(item)) or "no proof"
+
+
+def describe_proof(proof: Proof) -> str:
+    return f"{PROOF_WORDS[proof.kind][0]}: {proof.said}"
+
+
+def describe_attempt(attempt: Attempt) -> str:
+    who = f" by {attempt.by}" if attempt.by else ""
+    why = f": {attempt.why}" if attempt.why else ""
+    return f"round {attempt.round}: {FACTS[attempt.fact]}{who}{why}"
 
 
 def why_of(item: Item) -> str:

@@ -30,7 +30,7 @@ OUTCOME_WORDS = {
     Outcome.CLEAN: ("clean", "nothing was found"),
     Outcome.FIXED: ("fixed", "everything found was fixed or dismissed"),
     Outcome.DISMISSED: ("dismissed", "everything found was dismissed"),
-    Outcome.LEFTOVERS: ("unresolved", "not everything found is fixed or dismissed"),
+    Outcome.LEFTOVERS: ("unresolved", "some findings are left"),
     Outcome.INCOMPLETE: ("incomplete", "not everything could be reviewed or done"),
 }
 """By outcome: the word for it, and what it means."""

@@ -11,6 +11,7 @@ from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.outcome import Outcome, outcome
 from punchlist.model.ledger.run import Run, counts
 from punchlist.model.ledger.timeline import amount
+from punchlist.views.item_words import PROOF_WORDS
 
 _RAW = 200
 
@@ -121,7 +122,7 @@ def _unchecked(run: Run) -> str:
         return ""
     known = sorted(kinds, key=lambda kind: -kind.strength)
     return (
-        f" ({' and '.join(known)} only; no"
+        f" ({' and '.join(PROOF_WORDS[kind][0] for kind in known)} only; no"
         f" {'test could judge' if run.usage.checks else 'tests ran'})"
     )
 
@@ -138,7 +139,7 @@ def _nothing(numbers: Numbers, run: Run) -> str:
 
 def _advice(result: Outcome, numbers: Numbers, run: Run) -> str:
     apply = (
-        f"`punchlist apply {run.id}` brings the {amount(numbers.commits, 'commit')} home"
+        f"`punchlist apply {run.id}` merges {amount(numbers.commits, 'commit')} into your branch"
         if numbers.commits
         else ""
     )
@@ -149,13 +150,10 @@ def _advice(result: Outcome, numbers: Numbers, run: Run) -> str:
             return apply or "nothing to do"
         case Outcome.LEFTOVERS:
             rest = numbers.filed + numbers.left + numbers.refused
-            return "; ".join(filter(None, (apply, f"look at the {amount(rest, 'leftover')}")))
+            return "; ".join(filter(None, (apply, f"look at {amount(rest, 'unresolved item')}")))
         case Outcome.INCOMPLETE:
             return "; ".join(
-                filter(
-                    None,
-                    ("do not take this run for the whole truth: see what was not checked", apply),
-                )
+                filter(None, ("this run is not complete: see what was not checked", apply))
             )
 
 
@@ -178,8 +176,8 @@ def gaps(run: Run) -> Iterator[Gap]:
     yield from (Gap("trouble", "An action failed", reason) for reason in run.trouble)
     if run.unpublished:
         what = (
-            f"Your repository does not have all of {run.branch}; `punchlist apply {run.id}` brings"
-            " all of it home"
+            f"Your repository does not have all of {run.branch}; `punchlist apply {run.id}` merges"
+            " all of it into your branch"
         )
         yield Gap("trouble", what, run.unpublished)
     if run.unheard:
@@ -206,7 +204,7 @@ def gaps(run: Run) -> Iterator[Gap]:
     if run.flaky:
         yield Gap(
             "check",
-            f"{amount(len(run.flaky), 'test is', 'tests are')} flaky, and judged nobody",
+            f"{amount(len(run.flaky), 'test is', 'tests are')} flaky, and not counted",
             ", ".join(sorted(run.flaky)),
         )
     outside = [item for item in run.items.values() if not item.in_scope]

@@ -1,24 +1,6 @@
 """The words all reports share."""
 
-from punchlist.model.item.item import Fact
 from punchlist.model.patch.change import Change, ScopeKind
-
-FACTS = {
-    Fact.SAID_FIXED: "said fixed",
-    Fact.SAID_DEFERRED: "deferred",
-    Fact.SAID_BLOCKED: "blocked",
-    Fact.EXCUSE_REFUSED: "excuse not accepted",
-    Fact.SET_ASIDE: "set aside",
-    Fact.CONFIRMED: "confirmed",
-    Fact.CONTESTED: "contested",
-    Fact.CONTEST_AGREED: "contested, and agreed",
-    Fact.REJECTED: "rejected",
-    Fact.COMMITTED: "landed",
-    Fact.FILED: "filed",
-    Fact.DISMISSED: "dismissed",
-    Fact.SEEN_AGAIN: "seen again",
-    Fact.RESTORED: "taken up again",
-}
 
 
 def scope(change: Change) -> str:

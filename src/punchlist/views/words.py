@@ -9,6 +9,7 @@ from punchlist.model.item.usage import Usage
 _MINUTE = 60
 _HOUR = 3600
 _DAY = 86400
+_DIME = 0.1
 
 
 def duration(seconds: float) -> str:
@@ -42,8 +43,8 @@ def ago(seconds: float) -> str:
 
 
 def dollars(value: float) -> str:
-    """Return a price; of less than a dollar a tenth of a cent counts."""
-    return f"${value:,.2f}" if value >= 1 or not value else f"${value:.3f}"
+    """Return a price; below ten cents a tenth of a cent counts."""
+    return f"${value:,.2f}" if value >= _DIME or not value else f"${value:.3f}"
 
 
 def tokens(usage: Usage) -> str:

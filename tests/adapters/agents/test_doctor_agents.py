@@ -126,7 +126,7 @@ def test_who_answers_is_shown_with_what_it_said_and_cost(tmp_path):
         tmp_path, good=scripted(tmp_path, {"role": "doctor", "answer": "pong\n", "usage": usage})
     )["ask good"]
     assert (found.found, found.mark) == (True, "answers")
-    assert found.note == 'said "pong"; 1,200 tokens in, 3 out, $0.0125'
+    assert found.note == 'said "pong"; 1,200 tokens in, 3 out, $0.013'
 
 
 def test_who_does_not_answer_is_shown_with_why_and_what_to_do(tmp_path):
@@ -153,11 +153,11 @@ def test_they_are_asked_in_an_empty_folder(tmp_path):
     assert found.found, found.note
     assert found.note.startswith('said "[] ')
     assert WORD in found.note
-    assert "cost not told" in found.note
+    assert "cost not reported" in found.note
 
 
 def test_where_nobody_is_in_use_there_is_nobody_to_ask(tmp_path):
-    with pytest.raises(UsageError, match=r"nobody to ask: agents\.use names no agent"):
+    with pytest.raises(UsageError, match=r"no agent to ask: agents\.use names no agent"):
         asyncio.run(answers(tmp_path, Settings()))
 
 

@@ -158,7 +158,7 @@ def test_what_is_taken_and_not_answered_in_time_is_an_agent_that_timed_out(tmp_p
 
 def _nobody_waits(box: Mailbox, name: str) -> None:
     assert box.find(name) is None
-    assert "nobody waits" in box.hand_in(name, Handed(text="too late"))
+    assert "no longer waits" in box.hand_in(name, Handed(text="too late"))
     assert box.answer(name) is None
 
 

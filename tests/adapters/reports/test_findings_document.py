@@ -164,7 +164,7 @@ def test_a_review_that_failed_is_never_called_clean():
         assert "## What was not checked" in text
         assert "do not take this for a clean review" in text
         assert read(text.encode()).findings == ()
-    assert "nobody reviewed" in findings_document(run_of(), 1)[1].decode()
+    assert "no reviewer finished" in findings_document(run_of(), 1)[1].decode()
 
 
 def test_nothing_in_it_acts_or_poses_as_another_finding():

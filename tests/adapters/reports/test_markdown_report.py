@@ -54,7 +54,7 @@ def test_the_sections_are_those_of_a_findings_document(run):
         text.index(heading) for heading in order
     )
     assert "- **Critical:** 2\n- **Important:** 5\n- **Minor:** 6\n" in text
-    assert "**Recommendation:** do not take this run for the whole truth" in text
+    assert "**Recommendation:** this run is not complete" in text
 
 
 def test_an_item_has_file_problem_impact_fix_status_and_proof(run):
@@ -69,7 +69,7 @@ def test_an_item_has_file_problem_impact_fix_status_and_proof(run):
         "   - **Impact:** customers get each other's discounts.",
         "   - **Fix:** Default to None and make the list inside.",
         "   - **Status:** fixed",
-        "   - **Proof:** rechecked: no longer reported by ruff",
+        "   - **Proof:** analyzer clean: no longer reported by ruff",
         "     +def total(items, discounts=None):",
     ):
         assert line in entry, line

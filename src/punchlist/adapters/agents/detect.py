@@ -17,7 +17,7 @@ from punchlist.errors import SettingsError
 
 _WITHOUT_PROGRAM = ("scripted", "dry", "outside")
 _NOTES = {
-    "dry": "keeps the prompts, and asks nobody",
+    "dry": "keeps the prompts, and asks no model",
     "outside": "comes for its tasks by itself: punchlist mcp",
 }
 _OF_THE_USER = ("acp", "command")

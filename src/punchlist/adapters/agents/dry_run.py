@@ -5,7 +5,7 @@ from itertools import count
 from punchlist.adapters.agents.cli_agent import Seat, plain
 from punchlist.ports.agent import Ask, Hear, Reply, Trouble
 
-NOBODY = "dry run: nobody was asked"
+NOBODY = "dry run: no agent was asked"
 
 
 class Dry:

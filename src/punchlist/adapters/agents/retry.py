@@ -50,7 +50,7 @@ class Patient:
         luck: Callable[[], float] = random.random,
     ) -> None:
         if not agents:
-            raise ValueError("there is nobody to ask")
+            raise ValueError("there is no agent to ask")
         self._agents = tuple(agents)
         self._patience = patience
         self._sleep = sleep

@@ -54,7 +54,7 @@ class Comparison:
         if available() == "none":
             return Compared(
                 unusable=(
-                    "there are no walls here (bubblewrap) behind which code could be called with"
+                    "there is no sandbox here (bubblewrap) in which code could be called with"
                     " made-up inputs"
                 )
             )

@@ -63,10 +63,10 @@ def _reason(
     if not patch:
         return "no change was made"
     if batch.mixed:
-        return "it changes the judge's files together with the code they judge"
+        return "it changes tests or CI configuration together with the code"
     about = {items[number].current.spot.path for number in batch.items}
     if batch.protected and not set(patch.paths) <= about:
-        return "it would change files of the judge that the finding is not about"
+        return "it would change tests or CI configuration that the finding is not about"
     return _misfit(patch, texts) or ("" if _changes(patch, texts) else "no change was made")
 
 

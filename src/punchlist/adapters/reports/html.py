@@ -16,6 +16,8 @@ from punchlist._version import __version__
 from punchlist.model.ledger.run import Run
 from punchlist.views import html_view as page
 from punchlist.views.escaping import visible
+from punchlist.views.item_words import PROOF_WORDS
+from punchlist.views.run_state import OUTCOME_WORDS
 from punchlist.views.summary import summary
 from punchlist.views.wording import scope
 from punchlist.views.words import duration
@@ -80,6 +82,8 @@ def _template() -> "Template":
         lstrip_blocks=True,
     )
     environment.filters["ticked"] = _ticked
+    environment.filters["proof_words"] = lambda kind: PROOF_WORDS[kind][0]
+    environment.filters["outcome_words"] = lambda outcome: OUTCOME_WORDS[outcome][0]
     return environment.get_template("report.html")
 
 

@@ -9,8 +9,9 @@ from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Review, Run
 from punchlist.views.escaping import one_line, visible
 from punchlist.views.issue_text import place
+from punchlist.views.item_words import describe_attempt, describe_proof
+from punchlist.views.run_state import OUTCOME_WORDS
 from punchlist.views.summary import summary
-from punchlist.views.wording import FACTS
 
 _WORST = 4000
 
@@ -18,7 +19,8 @@ _WORST = 4000
 def render(run: Run) -> bytes:
     told = summary(run)
     root = ET.Element(
-        "testsuites", name=one_line(f"punchlist {run.id}: {told.outcome}: {told.headline}")
+        "testsuites",
+        name=one_line(f"punchlist {run.id}: {OUTCOME_WORDS[told.outcome][0]}: {told.headline}"),
     )
     _suite(
         root, "items", (_item(item, run) for item in sorted(run.items.values(), key=reading_order))
@@ -77,7 +79,7 @@ def _item(item: Item, run: Run) -> ET.Element:
     if item.status is Status.DISMISSED:
         return _case(group, name, "skipped", f"dismissed: {last}")
     if item.status is Status.FIXED:
-        proofs = "\n".join(f"proof: {proof.kind}: {proof.said}" for proof in item.proofs)
+        proofs = "\n".join(f"proof: {describe_proof(proof)}" for proof in item.proofs)
         return _case(group, name, text=f"fixed in {item.commit}\n{proofs}")
     where = f"filed as {item.issue}" if item.issue else item.status.value
     unfiled = (
@@ -95,10 +97,7 @@ def _story(item: Item) -> str:
         f"{place(finding)}: {finding.source}: {finding.title}\n{finding.detail}".strip()
         for finding in item.findings
     ]
-    tried = [
-        f"round {each.round}: {FACTS[each.fact]} by {each.by}: {each.why}\n{each.evidence}".strip()
-        for each in item.attempts
-    ]
+    tried = [f"{describe_attempt(each)}\n{each.evidence}".strip() for each in item.attempts]
     return "\n\n".join((*said, *tried))
 
 

@@ -13,8 +13,9 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import Diff
 from punchlist.views.escaping import one_line, visible
 from punchlist.views.issue_text import place
+from punchlist.views.item_words import describe_attempt, describe_proof
+from punchlist.views.run_state import OUTCOME_WORDS
 from punchlist.views.summary import Gap, Summary, summary
-from punchlist.views.wording import FACTS
 
 _SECTIONS = {
     Severity.CRITICAL: "Critical Issues (Must Fix)",
@@ -53,7 +54,7 @@ def _head(run: Run, told: Summary) -> str:
         f"**Branch:** {run.branch}  ",
         f"**Run:** {run.id}",
         "",
-        f"**{told.outcome.capitalize()}:** {told.headline}",
+        f"**{OUTCOME_WORDS[told.outcome][0].capitalize()}:** {told.headline}",
     ]
     return "\n".join(lines)
 
@@ -99,7 +100,7 @@ def _fields(item: Item, run: Run) -> Iterator[str]:
             + (f"\n{other.detail}" if other.detail else ""),
         )
     for proof in item.proofs:
-        yield from _bullet("Proof", f"{proof.kind}: {proof.said}")
+        yield from _bullet("Proof", describe_proof(proof))
     if item.status is Status.FIXED and not item.proofs:
         yield from _bullet("Proof", "none was recorded")
     yield from _bullet(
@@ -138,11 +139,7 @@ def _who(finding: Finding) -> str:
 
 
 def _attempt(attempt: Attempt) -> str:
-    who = f" by {attempt.by}" if attempt.by else ""
-    return one_line(
-        f"round {attempt.round}: {FACTS[attempt.fact]}{who}"
-        + (f": {attempt.why}" if attempt.why else "")
-    )
+    return one_line(describe_attempt(attempt))
 
 
 def _change(item: Item, diff: Diff | None) -> Iterator[str]:

@@ -147,7 +147,7 @@ def _verdict(
         )
     silent, blind = _witnesses(item, later)
     if blind or not silent:
-        return _told(item, Seen.UNKNOWN, "; ".join(blind) or "nobody who reported it looked again")
+        return _told(item, Seen.UNKNOWN, "; ".join(blind) or "its reviewers did not look again")
     if hidden := sorted(quiet.files & {finding.spot.path for finding in item.sighted}):
         return _told(
             item,
@@ -188,7 +188,7 @@ def _witnesses(item: Item, later: Run) -> tuple[list[str], list[str]]:
     for source, path in sorted({(finding.source, finding.spot.path) for finding in item.sighted}):
         review = later.reviews.get(source)
         if path not in there:
-            blind.append(f"{path or 'its file'} is not in that commit, so nobody could look at it")
+            blind.append(f"{path or 'its file'} is not in that commit, so it could not be reviewed")
         elif review is None:
             blind.append(f"{source} does not look again by itself")
         elif not review.saw(path):
@@ -207,7 +207,7 @@ def checks(run: Run) -> Iterator[str]:
         yield "no checks were found: nothing ran"
         return
     if not started.checks_allowed:
-        yield "checks were not run: nobody has allowed them (punchlist allow)"
+        yield "checks were not run: they are not allowed (punchlist allow)"
         return
     for check in started.checks:
         yield f"{check.name}: {_result(run.baselines.get(check.name))}"

@@ -43,7 +43,7 @@ async def stop(session: Session, run_id: str, by: str, seconds: float = 30) -> S
     run = session.load(run_id)
     if holder(session.home, run.id) is None:
         raise UsageError(
-            f"nobody drives run {run.id}: there is nothing to stop",
+            f"no process drives run {run.id}: there is nothing to stop",
             hint=f"punchlist status {run.id}",
         )
     until = time.monotonic() + seconds

@@ -45,7 +45,7 @@ class _Listener:
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         self.heard.append(Prompt(ask.role, ask.prompt))
-        return Reply(agent=self.name, failed="dry run: nobody was asked")
+        return Reply(agent=self.name, failed="dry run: no agent was asked")
 
 
 class _Memory:

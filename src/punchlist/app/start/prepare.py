@@ -68,7 +68,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     fit_to_play(ready.crew, loaded.settings, workshop.folder.parents[1])
     if not ready.reviewers and not ready.documents and not ready.crew.keys() & set(REVIEWERS):
         raise SettingsError(
-            "no analyzer is enabled and no findings were given: there is nobody to review",
+            "no analyzer is enabled and no findings were given: there is no reviewer",
             hint="punchlist doctor",
         )
     return ready
@@ -127,7 +127,7 @@ def _allowed(
 def _distrust(text: str | None, *, trusted: bool) -> tuple[str, ...]:
     if text is None or trusted:
         return ()
-    return (f"{REPOSITORY_FILE} was not used: nobody has allowed it yet (`punchlist allow`)",)
+    return (f"{REPOSITORY_FILE} was not used: it is not allowed yet (`punchlist allow`)",)
 
 
 async def _steered(workshop: Workshop, scope: Change, protected: Protected) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ from punchlist.errors import UsageError
 )
 @options.json_option
 def command(reports: bool, days: float | None, everywhere: bool, json_: bool) -> Exit:
-    """Remove the work trees of this repository that nobody uses; ledgers always stay."""
+    """Remove the work trees of this repository that no run uses; ledgers always stay."""
     if reports != (days is not None):
         raise UsageError(
             "--reports and --older-than go together",

@@ -29,15 +29,14 @@ What you see now is what `punchlist run --all --yes --findings {findings}` does 
 """
 _AFTER = """
 How to read this
-  Fixed      means proven: the analyzer that found it is silent now, and the project's tests are as
-  green as before.
+  Fixed      means proven: the analyzer that found it reports it no longer, and the project's
+  tests are as green as before.
   Culprit    One fix was fine for its analyzer and broke a test. A few check runs found out which
   one; it was left out, and filed.
   Baseline   One test failed before any fix, so no fix is blamed for it.
   Blocked    A finding about a file that is gone cannot be fixed. It is filed all the same: no
   finding is ever lost.
-  Filed      What is left is a Markdown file each, with the whole history, ready for whoever takes
-  it on.
+  Filed      What is left is a Markdown file each, with the whole history, ready to be worked on.
 """
 _KEPT = """\
 Look around:
@@ -45,7 +44,7 @@ Look around:
   punchlist show          every item
   punchlist show last 1   one with its history, its proof and its change
   punchlist audit         the ledger, verified from its first line
-  punchlist apply         bring the fixes onto the branch
+  punchlist apply         merge the fixes into the branch
 """
 _GONE = (
     "The repository was removed again; `punchlist demo --keep` leaves it for you to look around in."

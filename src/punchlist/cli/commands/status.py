@@ -20,7 +20,7 @@ from punchlist.cli.terminal import answer, raw, say
 )
 def command(run_id: str, json_: bool, events: bool) -> Exit:
     """How a run stands: the summary, or the question it waits with. The exit code is 0 whatever the
-    run came to.
+    outcome is.
     """
 
     async def look(session: Session) -> Exit:

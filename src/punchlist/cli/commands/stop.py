@@ -46,10 +46,7 @@ def _only_one(session: Session) -> str:
 def _said(stopped: Stopped) -> str:
     run = stopped.run
     if not stopped.over:
-        return (
-            f"run {run.id} was asked to stop, and does as soon as what must be done whole is"
-            " through"
-        )
+        return f"run {run.id} was asked to stop, and stops as soon as its present step is finished"
     if run.ended:
-        return f"run {run.id} came to its end meanwhile (punchlist status {run.id})"
+        return f"run {run.id} ended meanwhile (punchlist status {run.id})"
     return f"run {run.id} is stopped; punchlist resume {run.id} goes on"

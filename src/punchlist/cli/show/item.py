@@ -11,6 +11,7 @@ from punchlist.cli.show.words import headline, one_line, place, safe
 from punchlist.model.finding.finding import Finding
 from punchlist.model.item.item import Attempt, Item, Status
 from punchlist.model.patch.hunk import Diff, Hunk
+from punchlist.views.item_words import PROOF_WORDS, describe_attempt
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,7 +31,7 @@ def detail(item: Item, diff: Diff | None) -> "Iterator[RenderableType]":
     if item.proofs:
         yield _title("Proof")
         yield from (
-            f"  {proof.kind:<10} {one_line(proof.said)}{_evidence(proof.artifact)}"
+            f"  {PROOF_WORDS[proof.kind][0]:<16} {one_line(proof.said)}{_evidence(proof.artifact)}"
             for proof in item.proofs
         )
     if item.issue:
@@ -86,10 +87,7 @@ def _prose(finding: Finding) -> Iterator[str]:
 
 
 def _attempt(attempt: Attempt) -> Iterator[str]:
-    yield (
-        f"  round {attempt.round}  {attempt.fact:<13} by {one_line(attempt.by)}:"
-        f" {one_line(attempt.why)}"
-    )
+    yield f"  {one_line(describe_attempt(attempt))}"
     lines = safe(attempt.evidence).splitlines()
     yield from (f"             {line}" for line in lines[-_EVIDENCE_LINES:])
 

@@ -121,7 +121,9 @@ def _found(run: Run, numbers: Numbers) -> str:
         amount(numbers.items, "item"),
         *(f"{number:,} {what}" for what, number in beside.items() if number),
     ]
-    return f"by {spoke or 'nobody'}: " + ", ".join(parts)
+    if not spoke and not numbers.reported and not numbers.refused:
+        return "no findings"
+    return (f"by {spoke}: " if spoke else "") + ", ".join(parts)
 
 
 def _fixed(run: Run) -> str:
@@ -203,7 +205,7 @@ def next_commands(
     if run.landed and not standing:
         yield f"git diff HEAD...{run.branch}", "what the fixes change"
         if run.ended:
-            yield f"punchlist apply {run.id}", "bring them onto your branch"
+            yield f"punchlist apply {run.id}", "merge them into your branch"
 
 
 def stopped(run: Run) -> Iterator[str]:

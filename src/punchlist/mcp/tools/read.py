@@ -23,9 +23,7 @@ from punchlist.model.item.item import Item, reading_order
 from punchlist.model.ledger.run import Run
 from punchlist.views.item_filter import Wanted, fits
 
-_PROVEN = (
-    "a person brings it home with `punchlist apply`; so does apply_run, where the role is admin"
-)
+_PROVEN = "a user merges it with `punchlist apply`; so does apply_run, where the role is admin"
 _UNPROVEN = "what you fixed by hand and committed: look_again says whether it is seen again"
 
 
@@ -162,7 +160,7 @@ TOOLS = (
         title="Ask for proof",
         about=(
             "The evidence that punchlist itself has for items: kinds of proof, what was run and"
-            " seen, the commit. Without a proof an item is not fixed, whatever anybody says."
+            " seen, the commit. Without a proof an item is not fixed, whatever an agent says."
         ),
         takes=wishes.Some,
         gives=EvidencePage,

@@ -161,7 +161,7 @@ def _played(desk: Desk, roles: tuple[str, ...]) -> dict[str, str]:
     judging = next((role for role in roles if role in _JUDGES), None)
     if judging and "fixer" in roles:
         raise UsageError(
-            f"whoever fixes does not judge: fixer and {judging} cannot both be yours",
+            f"the fixer does not judge: fixer and {judging} cannot both be yours",
             hint=f"leave {judging} out",
         )
     name = desk.options.name
@@ -205,7 +205,7 @@ TOOLS = (
         about=(
             "Starts a run with findings of yours: they are merged with what others report, numbered"
             " and kept. Gives the items they came down to. An entry that is not understood costs"
-            " only itself, and is told."
+            " only itself, and is reported."
         ),
         takes=wishes.Submitting,
         gives=Submitted,

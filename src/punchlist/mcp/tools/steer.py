@@ -101,7 +101,7 @@ TOOLS = (
         name="apply_run",
         title="Apply the fixes",
         about=(
-            "Brings a run's proven fixes onto the checked-out branch. This changes the user's"
+            "Merges a run's proven fixes into the checked-out branch. This changes the user's"
             " checkout."
         ),
         takes=wishes.Applying,

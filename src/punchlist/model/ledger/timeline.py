@@ -91,9 +91,9 @@ def _reproduced(event: ev.Reproduced) -> Told:
 
 
 def _examined(event: ev.Examined) -> Told:
-    kinds = dict.fromkeys(str(proof.kind) for proofs in event.proofs.values() for proof in proofs)
+    proofs = sum(map(len, event.proofs.values()))
     said = f"batch {event.batch} " + (
-        "does not hold" if event.refuted else f"holds{': ' if kinds else ''}{', '.join(kinds)}"
+        "is refuted" if event.refuted else f"passes, with {amount(proofs, 'test')} of its own"
     )
     return (
         "examine",
@@ -174,10 +174,10 @@ def _baselined(event: ev.Baselined) -> Told:
 
 
 def _rechecked(event: ev.Rechecked) -> Told:
-    failed = f"; {amount(len(event.failed), 'does', 'do')} not hold" if event.failed else ""
+    failed = f"; {len(event.failed):,} failed" if event.failed else ""
     return (
         "re-check",
-        f"{amount(len(event.passed), 'fix holds', 'fixes hold')} before the analyzers{failed}",
+        f"{amount(len(event.passed), 'fix', 'fixes')} re-checked by the analyzers{failed}",
         Tone.PLAIN,
         "",
     )
@@ -232,20 +232,17 @@ def _filed(event: ev.Filed) -> Told:
         else ""
     )
     of_old = " of earlier runs" if event.settled or event.owed else ""
-    said = (
-        f"{amount(len(event.moves) + len(event.settled), 'leftover')}{of_old} filed with"
-        f" {event.tracker}{failed}"
-    )
+    how = "written as issue files" if event.tracker == "files" else f"filed with {event.tracker}"
+    items = amount(len(event.moves) + len(event.settled), "unresolved item")
+    said = f"{items}{of_old} {how}{failed}"
     return "file", said, Tone.BAD if failed else Tone.PLAIN, ""
 
 
 def _round_ended(event: ev.RoundEnded) -> Told:
-    return (
-        "round",
-        f"round {event.round} ends" + (", and the loop with it" if event.stop else ""),
-        Tone.PLAIN,
-        event.stop,
-    )
+    if event.stop.startswith("settled"):
+        return "round", f"round {event.round} done: nothing left to try", Tone.PLAIN, ""
+    last = ", the loop ends" if event.stop else ""
+    return "round", f"round {event.round} done{last}", Tone.PLAIN, event.stop
 
 
 _TELL: dict[type[ev.Event], Callable[[Any], Told]] = {
@@ -278,7 +275,7 @@ _TELL: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.Halted: lambda event: ("limit", "a limit was reached", Tone.BAD, event.limit),
     ev.Returned: lambda event: (
         "return",
-        f"{amount(len(event.moves), 'claim')} came to nothing",
+        f"{amount(len(event.moves), 'claim')} not confirmed",
         Tone.BAD,
         event.why,
     ),
@@ -289,5 +286,5 @@ _TELL: dict[type[ev.Event], Callable[[Any], Told]] = {
         Tone.PLAIN,
         "",
     ),
-    ev.Ended: lambda event: ("end", f"the run ended: {event.outcome}", Tone.PLAIN, ""),
+    ev.Ended: lambda event: ("end", "the run ended", Tone.PLAIN, ""),
 }

@@ -90,7 +90,7 @@ def scanned(
         or _futile(items, seen, [*judges, *code])
         or _gone(items, seen)
     )
-    flagged = [f"changes {path}, which belongs to the judge: look at it" for path in judges]
+    flagged = [f"changes {path} (tests or CI configuration): review it" for path in judges]
     return Scanned(refuted, () if refuted else (*flagged, *notes))
 
 

@@ -127,7 +127,7 @@ async def _worked(
         claims = (
             await mender.mend(asked, tree)
             if mender
-            else Claims(failed="nobody plays the fixer any more")
+            else Claims(failed="no agent plays the fixer any more")
         )
         total = _done(claims, name, world) or await world.trees.changes(tree)
         _record(claims, total, name, world)

@@ -101,12 +101,7 @@ def given_up(run: Run, options: Options) -> tuple[Move, ...]:
         if any(attempt.fact is Fact.SAID_DEFERRED for attempt in item.attempts)
     ]
     return tuple(
-        Move(
-            item.number,
-            Fact.SAID_BLOCKED,
-            by="punchlist",
-            why=f"{item.tries} attempts came to nothing",
-        )
+        Move(item.number, Fact.SAID_BLOCKED, by="punchlist", why=f"{item.tries} attempts failed")
         for item in put_off
     )
 

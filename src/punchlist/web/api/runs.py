@@ -102,7 +102,7 @@ async def cancel(desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId) -
     if not desk.driven(run.id):
         raise Refused(
             409,
-            "nobody drives this run",
+            "no process drives this run",
             next_=f"GET /api/runs/{run.id} says how it stands",
             run=run.id,
         )

@@ -35,7 +35,7 @@ def may_enter(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRoute
         return
     visitor = connection.scope.get("user")
     if not isinstance(visitor, Visitor):
-        raise Refused(401, "nobody is signed in", next_="sign in with a token")
+        raise Refused(401, "you are not signed in", next_="sign in with a token")
     if not isinstance(needed, Role) or not visitor.role.may(needed):
         raise Refused(
             403,
@@ -69,7 +69,7 @@ def _from_our_page(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
 def visitor_of(request: Asking) -> Visitor:
     found = request.scope.get("user")
     if not isinstance(found, Visitor):
-        raise Refused(401, "nobody is signed in", next_="sign in with a token")
+        raise Refused(401, "you are not signed in", next_="sign in with a token")
     return found
 
 

@@ -25,7 +25,7 @@ from punchlist.web.state import Desk
 from punchlist.workflow import builtin_names, load_builtin
 
 _KINDS = {
-    "": ("As it fits", "the branch against its base; everything, where there is no other branch"),
+    "": ("automatic", "the branch against its base; everything, where there is no other branch"),
     ScopeKind.BRANCH.value: (
         "The branch",
         "what it changes, against the base below or the main branch",

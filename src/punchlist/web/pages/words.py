@@ -13,30 +13,23 @@ from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.timeline import amount
 from punchlist.views.escaping import one_line, visible, web_address
+from punchlist.views.item_words import PROOF_WORDS
 from punchlist.views.run_state import State, describe_state
 from punchlist.views.words import ago, dollars, duration
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _DIGITS = 6
 STATUSES = {
-    Status.OPEN: ("○", "Open", "waits for somebody to fix it"),
+    Status.OPEN: ("○", "Open", "not fixed yet"),
     Status.CLAIMED: ("◐", "Claimed", "a fixer says it is fixed; not proven yet"),
     Status.DEFERRED: ("↷", "Deferred", "put off, with a reason"),
-    Status.BLOCKED: ("⊘", "Blocked", "nobody can go on with it"),
+    Status.BLOCKED: ("⊘", "Blocked", "cannot be fixed by this run"),
     Status.FIXED: ("✓", "Fixed", "committed, with the proof that its workflow asks for"),
     Status.FILED: ("▤", "Filed", "an issue with its history"),
-    Status.DISMISSED: ("✕", "Dismissed", "somebody who may said that it needs no work"),
+    Status.DISMISSED: ("✕", "Dismissed", "a user said that it needs no work"),
 }
 """By status: a sign, its name, and what it means; colour only repeats them."""
 SEVERITIES = {Severity.CRITICAL: "▲", Severity.MAJOR: "◆", Severity.MINOR: "▪"}
-PROOFS = {
-    ProofClass.CLAIM: "somebody's word and a real change",
-    ProofClass.REVIEWED: "another reviewer or a challenger agrees",
-    ProofClass.CHECKED: "the project's checks pass, against the baseline",
-    ProofClass.RECHECKED: "the analyzer that found it is silent",
-    ProofClass.WITNESSED: "a test fails without the fix and passes with it",
-    ProofClass.REPRODUCED: "a private test failed before and passes now",
-}
 STATES = {
     State.UNDER_WAY: "●",
     State.WAITING: "?",
@@ -106,7 +99,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "status_name": lambda status: STATUSES[Status(status)][1],
     "status_about": lambda status: STATUSES[Status(status)][2],
     "severity_sign": lambda severity: SEVERITIES[Severity(severity)],
-    "proof_about": lambda kind: PROOFS[ProofClass(kind)],
+    "proof_words": lambda kind: PROOF_WORDS[ProofClass(kind)][0],
+    "proof_about": lambda kind: PROOF_WORDS[ProofClass(kind)][1],
     "state_sign": lambda state: STATES[state],
     "state_words": describe_state,
     "outcome_sign": lambda outcome: OUTCOMES.get(outcome, ""),

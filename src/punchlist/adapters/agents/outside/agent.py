@@ -80,7 +80,7 @@ class Outside:
         settings = self._seat.settings
         if settings.silence and idle > settings.silence:
             return _Waited(
-                failed=f"silent: nobody was at the task for {settings.silence:g} s",
+                failed=f"silent: no client worked on the task for {settings.silence:g} s",
                 trouble=Trouble.SILENT,
             )
         if settings.timeout and busy > settings.timeout:

@@ -118,7 +118,7 @@ class Mailbox:
             return f"an answer has at most {_LONGEST_ANSWER:,} characters"
         with self._gate(name):
             if gone := self.withdrawn(name):
-                return f"nobody waits for it any more: {gone}"
+                return f"the run no longer waits for it: {gone}"
             before = self.answer(name)
             if before is not None:
                 return "" if before.text == answer.text else "it has an answer already"

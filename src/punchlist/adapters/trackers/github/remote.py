@@ -66,7 +66,7 @@ async def origin(git: Git) -> str:
     ran = await git.ran("remote", "get-url", "origin")
     if not ran.ok:
         raise Unavailable(
-            "there is no remote called origin, so nobody knows which repository on GitHub this is",
+            "there is no remote called origin, which would say which repository on GitHub this is",
             hint=_SET,
         )
     return text_of(ran.stdout).splitlines()[0] if ran.stdout.strip() else ""

@@ -245,7 +245,7 @@ def _last_words(desk: Desk, run: Run) -> bytes:
         told = error(
             run,
             "stopped",
-            desk.driving.broke(run.id) or "nobody drives it",
+            desk.driving.broke(run.id) or "no process drives it",
             f"POST /api/runs/{run.id}/resume",
         )
     return sse(desk.hide(wire.encode(told.data)), event=ERROR)

@@ -16,7 +16,7 @@ from punchlist.app.repositories import Registered
 from punchlist.errors import PunchlistError
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.views.run_line import RunLine, build_run_line
-from punchlist.views.run_state import State, find_state
+from punchlist.views.run_state import State, describe_state, find_state
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.pages.home.run_lines import Glance, Glances
 from punchlist.web.pages.rendering import onward, shown
@@ -163,9 +163,14 @@ def _is(row: RunRow, search: Search, desk: Desk, home_: Registered) -> bool:
         and (
             not search.q
             or search.q.casefold()
-            in f"{row.id}\n{home_.name}\n{desk.workflow_of(row.id)}\n{row.outcome}".casefold()
+            in "\n".join((row.id, home_.name, desk.workflow_of(row.id), *_outcome(row))).casefold()
         )
     )
+
+
+def _outcome(row: RunRow) -> tuple[str, ...]:
+    """Return an outcome's name and its word."""
+    return (row.outcome, describe_state(State.ENDED, row.outcome)) if row.outcome else ()
 
 
 def _state(row: RunRow, desk: Desk) -> State:

@@ -12,6 +12,7 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.round_history import Past
 from punchlist.model.ledger.run import Run
 from punchlist.views.html_view import Code, diff_lines
+from punchlist.views.item_words import describe_proof
 
 
 class Trial(Struct, frozen=True, kw_only=True):
@@ -128,10 +129,7 @@ def _judged_as(batch: int | None, after: Sequence[ev.AnyEvent]) -> int | None:
 
 
 def _seen(examined: ev.Examined, number: int) -> tuple[str, ...]:
-    return (
-        *(f"{proof.kind}: {proof.said}" for proof in examined.proofs.get(number, ())),
-        *examined.noted,
-    )
+    return (*(describe_proof(proof) for proof in examined.proofs.get(number, ())), *examined.noted)
 
 
 def _trials(run: Run, batch: int | None, after: Sequence[ev.AnyEvent]) -> Iterator[Trial]:

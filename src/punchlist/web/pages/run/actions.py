@@ -61,7 +61,7 @@ async def cancel(request: Asking, desk: AtDesk, run_id: RunId) -> Response[Any]:
     run = desk.run(run_id)
     if not desk.driven(run.id):
         raise Refused(
-            409, "nobody drives this run", next_="go back: the page says how it stands", run=run.id
+            409, "no process drives this run", next_="go back: the page says its state", run=run.id
         )
     await desk.stop(run, visitor_of(request).shown)
     return onward(request, f"/runs/{run.id}")
