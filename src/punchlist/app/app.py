@@ -219,7 +219,9 @@ class App:
         """What became of a run's fixes: applied, discarded, or nothing (yet)."""
         if self.checkout is None or run.started.repository != self._repository:
             return ""
-        return await standing(self.checkout, run.branch, run.published, run.started.change)
+        return await standing(
+            self.checkout, run.landing.branch, run.landing.published, run.started.change
+        )
 
     async def standings(self, rows: Sequence[RunRow]) -> dict[str, str]:
         """The same of many runs, of this repository."""
@@ -250,28 +252,30 @@ class App:
         """Brings a run's branch home; the only thing that changes the user's checkout."""
         run = self.load(run_id)
         workshop = await self._workshop()
-        if not run.landed:
+        if not run.landing.landed:
             raise nothing_landed(run)
-        if await self.standing(run) == DISCARDED and await workshop.tip(run.branch) is None:
+        if await self.standing(run) == DISCARDED and await workshop.tip(run.landing.branch) is None:
             raise await was_discarded(run, workshop.checkout)
         home = Homecoming(workshop, WorkTrees(workshop))
         change = run.started.change
         if change.kind is ScopeKind.STAGED:
-            applied = await home.apply_staged(run.branch, change.head)
+            applied = await home.apply_staged(run.landing.branch, change.head)
         else:
-            applied = await home.apply(run.branch, squash=squash)
+            applied = await home.apply(run.landing.branch, squash=squash)
         if applied.how == "already":
-            return f"{run.branch} is part of your branch already"
+            return f"{run.landing.branch} is part of your branch already"
         files = "1 file" if len(applied.files) == 1 else f"{len(applied.files)} files"
-        return f"{run.branch} applied ({applied.how}): {files} at {applied.commit[:10]}"
+        return f"{run.landing.branch} applied ({applied.how}): {files} at {applied.commit[:10]}"
 
     async def discard(self, run_id: str, *, force: bool = False) -> str:
         run = self.load(run_id)
         workshop = await self._workshop()
         with Lease.take(self.home, run.id):
-            there = await Homecoming(workshop, WorkTrees(workshop)).discard(run.branch, force=force)
+            there = await Homecoming(workshop, WorkTrees(workshop)).discard(
+                run.landing.branch, force=force
+            )
         return (
-            f"{run.branch} is gone; the ledger of run {run.id} stays"
+            f"{run.landing.branch} is gone; the ledger of run {run.id} stays"
             if there
             else f"run {run.id} has no branch"
         )

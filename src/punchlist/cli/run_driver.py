@@ -84,7 +84,7 @@ async def driven(app: App, drive: Drive, output: Output, tell: Tell = summary) -
         said = asked(run)
         if said is None:
             break
-        run = await app.answer(run.id, said, login(), asked=len(run.questions))
+        run = await app.answer(run.id, said, login(), asked=len(run.asking.questions))
         if not run.waits:
             with watching(output) as view, stoppable(view.say):
                 run = await app.resume(run.id, view)

@@ -70,7 +70,7 @@ def _fan_out(batches: list[Batch], run: Run, options: Options, place: str) -> It
     """A batch begins as soon as its files are free; first the one whose files have
     most work left.
     """
-    left = [batch for batch in batches if _key(batch) not in run.here]
+    left = [batch for batch in batches if _key(batch) not in run.position.here]
     load: dict[str, int] = defaultdict(int)
     for batch in left:
         for path in batch.paths:
@@ -99,7 +99,7 @@ def _key(batch: Batch) -> str:
 
 
 def _open(number: int, run: Run) -> bool:
-    return number in run.work.batches and f"batch {number}" not in run.here
+    return number in run.work.batches and f"batch {number}" not in run.position.here
 
 
 def _held(batch: Batch, run: Run) -> frozenset[str]:
@@ -113,7 +113,7 @@ def _held(batch: Batch, run: Run) -> frozenset[str]:
 async def work(task: Work, run: Run, world: World) -> Attempted:
     began = world.clock()
     batches = [run.work.batches[number] for number in task.batches]
-    async with world.trees.at(run.tip) as tree:
+    async with world.trees.at(run.landing.tip) as tree:
         answers = _answers(await world.fixers[task.fixer].fix(batches, run.items, tree))
         shown = _shown(
             {number: fixed.patch for number, fixed in answers.items() if fixed.patch}, tree

@@ -132,7 +132,7 @@ class Station:
         """`run` as the person saw it."""
         app = await self._opened()
         try:
-            return await app.answer(run.id, said, self._who, asked=len(run.questions))
+            return await app.answer(run.id, said, self._who, asked=len(run.asking.questions))
         finally:
             app.close()
 

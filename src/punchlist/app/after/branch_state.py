@@ -58,9 +58,9 @@ def nothing_landed(run: Run) -> UsageError:
 
 async def was_discarded(run: Run, checkout: Checkout) -> UsageError:
     """Git keeps commits without a branch for a while."""
-    kept = await checkout.commit(run.published) is not None
+    kept = await checkout.commit(run.landing.published) is not None
     back = (
-        f"git branch {run.branch} {run.published[:12]}, then try again"
+        f"git branch {run.landing.branch} {run.landing.published[:12]}, then try again"
         if kept
         else "punchlist run makes the fixes anew"
     )

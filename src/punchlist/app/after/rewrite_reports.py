@@ -19,7 +19,7 @@ def follow(
 ) -> None:
     """`folder` is the run's own, `workshop` the repository's."""
     _tell_trackers(_issue_folders(run, items, workshop), items, event)
-    if run.ended and run.artifacts:
+    if run.ended and run.filing.artifacts:
         artifacts = FolderArtifacts(folder)
         for name, content in ((name, render(run)) for name, render in WRITTEN.items()):
             if content:

@@ -11,9 +11,9 @@ async def landed_diff(app: App, run: Run) -> str:
     """All fixes of the run as a unified diff against what was reviewed; empty
     where nothing landed.
     """
-    if app.checkout is None or run.tip in ("", run.started.change.head):
+    if app.checkout is None or run.landing.tip in ("", run.started.change.head):
         return ""
     workshop = await Workshop.open(app.checkout, app.home)
     return await GitRepository(workshop, WorkTrees(workshop), when=0).diff(
-        run.started.change.head, run.tip
+        run.started.change.head, run.landing.tip
     )

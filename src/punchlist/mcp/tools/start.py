@@ -80,7 +80,9 @@ async def submit_findings(desk: Desk, wish: wishes.Submitting, asker: Asker) -> 
         run=run.id,
         items=tuple(map(item_line, items)),
         refused=tuple(
-            f"{each.raw[:200]}: {each.reason}" for each in run.refused if each.source == source
+            f"{each.raw[:200]}: {each.reason}"
+            for each in run.reviewing.refused
+            if each.source == source
         ),
         already=before is not None,
         next=(

@@ -25,7 +25,10 @@ async def answer_question(desk: Desk, wish: wishes.Answering, asker: Asker) -> R
     app = await desk.opened(desk.home_of(run))
     with closing(app):
         await app.answer(
-            run.id, wish.choice or wish.answers, f"{asker.name} (MCP)", asked=len(run.questions)
+            run.id,
+            wish.choice or wish.answers,
+            f"{asker.name} (MCP)",
+            asked=len(run.asking.questions),
         )
     run = desk.now(run.id)
     return shown(desk, run if run.waits else await desk.resume(run))
