@@ -112,7 +112,7 @@ class Fixed(Struct, frozen=True, kw_only=True):
     refused: str = ""
 
 
-class Fixer(Protocol):
+class ToolFixer(Protocol):
     """Turns batches into patches against the tree it is given."""
 
     async def fix(
@@ -225,7 +225,7 @@ class World:
     analyzers: Mapping[str, Analyzer]
     documents: Mapping[str, Analyzer]
     """Findings given as files: they speak once, and are never re-run."""
-    fixers: Mapping[str, Fixer]
+    fixers: Mapping[str, ToolFixer]
     checks: CheckRunner
     tracker: Tracker
     artifacts: Artifacts
@@ -252,12 +252,12 @@ __all__ = [
     "Draft",
     "Filing",
     "Fixed",
-    "Fixer",
     "Heard",
     "Pristine",
     "Repository",
     "RunRow",
     "Store",
+    "ToolFixer",
     "Tracker",
     "Tree",
     "Trees",

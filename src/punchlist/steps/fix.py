@@ -14,7 +14,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import Hunk, Original, hunks
 from punchlist.model.patch.patch import Patch
 from punchlist.ports import Fixed, Tree, World
-from punchlist.steps.support.agent_fix import Mend, mend
+from punchlist.steps.support.agent_fix import AgentFix, fix_with_agent
 from punchlist.steps.support.batching import key_of
 from punchlist.steps.verb import Action, Verb, missing
 
@@ -62,7 +62,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
 def _single(batches: list[Batch], options: Options, place: str) -> Iterator[Action]:
     if batches:
         numbers = tuple(batch.number for batch in batches)
-        task = Mend(numbers, f"{place} fixer", sessions=options.sessions)
+        task = AgentFix(numbers, f"{place} fixer", sessions=options.sessions)
         yield Action("agent", task, f"an agent works on {len(numbers)} batches at once")
 
 
@@ -84,7 +84,7 @@ def _fan_out(batches: list[Batch], run: Run, options: Options, place: str) -> It
         left, key=lambda each: (-max((load[path] for path in each.paths), default=0), each.number)
     ):
         if batch.number not in waiting:
-            task = Mend(
+            task = AgentFix(
                 (batch.number,),
                 f"{place} fixer {batch.number}",
                 fork=True,
@@ -171,4 +171,6 @@ def _moves(batch: Batch, items: dict[int, Item], refused: str | None) -> list[Mo
     ]
 
 
-VERB = Verb("fixers turn batches into patches", Options, step, {Work: work, Mend: mend})
+VERB = Verb(
+    "fixers turn batches into patches", Options, step, {Work: work, AgentFix: fix_with_agent}
+)

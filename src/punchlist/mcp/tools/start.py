@@ -12,7 +12,6 @@ from punchlist.adapters.store.atomic_write import write_whole
 from punchlist.app import Request
 from punchlist.app.access import Role
 from punchlist.app.repositories import Registered
-from punchlist.app.start.role_assignment import ROLES
 from punchlist.app.start.wiring import run_folder
 from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.mcp import inputs as wishes
@@ -23,6 +22,7 @@ from punchlist.mcp.tools.read import shown
 from punchlist.mcp.views import item_line
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
+from punchlist.ports.roles import ROLES
 from punchlist.settings import load
 from punchlist.workflow import builtin_names
 

@@ -35,7 +35,7 @@ NO_CHANGE = "no change was made"
 NO_STATUS = "no status was given"
 
 
-class Mend(Struct, frozen=True):
+class AgentFix(Struct, frozen=True):
     """`label` names the call for good. `fork`: others go on with the same conversation side by
     side.
     """
@@ -62,7 +62,7 @@ class _Record(Struct, frozen=True):
     total: Patch
 
 
-async def mend(task: Mend, run: Run, world: World) -> Attempted:
+async def fix_with_agent(task: AgentFix, run: Run, world: World) -> Attempted:
     began = world.clock()
     batches = [run.work.batches[number] for number in task.batches]
     laid = _below(batches, run)
@@ -116,17 +116,17 @@ def _below(batches: Sequence[Batch], run: Run) -> dict[int, Patch]:
 
 
 async def _worked(
-    task: Mend, batches: Sequence[Batch], laid: Mapping[int, Patch], run: Run, world: World
+    task: AgentFix, batches: Sequence[Batch], laid: Mapping[int, Patch], run: Run, world: World
 ) -> _Handed:
     # By what lies below it, too: what was done on other ground than this is of no use here.
     name = f"{run.id}/{task.label}/{sorted(laid)}"
     fresh = not world.answered(task.label)
     async with world.trees.kept(run.landing.tip, name, laid.values(), fresh=fresh) as tree:
         asked = await _asked(task, batches, run, world)
-        mender = world.crew.mender
+        fixer = world.crew.fixer
         claims = (
-            await mender.mend(asked, tree)
-            if mender
+            await fixer.fix(asked, tree)
+            if fixer
             else Claims(failed="nobody plays the fixer any more")
         )
         total = _done(claims, name, world) or await world.trees.changes(tree)
@@ -159,7 +159,7 @@ def _file(name: str) -> str:
     return f"work/{sha256(name.encode()).hexdigest()[:20]}.json"
 
 
-async def _asked(task: Mend, batches: Sequence[Batch], run: Run, world: World) -> Task:
+async def _asked(task: AgentFix, batches: Sequence[Batch], run: Run, world: World) -> Task:
     numbers = tuple(number for batch in batches for number in batch.items)
     return Task(
         label=task.label,
