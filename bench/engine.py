@@ -94,7 +94,7 @@ async def perform(job, run, world):
 
 def chain(count):
     def step(run, options, place):
-        done = len(run.here)
+        done = len(run.position.here)
         return (Action(str(done), Job(done)),) if done < count else ()
 
     return step, 1

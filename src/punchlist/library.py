@@ -160,7 +160,7 @@ def result_of(run: Run) -> ReviewFixResult:
             )
         ),
         run=run.id,
-        branch=run.branch,
+        branch=run.landing.branch,
         outcome=run.ended or Outcome.INCOMPLETE.value,
         items=tuple(run.items.values()),
         waiting_for=question or doubts,

@@ -126,7 +126,7 @@ class TestTheLoop:
     def test_it_ends_with_leftovers_and_in_time(self, told: Told):
         assert told.run.ended == "leftovers"
         assert not told.run.trouble
-        assert not told.run.unverified
+        assert not told.run.checks.unverified
         assert told.run.active < 60
 
     def test_nine_items_are_fixed_and_each_has_its_proof(self, told: Told):
@@ -165,7 +165,9 @@ class TestTheLoop:
         assert item.status is Status.FILED
         assert "test_half_a_cent_goes_up" in rejected.why
         assert "has no attribute 'round_half_up'" in rejected.evidence
-        assert "round_half_up" in git(told.root, "show", f"{told.run.branch}:stockroom/invoices.py")
+        assert "round_half_up" in git(
+            told.root, "show", f"{told.run.landing.branch}:stockroom/invoices.py"
+        )
 
     def test_nobody_else_is_rejected_and_the_red_test_is_held_against_nobody(self, told: Told):
         rejected = [
@@ -174,7 +176,7 @@ class TestTheLoop:
             if any(a.fact is Fact.REJECTED for a in item.attempts)
         ]
         assert rejected == [CULPRIT]
-        (baseline,) = told.run.baselines.values()
+        (baseline,) = told.run.checks.baselines.values()
         assert (baseline.passed, baseline.failed) == (15, 1)
         assert baseline.sentinel == "a planted failure was seen"
         tried = [entry.event for entry in told.entries if isinstance(entry.event, ev.Tried)]
@@ -214,7 +216,7 @@ class TestTheLoop:
         assert state_of(told.root) == told.before
         assert git(told.root, "for-each-ref", "--format=%(refname:short)").split() == [
             "main",
-            told.run.branch,
+            told.run.landing.branch,
         ]
 
     def test_the_branch_has_one_commit_per_batch_with_trailers(self, told: Told):
@@ -222,10 +224,10 @@ class TestTheLoop:
         commits = [
             line.split()
             for line in git(
-                told.root, "log", "--reverse", log, f"main..{told.run.branch}"
+                told.root, "log", "--reverse", log, f"main..{told.run.landing.branch}"
             ).splitlines()
         ]
-        assert [sha for sha, *_ in commits] == [landed.commit for landed in told.run.landed]
+        assert [sha for sha, *_ in commits] == [landed.commit for landed in told.run.landing.landed]
         assert {run for _, run, _ in commits} == {told.run.id}
         named = Counter(int(number) for _, _, number in commits)
         assert named == Counter(
@@ -240,7 +242,7 @@ class TestTheLoop:
             "--quiet",
             "--detach",
             str(tmp_path / "branch"),
-            told.run.branch,
+            told.run.landing.branch,
         )
         try:
             assert failing_tests(tmp_path / "branch") == [RED_BEFORE]

@@ -154,7 +154,7 @@ def _work(run: Run, fates: dict[int, str]) -> Iterator[ev.AnyEvent]:
         Proof(ProofClass.REVIEWED, "scored 95 by robot"),
     )
     yield ev.Committed(
-        branch=run.branch,
+        branch=run.landing.branch,
         tip=tip,
         landed=tuple(ev.Landed(n, _COMMIT.format(n)) for n in landed),
         moves=tuple(

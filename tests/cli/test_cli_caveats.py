@@ -11,7 +11,7 @@ from punchlist.cli.show.tables import audit_text
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item
-from punchlist.model.ledger.run import Review, Run
+from punchlist.model.ledger.run import Review, Reviewing, Run
 
 
 def item(number: int) -> Item:
@@ -47,7 +47,9 @@ def test_flagged_fixes_are_one_line_for_each_reason():
 def test_an_interruption_is_a_note_and_a_reviewer_that_failed_is_not():
     said = told(
         made_run(
-            id="r", interrupted=True, reviews={"ruff": Review("ruff", "c", failed="it fell over")}
+            id="r",
+            interrupted=True,
+            reviewing=Reviewing(reviews={"ruff": Review("ruff", "c", failed="it fell over")}),
         )
     )
     unchecked, _, notes = said.partition("Note")
@@ -57,7 +59,12 @@ def test_an_interruption_is_a_note_and_a_reviewer_that_failed_is_not():
 
 def test_where_everybody_had_nothing_to_look_at_those_who_would_are_named():
     said = told(
-        made_run(id="r", reviews={"ruff": Review("ruff", "c", skipped="no files it looks at")})
+        made_run(
+            id="r",
+            reviewing=Reviewing(
+                reviews={"ruff": Review("ruff", "c", skipped="no files it looks at")}
+            ),
+        )
     )
     assert "eslint or biome looks at JavaScript and TypeScript" in said
     assert "looks at Python" not in said

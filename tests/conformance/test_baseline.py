@@ -43,53 +43,53 @@ def result(*, exit_code=0, trouble="", **tests) -> CheckResult:
 def test_one_unlucky_failure_on_the_base_does_not_excuse_a_fix_that_breaks_the_test(bench):
     bench.judge = Moody(1)
     run = bench.run()
-    assert (run.baselines["tests"].passed, run.baselines["tests"].failed) == (2, 0)
-    assert not run.landed
+    assert (run.checks.baselines["tests"].passed, run.checks.baselines["tests"].failed) == (2, 0)
+    assert not run.landing.landed
 
 
 def test_a_test_that_passes_alone_is_believed_only_in_a_whole_run(bench):
     bench.judge = Moody(1, alone=PASSED)
     run = bench.run()
     assert bench.judge.limits[:3] == [(), ("moody",), ()]
-    assert run.baselines["tests"].failed == 0
-    assert not run.landed
+    assert run.checks.baselines["tests"].failed == 0
+    assert not run.landing.landed
 
 
 def test_a_test_that_passes_only_alone_counts_as_failing(bench):
     bench.judge = Moody(1, 3, 5, alone=PASSED)
     run = bench.run()
     assert bench.judge.limits[:5] == [(), ("moody",), (), ("moody",), ()]
-    assert run.baselines["tests"].failed == 1
-    assert run.landed, "what fails without the fix is not held against it"
+    assert run.checks.baselines["tests"].failed == 1
+    assert run.landing.landed, "what fails without the fix is not held against it"
 
 
 def test_a_test_that_always_fails_costs_no_whole_run_more(bench):
     bench.judge = Moody(1, 2, 3, alone=FAILED)
     run = bench.run()
     assert bench.judge.limits[:3] == [(), ("moody",), ("moody",)]
-    assert run.baselines["tests"].usage.checks == 4, "three runs and the sentinel"
-    assert run.baselines["tests"].failed == 1
+    assert run.checks.baselines["tests"].usage.checks == 4, "three runs and the sentinel"
+    assert run.checks.baselines["tests"].failed == 1
 
 
 def test_a_failure_on_the_base_is_not_remembered(bench):
     bench.judge = Moody(1, 2, 3, alone=FAILED)
-    assert bench.run().baselines["tests"].failed == 1
+    assert bench.run().checks.baselines["tests"].failed == 1
     bench.judge = Moody()
     again = bench.run()
-    assert not again.baselines["tests"].cached
-    assert again.baselines["tests"].failed == 0
-    assert not again.landed, "the test passes now, so the fix that breaks it is to blame"
+    assert not again.checks.baselines["tests"].cached
+    assert again.checks.baselines["tests"].failed == 0
+    assert not again.landing.landed, "the test passes now, so the fix that breaks it is to blame"
 
 
 def test_on_other_ground_the_base_is_measured_again(bench):
     bench.run()
-    assert bench.run().baselines["tests"].cached
+    assert bench.run().checks.baselines["tests"].cached
     bench.judge.stands_on = "a new interpreter"
-    assert not bench.run().baselines["tests"].cached
+    assert not bench.run().checks.baselines["tests"].cached
 
 
 def test_what_is_remembered_says_what_it_judges(bench):
-    first, again = bench.run().baselines["tests"], bench.run().baselines["tests"]
+    first, again = bench.run().checks.baselines["tests"], bench.run().checks.baselines["tests"]
     assert again.cached
     assert (first.judges, again.judges) == ((".py",), (".py",))
 
@@ -110,7 +110,7 @@ def test_a_check_is_tried_with_one_language_after_the_other_and_vouches_for_what
     bench = make_bench({"a.py": "bad\n", "a.js": "bad\n"}, Words(bad=(MAJOR, "good")))
     bench.judge = OnlyScripts()
     run = bench.run()
-    baseline = run.baselines["tests"]
+    baseline = run.checks.baselines["tests"]
     assert bench.judge.asked == ((".py",), (".js",))
     assert (baseline.unusable, baseline.judges) == ("", (".js",))
     assert baseline.sentinel == "a planted failure was seen in .js files only"
@@ -140,7 +140,7 @@ def test_a_proof_names_the_checks_that_judged_it_and_no_others(make_bench):
 def test_a_check_that_notices_nothing_in_any_language_is_unusable(make_bench):
     bench = make_bench({"a.py": "bad\n", "a.go": "bad\n"}, Words(bad=(MAJOR, "good")))
     bench.judge = OnlyScripts()
-    baseline = bench.run().baselines["tests"]
+    baseline = bench.run().checks.baselines["tests"]
     assert baseline.unusable == ".py: still green; .go: still green"
     assert (baseline.judges, baseline.sentinel) == ((), "")
 

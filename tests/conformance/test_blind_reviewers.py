@@ -46,7 +46,7 @@ def test_an_item_is_not_fixed_by_another_tools_fix_that_keeps_its_own_from_readi
     items = by_rule(run)
     assert items["pebble"].status is Status.FIXED
     assert items["evil"].status is not Status.FIXED
-    assert run.reviews["careful"].unread == (("a.py",) if says_where else ("",))
+    assert run.reviewing.reviews["careful"].unread == (("a.py",) if says_where else ("",))
 
 
 def test_a_fix_after_which_its_tool_cannot_read_the_file_does_not_land(make_bench):
@@ -119,7 +119,7 @@ def test_a_document_is_heard_once_however_often_there_is_a_review(make_bench):
     bench = make_bench({"a.py": "x\n"})
     bench.documents = {"document": Said(finding(1))}
     run = bench.run(TWICE)
-    assert (run.reported, len(run.items), run.trouble) == (1, 1, ())
+    assert (run.reviewing.reported, len(run.items), run.trouble) == (1, 1, ())
 
 
 def test_a_document_that_was_heard_is_not_asked_for_when_the_run_goes_on(make_bench):
@@ -128,7 +128,7 @@ def test_a_document_that_was_heard_is_not_asked_for_when_the_run_goes_on(make_be
     interrupted(bench, TWICE, "items")
     bench.documents = {}
     run = bench.resume("r1")
-    assert (run.reported, run.trouble, bool(run.ended)) == (1, (), True)
+    assert (run.reviewing.reported, run.trouble, bool(run.ended)) == (1, (), True)
 
 
 def test_a_tool_that_has_something_new_to_say_each_time_confirms_nothing(make_bench):

@@ -32,7 +32,9 @@ def accounted(bench, run) -> None:
     """Every reported finding is in one item, and every item of an ended run has an end or is on the list."""
     audit = bench.audit(run.id)
     assert audit.problems == ()
-    assert audit.reported == audit.items + audit.merged + audit.seen_again + len(run.fresh)
+    assert audit.reported == audit.items + audit.merged + audit.seen_again + len(
+        run.reviewing.fresh
+    )
     if run.ended:
         assert audit.items == audit.fixed + audit.filed + audit.dismissed + audit.listed
 
@@ -59,7 +61,7 @@ def test_a_run_out_of_time_accounts_for_what_was_reported_until_then(bench, seco
 def test_findings_that_a_limit_kept_from_becoming_items_become_items_all_the_same(bench):
     bench.limits = Limits(seconds=2)
     run = bench.run(watch=Watch())
-    assert run.reported == 4
+    assert run.reviewing.reported == 4
     assert [item.status for item in run.items.values()] == [Status.FILED] * 4
     accounted(bench, run)
 
@@ -100,7 +102,7 @@ def test_one_reviewer_fails_the_others_are_kept_and_the_run_cannot_end_clean(mak
     broken.broken = "no answer within 30 s"
     bench = make_bench(SHOP, words(), broken)
     run = bench.run()
-    assert run.reported >= 4
+    assert run.reviewing.reported >= 4
     assert run.blind == ["broken: no answer within 30 s"]
     assert run.ended == Outcome.INCOMPLETE
     accounted(bench, run)
@@ -130,14 +132,14 @@ def test_nobody_looked_is_never_clean(make_bench):
 
 def test_a_workflow_that_forgets_to_consolidate_still_loses_nothing(bench):
     run = bench.run("steps: [review, {report: {file: none}}]")
-    assert len(run.listed) == 4
+    assert len(run.filing.listed) == 4
     accounted(bench, run)
 
 
 def test_a_refusing_hook_leaves_every_item_with_its_end(bench):
     bench.git.refusal = "not on a Sunday"
     run = bench.run()
-    assert not run.landed
+    assert not run.landing.landed
     assert not run.having(Status.FIXED)
     assert run.ended == Outcome.INCOMPLETE
     assert all(item.status is Status.FILED for item in run.items.values())
@@ -185,8 +187,8 @@ def test_whatever_goes_wrong_together_every_finding_is_accounted_for(
     run = bench.run()
     assert run.ended
     accounted(bench, run)
-    if broken or run.trouble or run.unfiled or run.halted:
+    if broken or run.trouble or run.filing.unfiled or run.halted:
         assert run.ended == Outcome.INCOMPLETE
     if red:
-        assert all("better" not in text for text in bench.git.commits[run.tip].values())
+        assert all("better" not in text for text in bench.git.commits[run.landing.tip].values())
     bench.store.close()

@@ -36,16 +36,16 @@ def test_what_could_not_be_filed_is_listed_and_the_run_is_incomplete(bench):
     run = bench.run()
     assert run.ended == "incomplete"
     assert (
-        set(run.unfiled)
+        set(run.filing.unfiled)
         == {item.number for item in run.items.values() if item.status is not Status.FIXED}
-        == set(run.listed)
+        == set(run.filing.listed)
     )
     assert [gap.what for gap in gaps(run) if gap.about == "filing"] == [
-        f"Item {n} could not be filed; the next run tries again" for n in sorted(run.unfiled)
+        f"Item {n} could not be filed; the next run tries again" for n in sorted(run.filing.unfiled)
     ]
     assert bench.audit(run.id).ok
     assert [debt.name for debt in debts(bench.store, "memory")] == [
-        f"{run.id}/{n}" for n in sorted(run.unfiled)
+        f"{run.id}/{n}" for n in sorted(run.filing.unfiled)
     ]
 
 
@@ -54,7 +54,7 @@ def test_the_next_run_files_it_once_even_if_it_finds_only_some_of_it_again(bench
     first = bench.run()
     bench.tracker, bench.documents = tracker, {}
     second = bench.run(owed=debts(bench.store, "memory"))
-    assert len(first.unfiled) == 2
+    assert len(first.filing.unfiled) == 2
     assert len(issues(bench)) == 2, (
         "one for what the analyzer sees again, one for what only the document knew"
     )
@@ -70,12 +70,12 @@ def test_a_tracker_that_stays_down_keeps_the_debt_and_says_so(bench):
     bench.reviewers["words"].words, bench.documents = {}, {}
     second = bench.run(owed=debts(bench.store, "memory"))
     assert second.ended == "incomplete", "it found nothing, and could not do what was owed"
-    assert set(second.owed) == {f"{first.id}/{n}" for n in first.unfiled}
+    assert set(second.filing.owed) == {f"{first.id}/{n}" for n in first.filing.unfiled}
     assert any("of an earlier run could not be filed" in gap.what for gap in gaps(second))
     bench.tracker = tracker
     third = bench.run(owed=debts(bench.store, "memory"))
     assert (third.ended, debts(bench.store, "memory")) == ("clean", ())
-    assert len(issues(bench)) == len(first.unfiled)
+    assert len(issues(bench)) == len(first.filing.unfiled)
 
 
 def test_a_debt_that_the_next_run_fixes_itself_becomes_no_issue(bench):
@@ -94,7 +94,7 @@ def test_a_run_that_files_nothing_leaves_the_debts_to_the_one_after(bench):
     bench.run()
     owed = debts(bench.store, "memory")
     run = bench.run("steps: [review, consolidate, {report: {file: none}}]", owed=owed)
-    assert run.owed == {}
+    assert run.filing.owed == {}
     assert [debt.name for debt in debts(bench.store, "memory")] == [debt.name for debt in owed]
 
 
@@ -129,7 +129,7 @@ def test_one_refusal_does_not_keep_the_others_from_being_filed(make_bench):
     bench.documents = {"document": Said(*(finding(n, line=n * 20) for n in range(1, 6)))}
     bench.tracker = Moody()
     run = bench.run()
-    assert run.unfiled == {3: "the tracker did not answer for it"}
+    assert run.filing.unfiled == {3: "the tracker did not answer for it"}
     assert len(run.having(Status.FILED)) == 4
     assert run.ended == "incomplete"
     assert bench.audit(run.id).ok
@@ -142,7 +142,7 @@ def test_a_call_that_fails_does_not_keep_the_next_one_from_being_made(make_bench
     bench.tracker = Moody(raises=(1,))
     run = bench.run()
     assert len(run.having(Status.FILED)) == 3
-    assert run.unfiled == {1: "502 from the tracker", 2: "502 from the tracker"}
+    assert run.filing.unfiled == {1: "502 from the tracker", 2: "502 from the tracker"}
     assert [debt.item.number for debt in debts(bench.store, "memory")] == [1, 2]
     assert run.ended == "incomplete"
     assert bench.audit(run.id).ok

@@ -129,7 +129,7 @@ def test_an_answer_that_is_none_fixes_nothing_however_green_the_checks_are(
     (item,) = run.items.values()
     assert (item.attempts[0].fact, item.attempts[0].why) == (Fact.SAID_DEFERRED, why)
     assert item.status is Status.FILED
-    assert not run.landed
+    assert not run.landing.landed
     assert bench.audit(run.id).ok
 
 
@@ -142,7 +142,7 @@ def test_a_fixer_that_planned_a_cure_and_wrote_a_comment_has_fixed_nothing(make_
     (item,) = run.items.values()
     assert NO_OP in [attempt.why for attempt in item.attempts]
     assert item.status is Status.FILED
-    assert not run.landed
+    assert not run.landing.landed
 
 
 def refusal(
@@ -265,7 +265,7 @@ def test_every_report_shows_the_flag(judged, form):
 def test_showing_the_item_shows_the_flag(judged):
     _, run, touching, _ = judged
     console = Console(file=StringIO(), width=200)
-    console.print(*detail(touching, run.diffs.get(touching.number)))
+    console.print(*detail(touching, run.by_item.diffs.get(touching.number)))
     assert f"flag: {FLAG}" in console.file.getvalue()
 
 
@@ -273,7 +273,7 @@ def test_a_test_that_passed_cannot_be_turned_off_by_a_fix_of_its_own_file(make_b
     bench = make_bench({"tests/test_a.py": "bad\n"}, Words(bad=(MAJOR, "good")))
     bench.judge = Judge(test_a=lambda tree: "bad" in tree.texts["tests/test_a.py"])
     run = bench.run()
-    assert not run.landed
+    assert not run.landing.landed
     assert the(run, "bad").attempts[1].why == "breaks test_a"
 
 
@@ -331,7 +331,7 @@ def test_a_reviewer_that_did_not_look_again_has_not_seen_that_it_is_gone(make_be
 
     bench = make_bench({"a.py": "bad\n"}, Lazy(bad=(MAJOR, "good")))
     run = bench.run()
-    assert not run.landed
+    assert not run.landing.landed
     assert the(run, "bad").attempts[1].why == "words could not look again: nothing to do"
     assert the(run, "bad").status is Status.FILED
 
@@ -368,7 +368,7 @@ def test_a_round_that_cannot_be_planned_does_not_do_the_last_one_s_work_again(ma
     watch = Watch()
     watch.began_keys = asked
     run = bench.run(FLOOR % "minor", watch=watch)
-    assert len(run.landed) == len(bench.git.messages) == 1
+    assert len(run.landing.landed) == len(bench.git.messages) == 1
     assert run.ended == Outcome.INCOMPLETE
     assert asked.count("land") == 1
     assert bench.audit(run.id).ok

@@ -59,7 +59,7 @@ def test_trouble_with_the_check_is_a_failure_with_its_reason_and_nothing_lands(b
 
     bench.judge = Fails()
     run = bench.run()
-    assert not run.landed
+    assert not run.landing.landed
     assert not run.having(Status.FIXED)
     assert trouble in {verdict.why for event in tried(bench, run) for verdict in event.verdicts}
     assert bench.audit(run.id).ok
@@ -76,7 +76,7 @@ def test_a_check_that_cannot_judge_here_is_unusable_and_the_fixes_unverified(ben
     for name, value in judge.items():
         setattr(bench.judge, name, value)
     run = bench.run()
-    assert said in run.unverified
+    assert said in run.checks.unverified
     assert all(
         [proof.kind for proof in item.proofs] == [ProofClass.RECHECKED]
         for item in run.having(Status.FIXED)
@@ -87,7 +87,7 @@ def test_a_check_that_cannot_judge_here_is_unusable_and_the_fixes_unverified(ben
 def test_without_checks_fixes_are_unverified_and_never_called_checked(bench):
     bench.checks = ()
     run = bench.run()
-    assert run.unverified == "no checks are configured or were found"
+    assert run.checks.unverified == "no checks are configured or were found"
     assert {proof.kind for item in run.having(Status.FIXED) for proof in item.proofs} == {
         ProofClass.RECHECKED
     }
@@ -100,14 +100,14 @@ def test_without_checks_and_without_an_analyzer_nothing_proves_a_fix(make_bench)
     bench.checks = ()
     bench.documents = {"document": Said(finding(1, fix=Fix((Splice("a.py", 0, 3, "good"),))))}
     run = bench.run()
-    assert not run.landed
+    assert not run.landing.landed
     assert "nothing could prove it" in run.items[1].attempts[1].why
 
 
 def test_without_checks_a_fix_its_tool_calls_unsafe_does_not_land(make_bench):
     bench = make_bench({"a.py": "bad\n"}, Words(safety=Safety.UNSAFE, bad=(MAJOR, "good")))
     bench.checks = ()
-    assert not bench.run().landed
+    assert not bench.run().landing.landed
 
 
 def test_a_proof_names_only_the_tools_that_were_asked_again(make_bench):
@@ -122,10 +122,10 @@ def test_a_proof_names_only_the_tools_that_were_asked_again(make_bench):
 def test_the_baseline_is_measured_once_per_tree(bench):
     bench.run()
     again = bench.run()
-    assert again.baselines["tests"].cached
+    assert again.checks.baselines["tests"].cached
     bench.change = replace(bench.change, head="c1")
     bench.git.commits["c1"] = {"a.py": "bad\n"}
-    assert not bench.run().baselines["tests"].cached, "another tree is measured anew"
+    assert not bench.run().checks.baselines["tests"].cached, "another tree is measured anew"
 
 
 def test_a_test_that_failed_before_is_held_against_nobody_and_a_new_failure_is(bench):
@@ -135,7 +135,7 @@ def test_a_test_that_failed_before_is_held_against_nobody_and_a_new_failure_is(b
         "bad": Status.FIXED,
         "worse": Status.FILED,
     }
-    assert run.baselines["tests"].failed == 1
+    assert run.checks.baselines["tests"].failed == 1
 
 
 def test_a_flaky_test_is_run_again_before_anybody_is_blamed(bench):
@@ -143,7 +143,7 @@ def test_a_flaky_test_is_run_again_before_anybody_is_blamed(bench):
     bench.judge.flaky = {"moody"}
     run = bench.run()
     assert len(run.having(Status.FIXED)) == 2
-    assert run.flaky == {"moody"}
+    assert run.checks.flaky == {"moody"}
     assert "1 test is flaky, and not counted" in [gap.what for gap in gaps(run)]
 
 
@@ -197,10 +197,10 @@ def test_cancelled_while_the_checks_run_nothing_has_passed(bench):
     bench.judge = Slow()
     run = bench.run(watch=Watch(remember))
     assert run.interrupted
-    assert not run.landed
+    assert not run.landing.landed
     assert not run.having(Status.FIXED)
     assert run.work.verified is None
-    assert len(run.baselines) == 1, "what was measured stays"
+    assert len(run.checks.baselines) == 1, "what was measured stays"
     assert bench.audit(run.id).ok
 
 
@@ -217,7 +217,7 @@ def test_a_run_whose_checks_ran_out_of_time_is_never_called_passed(bench):
     run = bench.run()
     assert run.halted
     assert run.ended == Outcome.INCOMPLETE
-    assert not run.landed
+    assert not run.landing.landed
     assert bench.audit(run.id).ok
 
 

@@ -93,7 +93,7 @@ def test_what_the_user_is_in_the_middle_of_stays_and_is_in_no_commit(busy):
     run = run_all(repo)
     assert len(run.having(Status.FIXED)) == 2
     assert mine(repo) == before
-    changes = repo.git("diff", "--unified=0", "main", run.branch)
+    changes = repo.git("diff", "--unified=0", "main", run.landing.branch)
     assert [
         line for line in changes.splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")
     ] == ["-import os", "-import os"]
@@ -118,7 +118,7 @@ def test_a_resume_keeps_the_scope_and_the_settings_of_its_run(busy):
         **{"analyzers.select": "ALL", "analyzers.enabled": "ruff,bandit"},
     )
     assert run.started == stopped.started
-    assert set(run.reviews) == {"ruff"}
+    assert set(run.reviewing.reviews) == {"ruff"}
     assert {item.lead.spot.path for item in run.items.values()} == {"a.py"}
     assert {item.lead.rule for item in run.items.values()} == {"F401"}
 
@@ -190,7 +190,7 @@ def test_what_a_run_could_not_file_is_filed_by_the_next_one_in_the_same_reposito
     repo.commit({"a.py": "print(nobody_defined_this)\n"})
     (tmp_path / "file").write_text("")
     first = run_all(repo, flags={"track.folder": str(tmp_path / "file" / "issues")})
-    assert (first.ended, list(first.unfiled)) == ("incomplete", [1])
+    assert (first.ended, list(first.filing.unfiled)) == ("incomplete", [1])
     repo.commit({"a.py": "print('somebody mended it by hand')\n"})
     second = run_all(repo, flags={"track.folder": str(tmp_path / "issues")})
     assert second.ended == "clean"
@@ -227,5 +227,5 @@ def test_the_state_folder_is_the_only_place_that_is_written_to(busy):
     repo, _ = busy
     run = run_all(repo)
     home = Path(os.environ["PUNCHLIST_HOME"])
-    assert all(Path(path).is_relative_to(home) for path in run.artifacts)
+    assert all(Path(path).is_relative_to(home) for path in run.filing.artifacts)
     assert not (repo.root / ".punchlist").exists()

@@ -66,7 +66,11 @@ def test_commits_a_killed_try_made_are_believed_before_any_hook_is_asked_again(u
     run = bench.resume("r1")
     (item,) = run.items.values()
     assert item.status is Status.FIXED
-    assert [landed.commit for landed in run.landed] == [run.tip] == list(bench.git.commits)[1:]
+    assert (
+        [landed.commit for landed in run.landing.landed]
+        == [run.landing.tip]
+        == list(bench.git.commits)[1:]
+    )
     assert not run.trouble
     assert bench.audit(run.id).ok
 
@@ -91,13 +95,18 @@ def test_a_branch_that_cannot_be_shown_loses_no_round_and_is_shown_by_the_next_o
     run = bench.run(
         watch=Watch(
             lambda entry, run: (
-                isinstance(entry.event, ev.Published) and seen.update({run.round: run.unpublished})
+                isinstance(entry.event, ev.Published)
+                and seen.update({run.position.round: run.landing.unpublished})
             )
         )
     )
     assert seen == {1: "punchlist/r1: is checked out (hint: switch to another branch first)", 2: ""}
     assert {item.status for item in run.items.values()} == {Status.FIXED}
-    assert (bench.git.shown, run.published, run.unpublished) == ([run.tip], run.tip, "")
+    assert (bench.git.shown, run.landing.published, run.landing.unpublished) == (
+        [run.landing.tip],
+        run.landing.tip,
+        "",
+    )
     assert run.ended == "fixed"
 
 
@@ -136,7 +145,7 @@ def test_a_fix_to_the_judge_and_to_what_it_judges_is_refused(make_bench):
     bench.documents = {"document": both("a.py", "tests/test_a.py")}
     bench.judge = Judge(agrees=lambda tree: tree.text("a.py") == tree.text("tests/test_a.py"))
     run = bench.run()
-    assert not run.landed
+    assert not run.landing.landed
     for item in run.items.values():
         assert item.attempts[0].why == "it changes tests or CI configuration together with the code"
         assert item.status is Status.FILED
@@ -157,5 +166,5 @@ def test_a_fix_to_the_judges_own_files_that_no_analyzer_can_prove_does_not_land(
     fix = Fix((Splice("tests/test_a.py", 0, 1, "3"),))
     bench.documents = {"document": Said(finding(1, "tests/test_a.py", fix=fix))}
     run = bench.run()
-    assert not run.landed
+    assert not run.landing.landed
     assert [item.status for item in run.items.values()] == [Status.FILED]

@@ -7,7 +7,7 @@ from made import made_run
 from punchlist.engine.stop_rules import stop_reason
 from punchlist.errors import WorkflowError
 from punchlist.model.item.item import Fact, Item, Status
-from punchlist.model.ledger.run import Round, Run
+from punchlist.model.ledger.run import Round, Run, WorkflowPosition
 from punchlist.workflow import Until, load_builtin
 
 ASKING = """
@@ -45,13 +45,17 @@ def stubborn(make_bench):
 def test_nothing_that_must_be_fixed_is_done_after_one_round(make_bench):
     bench = make_bench({"a.py": "odd\n"}, Words(odd=(MINOR, None)))
     run = bench.run(asking())
-    assert not run.questions
-    assert [(past.round, past.stop) for past in run.rounds] == [(1, "no must-fix item is open")]
+    assert not run.asking.questions
+    assert [(past.round, past.stop) for past in run.position.rounds] == [
+        (1, "no must-fix item is open")
+    ]
 
 
 def test_below_the_limit_the_loop_goes_round_and_at_the_limit_a_person_is_asked(stubborn):
     run = stubborn.run(asking())
-    assert [past.stop for past in run.rounds] == ["", ""], "two rounds are over, the third waits"
+    assert [past.stop for past in run.position.rounds] == ["", ""], (
+        "two rounds are over, the third waits"
+    )
     question = run.waiting_for
     assert question.question == "After 3 rounds 1 must-fix items are open."
     assert list(question.choices) == ["a", "b", "c"]
@@ -88,29 +92,29 @@ def test_answer_c_grants_one_more_round_up_to_the_cap(stubborn):
     assert asked == [["a", "b", "c"], ["a", "b", "c"], ["a", "b"]], (
         "after round 3, after round 4, and at the cap of 5"
     )
-    assert [past.round for past in run.rounds] == [1, 2, 3, 4, 5]
-    assert run.rounds[-1].stop == "blocked by Ada"
+    assert [past.round for past in run.position.rounds] == [1, 2, 3, 4, 5]
+    assert run.position.rounds[-1].stop == "blocked by Ada"
     assert stubborn.audit(run.id).ok
 
 
 def test_a_loop_that_asks_nobody_ends_at_its_limit_and_says_so(stubborn):
     run = stubborn.run(asking(rounds=2, on_limit="go-on"))
-    assert run.rounds[-1].stop == "limit: 2 rounds"
+    assert run.position.rounds[-1].stop == "limit: 2 rounds"
     assert run.ended == "leftovers"
 
 
 def test_no_fewer_items_in_two_rounds_stops_a_loop_that_would_go_on(stubborn):
     run = stubborn.run(asking(rounds=8, cap=8, until="converged"))
-    assert run.rounds[-1].stop == "churning: no fewer items in 2 rounds"
-    assert len(run.rounds) == 3
+    assert run.position.rounds[-1].stop == "churning: no fewer items in 2 rounds"
+    assert len(run.position.rounds) == 3
 
 
 def test_two_fixes_that_undo_each_other_are_noticed(make_bench):
     tabs = Words(tabs=(MAJOR, "spaces"), spaces=(MAJOR, "tabs"))
     bench = make_bench({"a.py": "tabs\n"}, tabs)
     run = bench.run(asking(rounds=20, cap=20, until="converged"))
-    assert "churning" in run.rounds[-1].stop
-    assert len(run.rounds) <= 4
+    assert "churning" in run.position.rounds[-1].stop
+    assert len(run.position.rounds) <= 4
     assert bench.audit(run.id).ok
 
 
@@ -120,8 +124,8 @@ def test_the_default_loop_leaves_an_item_that_comes_back_after_its_own_fixes(mak
         Words(tabs=(MAJOR, "spaces"), spaces=(MAJOR, "tabs"), bad=(MINOR, "good")),
     )
     run = bench.run()
-    assert len(run.landed) <= 6, "no ping-pong until the rounds are used up"
-    assert run.rounds[-1].stop.startswith("settled")
+    assert len(run.landing.landed) <= 6, "no ping-pong until the rounds are used up"
+    assert run.position.rounds[-1].stop.startswith("settled")
     assert {item.status for item in run.items.values() if item.lead.rule == "bad"} == {Status.FIXED}
     assert any(item.undone for item in run.items.values())
     assert bench.audit(run.id).ok
@@ -131,7 +135,7 @@ def test_fixes_that_uncover_one_another_are_followed_to_the_end(make_bench):
     chain = {f"step{n}": (MAJOR, f"step{n + 1}") for n in range(6)}
     bench = make_bench({"a.py": "step0\n"}, Words(**chain))
     run = bench.run(asking(rounds=8, cap=8))
-    assert run.rounds[-1].stop == "no must-fix item is open"
+    assert run.position.rounds[-1].stop == "no must-fix item is open"
     assert len(run.having(Status.FIXED)) == 6
     assert run.ended == "fixed"
 
@@ -146,7 +150,7 @@ def stands(past: list[tuple[int, int]], majors: int, minors: int) -> Run:
     rounds = tuple(
         Round(n, opened, 0, 0, must_fix=must) for n, (opened, must) in enumerate(past, 1)
     )
-    return made_run(id="r", items=items, rounds=rounds)
+    return made_run(id="r", items=items, position=WorkflowPosition(rounds=rounds))
 
 
 @pytest.mark.parametrize(

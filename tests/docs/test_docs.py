@@ -16,7 +16,7 @@ from punchlist.adapters.agents.registry import AGENTS
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.ports.agent import Trouble
-from punchlist.roles.crew import ROLES
+from punchlist.ports.roles import ROLES
 from punchlist.settings import load
 from punchlist.steps import VERBS
 from punchlist.workflow.loader import parse

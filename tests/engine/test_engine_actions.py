@@ -103,7 +103,11 @@ def test_what_becomes_possible_starts_while_another_action_still_runs(stage):
     late_is_done = asyncio.Event()
 
     def step(run, options, place):
-        return (action("slow"), action("quick"), *([action("late")] if "quick" in run.here else []))
+        return (
+            action("slow"),
+            action("quick"),
+            *([action("late")] if "quick" in run.position.here else []),
+        )
 
     async def perform(job, run, world):
         if job.name == "slow":
@@ -140,10 +144,10 @@ def test_a_performer_sees_the_run_as_it_was_when_the_action_was_named(stage):
     seen = {}
 
     def step(run, options, place):
-        return (action("first"),) if "first" not in run.here else (action("second"),)
+        return (action("first"),) if "first" not in run.position.here else (action("second"),)
 
     async def perform(job, run, world):
-        seen[job.name] = set(run.here)
+        seen[job.name] = set(run.position.here)
         return done(job.name)
 
     stage.verb(step, perform)
@@ -292,8 +296,8 @@ def test_a_tool_may_be_called_what_the_engine_calls_its_own_events(stage):
     stage.verb(lambda run, options, place: missing(run, *map(action, names)))
     stage.verb(lambda run, options, place: missing(run, *map(action, names)))
     run = stage.drive()
-    assert run.done == {"0", "1"}
-    assert [entry.key for entry in stage.entries if entry.place in run.done] == [
+    assert run.position.done == {"0", "1"}
+    assert [entry.key for entry in stage.entries if entry.place in run.position.done] == [
         *names,
         "",
         *names,

@@ -54,12 +54,14 @@ def prepared(monkeypatch, tmp_path, steps, entries=()) -> Stage:
     stage.knows("three", all_of("a", "b", "c"))
     stage.knows(
         "chain",
-        lambda run, options, place: (action(str(len(run.here))),) if len(run.here) < 3 else (),
+        lambda run, options, place: (
+            (action(str(len(run.position.here))),) if len(run.position.here) < 3 else ()
+        ),
     )
     stage.knows(
         "dismiss",
         lambda run, options, place: (
-            (action("one"),) if run.having(Status.OPEN) and not run.here else ()
+            (action("one"),) if run.having(Status.OPEN) and not run.position.here else ()
         ),
         dismiss_one,
     )
@@ -72,7 +74,7 @@ def ended(stage: Stage, answers: list[str]) -> Run:
     run = stage.drive() if not stage.run.ended else stage.run
     while run.waiting_for is not None:
         wanted = answers[
-            len([question for question in run.questions if question.answer]) % len(answers)
+            len([question for question in run.asking.questions if question.answer]) % len(answers)
         ]
         stage.answer(wanted if wanted in run.waiting_for.choices else "a")
         run = stage.drive()

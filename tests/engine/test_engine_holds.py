@@ -37,8 +37,10 @@ def test_a_step_with_an_unanswered_question_of_an_agent_is_not_done(stage):
     async def work(job, run, world):
         return ev.Clarified(doubts=(Doubt("F001-q1", 1, "which?"),))
 
-    stage.verb(lambda run, options, place: () if run.doubts else missing(run, action("ask")), work)
+    stage.verb(
+        lambda run, options, place: () if run.asking.doubts else missing(run, action("ask")), work
+    )
     run = stage.drive()
     assert run.waits
-    assert not run.done
+    assert not run.position.done
     assert not run.ended

@@ -134,8 +134,8 @@ def test_time_ends_what_is_under_way_and_what_is_left_is_still_filed_and_told(st
     assert "short" in watch.told_keys
     assert "never" not in watch.began_keys
     assert [each.status for each in run.items.values()] == [Status.FILED, Status.FILED]
-    assert run.artifacts
-    assert "1" not in run.done, "a step that was cut is not done"
+    assert run.filing.artifacts
+    assert "1" not in run.position.done, "a step that was cut is not done"
 
 
 def test_after_the_time_is_up_not_even_a_quick_action_begins(stage):
@@ -194,7 +194,7 @@ def test_a_limit_that_is_reached_when_nothing_is_left_to_begin_cuts_nothing(stag
     stage.verb(all_of("told"), last=True)
     run = stage.drive()
     assert not run.halted
-    assert run.done == {"0", "1", "2"}
+    assert run.position.done == {"0", "1", "2"}
 
 
 def test_what_must_run_last_is_not_cut_by_time(stage):
@@ -230,7 +230,7 @@ def test_a_loop_ends_when_its_work_is_done(stage):
     stage.having(1, 2)
     loop(stage, dismiss_one)
     run = stage.drive()
-    assert [(each.round, each.open, each.stop) for each in run.rounds] == [
+    assert [(each.round, each.open, each.stop) for each in run.position.rounds] == [
         (1, 1, ""),
         (2, 0, "no must-fix item is open"),
     ]
@@ -241,7 +241,7 @@ def test_at_the_limit_of_rounds_it_goes_on_with_what_comes_after_and_says_so(sta
     loop(stage, nothing, rounds=2)
     stage.then(Do("report", Report()))
     run = stage.drive()
-    assert [each.stop for each in run.rounds] == ["", "limit: 2 rounds"]
+    assert [each.stop for each in run.position.rounds] == ["", "limit: 2 rounds"]
     assert run.items[1].status is Status.FILED
 
 
@@ -261,7 +261,7 @@ def test_at_the_limit_a_person_is_asked_and_may_block_or_accept(stage, choice, s
     assert set(run.waiting_for.choices) == {"a", "b", "c"}
     stage.answer(choice)
     run = stage.drive()
-    assert run.rounds[-1].stop == stop
+    assert run.position.rounds[-1].stop == stop
     for item in run.items.values():
         assert item.status is status
         assert (item.attempts[-1].fact, item.attempts[-1].by) == (fact, "Ada")
@@ -288,7 +288,7 @@ def test_one_more_round_is_granted_at_a_time_and_never_past_the_hard_cap(stage):
         stage.answer("c" if "c" in choices else "a")
         run = stage.drive()
     assert asked == ["abc", "abc", "ab"]
-    assert [each.round for each in run.rounds] == [1, 2, 3, 4]
+    assert [each.round for each in run.position.rounds] == [1, 2, 3, 4]
     assert run.items[1].status is Status.BLOCKED
 
 
@@ -298,7 +298,7 @@ def test_an_answer_that_was_never_offered_grants_nothing(stage):
     stage.drive()
     stage.answer("c")
     run = stage.drive()
-    assert len(run.rounds) == 1
+    assert len(run.position.rounds) == 1
     assert run.items[1].status is Status.BLOCKED
 
 
@@ -307,13 +307,13 @@ def test_nobody_is_asked_where_nothing_must_be_fixed(stage):
     loop(stage, nothing, rounds=1, on_limit=OnLimit.ASK)
     run = stage.drive()
     assert run.ended
-    assert run.questions == ()
+    assert run.asking.questions == ()
 
 
 def test_a_loop_that_goes_in_circles_stops_early_and_says_why(stage):
     stage.having(1, 2)
     loop(stage, nothing, rounds=8, hard_cap=8, until=Until.CONVERGED)
-    assert [each.stop for each in stage.drive().rounds] == [
+    assert [each.stop for each in stage.drive().position.rounds] == [
         "",
         "",
         "churning: no fewer items in 2 rounds",
@@ -324,7 +324,7 @@ def test_a_loop_that_gets_on_is_not_cut(stage):
     stage.having(*range(1, 7))
     loop(stage, dismiss_one, rounds=8, hard_cap=8, until=Until.CONVERGED)
     run = stage.drive()
-    assert len(run.rounds) == 6
+    assert len(run.position.rounds) == 6
     assert not run.having(Status.OPEN)
 
 
@@ -337,7 +337,7 @@ def test_a_halt_in_a_loop_leaves_it_without_asking_anybody(stage):
     stage.then(Do("report", Report()))
     stage.limits = Limits(dollars=1)
     run = stage.drive()
-    assert run.questions == ()
+    assert run.asking.questions == ()
     assert run.ended == "incomplete"
     assert run.items[1].status is Status.FILED
     assert not any(isinstance(entry.event, ev.Asked) for entry in stage.entries)

@@ -78,9 +78,11 @@ def test_a_choice_is_for_the_question_that_the_person_saw(bench):
     """Somebody wants the open items accepted; somebody else granted one more round, after which there may be other items."""
     seen = asking(bench)
     now = bench.answer("c")
-    assert len(now.questions) == len(seen.questions) + 1
+    assert len(now.asking.questions) == len(seen.asking.questions) + 1
     with pytest.raises(UsageError, match="asks something else by now"):
-        bench.do(lambda app: answer_run(app, "last", "b", "pat", asked=len(seen.questions)))
-    after = bench.do(lambda app: answer_run(app, "last", "a", "pat", asked=len(now.questions)))
+        bench.do(lambda app: answer_run(app, "last", "b", "pat", asked=len(seen.asking.questions)))
+    after = bench.do(
+        lambda app: answer_run(app, "last", "a", "pat", asked=len(now.asking.questions))
+    )
     assert not after.waits
     assert not after.having(Status.DISMISSED)

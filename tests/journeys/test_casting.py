@@ -93,5 +93,5 @@ def test_the_homes_of_agents_and_the_logins_in_them_go_when_the_run_ends(bench):
         f'[agents]\nuse = ["echo"]\n[agent.echo]\nkind = "command"\ncommand = ["{sys.executable}", "{echo}"]\n'
     )
     run = bench.run("review")
-    assert run.reviews["technical"].failed == "", run.reviews
+    assert run.reviewing.reviews["technical"].failed == "", run.reviewing.reviews
     assert not (bench.folder / "state" / "runs" / run.id / "agents").exists()

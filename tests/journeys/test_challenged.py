@@ -79,7 +79,7 @@ def test_a_person_answers_what_is_unclear_and_the_answer_reaches_the_fixer(bench
     assert "plan" in run.waiting_for.question
     run = bench.answer("a")
     assert run.items[1].status is Status.FIXED
-    assert run.doubts["F001-q1"].by == "pat"
+    assert run.asking.doubts["F001-q1"].by == "pat"
 
 
 def test_the_plan_is_written_as_files_and_what_a_person_changes_is_done(bench):
@@ -143,7 +143,7 @@ def test_what_shares_a_file_is_one_step_after_the_other_and_the_rest_side_by_sid
     assert sorted(by_code[code] for code in shared) == [1, 2]
     run = bench.answer("a")
     assert {item.status for item in run.items.values()} == {Status.FIXED}
-    assert len(run.landed) == 3
+    assert len(run.landing.landed) == 3
 
 
 def test_a_low_score_goes_back_with_the_feedback_and_is_fixed_once_more(bench):
@@ -166,7 +166,7 @@ def test_a_low_score_goes_back_with_the_feedback_and_is_fixed_once_more(bench):
     ]  # fmt: skip
     assert "scored 70 of 90 needed" in item.attempts[1].why
     assert ProofClass.REVIEWED in {proof.kind for proof in item.proofs}
-    assert run.scores[1].score == 95
+    assert run.by_item.scores[1].score == 95
 
 
 def test_after_one_fix_and_one_re_fix_it_is_filed(bench):
@@ -175,7 +175,7 @@ def test_after_one_fix_and_one_re_fix_it_is_filed(bench):
     run = bench.answer("a")
     assert run.items[1].status is Status.FILED
     assert [role for _, role in bench.calls].count("fixer") == 2
-    assert not run.landed
+    assert not run.landing.landed
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_the_number_beats_the_word_and_no_number_approves_nothing(bench, said):
     bench.run("challenged")
     run = bench.answer("a")
     assert run.items[1].status is Status.FILED
-    assert not run.landed
+    assert not run.landing.landed
 
 
 def test_a_challenger_that_crashes_approves_nothing(bench):
@@ -235,9 +235,9 @@ def test_the_challenger_is_another_agent_and_conversations_go_on(bench):
     run = bench.do(lambda app: _answered(app, watch))
     assert ("gemini-like", "challenger") in bench.calls
     assert ("claude-like", "fixer") in bench.calls
-    assert run.sessions["plan"] == "claude-like:talk"
-    assert run.sessions["item 1"] == "claude-like:work"
-    assert run.todos[1].steps == ("guard it",)
+    assert run.asking.sessions["plan"] == "claude-like:talk"
+    assert run.asking.sessions["item 1"] == "claude-like:work"
+    assert run.by_item.todos[1].steps == ("guard it",)
     assert watch.of(Attempted)
     assert watch.of(Planned)
 

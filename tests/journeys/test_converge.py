@@ -20,8 +20,8 @@ def fresh(*names, **more):
 def test_nothing_must_fix_ends_the_loop_in_the_first_round(bench):
     bench.play(fresh("initials"), fixer())
     run = bench.run("converge")
-    assert run.round == 1
-    assert run.rounds[0].stop == "no must-fix item is open"
+    assert run.position.round == 1
+    assert run.position.rounds[0].stop == "no must-fix item is open"
     assert [role for _, role in bench.calls] == ["adversarial"]
     assert run.items[1].status is Status.FILED, "a minor finding is not lost"
 
@@ -38,7 +38,7 @@ def test_a_reviewer_who_failed_has_found_nothing_clean_and_is_asked_again(bench)
     failed = {"role": "adversarial", "fail": {"text": "quota exceeded", "trouble": "other"}}
     bench.play({**failed, "times": 1}, fresh("mean", times=1), fresh(), fixer(*map(fix, FAULTS)))
     run = bench.run("converge")
-    assert [past.stop for past in run.rounds] == ["", "", "no must-fix item is open"]
+    assert [past.stop for past in run.position.rounds] == ["", "", "no must-fix item is open"]
     assert run.items[1].status is Status.FIXED
     assert run.ended == "fixed"
 
@@ -149,4 +149,4 @@ def test_a_loop_that_does_not_converge_stops_early_and_says_why(bench):
         fixer(fix("mean", "deferred", "x is owned elsewhere"), fix("page", "deferred", "the same")),
     )
     run = bench.run("converge")
-    assert run.rounds[-1].stop.startswith("churning")
+    assert run.position.rounds[-1].stop.startswith("churning")

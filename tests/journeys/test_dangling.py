@@ -25,7 +25,7 @@ def linked(place, request):
 def test_a_review_sees_what_there_is(linked):
     run = linked.run(flags=BOTH, workflow="review")
     assert not run.trouble
-    assert run.reviews["ruff"].findings
+    assert run.reviewing.reviews["ruff"].findings
     assert linked.audit().problems == ()
 
 

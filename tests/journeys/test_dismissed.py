@@ -43,7 +43,7 @@ def test_a_dismissal_is_recorded_remembered_shown_and_can_be_undone(place):
         "ada",
         f"the old name is public (dismissed in run {first.id})",
     )
-    assert "dumps" in place.repo.git("show", f"{second.branch}:shop/compat.py")
+    assert "dumps" in place.repo.git("show", f"{second.landing.branch}:shop/compat.py")
     assert place.audit().ok
 
     dismiss(place, told.number, undo=True)
@@ -134,7 +134,9 @@ def test_of_two_dismissals_at_once_none_is_swallowed(place, monkeypatch):
 def told_by(run):
     """What the reports on the disk, and the list of open issues, say."""
     (document,) = (
-        json.loads(Path(path).read_text()) for path in run.artifacts if path.endswith("report.json")
+        json.loads(Path(path).read_text())
+        for path in run.filing.artifacts
+        if path.endswith("report.json")
     )
     (issues,) = {Path(item.issue).parent for item in run.items.values() if item.issue}
     return document["outcome"], (issues / "README.md").read_text().partition("## Dismissed")[

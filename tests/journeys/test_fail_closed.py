@@ -47,7 +47,7 @@ def test_a_workflow_that_verifies_nothing_lands_nothing(bench):
     lie = fix("mean")
     bench.play(review("mean"), fixer({**lie, "edits": [*lie["edits"], weakened]}))
     run = bench.run(once(bench, judges=""))
-    assert not run.landed
+    assert not run.landing.landed
     assert run.items[1].status is Status.FILED
     assert "not judged" in run.items[1].attempts[-2].why
 
@@ -56,7 +56,7 @@ def test_where_the_verification_itself_fails_nothing_lands(bench, monkeypatch):
     breaks(monkeypatch, verify.VERB, examine.Examine)
     bench.play(review("mean"), fixer(fix("mean")))
     run = bench.run(once(bench))
-    assert not run.landed
+    assert not run.landing.landed
     assert run.items[1].status is Status.FILED
     assert run.ended == "incomplete"
 
@@ -69,7 +69,7 @@ def test_where_the_challenge_itself_fails_nothing_is_approved(bench, monkeypatch
 
     monkeypatch.setattr(challenge, "unified", broken)
     run = bench.run(once(bench, "  - verify: {}\n  - challenge: {}\n", "checked"))
-    assert not run.landed
+    assert not run.landing.landed
     assert run.items[1].status is Status.FILED
     assert any(
         attempt.fact is Fact.REJECTED and "cannot be made" in attempt.why

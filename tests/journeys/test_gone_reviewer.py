@@ -40,4 +40,4 @@ def test_a_reviewer_that_was_uninstalled_meanwhile_is_told_of_and_the_run_ends(
     assert [blind.partition(";")[0] for blind in run.blind] == [
         "shellcheck: shellcheck is not installed"
     ]
-    assert set(run.reviews) == set(run.started.reviewers)
+    assert set(run.reviewing.reviews) == set(run.started.reviewers)

@@ -14,7 +14,7 @@ def staged(place):
     place.repo.write("shop/news.py", "import os\n\nx = 1\n")
     place.repo.git("add", "--all")
     run = place.run(kind=ScopeKind.STAGED, allow_checks=False)
-    assert len(run.landed) == 1
+    assert len(run.landing.landed) == 1
     return place
 
 
@@ -42,7 +42,7 @@ def test_files_that_are_no_longer_as_staged_are_left_alone(staged):
 def test_a_branch_is_brought_home_and_can_be_discarded(place):
     run = place.run(allow_checks=False)
     assert "applied (fast-forward)" in apply(place)
-    assert place.repo.head == run.tip
+    assert place.repo.head == run.landing.tip
     assert "already" in apply(place)
     assert "is gone" in place.do(lambda app: discard_branch(app, "last"))
     assert place.repo.git("branch", "--list", "punchlist/*") == ""

@@ -67,7 +67,7 @@ def test_a_branch_cannot_bring_along_what_turns_off_the_bases_tests(branch, tmp_
         "pytest.py": "import sys\n\nsys.exit(0)\n",
     }
     run = branch({**CHANGED, **evil})
-    assert (run.baselines["tests"].passed, run.baselines["tests"].unusable) == (2, "")
+    assert (run.checks.baselines["tests"].passed, run.checks.baselines["tests"].unusable) == (2, "")
     assert refused(run) == ["breaks tests/test_core.py::T::test_core"]
     assert fixed(run) == [("pkg/mod.py", "`re` imported but unused")]
     assert "no other: pytest.ini, pytest.py, tests/conftest.py" in " ".join(

@@ -74,7 +74,7 @@ def story(run: Run, project) -> dict:
     log = project.git(
         "log",
         "--format=%s|%(trailers:key=Punchlist-Items,valueonly,separator=%x2C)",
-        f"main..{run.branch}",
+        f"main..{run.landing.branch}",
     )
     issues = sorted(
         path.name for path in Path(os.environ["PUNCHLIST_HOME"]).glob("repos/*/issues/*.md")
@@ -88,9 +88,9 @@ def story(run: Run, project) -> dict:
             )
             for item in run.items.values()
         },
-        "reported": run.reported,
+        "reported": run.reviewing.reported,
         "commits": log.splitlines(),
-        "tree": project.git("rev-parse", f"{run.branch}^{{tree}}"),
+        "tree": project.git("rev-parse", f"{run.landing.branch}^{{tree}}"),
         "issues": issues,
     }
 
@@ -104,7 +104,7 @@ def untouched(project, tmp_path, monkeypatch):
         assert done.returncode == 0, done.stderr.decode()
         run = last_run()
         told = story(run, project)
-        project.git("branch", "-D", run.branch)
+        project.git("branch", "-D", run.landing.branch)
     assert told["commits"]
     assert run.seq < EVENTS
     return told
@@ -124,14 +124,14 @@ def test_killed_at_every_event_the_run_resumes_to_the_same_end(
         monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / f"state-{when}-{number}"))
         died = drive(project, "run", when, str(number))
         if died.returncode == 0:  # the run has no event of that number
-            project.git("branch", "-D", last_run().branch)
+            project.git("branch", "-D", last_run().landing.branch)
             continue
         assert died.returncode == -signal.SIGKILL, died.stderr.decode()
         assert finished(project)["audit"] == []
         run = last_run()
         assert story(run, project) == untouched, f"killed {when} event {number}"
-        if run.landed:
-            project.git("branch", "-D", run.branch)
+        if run.landing.landed:
+            project.git("branch", "-D", run.landing.branch)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -154,4 +154,4 @@ def test_killed_at_random_moments_the_run_resumes_to_the_same_end(
         assert finished(project)["audit"] == []
         run = last_run()
         assert story(run, project) == untouched
-        project.git("branch", "-D", run.branch)
+        project.git("branch", "-D", run.landing.branch)

@@ -84,8 +84,8 @@ class Bench:
         run = last_run()
         found = story(run, self.repo)
         found["commits"] = sorted(found["commits"])
-        if run.landed:
-            self.repo.git("branch", "-D", run.branch)
+        if run.landing.landed:
+            self.repo.git("branch", "-D", run.landing.branch)
         return found
 
 

@@ -37,7 +37,7 @@ def test_a_culprit_is_found_by_whole_runs_where_a_test_alone_says_something_else
     (item,) = [item for item in run.items.values() if item.lead.rule == "F401"]
     assert item.status is Status.FILED
     assert "breaks tests.test_b.B.test_b" in [attempt.why for attempt in item.attempts]
-    assert run.landed == ()
+    assert run.landing.landed == ()
     assert (
         subprocess.run(
             [sys.executable, "-m", "unittest", "-q"],

@@ -65,15 +65,15 @@ def test_the_fix_that_breaks_a_test_is_named_and_left_out(place):
         "breaks tests.test_shop.Shop.test_the_old_name_still_works"
     ]
     assert "test_the_old_name_still_works" in rejected[0].evidence
-    assert "dumps" in place.repo.git("show", f"{run.branch}:shop/compat.py")
+    assert "dumps" in place.repo.git("show", f"{run.landing.branch}:shop/compat.py")
 
 
 def test_a_test_that_failed_before_is_held_against_nobody(place):
     run = place.run()
-    baseline = run.baselines["tests"]
+    baseline = run.checks.baselines["tests"]
     assert (baseline.passed, baseline.failed, baseline.unusable) == (4, 1, "")
     assert baseline.sentinel == "a planted failure was seen"
-    place.repo.git("switch", "--quiet", run.branch)
+    place.repo.git("switch", "--quiet", run.landing.branch)
     told = subprocess.run(
         [sys.executable, "-m", "unittest"],
         cwd=place.repo.root,
@@ -87,8 +87,10 @@ def test_a_test_that_failed_before_is_held_against_nobody(place):
 
 def test_each_batch_is_one_commit_with_trailers_and_only_its_own_paths(place):
     run = place.run()
-    commits = place.repo.git("log", "--reverse", "--format=%H", f"main..{run.branch}").split()
-    assert commits == [landed.commit for landed in run.landed]
+    commits = place.repo.git(
+        "log", "--reverse", "--format=%H", f"main..{run.landing.branch}"
+    ).split()
+    assert commits == [landed.commit for landed in run.landing.landed]
     for commit in commits:
         trailers = place.repo.git("show", "-s", "--format=%(trailers:only)", commit)
         assert f"Punchlist-Run: {run.id}" in trailers
@@ -132,7 +134,7 @@ def test_the_ledger_can_be_verified_without_punchlist(place, tmp_path):
 def test_nobody_allowed_the_checks_so_only_safe_fixes_land_and_it_is_said(place, monkeypatch):
     monkeypatch.delenv("PUNCHLIST_CONFIG")
     run = place.run(allow_checks=False)
-    assert "not allowed to run" in run.unverified
+    assert "not allowed to run" in run.checks.unverified
     assert all(
         item.proofs[0].kind is ProofClass.RECHECKED and len(item.proofs) == 1
         for item in run.having(Status.FIXED)
@@ -140,7 +142,7 @@ def test_nobody_allowed_the_checks_so_only_safe_fixes_land_and_it_is_said(place,
     (unsafe,) = by_rule(run, "E711")
     assert unsafe.status is Status.FILED
     assert "needs the checks, and none judged it" in unsafe.attempts[1].why
-    assert run.baselines == {}
+    assert run.checks.baselines == {}
 
 
 def test_a_second_run_files_nothing_twice(place, tmp_path):
@@ -206,7 +208,7 @@ def test_a_refusing_hook_keeps_everything_out_and_is_told(place):
     hook.write_text("#!/bin/sh\necho no commits on a Sunday\nexit 1\n")
     hook.chmod(0o755)
     run = place.run()
-    assert run.landed == ()
+    assert run.landing.landed == ()
     assert not run.having(Status.FIXED)
     assert "no commits on a Sunday" in " ".join(run.trouble)
     assert run.ended == "incomplete"

@@ -38,10 +38,10 @@ def test_a_fixed_item_shows_every_proof_it_has(bench):
     assert kinds(run.items[1]) == {
         ProofClass.CLAIM, ProofClass.REVIEWED, ProofClass.CHECKED, ProofClass.WITNESSED, ProofClass.REPRODUCED,
     }  # fmt: skip
-    assert "test_mean.py" in bench.repo.git("ls-tree", "-r", "--name-only", run.branch), (
+    assert "test_mean.py" in bench.repo.git("ls-tree", "-r", "--name-only", run.landing.branch), (
         "the witness lands with the fix"
     )
-    assert "private" not in bench.repo.git("ls-tree", "-r", "--name-only", run.branch)
+    assert "private" not in bench.repo.git("ls-tree", "-r", "--name-only", run.landing.branch)
 
 
 def test_a_vacuous_test_is_reported_and_does_not_count(bench):
@@ -125,7 +125,7 @@ def test_what_a_fixer_put_off_is_no_burden_for_what_it_fixed_beside_it(bench):
         Fact.COMMITTED,
     ]
     assert by_rule["S105"].status is Status.FILED
-    assert "password" not in bench.repo.git("log", "-1", "--format=%s", run.branch), (
+    assert "password" not in bench.repo.git("log", "-1", "--format=%s", run.landing.branch), (
         "a commit names only what it fixes"
     )
 
@@ -149,7 +149,7 @@ def test_two_batches_in_one_file_are_done_one_on_top_of_the_other(bench):
     watch = Watch()
     run = bench.run(str(text), watch=watch, flags=flags)
     assert {item.status for item in run.items.values()} == {Status.FIXED}
-    assert len(run.landed) == 3
+    assert len(run.landing.landed) == 3
     assert len(watch.of(Attempted)) == 3
 
 
@@ -179,7 +179,7 @@ def test_two_batches_that_change_the_same_line_are_judged_as_one(bench):
     run = bench.run(str(text), watch=watch)
     assert [event.absorbed for event in watch.of(Attempted)] == [{}, {1: 2}]
     assert {item.status for item in run.items.values()} == {Status.FIXED}
-    assert len(run.landed) == 1
+    assert len(run.landing.landed) == 1
     assert "min(prices)" in bench.landed("shop/prices.py")
 
 
@@ -261,5 +261,5 @@ def test_what_no_agent_was_shown_or_opened_is_said(bench):
     bench.repo.commit({"shop/long.py": long}, "a long file")
     bench.play(review(opened=["shop/prices.py"]))
     run = bench.run(flags={"agents.prompt-limit": "12000"})
-    assert "shop/long.py" in run.looked_over["technical"]
+    assert "shop/long.py" in run.reviewing.looked_over["technical"]
     assert run.ended == "incomplete", "nothing is clean that was not looked at"

@@ -32,7 +32,7 @@ def test_one_call_gets_all_findings_in_the_reviewers_groups_and_all_land(bench):
     run = bench.run("unified")
     assert {item.status for item in run.items.values()} == {Status.FIXED}
     assert bench.calls == [("robot", "unified"), ("robot", "fixer")]
-    assert len(run.landed) == 3, "a commit for each group"
+    assert len(run.landing.landed) == 3, "a commit for each group"
     assert "if prices else None" in bench.landed("shop/prices.py")
     assert run.ended == "fixed"
 

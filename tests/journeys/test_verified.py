@@ -61,7 +61,7 @@ def test_three_failing_cycles_are_the_end(bench):
     assert run.items[1].status is Status.FILED
     told = cycles(bench)
     assert (told["total_cycles"], told["final_status"], told["fixes_applied"]) == (3, "failed", 0)
-    assert not run.landed
+    assert not run.landing.landed
 
 
 def test_a_cycle_without_a_change_is_noted(bench):
@@ -136,7 +136,7 @@ def test_cancelling_while_the_agent_works_keeps_what_was_done_and_passes_nothing
     assert run.interrupted
     assert len(run.items) == 2
     assert not run.having(Status.FIXED)
-    assert not run.landed
+    assert not run.landing.landed
 
 
 def test_zero_findings_start_no_agent_to_fix(bench):

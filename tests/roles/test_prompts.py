@@ -14,11 +14,10 @@ from punchlist.model.item.batch import Batch
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Fact, Move
 from punchlist.model.item.todo import Todo
-from punchlist.ports.roles import Background, Exhibit, Task
-from punchlist.roles import challenger
-from punchlist.roles import fixer as mender
+from punchlist.ports.roles import ROLES, Background, Exhibit, Task
+from punchlist.roles import challenger, fixer
 from punchlist.roles.answers.ask import Seat
-from punchlist.roles.crew import ROLES, crew
+from punchlist.roles.crew import crew
 from punchlist.roles.prompting.budget import Piece, Section, filled
 from punchlist.roles.prompting.diff_parts import parts
 from punchlist.roles.prompting.fencing import fenced, shortened
@@ -69,7 +68,7 @@ def seat(role="fixer", limit=400_000):
 
 
 def fixing(*items, limit=400_000, **fields):
-    return mender.prompt_for(
+    return fixer.prompt_for(
         Task(label="l", items=items, told=fields.pop("told", NONE), **fields), seat(limit=limit)
     )
 
@@ -314,9 +313,9 @@ def test_every_role_has_a_prompt_that_comes_with_punchlist_and_asks_for_nothing_
 
 def test_a_prompt_of_ones_own_takes_the_place_of_ours():
     made = crew({"fixer": Canned()}, {"fixer": "Mend {{ codes }}!\n{{ items }}"}, 9000)
-    assert made.mender is not None
-    assert mender.prompt_for(
-        Task(label="l", items=(item(),), told=NONE), made.mender._seat
+    assert made.fixer is not None
+    assert fixer.prompt_for(
+        Task(label="l", items=(item(),), told=NONE), made.fixer._seat
     ).text.startswith("Mend F007!\n### F007 (major)")
 
 

@@ -11,9 +11,9 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.claim import Outcome
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Reply, Trouble
-from punchlist.ports.roles import Background, Exhibit, Reproduction, Task
+from punchlist.ports.roles import ROLES, Background, Exhibit, Reproduction, Task
 from punchlist.roles.answers import schemas
-from punchlist.roles.crew import ROLES, crew
+from punchlist.roles.crew import crew
 
 NONE = Background()
 FINDING = {"title": "Leak", "file_path": "src/a.py", "line_start": 5, "severity": "critical"}
@@ -35,10 +35,10 @@ def review(tree, *answers, role="technical", told=NONE, paths=None, **options):
     return asyncio.run(cast.reviewers[role].review(tree, paths, told, "1 review")), agent
 
 
-def mend(tree, *answers, items=None, limit=400_000, session="s1", **fields):
+def fix(tree, *answers, items=None, limit=400_000, session="s1", **fields):
     cast, agent, _ = playing("fixer", *answers, limit=limit, session=session)
     task = Task(label="2 fix", items=items or (item(7), item(8)), told=NONE, **fields)
-    return asyncio.run(cast.mender.mend(task, tree)), agent
+    return asyncio.run(cast.fixer.fix(task, tree)), agent
 
 
 def test_an_answer_that_fits_is_asked_for_once(tree):
@@ -167,7 +167,7 @@ def test_a_truncated_review_is_kept_and_marked_and_not_asked_for_again(tree):
 
 
 def test_a_fixer_may_write_and_goes_on_with_its_conversation(tree):
-    claims, agent = mend(tree, {"outcomes": [{"id": "F007", "outcome": "fixed"}]}, session="s2")
+    claims, agent = fix(tree, {"outcomes": [{"id": "F007", "outcome": "fixed"}]}, session="s2")
     assert [(report.item, report.outcome) for report in claims.reports] == [(7, Outcome.FIXED)]
     (ask,) = agent.asks
     assert (ask.role, ask.writes, ask.fork) == ("fixer", True, False)
@@ -176,7 +176,7 @@ def test_a_fixer_may_write_and_goes_on_with_its_conversation(tree):
 def test_a_conversation_is_taken_up_where_it_was_left(tree):
     cast, agent, _ = playing("fixer", "hm", {"outcomes": []})
     task = Task(label="2 fix", items=(item(7),), told=NONE, session="before", fork=True)
-    asyncio.run(cast.mender.mend(task, tree))
+    asyncio.run(cast.fixer.fix(task, tree))
     assert [(ask.session, ask.fork) for ask in agent.asks] == [("before", True), ("s1", False)]
     assert "Do not change any file now" in agent.asks[1].prompt
 
@@ -186,7 +186,7 @@ def test_items_that_did_not_fit_are_left_out_and_not_reported_on(tree):
         *(item(n, Severity.MINOR, detail="x" * 5000) for n in range(1, 9)),
         item(9, Severity.CRITICAL),
     )
-    claims, agent = mend(
+    claims, agent = fix(
         tree,
         {"outcomes": [{"id": f"F{n:03}", "outcome": "fixed"} for n in range(1, 10)]},
         items=items,
@@ -200,7 +200,7 @@ def test_items_that_did_not_fit_are_left_out_and_not_reported_on(tree):
 
 
 def test_where_not_even_one_item_fits_nobody_is_asked_and_the_attempt_counts(tree):
-    claims, agent = mend(tree, limit=500)
+    claims, agent = fix(tree, limit=500)
     assert "raise agents.prompt-limit" in claims.failed
     assert claims.left_out == ()
     assert agent.asks == []
@@ -211,7 +211,7 @@ def test_a_prompt_too_long_for_the_agent_is_halved_once_and_what_is_left_out_is_
     too_long = Reply(
         agent="canned", failed="prompt is too long", trouble=Trouble.TOO_LONG, usage=Usage(1, 1, 1)
     )
-    claims, agent = mend(
+    claims, agent = fix(
         tree, too_long, {"outcomes": [{"id": "F001", "outcome": "fixed"}]}, items=items
     )
     assert [ask.label for ask in agent.asks] == ["2 fix", "2 fix"]
@@ -296,7 +296,7 @@ def test_a_role_nobody_plays_is_missing():
     empty = crew({}, {}, 1000)
     assert (
         dict(empty.reviewers),
-        empty.mender,
+        empty.fixer,
         empty.challenger,
         empty.clarifier,
         empty.planner,
@@ -304,7 +304,7 @@ def test_a_role_nobody_plays_is_missing():
     ) == ({}, *[None] * 5)
     full = crew({role: Canned() for role in ROLES}, {}, 1000)
     assert set(full.reviewers) == {"unified", "spec", "technical", "adversarial"}
-    assert None not in (full.mender, full.challenger, full.clarifier, full.planner, full.reproducer)
+    assert None not in (full.fixer, full.challenger, full.clarifier, full.planner, full.reproducer)
 
 
 SCHEMAS = {

@@ -46,7 +46,7 @@ def test_a_script_plays_reviewer_fixer_and_challenger(tree):
 
     async def run():
         opinion = await cast.reviewers["technical"].review(tree, None, Background(), "review")
-        claims = await cast.mender.mend(task, tree)
+        claims = await cast.fixer.fix(task, tree)
         return opinion, claims, await cast.challenger.judge(task, [Exhibit(1, "", (7,))], tree)
 
     opinion, claims, judgement = asyncio.run(run())

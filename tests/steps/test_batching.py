@@ -10,7 +10,7 @@ from punchlist.model.item.batch import AGENT, Batch
 from punchlist.model.item.item import Attempt, Fact, Item, Status
 from punchlist.model.ledger.events import Attempted, Entry, Planned, Started
 from punchlist.model.ledger.fold import fold
-from punchlist.model.ledger.run import Run, Work
+from punchlist.model.ledger.run import Reviewing, Run, Work
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.model.patch.patch import Patch
 from punchlist.steps import fix
@@ -78,7 +78,7 @@ def test_a_reviewers_groups_are_kept_where_the_workflow_says_so():
     items = [item(1), item(2, "b.py"), item(3, "c.py")]
     found = batched(
         items,
-        run_of(*items, hints=(("f1", "f3"), ("f2",))),
+        run_of(*items, reviewing=Reviewing(hints=(("f1", "f3"), ("f2",)))),
         Options(group=Grouping.HINT),
         Protected(),
     )

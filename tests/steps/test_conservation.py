@@ -122,8 +122,8 @@ def test_every_reported_finding_is_in_exactly_one_item_or_is_a_sighting_of_one(f
         run = told(run, ev.Reviewed(reviewer="ruff", commit="h", findings=found))
         run = told(run, consolidated(run, CHANGE, rule))
         homes = sum(len(item.findings) + item.sightings for item in run.items.values())
-        assert homes == reported == run.reported
-        assert run.fresh == ()
+        assert homes == reported == run.reviewing.reported
+        assert run.reviewing.fresh == ()
 
 
 def test_an_item_no_longer_reported_counts_as_fixed_only_after_a_commit_of_this_run():

@@ -9,7 +9,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
-from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.run import Landing, Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.steps.support.item_matching import consolidated
 
@@ -35,7 +35,7 @@ def found(name, line=3, span="dead()", path="a.py", source="ruff"):
 
 def after(*events, items=(), change=CHANGE) -> Run:
     """The run when all that was told is consolidated."""
-    run = made_run(id="r", tip="b")
+    run = made_run(id="r", landing=Landing(tip="b"))
     for event in (ev.Consolidated(items=items), LANDED, *events):
         run = fold(
             run, ev.Entry(run="r", seq=run.seq + 1, at=0, place="0", key=str(run.seq), event=event)

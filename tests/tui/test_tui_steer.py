@@ -78,8 +78,8 @@ def test_a_question_is_answered_in_place_and_the_run_goes_on_by_itself(bench, wa
         await window.press("a")
         await window.until("everything found was fixed")
         run = window.run()
-        assert run.doubts["F001-q1"].answer == "Return None, please"
-        assert run.doubts["F001-q1"].by == "pat"
+        assert run.asking.doubts["F001-q1"].answer == "Return None, please"
+        assert run.asking.doubts["F001-q1"].by == "pat"
         assert run.items[1].status is Status.FIXED
 
     clarifying(bench)
@@ -135,7 +135,7 @@ def test_an_escalation_is_decided_in_place(bench, watching):
         await window.until("Go on with the run in this window?")
         await window.press("y")
         await window.until(lambda: window.run().ended)
-        assert window.run().questions[0].answer == list(choices)[1]
+        assert window.run().asking.questions[0].answer == list(choices)[1]
         await window.press("4")
         await window.until("Decided")
 

@@ -13,7 +13,7 @@ from punchlist.model.item.batch import Batch
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Item
 from punchlist.model.item.todo import Approach, Related, Todo
-from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.run import ByItem, Conversation, Landing, Run
 from punchlist.views.plan_files import TAKEN_OUT, plan_files, read_plan
 from punchlist.views.plan_forms import MASTER, sheet_name
 
@@ -40,26 +40,28 @@ BATCHES = (batch(1, 1), batch(2, 2), batch(3, 3))
 
 
 def planned(**changes) -> Run:
+    todos = {
+        1: Todo(
+            item=1,
+            steps=("Add a null check", "Return 404"),
+            files=("src/api.py",),
+            related=(Related("src/models/user.py", "User model"),),
+            patterns=("Other endpoints return 404",),
+            lines_changed=5,
+            verification="Call it with an unknown id",
+        )
+    }
+    doubts = {
+        "F001-q1": Doubt(
+            "F001-q1", 1, "How should null be handled?", "error handling", "Return 404", "Ada"
+        )
+    }
     values = {
         "id": "r1",
-        "branch": "punchlist/r1",
+        "landing": Landing(branch="punchlist/r1"),
         "items": {1: item(1, "src/api.py"), 2: item(2, "src/ui.py"), 3: item(3, "src/api.py")},
-        "todos": {
-            1: Todo(
-                item=1,
-                steps=("Add a null check", "Return 404"),
-                files=("src/api.py",),
-                related=(Related("src/models/user.py", "User model"),),
-                patterns=("Other endpoints return 404",),
-                lines_changed=5,
-                verification="Call it with an unknown id",
-            )
-        },
-        "doubts": {
-            "F001-q1": Doubt(
-                "F001-q1", 1, "How should null be handled?", "error handling", "Return 404", "Ada"
-            )
-        },
+        "by_item": ByItem(todos=todos),
+        "asking": Conversation(doubts=doubts),
     }
     return made_run(**(values | changes))
 
@@ -161,7 +163,7 @@ def test_files_nobody_touched_say_what_was_planned():
     plan = planned()
     edited = read_plan(files_of(plan), plan, BATCHES)
     assert edited.problems == ()
-    assert edited.todos == {1: plan.todos[1], 2: Todo(item=2), 3: Todo(item=3)}
+    assert edited.todos == {1: plan.by_item.todos[1], 2: Todo(item=2), 3: Todo(item=3)}
     assert (edited.order, edited.after, edited.dropped, edited.answers) == (
         {1: 1, 2: 1, 3: 2},
         {},
@@ -240,7 +242,7 @@ def test_a_broken_file_is_a_problem_with_a_remedy_and_the_plan_stays(name, conte
     (problem,) = edited.problems
     assert problem.startswith(said)
     assert "until that is put right" in problem
-    assert edited.todos == {1: plan.todos[1], 2: Todo(item=2), 3: Todo(item=3)}
+    assert edited.todos == {1: plan.by_item.todos[1], 2: Todo(item=2), 3: Todo(item=3)}
     assert edited.dropped == {}
 
 
@@ -300,7 +302,7 @@ def test_whatever_is_planned_is_read_back_and_what_shares_files_is_never_side_by
     cut = data.draw(st.integers(0, len(items)))
     numbers = list(items)
     batches = (batch(1, *numbers[:cut]), batch(2, *numbers[cut:]))
-    plan = planned(items=items, todos=todos, doubts={})
+    plan = planned(items=items, by_item=ByItem(todos=todos), asking=Conversation())
     edited = read_plan(files_of(plan, batches), plan, batches)
     assert (edited.problems, edited.after, edited.dropped) == ((), {}, {})
     assert edited.todos == {number: todos.get(number, Todo(item=number)) for number in items}

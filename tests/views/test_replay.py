@@ -215,9 +215,9 @@ def ended(story: Story, **names: bytes) -> Kept:
     from punchlist.views.findings_document import findings_document
 
     kept = Kept()
-    name, content = findings_document(story.run, story.run.round)
+    name, content = findings_document(story.run, story.run.position.round)
     story.tell("2.3.0", ev.Reported(artifacts=(kept.write(name, content),)))
-    told = msgspec.structs.replace(story.run, listed=(), ended=outcome(story.run).value)
+    told = msgspec.structs.replace(story.run, ended=outcome(story.run).value)
     written = tuple(
         kept.write(name, content) for name, render in WRITTEN.items() if (content := render(told))
     )

@@ -89,7 +89,7 @@ def change_plan(session: Session, run_id: str, part: Master | Sheet) -> Run:
 
 def _blueprint(home: Path, run: Run) -> Blueprint | None:
     """What the files were made of, while the run waits for a word about them."""
-    arranged = run.here.get("batches")
+    arranged = run.position.here.get("batches")
     if run.waiting_for is None or not isinstance(arranged, Planned) or not arranged.files:
         return None
     mine = (batch for batch in arranged.batches if batch.by_agent)

@@ -89,7 +89,7 @@ async def driven(session: Session, drive: Drive, output: Output, tell: Tell = su
         said = asked(run)
         if said is None:
             break
-        run = await answer_run(session, run.id, said, login(), asked=len(run.questions))
+        run = await answer_run(session, run.id, said, login(), asked=len(run.asking.questions))
         if not run.waits:
             with watching(output) as view, stoppable(view.say):
                 run = await resume_run(session, run.id, view)

@@ -92,7 +92,7 @@ class Engine:
         """
         verb = VERBS[at.do.verb]
         running: _Running = {}
-        begun = set(self._run.here if self._run.place == at.place else ())
+        begun = set(self._run.position.here if self._run.position.place == at.place else ())
         try:
             while True:
                 self._start(verb.step(self._run, at.do.options, at.place), at, running, begun)
@@ -169,7 +169,7 @@ class Engine:
 
     def _decide(self, at: Decide) -> None:
         reason = stop_reason(at.until, self._run, self._workflow)
-        question = next((q for q in self._run.questions if q.place == at.place), None)
+        question = next((q for q in self._run.asking.questions if q.place == at.place), None)
         if reason or not at.at_limit:
             self._tell(
                 at.place,

@@ -49,25 +49,25 @@ def position(workflow: Workflow, run: Run) -> At | Decide | None:
 
 def _still_due(workflow: Workflow, run: Run) -> Iterator[At]:
     for index, step in enumerate(workflow.steps):
-        if isinstance(step, Do) and VERBS[step.verb].last and str(index) not in run.done:
+        if isinstance(step, Do) and VERBS[step.verb].last and str(index) not in run.position.done:
             yield At(str(index), step)
 
 
 def _at(place: str, step: Do, run: Run) -> At | None:
-    return None if place in run.done else At(place, step)
+    return None if place in run.position.done else At(place, step)
 
 
 def _in_loop(loop: Repeat, index: int, run: Run) -> At | Decide | None:
     granted = sum(
         question.answer == MORE and question.place.startswith(f"{index}.")
-        for question in run.questions
+        for question in run.asking.questions
     )
     limit = min(loop.rounds + granted, loop.hard_cap)
     for number in range(1, limit + 1):
         for body, step in enumerate(loop.steps):
             place = f"{index}.{number}.{body}"
             if isinstance(step, StopWhen):
-                decision = run.decisions.get(place)
+                decision = run.position.decisions.get(place)
                 if decision is None:
                     return Decide(
                         place,

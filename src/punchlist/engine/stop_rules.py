@@ -56,8 +56,10 @@ def _churning(run: Run) -> str:
     left = [item for item in run.having(*ACTIONABLE) if item.in_scope]
     if (
         left
-        and _stuck([*(past.open for past in run.rounds), len(left)])
-        and _stuck([*(past.must_fix for past in run.rounds), sum(item.must_fix for item in left)])
+        and _stuck([*(past.open for past in run.position.rounds), len(left)])
+        and _stuck(
+            [*(past.must_fix for past in run.position.rounds), sum(item.must_fix for item in left)]
+        )
     ):
         return f"churning: no fewer items in {_NO_FEWER} rounds"
     return ""

@@ -33,8 +33,8 @@ def run_now(
         outcome=told.outcome.value if run.ended else "",
         headline=told.headline,
         next=next_of(run, state, tasks),
-        round=run.round,
-        branch=run.branch if run.landed else "",
+        round=run.position.round,
+        branch=run.landing.branch if run.landing.landed else "",
         counts=told.numbers,
         by_status=told.by_status,
         tasks=tasks,
@@ -49,10 +49,10 @@ def run_now(
 def next_of(run: Run, state: State, tasks: int) -> str:
     """What whoever called should do now."""
     match state:
-        case State.ENDED if run.landed:
+        case State.ENDED if run.landing.landed:
             return (
                 "it has ended; ask_for_proof shows what stands behind each fix, and branch"
-                f" {run.branch} has the commits"
+                f" {run.landing.branch} has the commits"
             )
         case State.ENDED:
             return "it has ended; list_items has the items, and ask_for_proof what was seen of each"
@@ -107,8 +107,8 @@ def item_whole(item: Item, run: Run) -> ItemWhole:
         findings=item.findings,
         attempts=item.attempts,
         proofs=item.proofs,
-        score=run.scores.get(item.number),
-        change=run.diffs.get(item.number),
+        score=run.by_item.scores.get(item.number),
+        change=run.by_item.diffs.get(item.number),
     )
 
 
@@ -142,7 +142,7 @@ def evidence(item: Item, run: Run) -> Evidence:
         said=_said(item, run),
         proofs=item.proofs,
         commit=item.commit,
-        branch=run.branch if item.commit else "",
+        branch=run.landing.branch if item.commit else "",
         attempts=item.attempts,
     )
 
@@ -153,7 +153,7 @@ def is_proven(item: Item) -> bool:
 
 def _said(item: Item, run: Run) -> str:
     if is_proven(item):
-        return f"fixed by {item.commit[:12]} on {run.branch}: {proof_of(item)}"
+        return f"fixed by {item.commit[:12]} on {run.landing.branch}: {proof_of(item)}"
     match item.status:
         case Status.CLAIMED:
             return "claimed: the fixer says that it is fixed, and it is not judged yet"

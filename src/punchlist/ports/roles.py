@@ -149,10 +149,10 @@ class Planner(Protocol):
     async def plan(self, task: Task, tree: Tree) -> Plans: ...
 
 
-class Mender(Protocol):
+class Fixer(Protocol):
     """Edits the files of the tree; what it did is read from the tree, not from its answer."""
 
-    async def mend(self, task: Task, tree: Tree) -> Claims: ...
+    async def fix(self, task: Task, tree: Tree) -> Claims: ...
 
 
 class Challenger(Protocol):
@@ -161,6 +161,11 @@ class Challenger(Protocol):
 
 class Reproducer(Protocol):
     async def reproduce(self, task: Task, tree: Tree) -> Reproductions: ...
+
+
+REVIEWERS = ("unified", "spec", "technical", "adversarial")
+ROLES = (*REVIEWERS, "clarifier", "planner", "fixer", "challenger", "reproducer")
+"""What agents can play, by the names that settings and workflows use."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +177,6 @@ class Crew:
     reviewers: Mapping[str, Reviewer] = field(default_factory=dict)
     clarifier: Clarifier | None = None
     planner: Planner | None = None
-    mender: Mender | None = None
+    fixer: Fixer | None = None
     challenger: Challenger | None = None
     reproducer: Reproducer | None = None

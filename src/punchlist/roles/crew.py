@@ -4,20 +4,17 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from punchlist.ports.agent import Agent
-from punchlist.ports.roles import Crew
+from punchlist.ports.roles import ROLES, Crew
 from punchlist.roles.answers.ask import Hear, Seat
 from punchlist.roles.challenger import AgentChallenger
 from punchlist.roles.clarifier import AgentClarifier
-from punchlist.roles.fixer import AgentMender
+from punchlist.roles.fixer import AgentFixer
 from punchlist.roles.planner import AgentPlanner
 from punchlist.roles.prompting.template import checked, shipped
 from punchlist.roles.reproducer import AgentReproducer
 from punchlist.roles.reviewer import LENSES, AgentReviewer
 
 P = TypeVar("P")
-REVIEWERS = tuple(LENSES)
-ROLES = (*REVIEWERS, "clarifier", "planner", "fixer", "challenger", "reproducer")
-"""What agents can play, by the names that settings and workflows use."""
 
 
 def _unheard(label: str, piece: str) -> None:
@@ -43,7 +40,7 @@ def crew(
         },
         clarifier=_seated(AgentClarifier, seats.get("clarifier")),
         planner=_seated(AgentPlanner, seats.get("planner")),
-        mender=_seated(AgentMender, seats.get("fixer")),
+        fixer=_seated(AgentFixer, seats.get("fixer")),
         challenger=_seated(AgentChallenger, seats.get("challenger")),
         reproducer=_seated(AgentReproducer, seats.get("reproducer")),
     )

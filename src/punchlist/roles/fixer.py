@@ -16,15 +16,15 @@ from punchlist.roles.prompting.template import Rendered, rendered
 from punchlist.views.plan_forms import code
 
 
-class AgentMender:
+class AgentFixer:
     def __init__(self, seat: Seat) -> None:
         self._seat = seat
 
-    async def mend(self, task: Task, tree: Tree) -> Claims:
-        return await fitting(self._seat, lambda seat: _mended(seat, task, tree))
+    async def fix(self, task: Task, tree: Tree) -> Claims:
+        return await fitting(self._seat, lambda seat: _fixed(seat, task, tree))
 
 
-async def _mended(seat: Seat, task: Task, tree: Tree) -> tuple[Claims, Heard[Statements] | None]:
+async def _fixed(seat: Seat, task: Task, tree: Tree) -> tuple[Claims, Heard[Statements] | None]:
     prompt = await asyncio.to_thread(prompt_for, task, seat)
     shown = frozenset(prompt.shown.get("items", ()))
     asked = tuple(item.number for item in task.items if code(item.number) in shown)

@@ -109,7 +109,7 @@ async def _heard(
         origin=world.change.base, alone=STEERS_AGENTS
     )  # neither the change nor a fix tells its judge what to do
     async with world.trees.at(
-        run.tip, patches, pristine=pristine, apart=run.outside("challenger")
+        run.landing.tip, patches, pristine=pristine, apart=run.outside("challenger")
     ) as tree:
         before = await world.trees.changes(tree)
         for turn, (some, contested) in enumerate(_chunks(batches, task.contested), 1):
@@ -120,7 +120,9 @@ async def _heard(
                 told=told,
                 batches=tuple(some),
                 doubts=tuple(
-                    doubt for doubt in run.doubts.values() if doubt.item in numbers and doubt.answer
+                    doubt
+                    for doubt in run.asking.doubts.values()
+                    if doubt.item in numbers and doubt.answer
                 ),
             )
             heard.append(await challenger.judge(asked, await _exhibits(some, run, world), tree))
@@ -153,7 +155,7 @@ def _chunks(
 
 async def _exhibits(batches: Sequence[Batch], run: Run, world: World) -> list[Exhibit]:
     paths = sorted({path for batch in batches for path in run.work.patches[batch.number].paths})
-    texts = {path: await world.repository.text(run.tip, path) for path in paths}
+    texts = {path: await world.repository.text(run.landing.tip, path) for path in paths}
     before = {path: text for path, text in texts.items() if text is not None}
     return [
         Exhibit(batch.number, unified(run.work.patches[batch.number], before), run.claims(batch))

@@ -32,8 +32,8 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     """Nothing while a person is to answer; nothing more once the agent is ready, has failed, or has
     asked often enough.
     """
-    heard = [event for event in run.here.values() if isinstance(event, Clarified)]
-    over = run.clear or len(heard) >= options.rounds or any(event.failed for event in heard)
+    heard = [event for event in run.position.here.values() if isinstance(event, Clarified)]
+    over = run.asking.clear or len(heard) >= options.rounds or any(event.failed for event in heard)
     items = tuple(item.number for item in _asked_about(run, options))
     if over or run.unanswered or not items or "clarifier" not in run.started.crew:
         return ()
@@ -58,9 +58,9 @@ async def inquire(task: Inquire, run: Run, world: World) -> Clarified:
     if clarifier is None:
         return Clarified(failed="no agent plays the clarifier any more")
     asked = await to_think_over(task.label, task.items, run, world)
-    async with world.trees.at(run.tip, apart=run.outside("clarifier")) as tree:
+    async with world.trees.at(run.landing.tip, apart=run.outside("clarifier")) as tree:
         said = await clarifier.clarify(asked, tree)
-    known = {doubt.id for doubt in run.doubts.values()}
+    known = {doubt.id for doubt in run.asking.doubts.values()}
     return Clarified(
         doubts=tuple(doubt for doubt in said.doubts if doubt.id not in known),
         ready=said.ready and not said.failed,

@@ -74,10 +74,16 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     )
     if passed and (first := missing(run, land)):
         return first
-    if not run.landed or run.published == run.tip:
+    if not run.landing.landed or run.landing.published == run.landing.tip:
         return ()
     return missing(
-        run, Action("publish", Publish(run.branch, run.tip), f"{run.branch} is shown", whole=True)
+        run,
+        Action(
+            "publish",
+            Publish(run.landing.branch, run.landing.tip),
+            f"{run.landing.branch} is shown",
+            whole=True,
+        ),
     )
 
 
@@ -87,7 +93,7 @@ async def give_back(task: GiveBack, run: Run, world: World) -> Returned:
     moves = []
     for number in task.batches:
         batch = run.work.batches[number]
-        blind = run.unverified or unjudged(_code(batch), run.baselines)
+        blind = run.checks.unverified or unjudged(_code(batch), run.checks.baselines)
         moves += [
             Move(item, Fact.REJECTED, by="commit", why=why, evidence=blind)
             for item in run.claims(batch)
@@ -106,21 +112,22 @@ async def land(task: Land, run: Run, world: World) -> Committed | Failed:
 
 async def _landed(batches: Sequence[Batch], action: str, run: Run, world: World) -> Committed:
     """Commits that an earlier try made are there, whatever a hook says now."""
-    shas = await world.repository.made(run.branch, run.tip, action)
+    shas = await world.repository.made(run.landing.branch, run.landing.tip, action)
     heard = Heard() if shas else await _heard(batches, run, world)
     if heard.refused:
         return Committed(
-            branch=run.branch,
-            tip=run.tip,
+            branch=run.landing.branch,
+            tip=run.landing.tip,
             refused=heard.refused,
             moves=_rejected(batches, run, heard.refused),
         )
     shas = shas or await world.repository.commit_chain(
-        run.branch, run.tip, _drafts(batches, run), action
+        run.landing.branch, run.landing.tip, _drafts(batches, run), action
     )
     if len(shas) != len(batches):
         raise RepositoryError(
-            f"{len(batches)} commits were to be made on {run.branch}, and git has {len(shas)}"
+            f"{len(batches)} commits were to be made on {run.landing.branch}, and git has"
+            f" {len(shas)}"
         )
     landed = tuple(Landed(batch.number, sha) for batch, sha in zip(batches, shas, strict=True))
     moves = tuple(
@@ -137,7 +144,7 @@ async def _landed(batches: Sequence[Batch], action: str, run: Run, world: World)
         for item in run.claims(batch)
     )
     return Committed(
-        branch=run.branch,
+        branch=run.landing.branch,
         tip=shas[-1],
         landed=landed,
         moves=moves,
@@ -173,7 +180,10 @@ async def _heard(batches: Sequence[Batch], run: Run, world: World) -> Heard:
     }
     allowed = run.started.checks_allowed
     return await world.repository.hook(
-        "pre-commit", run.tip, patches, pristine=judge_view(world, fixed) if allowed else None
+        "pre-commit",
+        run.landing.tip,
+        patches,
+        pristine=judge_view(world, fixed) if allowed else None,
     )
 
 
@@ -270,7 +280,7 @@ def _of_the_batch(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
     it.
     """
     rechecked, verified = run.work.rechecked, run.work.verified
-    judges = judged_by(_code(batch), run.baselines)
+    judges = judged_by(_code(batch), run.checks.baselines)
     numbers = (item,) if batch.by_agent else batch.items
     reporters = {finding.source for number in numbers for finding in run.items[number].sighted}
     tools = sorted(reporters.intersection(run.started.reviewers))
@@ -312,7 +322,7 @@ def _code(batch: Batch) -> tuple[str, ...]:
 
 
 def _checked(run: Run, names: Iterable[str]) -> str:
-    judges = [run.baselines[name] for name in names]
+    judges = [run.checks.baselines[name] for name in names]
     return "; ".join(
         (
             f"{judge.check}: {judge.passed} tests as on the base"

@@ -32,7 +32,7 @@ class Remember(Struct, frozen=True):
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
-    if run.fresh_from or run.fresh:
+    if run.reviewing.fresh_from or run.reviewing.fresh:
         return missing(run, Action("items", Sort(options.rule), "findings become items"))
     known = _dismissed_before(run)
     if known and (
@@ -42,7 +42,9 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     ):
         return first
     return (
-        missing(run, Action("document", WriteDown(run.round), "the findings are written down"))
+        missing(
+            run, Action("document", WriteDown(run.position.round), "the findings are written down")
+        )
         if options.document
         else ()
     )

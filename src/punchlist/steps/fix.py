@@ -16,7 +16,7 @@ from punchlist.model.patch.patch import Patch
 from punchlist.ports.fixer import Fixed
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
-from punchlist.steps.support.agent_fix import Mend, mend
+from punchlist.steps.support.agent_fix import AgentFix, fix_with_agent
 from punchlist.steps.support.batching import key_of
 from punchlist.steps.verb import Action, Verb, missing
 
@@ -64,7 +64,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
 def _single(batches: list[Batch], options: Options, place: str) -> Iterator[Action]:
     if batches:
         numbers = tuple(batch.number for batch in batches)
-        task = Mend(numbers, f"{place} fixer", sessions=options.sessions)
+        task = AgentFix(numbers, f"{place} fixer", sessions=options.sessions)
         yield Action("agent", task, f"an agent works on {len(numbers)} batches at once")
 
 
@@ -72,7 +72,7 @@ def _fan_out(batches: list[Batch], run: Run, options: Options, place: str) -> It
     """A batch begins as soon as its files are free; first the one whose files have
     most work left.
     """
-    left = [batch for batch in batches if _key(batch) not in run.here]
+    left = [batch for batch in batches if _key(batch) not in run.position.here]
     load: dict[str, int] = defaultdict(int)
     for batch in left:
         for path in batch.paths:
@@ -86,7 +86,7 @@ def _fan_out(batches: list[Batch], run: Run, options: Options, place: str) -> It
         left, key=lambda each: (-max((load[path] for path in each.paths), default=0), each.number)
     ):
         if batch.number not in waiting:
-            task = Mend(
+            task = AgentFix(
                 (batch.number,),
                 f"{place} fixer {batch.number}",
                 fork=True,
@@ -101,7 +101,7 @@ def _key(batch: Batch) -> str:
 
 
 def _open(number: int, run: Run) -> bool:
-    return number in run.work.batches and f"batch {number}" not in run.here
+    return number in run.work.batches and f"batch {number}" not in run.position.here
 
 
 def _held(batch: Batch, run: Run) -> frozenset[str]:
@@ -115,7 +115,7 @@ def _held(batch: Batch, run: Run) -> frozenset[str]:
 async def work(task: Work, run: Run, world: World) -> Attempted:
     began = world.clock()
     batches = [run.work.batches[number] for number in task.batches]
-    async with world.trees.at(run.tip) as tree:
+    async with world.trees.at(run.landing.tip) as tree:
         answers = _answers(await world.fixers[task.fixer].fix(batches, run.items, tree))
         shown = _shown(
             {number: fixed.patch for number, fixed in answers.items() if fixed.patch}, tree
@@ -173,4 +173,6 @@ def _moves(batch: Batch, items: dict[int, Item], refused: str | None) -> list[Mo
     ]
 
 
-VERB = Verb("fixers turn batches into patches", Options, step, {Work: work, Mend: mend})
+VERB = Verb(
+    "fixers turn batches into patches", Options, step, {Work: work, AgentFix: fix_with_agent}
+)

@@ -8,7 +8,7 @@ from punchlist.steps.verb import Action, NoOptions, Verb, missing
 
 
 def step(run: Run, options: NoOptions, place: str) -> tuple[Action, ...]:
-    unmeasured = [check for check in allowed(run) if check.name not in run.baselines]
+    unmeasured = [check for check in allowed(run) if check.name not in run.checks.baselines]
     return missing(
         run,
         *(Action(f"baseline {c.name}", Measure(c), f"{c.name} on the base") for c in unmeasured),

@@ -57,18 +57,27 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
         for item in sorted(run.items.values(), key=reading_order)
         if by_agent(item, options, run)
     ]
-    wanted = tuple(item.number for item in theirs if item.number not in run.todos)
-    if options.planner and wanted and "planner" in run.started.crew and "todos" not in run.here:
+    wanted = tuple(item.number for item in theirs if item.number not in run.by_item.todos)
+    if (
+        options.planner
+        and wanted
+        and "planner" in run.started.crew
+        and "todos" not in run.position.here
+    ):
         about = f"{run.started.crew['planner'][0]} plans {len(wanted)} items"
         return missing(run, Action("todos", Consider(wanted, f"{place} planner"), about))
-    if "batches" not in run.here:
+    if "batches" not in run.position.here:
         return missing(run, Action("batches", Arrange(options), "batches are planned"))
-    return _with_a_person(run, place) if options.ask and options.files and run.round == 1 else ()
+    return (
+        _with_a_person(run, place)
+        if options.ask and options.files and run.position.round == 1
+        else ()
+    )
 
 
 def _with_a_person(run: Run, place: str) -> tuple[Action, ...]:
-    arranged = run.here.get("batches")
-    asked = [question for question in run.questions if question.place == place]
+    arranged = run.position.here.get("batches")
+    asked = [question for question in run.asking.questions if question.place == place]
     if not isinstance(arranged, Planned) or not any(batch.by_agent for batch in arranged.batches):
         return ()
     if not asked:
@@ -76,7 +85,7 @@ def _with_a_person(run: Run, place: str) -> tuple[Action, ...]:
     if asked[-1].answer != GO:
         return ()
     key = f"read {len(asked)}"
-    read = run.here.get(key)
+    read = run.position.here.get(key)
     if not isinstance(read, Planned):
         return missing(run, Action(key, Reread(), "the plan is read again"))
     return (
@@ -91,7 +100,7 @@ async def consider(task: Consider, run: Run, world: World) -> Planned:
     if planner is None:
         return Planned(batches=(), failed="no agent plays the planner any more")
     asked = await to_think_over(task.label, task.items, run, world)
-    async with world.trees.at(run.tip, apart=run.outside("planner")) as tree:
+    async with world.trees.at(run.landing.tip, apart=run.outside("planner")) as tree:
         said = await planner.plan(asked, tree)
     return Planned(
         batches=(),
@@ -106,10 +115,10 @@ async def consider(task: Consider, run: Run, world: World) -> Planned:
 
 
 async def arrange(task: Arrange, run: Run, world: World) -> Planned:
-    async with world.trees.at(run.tip) as tree:
+    async with world.trees.at(run.landing.tip) as tree:
         present = frozenset(tree.files())
     plan = planned(run, task.options, world.protected, present)
-    considered = run.here.get("todos")
+    considered = run.position.here.get("todos")
     if isinstance(considered, Planned) and considered.after:
         plan = replace(plan, after=between(plan.batches, considered.after))
     return (
@@ -140,7 +149,7 @@ def _blocked(run: Run, present: frozenset[str]) -> Iterator[Move]:
                 Fact.SAID_BLOCKED,
                 by="punchlist",
                 why=GONE,
-                evidence=f"{path} is not in the tree at {run.tip[:12]}",
+                evidence=f"{path} is not in the tree at {run.landing.tip[:12]}",
             )
 
 
@@ -197,7 +206,7 @@ remove from master_todo.json is not worked on in this round, and stays open.
 
 
 async def show(task: Show, run: Run, world: World) -> Asked:
-    arranged = run.here["batches"]
+    arranged = run.position.here["batches"]
     where = (
         arranged.files[0].rpartition("/")[0]
         if isinstance(arranged, Planned) and arranged.files
@@ -215,7 +224,7 @@ async def show(task: Show, run: Run, world: World) -> Asked:
 
 async def reread(task: Reread, run: Run, world: World) -> Planned:
     """The batches as the files have them now; what a person took out stays open, and says so."""
-    arranged = run.here["batches"]
+    arranged = run.position.here["batches"]
     batches = arranged.batches if isinstance(arranged, Planned) else ()
     after = arranged.after if isinstance(arranged, Planned) else {}
     mine = tuple(batch for batch in batches if batch.by_agent)

@@ -53,7 +53,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     wanted = [
         item.number
         for item in sorted(run.left, key=reading_order)
-        if _to_file(item, options) and item.number not in run.unfiled
+        if _to_file(item, options) and item.number not in run.filing.unfiled
     ]
     # Named by their first item: what is left shrinks as chunks are filed, and a finished chunk must
     # not be named again.
@@ -62,7 +62,9 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
         for numbers in _chunks(wanted)
     ]
     unsorted = (
-        [Action("items", Sort(MergeRule.SMART), "findings become items")] if run.fresh else []
+        [Action("items", Sort(MergeRule.SMART), "findings become items")]
+        if run.reviewing.fresh
+        else []
     )
     owed = run.started.owed if options.file is not Filing.NONE else ()
     debts = (
@@ -148,7 +150,8 @@ async def tell(task: Tell, run: Run, world: World) -> Reported:
     ledger.
     """
     listed = tuple(item.number for item in run.items.values() if item.status not in ENDED)
-    ended = replace(run, listed=listed, ended=outcome(run).value)
+    filing = replace(run.filing, listed=listed)
+    ended = replace(run, filing=filing, ended=outcome(run).value)
     rendered = {
         name: content for name, render in world.reports.items() if (content := render(ended))
     }

@@ -47,7 +47,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     wanted = _wanted(run, options)
     if not started.checks_allowed or "reproducer" not in started.crew or not wanted:
         return ()
-    unmeasured = [check for check in started.checks if check.name not in run.baselines]
+    unmeasured = [check for check in started.checks if check.name not in run.checks.baselines]
     if unmeasured:
         return missing(
             run,
@@ -74,7 +74,7 @@ def _wanted(run: Run, options: Options) -> list[Item]:
     items = [
         item
         for item in run.having(*ACTIONABLE)
-        if item.in_scope and item.number not in run.reproductions
+        if item.in_scope and item.number not in run.by_item.reproductions
     ]
     return sorted(
         (item for item in items if item.must_fix or not options.must_fix), key=reading_order
@@ -88,7 +88,7 @@ async def reproduce(task: Reproduce, run: Run, world: World) -> Reproduced:
     if reproducer is None:
         return Reproduced(item=task.item, why="no agent plays the reproducer any more")
     asked = Task(label=task.label, items=(run.items[task.item],), told=await background(run, world))
-    async with world.trees.at(run.tip, apart=run.outside("reproducer")) as tree:
+    async with world.trees.at(run.landing.tip, apart=run.outside("reproducer")) as tree:
         said = await reproducer.reproduce(asked, tree)
         offered = _offered(said, task.item)
         path = private_path(offered, run.id, tree, world.protected) if offered else ""

@@ -56,17 +56,21 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     unheard = (
         ()
         if options.again
-        else tuple(name for name in started.documents if name not in run.reviews)
+        else tuple(name for name in started.documents if name not in run.reviewing.reviews)
     )
     names = (*(started.reviewers if options.analyzers else ()), *unheard)
     roles = tuple(role for role in options.by if role in started.crew)
     looks = [
-        Action(name, Look(name, run.tip, place), f"{name} reviews")
+        Action(name, Look(name, run.landing.tip, place), f"{name} reviews")
         for name in names
         if _stale(run, options, name)
     ]
     consults = [
-        Action(role, Consult(role, run.tip, place), f"{started.crew[role][0]} reviews as {role}")
+        Action(
+            role,
+            Consult(role, run.landing.tip, place),
+            f"{started.crew[role][0]} reviews as {role}",
+        )
         for role in roles
         if _stale(run, options, role)
     ]
@@ -74,8 +78,8 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
 
 
 def _stale(run: Run, options: Options, name: str) -> bool:
-    review = run.reviews.get(name)
-    up_to_date = review is not None and review.commit == run.tip and not review.failed
+    review = run.reviewing.reviews.get(name)
+    up_to_date = review is not None and review.commit == run.landing.tip and not review.failed
     return not (options.again and up_to_date)
 
 

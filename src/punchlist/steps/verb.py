@@ -51,5 +51,5 @@ class Verb:
 
 def missing(run: Run, *actions: Action) -> tuple[Action, ...]:
     """Those of the actions that have no event yet."""
-    here = set(run.here)
+    here = set(run.position.here)
     return tuple(action for action in actions if action.key not in here)

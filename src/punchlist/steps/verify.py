@@ -49,7 +49,7 @@ class Conclude(Struct, frozen=True):
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if not run.work.patches or run.work.verified is not None:
         return ()
-    first = run.here.get("recheck")
+    first = run.position.here.get("recheck")
     if not isinstance(first, Rechecked):
         clashing = conflicts(run)
         return missing(
@@ -57,7 +57,9 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
         )
     candidates = _ordered(run, first.passed)
     unmeasured = (
-        [check for check in allowed(run) if check.name not in run.baselines] if candidates else []
+        [check for check in allowed(run) if check.name not in run.checks.baselines]
+        if candidates
+        else []
     )
     if unmeasured:
         return missing(
@@ -112,7 +114,7 @@ def _next(run: Run, candidates: Sequence[Batch], so_far: Conclude) -> Action:
     if not candidates or not usable(run):
         found = Found(good=tuple(batch.number for batch in candidates))
         return Action("verdict", replace(so_far, found=found, unverified=_why_unverified(run)))
-    tried = [event for event in run.here.values() if isinstance(event, Tried)]
+    tried = [event for event in run.position.here.values() if isinstance(event, Tried)]
     results = [Result(event.green, _failing(event), _trouble(event)) for event in tried]
     culprits: dict[int, tuple[str, ...]] = {}
     for turn in count(2):
@@ -121,7 +123,7 @@ def _next(run: Run, candidates: Sequence[Batch], so_far: Conclude) -> Action:
             return _trial(stands, tried, replace(so_far, found=Found(culprits=culprits)))
         results = results[used:]
         found = replace(stands, culprits=culprits | stands.culprits)
-        again = run.here.get(_look(turn, ()).key)
+        again = run.position.here.get(_look(turn, ()).key)
         if not found.good or len(found.good) == len(candidates):
             break
         if not isinstance(again, Rechecked):  # what lands is less than what was looked at
@@ -192,7 +194,7 @@ def _why_unverified(run: Run) -> str:
         )
     return "; ".join(
         f"{name}: {baseline.unusable}"
-        for name, baseline in run.baselines.items()
+        for name, baseline in run.checks.baselines.items()
         if baseline.unusable
     )
 
@@ -266,7 +268,7 @@ def _unjudged(batch: Batch, run: Run) -> str:
     """Why no check speaks for these files; the judge's own are spoken for by a person, who is told
     to look.
     """
-    return "" if batch.protected else unjudged(batch.paths, run.baselines)
+    return "" if batch.protected else unjudged(batch.paths, run.checks.baselines)
 
 
 def _evidence(run: Run) -> str:
@@ -274,7 +276,7 @@ def _evidence(run: Run) -> str:
     red = next(
         (
             v
-            for event in run.here.values()
+            for event in run.position.here.values()
             if isinstance(event, Tried)
             for v in event.verdicts
             if not v.passed

@@ -107,7 +107,7 @@ class Station(Workspace[Beside]):
 
     async def answer(self, run: Run, said: str | Mapping[str, str]) -> Run:
         """`run` as the person saw it."""
-        return await self.answer_question(run.id, said, self._who, len(run.questions))
+        return await self.answer_question(run.id, said, self._who, len(run.asking.questions))
 
     async def resume(self, run: str) -> None:
         session = await self._opened()

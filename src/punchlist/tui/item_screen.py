@@ -46,7 +46,11 @@ class ItemScreen(Screen[int]):
         before = self._look.run
         self._look = look
         changed = before.items.get(self.number) is not look.run.items.get(self.number)
-        if changed or before.scores is not look.run.scores or before.doubts is not look.run.doubts:
+        if (
+            changed
+            or before.by_item.scores is not look.run.by_item.scores
+            or before.asking.doubts is not look.run.asking.doubts
+        ):
             self._show()
 
     def action_close(self) -> None:

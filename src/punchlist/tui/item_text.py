@@ -37,10 +37,10 @@ def item_lines(run: Run, item: Item) -> list[Content]:
         _head(run, item),
         _findings(item),
         _code(item),
-        _change(run.diffs.get(item.number), item),
+        _change(run.by_item.diffs.get(item.number), item),
         _history(item),
         _proofs(run, item),
-        _score(run.scores.get(item.number)),
+        _score(run.by_item.scores.get(item.number)),
         _questions(run, item),
         _ends(run, item),
     )
@@ -166,7 +166,7 @@ def _proofs(run: Run, item: Item) -> Iterator[Content]:
             )
         if not item.proofs:
             yield line(_IN, ("none", f"bold {BAD}"))
-    private = run.reproductions.get(item.number)
+    private = run.by_item.reproductions.get(item.number)
     if private is not None:
         seen = "was seen red before the fix" if private.red else f"does not count: {private.why}"
         yield line(_IN, ("private test ", "bold"), f"{private.path} {seen}")
@@ -190,7 +190,7 @@ def _score(score: Score | None) -> Iterator[Content]:
 
 
 def _questions(run: Run, item: Item) -> Iterator[Content]:
-    asked = [doubt for doubt in run.doubts.values() if doubt.item == item.number]
+    asked = [doubt for doubt in run.asking.doubts.values() if doubt.item == item.number]
     if not asked:
         return
     yield from _title("Questions")
@@ -201,7 +201,7 @@ def _questions(run: Run, item: Item) -> Iterator[Content]:
 
 
 def _ends(run: Run, item: Item) -> Iterator[Content]:
-    unfiled = run.unfiled.get(item.number, "")
+    unfiled = run.filing.unfiled.get(item.number, "")
     if item.issue or unfiled:
         yield from _title("Issue")
     if item.issue:

@@ -36,7 +36,7 @@ def head(look: Look, now: float) -> list[Content]:
         state, style = ": ".join(OUTCOME_WORDS[look.told.outcome]), _STYLES[look.told.outcome]
     first: list[Part] = [
         (f"Run {run.id}", "bold"),
-        f" · {name} · round {run.round} · {clock(_seconds(look, now))} · ",
+        f" · {name} · round {run.position.round} · {clock(_seconds(look, now))} · ",
         (state, style),
     ]
     if look.driver:
@@ -53,7 +53,7 @@ def _seconds(look: Look, now: float) -> float:
 
 def _spent(run: Run) -> str:
     usage = run.usage
-    parts = [amount(len(run.landed), "commit"), amount(usage.checks, "check run")]
+    parts = [amount(len(run.landing.landed), "commit"), amount(usage.checks, "check run")]
     if usage.input_tokens or usage.output_tokens or usage.dollars:
         parts += [tokens(usage), dollars(usage.dollars)]
     return " · ".join(parts)
@@ -172,7 +172,7 @@ def checks(run: Run, look: Look) -> Iterator[Content]:
 
 
 def _questions(run: Run) -> Iterator[Content]:
-    answered = [question for question in run.questions if question.answer]
+    answered = [question for question in run.asking.questions if question.answer]
     if answered:
         yield line(("Decided", f"bold underline {ACCENT}"))
         for each in answered:
@@ -192,7 +192,7 @@ def _judges(run: Run) -> Iterator[Content]:
         yield line((f"{_IN}no checks: fixes are unverified", WARNING))
         return
     for check in started.checks:
-        known = run.baselines.get(check.name)
+        known = run.checks.baselines.get(check.name)
         if not started.checks_allowed:
             said, style = "may not run: `punchlist allow`", WARNING
         elif known is None:
@@ -210,14 +210,14 @@ def _judges(run: Run) -> Iterator[Content]:
         yield line(
             _IN, (check.name, "bold"), (f" {' '.join(check.command)}", MUTED), (f"  {said}", style)
         )
-    if run.unverified:
-        yield line((f"{_IN}! unverified: {run.unverified}", WARNING))
+    if run.checks.unverified:
+        yield line((f"{_IN}! unverified: {run.checks.unverified}", WARNING))
 
 
 def _reviewers(run: Run) -> Iterator[Content]:
     yield line("")
     yield line(("Reviewers", f"bold underline {ACCENT}"))
-    for review in run.reviews.values():
+    for review in run.reviewing.reviews.values():
         if review.failed:
             said, style = f"failed: {review.failed}", BAD
         elif review.skipped:
@@ -234,11 +234,11 @@ def _reviewers(run: Run) -> Iterator[Content]:
 
 
 def _rounds(run: Run) -> Iterator[Content]:
-    if not run.rounds:
+    if not run.position.rounds:
         return
     yield line("")
     yield line(("Rounds", f"bold underline {ACCENT}"))
-    for past in run.rounds:
+    for past in run.position.rounds:
         stop = f"  {past.stop}" if past.stop else ""
         told = f"{past.open:,} open, {past.fixed:,} fixed, {amount(past.landed, 'commit')}"
         yield line(_IN, (f"round {past.round}", "bold"), f"  {told}", (stop, MUTED))

@@ -82,7 +82,7 @@ def _head(run: Run, pasts: Sequence[Past], reviews: Sequence[Reviewed], title: s
             "",
             f"**Reviewer:** {_line('; '.join(who)) or 'nobody'}  ",
             f"**Date:** {datetime.fromtimestamp(when, UTC).strftime('%Y-%m-%d %H:%M')}  ",
-            f"**Branch:** {_line(run.branch)}",
+            f"**Branch:** {_line(run.landing.branch)}",
         )
     )
 

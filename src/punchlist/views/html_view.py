@@ -136,7 +136,7 @@ class Lap(Struct, frozen=True):
 
 def groups(run: Run) -> tuple[Group, ...]:
     evidence: dict[str, int] = {}
-    commits = {landed.batch: landed.commit for landed in run.landed}
+    commits = {landed.batch: landed.commit for landed in run.landing.landed}
     by_group: dict[str, list[Row]] = {key: [] for key in GROUPS}
     for item in sorted(run.items.values(), key=reading_order):
         row = _row(item, run, commits, evidence)
@@ -145,7 +145,7 @@ def groups(run: Run) -> tuple[Group, ...]:
 
 
 def _row(item: Item, run: Run, commits: dict[int, str], evidence: dict[str, int]) -> Row:
-    lead, diff = item.lead, run.diffs.get(item.number)
+    lead, diff = item.lead, run.by_item.diffs.get(item.number)
     fixed = item.status is Status.FIXED
     ours = fixed and diff is not None and commits.get(diff.batch) == item.commit
     best = strongest(item.proofs)
@@ -169,7 +169,7 @@ def _row(item: Item, run: Run, commits: dict[int, str], evidence: dict[str, int]
         said=tuple(map(_said, item.findings)),
         commit=item.commit if fixed else "",
         issue=item.issue,
-        unfiled=run.unfiled.get(item.number, ""),
+        unfiled=run.filing.unfiled.get(item.number, ""),
         flags=item.flags,
         sightings=item.sightings,
     )

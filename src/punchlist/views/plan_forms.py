@@ -59,12 +59,12 @@ def blueprint(
     """What a run knows of the items in these batches."""
     return Blueprint(
         run=run.id,
-        branch=run.branch,
+        branch=run.landing.branch,
         folder=folder,
         batches=tuple(batches),
         items=run.items,
-        todos=run.todos,
-        doubts=tuple(run.doubts.values()),
+        todos=run.by_item.todos,
+        doubts=tuple(run.asking.doubts.values()),
         after=after or {},
     )
 

@@ -127,16 +127,16 @@ def report(run: Run) -> Report:
         counts=told.numbers,
         by_status=told.by_status,
         not_checked=told.gaps,
-        unverified=run.unverified,
+        unverified=run.checks.unverified,
         items=tuple(_item(item, run) for item in sorted(run.items.values(), key=reading_order)),
-        pending=run.fresh,
-        refused=run.refused,
-        reviewers=tuple(run.reviews.values()),
+        pending=run.reviewing.fresh,
+        refused=run.reviewing.refused,
+        reviewers=tuple(run.reviewing.reviews.values()),
         checks=_checks(run),
-        flaky=tuple(sorted(run.flaky)),
-        rounds=run.rounds,
-        questions=run.questions,
-        doubts=tuple(run.doubts.values()),
+        flaky=tuple(sorted(run.checks.flaky)),
+        rounds=run.position.rounds,
+        questions=run.asking.questions,
+        doubts=tuple(run.asking.doubts.values()),
         crew=run.started.crew if run.started else {},
         usage=run.usage,
         trouble=run.trouble,
@@ -153,8 +153,8 @@ def _run(run: Run) -> RunPart:
         version=started.version if started else "",
         started_at=datetime.fromtimestamp(run.started_at, UTC).isoformat(timespec="seconds"),
         seconds=round(run.active, 3),
-        branch=run.branch,
-        tip=run.tip,
+        branch=run.landing.branch,
+        tip=run.landing.tip,
         ended=bool(run.ended),
         halted=run.halted,
         interrupted=run.interrupted,
@@ -174,14 +174,14 @@ def _item(item: Item, run: Run) -> ItemPart:
         line=item.lead.spot.line,
         commit=item.commit,
         issue=item.issue,
-        unfiled=run.unfiled.get(item.number, ""),
+        unfiled=run.filing.unfiled.get(item.number, ""),
         proofs=item.proofs,
         attempts=item.attempts,
         flags=item.flags,
         sightings=item.sightings,
         findings=item.findings,
-        change=run.diffs.get(item.number),
-        score=run.scores.get(item.number),
+        change=run.by_item.diffs.get(item.number),
+        score=run.by_item.scores.get(item.number),
     )
 
 
@@ -189,7 +189,9 @@ def _checks(run: Run) -> tuple[CheckPart, ...]:
     started = run.started
     return tuple(
         CheckPart(
-            check=check, allowed=started.checks_allowed, baseline=run.baselines.get(check.name)
+            check=check,
+            allowed=started.checks_allowed,
+            baseline=run.checks.baselines.get(check.name),
         )
         for check in started.checks
     )

@@ -81,7 +81,7 @@ def by_round(run_id: str, entries: Iterable[Entry]) -> dict[int, dict[int, Item]
         run = fold(run, entry)
         if ended is not None:
             rounds[ended] = run.items
-    return {**rounds, run.round: run.items}
+    return {**rounds, run.position.round: run.items}
 
 
 def by_fingerprint(items: Iterable[Item]) -> dict[str, Item]:

@@ -77,26 +77,28 @@ def _numbers(run: Run) -> Numbers:
     tally = counts(run.items)
     inside = sum(tally.values())
     return Numbers(
-        reported=run.reported,
+        reported=run.reviewing.reported,
         items=len(run.items),
         in_scope=inside,
         outside=len(run.items) - inside,
         merged=sum(len(item.findings) - 1 for item in run.items.values()),
         again=sum(item.sightings for item in run.items.values()),
-        pending=len(run.fresh),
-        refused=len(run.refused),
+        pending=len(run.reviewing.fresh),
+        refused=len(run.reviewing.refused),
         fixed=tally[Status.FIXED],
         filed=tally[Status.FILED],
         dismissed=tally[Status.DISMISSED],
         left=sum(count for status, count in tally.items() if status not in ENDED),
-        commits=len(run.landed),
+        commits=len(run.landing.landed),
         check_runs=run.usage.checks,
     )
 
 
 def _headline(result: Outcome, numbers: Numbers, run: Run) -> str:
     if not numbers.in_scope:
-        looked = amount(sum(not (r.failed or r.skipped) for r in run.reviews.values()), "reviewer")
+        looked = amount(
+            sum(not (r.failed or r.skipped) for r in run.reviewing.reviews.values()), "reviewer"
+        )
         return (
             f"{looked} looked and reported nothing here."
             if result is Outcome.CLEAN
@@ -130,9 +132,9 @@ def _unchecked(run: Run) -> str:
 def _nothing(numbers: Numbers, run: Run) -> str:
     if numbers.pending:
         return f"{amount(numbers.pending, 'finding')} reported so far, not yet sorted into items."
-    if not run.reviews and not run.ended:
+    if not run.reviewing.reviews and not run.ended:
         return "Nothing was looked at yet."
-    if run.reviews and all(review.skipped for review in run.reviews.values()):
+    if run.reviewing.reviews and all(review.skipped for review in run.reviewing.reviews.values()):
         return "No items, but that does not mean clean: no analyzer here looks at these files."
     return "No items, but that does not mean clean: not everything was looked at."
 
@@ -174,38 +176,38 @@ def gaps(run: Run) -> Iterator[Gap]:
     if run.interrupted:
         yield Gap("stop", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
     yield from (Gap("trouble", "An action failed", reason) for reason in run.trouble)
-    if run.unpublished:
+    if run.landing.unpublished:
         what = (
-            f"Your repository does not have all of {run.branch}; `punchlist apply {run.id}` merges"
-            " all of it into your branch"
+            f"Your repository does not have all of {run.landing.branch};"
+            f" `punchlist apply {run.id}` merges all of it into your branch"
         )
-        yield Gap("trouble", what, run.unpublished)
-    if run.unheard:
-        yield Gap("check", "The pre-commit hook was not run", run.unheard)
+        yield Gap("trouble", what, run.landing.unpublished)
+    if run.landing.unheard:
+        yield Gap("check", "The pre-commit hook was not run", run.landing.unheard)
     yield from (
         Gap("filing", f"Item {number} could not be filed; the next run tries again", why)
-        for number, why in sorted(run.unfiled.items())
+        for number, why in sorted(run.filing.unfiled.items())
     )
     yield from (
         Gap("filing", f"Item {name} of an earlier run could not be filed", why)
-        for name, why in sorted(run.owed.items())
+        for name, why in sorted(run.filing.owed.items())
     )
     yield from (
         Gap(
             "entry", f"An entry of {each.source} was not understood: {each.raw[:_RAW]}", each.reason
         )
-        for each in run.refused
+        for each in run.reviewing.refused
     )
     yield from (
         Gap("flag", f"Item {item.number} is flagged", flag)
         for item in run.items.values()
         for flag in item.flags
     )
-    if run.flaky:
+    if run.checks.flaky:
         yield Gap(
             "check",
-            f"{amount(len(run.flaky), 'test is', 'tests are')} flaky, and not counted",
-            ", ".join(sorted(run.flaky)),
+            f"{amount(len(run.checks.flaky), 'test is', 'tests are')} flaky, and not counted",
+            ", ".join(sorted(run.checks.flaky)),
         )
     outside = [item for item in run.items.values() if not item.in_scope]
     if outside:
@@ -219,7 +221,7 @@ def gaps(run: Run) -> Iterator[Gap]:
 
 
 def _silent_reviewers(run: Run) -> Iterator[Gap]:
-    reviews = run.reviews.values()
+    reviews = run.reviewing.reviews.values()
     expected = (*run.started.reviewers, *run.started.documents)
     yield from (
         Gap("reviewer", f"{review.reviewer} failed", review.failed)
@@ -229,7 +231,7 @@ def _silent_reviewers(run: Run) -> Iterator[Gap]:
     yield from (
         Gap("reviewer", f"{name} did not get to look")
         for name in expected
-        if name not in run.reviews
+        if name not in run.reviewing.reviews
     )
     yield from (
         Gap("reviewer", f"{each.reviewer} did not look", each.skipped)
@@ -246,18 +248,20 @@ def _overlooked(run: Run) -> Iterator[Gap]:
 
 
 def _idle_checks(run: Run) -> Iterator[Gap]:
-    if run.unverified:
+    if run.checks.unverified:
         yield Gap(
-            "check", "The fixes are unverified: no check of the project judged them", run.unverified
+            "check",
+            "The fixes are unverified: no check of the project judged them",
+            run.checks.unverified,
         )
     started = run.started
     for check in started.checks:
-        known = run.baselines.get(check.name)
+        known = run.checks.baselines.get(check.name)
         if known is not None and known.unusable:
             yield Gap("check", f"{check.name} could not judge", known.unusable)
-        elif known is None and not run.unverified:
+        elif known is None and not run.checks.unverified:
             yield Gap(
                 "check",
                 f"{check.name} was not run",
-                "" if run.landed else "there was no fix for it to judge",
+                "" if run.landing.landed else "there was no fix for it to judge",
             )

@@ -140,10 +140,10 @@ class _Other:
         """What was left over, and would not have been."""
         for item in run.left:
             if (why := self._worked_on(item)) and item.number not in self.found:
-                self.found[item.number] = (run.round, Fate.TRIED, why)
+                self.found[item.number] = (run.position.round, Fate.TRIED, why)
 
     def _part(self, run: Run, number: int, fate: Fate, why: str) -> None:
-        self.found.setdefault(number, (run.round, fate, why))
+        self.found.setdefault(number, (run.position.round, fate, why))
 
     def _planned(self, run: Run, event: ev.Planned) -> None:
         for batch in event.batches:

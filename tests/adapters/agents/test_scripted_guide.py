@@ -11,7 +11,7 @@ import pytest
 from punchlist.adapters.agents.scripted.agent import calls
 from punchlist.adapters.agents.scripted.script import Line, read
 from punchlist.ports.agent import Trouble
-from punchlist.roles.crew import ROLES
+from punchlist.ports.roles import ROLES
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs/guides/scripted-agent.md").read_text("utf-8")

@@ -18,7 +18,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Attempt, Fact, Item, Status
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger.events import Started
-from punchlist.model.ledger.run import Review, Run
+from punchlist.model.ledger.run import Review, Reviewing, Run
 from punchlist.model.patch.change import Change, ScopeKind
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "data" / "sarif-2.1.0.json").read_text())
@@ -110,18 +110,23 @@ def test_every_end_of_an_item_is_told():
 
 def test_only_a_run_that_ended_and_saw_everything_was_successful():
     reviews = {"ruff": Review("ruff", "c")}
-    good = run_of(reviews=reviews, ended="clean")
+    good = run_of(reviewing=Reviewing(reviews=reviews), ended="clean")
     assert log(good)["invocations"][0]["executionSuccessful"] is True
     for bad in (
-        run_of(reviews=reviews),
+        run_of(reviewing=Reviewing(reviews=reviews)),
         run_of(ended="clean"),
-        run_of(reviews={"ruff": Review("ruff", "c", failed="crashed")}, ended="x"),
-        run_of(reviews=reviews, ended="x", halted="time"),
-        run_of(reviews=reviews, ended="x", trouble=("verify: no",)),
+        run_of(
+            reviewing=Reviewing(reviews={"ruff": Review("ruff", "c", failed="crashed")}), ended="x"
+        ),
+        run_of(reviewing=Reviewing(reviews=reviews), ended="x", halted="time"),
+        run_of(reviewing=Reviewing(reviews=reviews), ended="x", trouble=("verify: no",)),
     ):
         assert log(bad)["invocations"][0]["executionSuccessful"] is False
     refused = log(
-        run_of(reviews=reviews, ended="x", refused=(Refused("file:x", "null", "is null"),))
+        run_of(
+            ended="x",
+            reviewing=Reviewing(reviews=reviews, refused=(Refused("file:x", "null", "is null"),)),
+        )
     )
     assert (
         "is null" in refused["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]

@@ -15,7 +15,7 @@ def cases(run, suite: str):
 
 def test_there_is_one_case_for_each_item_and_each_reviewer(run):
     assert len(cases(run, "items")) == len(run.items)
-    assert [case.get("name") for case in cases(run, "reviewers")] == list(run.reviews)
+    assert [case.get("name") for case in cases(run, "reviewers")] == list(run.reviewing.reviews)
 
 
 def test_only_what_is_fixed_with_a_proof_passes(run):

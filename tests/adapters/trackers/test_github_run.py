@@ -65,14 +65,14 @@ def test_what_github_did_not_take_is_owed_and_filed_by_the_next_run(run, standin
     standin.github.token = "revoked"
     first = run()
     assert first.ended == "incomplete"
-    assert "the token is not accepted" in next(iter(first.unfiled.values()))
+    assert "the token is not accepted" in next(iter(first.filing.unfiled.values()))
     assert TOKEN not in str(first)
     standin.github.token = TOKEN
     standin.github.writing = [FAULTS["bad gateway after the effect"]]
     second = run()
     assert second.started.owed
     assert len(standin.github.issues) == 1
-    assert not second.owed
+    assert not second.filing.owed
 
 
 def test_without_a_name_the_origin_says_which_repository(run, repo):

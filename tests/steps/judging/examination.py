@@ -22,7 +22,7 @@ from punchlist.model.item.batch import Batch
 from punchlist.model.item.claim import Outcome, Report
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.run import Run, Work
+from punchlist.model.ledger.run import ByItem, Checking, Landing, Run, Work
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.ports.roles import Crew
@@ -162,7 +162,8 @@ class Bench:
             for check in self.check
         }
         return Run(
-            id="r1", started=started, tip=self.tip, items=items, baselines=known, reproductions=private or {},
+            id="r1", started=started, landing=Landing(tip=self.tip), items=items, checks=Checking(baselines=known),
+            by_item=ByItem(reproductions=private or {}),
             work=Work(batches={1: batch}, patches={1: patch}, reports=reports),
         )  # fmt: skip
 

@@ -9,6 +9,7 @@ from examination import UNITTEST, finding
 from punchlist.model.checks import check as checks
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.events import Baselined
+from punchlist.model.ledger.run import Checking
 from punchlist.steps.judging.red_tests import turned
 
 APP = "def mean(values):\n    return sum(values) / len(values)\n\n\ndef total(values):\n    return sum(values)\n"
@@ -39,10 +40,8 @@ def judged(bench):
         result = checks.CheckResult(check="unittest", exit_code=1, seconds=0, tests=outcomes)
         world.artifacts.write("baseline-unittest.json", msgspec.json.encode(result))
         run = made.run(*findings, changed=changed)
-        run = msgspec.structs.replace(
-            run,
-            baselines={"unittest": Baselined(check="unittest", failed=len(red), judges=(".py",))},
-        )
+        known = {"unittest": Baselined(check="unittest", failed=len(red), judges=(".py",))}
+        run = msgspec.structs.replace(run, checks=Checking(baselines=known))
         return asyncio.run(
             turned(tuple(run.items.values()), run.work.patches[1], run, world)
         ), made.checks.runs

@@ -25,7 +25,7 @@ def render(run: Run) -> bytes:
     _suite(
         root, "items", (_item(item, run) for item in sorted(run.items.values(), key=reading_order))
     )
-    _suite(root, "reviewers", (_review(review) for review in run.reviews.values()))
+    _suite(root, "reviewers", (_review(review) for review in run.reviewing.reviews.values()))
     _suite(root, "checks", _checks(run))
     gaps = (
         _case("not-checked", f"{gap.what}: {gap.why}", "skipped", gap.why or gap.what)
@@ -83,7 +83,9 @@ def _item(item: Item, run: Run) -> ET.Element:
         return _case(group, name, text=f"fixed in {item.commit}\n{proofs}")
     where = f"filed as {item.issue}" if item.issue else item.status.value
     unfiled = (
-        f"; could not be filed: {run.unfiled[item.number]}" if item.number in run.unfiled else ""
+        f"; could not be filed: {run.filing.unfiled[item.number]}"
+        if item.number in run.filing.unfiled
+        else ""
     )
     case = _case(
         group, name, "failure", f"{where}{': ' + last if last else ''}{unfiled}", _story(item)
@@ -115,13 +117,13 @@ def _review(review: Review) -> ET.Element:
 
 def _checks(run: Run) -> Iterable[ET.Element]:
     for check in run.started.checks:
-        baseline = run.baselines.get(check.name)
+        baseline = run.checks.baselines.get(check.name)
         if baseline is None:
             yield _case(
                 "checks",
                 check.name,
                 "skipped",
-                run.unverified or "not run: there was no fix to judge",
+                run.checks.unverified or "not run: there was no fix to judge",
             )
         elif baseline.unusable:
             yield _case(
@@ -142,7 +144,7 @@ def _trouble(run: Run) -> Iterable[ET.Element]:
     )
     yield from (
         _case("run", f"entry {n} of {each.source}", "error", each.reason, each.raw)
-        for n, each in enumerate(run.refused, 1)
+        for n, each in enumerate(run.reviewing.refused, 1)
     )
     if run.halted:
         yield _case("run", "limit", "error", run.halted)

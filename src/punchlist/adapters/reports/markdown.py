@@ -45,13 +45,13 @@ def render(run: Run) -> bytes:
 
 def _head(run: Run, told: Summary) -> str:
     date = datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M")
-    reviewers = ", ".join(_line(name) for name in sorted(run.reviews)) or "nobody"
+    reviewers = ", ".join(_line(name) for name in sorted(run.reviewing.reviews)) or "nobody"
     lines = [
-        f"# Code Review Findings - Round {len(run.rounds) or 1}",
+        f"# Code Review Findings - Round {len(run.position.rounds) or 1}",
         "",
         f"**Reviewer:** punchlist ({reviewers})  ",
         f"**Date:** {date} UTC  ",
-        f"**Branch:** {run.branch}  ",
+        f"**Branch:** {run.landing.branch}  ",
         f"**Run:** {run.id}",
         "",
         f"**{OUTCOME_WORDS[told.outcome][0].capitalize()}:** {told.headline}",
@@ -106,7 +106,11 @@ def _fields(item: Item, run: Run) -> Iterator[str]:
     yield from _bullet(
         "Filed",
         item.issue
-        or (f"not yet: {run.unfiled[item.number]}" if item.number in run.unfiled else ""),
+        or (
+            f"not yet: {run.filing.unfiled[item.number]}"
+            if item.number in run.filing.unfiled
+            else ""
+        ),
     )
     for attempt in item.attempts:
         yield from _bullet("History", _attempt(attempt))
@@ -114,7 +118,7 @@ def _fields(item: Item, run: Run) -> Iterator[str]:
         "Flagged",
         "; ".join((*item.flags, *(mark for finding in item.findings for mark in finding.marks))),
     )
-    yield from _change(item, run.diffs.get(item.number))
+    yield from _change(item, run.by_item.diffs.get(item.number))
 
 
 def _problem(finding: Finding) -> tuple[str, str]:

@@ -187,7 +187,7 @@ def _properties(item: Item, run: Run) -> sarif.Properties:
         "proofs": [f"{proof.kind}: {one_line(proof.said)}" for proof in item.proofs],
         "commit": item.commit,
         "issue": one_line(item.issue),
-        "notFiled": one_line(run.unfiled.get(item.number, "")),
+        "notFiled": one_line(run.filing.unfiled.get(item.number, "")),
         "flags": [one_line(flag) for flag in (*item.flags, *item.lead.marks)],
     }
     return {name: value for name, value in told.items() if value not in ("", [])}
@@ -214,22 +214,22 @@ def _notes(run: Run) -> Iterator[tuple[str, str]]:
         yield f"Halted: {one_line(run.halted)}", "error"
     if not run.ended:
         yield "The run had not ended when this was written", "warning"
-    if run.unverified:
-        yield f"No check judged the fixes: {one_line(run.unverified)}", "warning"
+    if run.checks.unverified:
+        yield f"No check judged the fixes: {one_line(run.checks.unverified)}", "warning"
     yield from (
         (
             f"An entry of {one_line(each.source)} was not understood: {one_line(each.reason)}",
             "warning",
         )
-        for each in run.refused
+        for each in run.reviewing.refused
     )
-    if run.fresh:
-        yield f"{len(run.fresh)} findings were not yet sorted into items", "warning"
+    if run.reviewing.fresh:
+        yield f"{len(run.reviewing.fresh)} findings were not yet sorted into items", "warning"
 
 
 def _provenance(run: Run) -> sarif.Properties:
     change = run.started.change
-    told = {"run": one_line(run.id), "branch": one_line(run.branch), "tip": run.tip}
+    told = {"run": one_line(run.id), "branch": one_line(run.landing.branch), "tip": run.landing.tip}
     return {**told, "base": change.base, "head": change.head, "scope": str(change.kind)}
 
 

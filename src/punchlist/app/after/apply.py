@@ -12,29 +12,34 @@ async def apply_branch(session: Session, run_id: str, *, squash: bool = False) -
     """Brings a run's branch home; the only thing that changes the user's checkout."""
     run = session.load(run_id)
     workshop = await session.workshop()
-    if not run.landed:
+    if not run.landing.landed:
         raise nothing_landed(run)
-    if await standing_of(session, run) == DISCARDED and await workshop.tip(run.branch) is None:
+    if (
+        await standing_of(session, run) == DISCARDED
+        and await workshop.tip(run.landing.branch) is None
+    ):
         raise await was_discarded(run, workshop.checkout)
     home = Homecoming(workshop, WorkTrees(workshop))
     change = run.started.change if run.started else None
     if change is not None and change.kind is ScopeKind.STAGED:
-        applied = await home.apply_staged(run.branch, change.head)
+        applied = await home.apply_staged(run.landing.branch, change.head)
     else:
-        applied = await home.apply(run.branch, squash=squash)
+        applied = await home.apply(run.landing.branch, squash=squash)
     if applied.how == "already":
-        return f"{run.branch} is part of your branch already"
+        return f"{run.landing.branch} is part of your branch already"
     files = "1 file" if len(applied.files) == 1 else f"{len(applied.files)} files"
-    return f"{run.branch} applied ({applied.how}): {files} at {applied.commit[:10]}"
+    return f"{run.landing.branch} applied ({applied.how}): {files} at {applied.commit[:10]}"
 
 
 async def discard_branch(session: Session, run_id: str, *, force: bool = False) -> str:
     run = session.load(run_id)
     workshop = await session.workshop()
     with Lease.take(session.home, run.id):
-        there = await Homecoming(workshop, WorkTrees(workshop)).discard(run.branch, force=force)
+        there = await Homecoming(workshop, WorkTrees(workshop)).discard(
+            run.landing.branch, force=force
+        )
     return (
-        f"{run.branch} is gone; the ledger of run {run.id} stays"
+        f"{run.landing.branch} is gone; the ledger of run {run.id} stays"
         if there
         else f"run {run.id} has no branch"
     )

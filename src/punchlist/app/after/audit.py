@@ -59,15 +59,15 @@ def audited(run_id: str, entries: Iterable[ev.Entry], written: Iterable[bytes]) 
         entries=len(lines),
         ok=not problems,
         problems=tuple(problems),
-        reported=run.reported,
+        reported=run.reviewing.reported,
         items=len(run.items),
         merged=placed - len(run.items),
         seen_again=sum(item.sightings for item in run.items.values()),
-        refused=len(run.refused),
+        refused=len(run.reviewing.refused),
         fixed=tally[Status.FIXED],
         filed=tally[Status.FILED],
         dismissed=tally[Status.DISMISSED],
-        listed=len(run.listed),
+        listed=len(run.filing.listed),
     )
 
 
@@ -83,7 +83,7 @@ def _lost_findings(entries: list[ev.Entry], run: Run) -> Iterator[str]:
         if isinstance(entry.event, ev.Consolidated):
             for identifier in _placed(entry.event):
                 homes[identifier] = homes.get(identifier, 0) + 1
-    waiting = {finding.id for finding in run.fresh}
+    waiting = {finding.id for finding in run.reviewing.fresh}
     for identifier in reported:
         if homes.get(identifier, 0) != 1 and not (identifier in waiting and not run.ended):
             yield f"finding {identifier} is in {homes.get(identifier, 0)} items"
@@ -98,7 +98,7 @@ def _placed(event: ev.Consolidated) -> Iterator[str]:
 
 def _unended(run: Run) -> Iterator[str]:
     if run.ended:
-        listed = set(run.listed)
+        listed = set(run.filing.listed)
         for item in run.items.values():
             if item.status not in ENDED and item.number not in listed:
                 yield f"item {item.number} ended {item.status}, and is not listed"

@@ -65,9 +65,9 @@ def nothing_landed(run: Run) -> UsageError:
 
 async def was_discarded(run: Run, checkout: Checkout) -> UsageError:
     """Git keeps commits without a branch for a while."""
-    kept = await checkout.commit(run.published) is not None
+    kept = await checkout.commit(run.landing.published) is not None
     back = (
-        f"git branch {run.branch} {run.published[:12]}, then try again"
+        f"git branch {run.landing.branch} {run.landing.published[:12]}, then try again"
         if kept
         else "punchlist run makes the fixes anew"
     )
@@ -103,7 +103,9 @@ async def standing_of(session: Session, run: Run) -> str:
     """What became of a run's fixes: applied, discarded, or nothing (yet)."""
     if session.checkout is None or run.started.repository != session.repository:
         return ""
-    return await standing(session.checkout, run.branch, run.published, run.started.change)
+    return await standing(
+        session.checkout, run.landing.branch, run.landing.published, run.started.change
+    )
 
 
 async def standings_of(session: Session, rows: Sequence[RunRow]) -> dict[str, str]:
@@ -124,9 +126,9 @@ async def landed_diff(session: Session, run: Run) -> str:
     """All fixes of the run as a unified diff against what was reviewed; empty
     where nothing landed.
     """
-    if session.checkout is None or run.tip in ("", run.started.change.head):
+    if session.checkout is None or run.landing.tip in ("", run.started.change.head):
         return ""
     workshop = await session.workshop()
     return await GitRepository(workshop, WorkTrees(workshop), when=0).diff(
-        run.started.change.head, run.tip
+        run.started.change.head, run.landing.tip
     )

@@ -148,7 +148,7 @@ def _restored(run: Run, items: Sequence[Item], saying: Dismissal) -> Iterator[Mo
     runs take it up.
     """
     for item in items:
-        if not run.ended or item.issue or item.number in run.listed:
+        if not run.ended or item.issue or item.number in run.filing.listed:
             yield Move(
                 item.number,
                 Fact.RESTORED,

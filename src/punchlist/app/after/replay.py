@@ -128,13 +128,14 @@ def _files(run_id: str, entries: Sequence[ev.Entry]) -> dict[str, Render]:
         if isinstance(event, ev.Reported):
             files |= _reported(run, event)
         run = fold(run, entry)
-        if isinstance(event, ev.Dismissed) and run.ended and run.artifacts:
+        if isinstance(event, ev.Dismissed) and run.ended and run.filing.artifacts:
             files |= {name: _made(name, run) for name in WRITTEN if WRITTEN[name](run)}
     return files
 
 
 def _reported(run: Run, event: ev.Reported) -> dict[str, Render]:
-    told = replace(run, listed=event.listed, ended=outcome(run).value)
+    filing = replace(run.filing, listed=event.listed)
+    told = replace(run, filing=filing, ended=outcome(run).value)
     names = [path.partition(f"/{run.id}/")[2] for path in event.artifacts]
     reports = {name: _made(name, told) for name in names if name in WRITTEN}
     return reports | {name: _document(run) for name in names if name.startswith(f"{FOLDER}/")}
@@ -145,7 +146,7 @@ def _made(name: str, run: Run) -> Render:
 
 
 def _document(run: Run) -> Render:
-    return lambda: findings_document(run, run.round)[1]
+    return lambda: findings_document(run, run.position.round)[1]
 
 
 def _compared(name: str, render: Render, artifacts: Artifacts, run: Run) -> Compared:

@@ -25,7 +25,7 @@ def follow(
             tracker.reopen(fingerprints)
         else:
             tracker.close(fingerprints, event.by, event.why)
-    if run.ended and run.artifacts:
+    if run.ended and run.filing.artifacts:
         artifacts = FolderArtifacts(folder)
         for name, content in ((name, render(run)) for name, render in WRITTEN.items()):
             if content:

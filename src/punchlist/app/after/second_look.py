@@ -186,7 +186,7 @@ def _witnesses(item: Item, later: Run) -> tuple[list[str], list[str]]:
     silent, blind = [], []
     there = later.started.change.paths
     for source, path in sorted({(finding.source, finding.spot.path) for finding in item.sighted}):
-        review = later.reviews.get(source)
+        review = later.reviewing.reviews.get(source)
         if path not in there:
             blind.append(f"{path or 'its file'} is not in that commit, so it could not be reviewed")
         elif review is None:
@@ -210,7 +210,7 @@ def checks(run: Run) -> Iterator[str]:
         yield "checks were not run: they are not allowed (punchlist allow)"
         return
     for check in started.checks:
-        yield f"{check.name}: {_result(run.baselines.get(check.name))}"
+        yield f"{check.name}: {_result(run.checks.baselines.get(check.name))}"
 
 
 def _result(seen: Baselined | None) -> str:

@@ -41,13 +41,13 @@ def answered(
     questions there were when the person looked: a choice is for the one that they saw.
     """
     if isinstance(said, str):
-        if asked and len(run.questions) > asked:
+        if asked and len(run.asking.questions) > asked:
             raise UsageError(
                 f"run {run.id} asks something else by now",
                 hint="read the question, and answer again",
             )
         return _chosen(run, said, by)
-    unknown = [name for name in said if name not in run.doubts]
+    unknown = [name for name in said if name not in run.asking.doubts]
     if unknown:
         known = ", ".join(doubt.id for doubt in run.unanswered) or "none"
         raise UsageError(
@@ -78,7 +78,7 @@ def _chosen(run: Run, choice: str, by: str) -> tuple[str, str, Answered]:
         raise UsageError(
             f'"{choice}" is no answer to: {question.question}', hint=f"the answers are {known}"
         )
-    asked = sum(each.place == question.place for each in run.questions)
+    asked = sum(each.place == question.place for each in run.asking.questions)
     key = "answer" if asked == 1 else f"answer {asked}"
     return question.place, key, Answered(choice=choice, by=by)
 

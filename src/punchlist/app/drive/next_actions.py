@@ -16,7 +16,7 @@ def due(run: Run) -> tuple[Action, ...]:
     here = position(parse(started.workflow, started.workflow_name, f"run {run.id}"), run)
     if not isinstance(here, At):
         return ()
-    done = set(run.here) if run.place == here.place else set[str]()
+    done = set(run.position.here) if run.position.place == here.place else set[str]()
     return tuple(
         action
         for action in VERBS[here.do.verb].step(run, here.do.options, here.place)

@@ -15,12 +15,13 @@ from punchlist.app.start import wiring
 from punchlist.app.start.agents import fit_to_play
 from punchlist.app.start.allowance import Allowance, of_checks, of_settings
 from punchlist.app.start.request import Prepared, Request
-from punchlist.app.start.role_assignment import REVIEWERS, analyzers_look, cast, fit_to_ask, outside
+from punchlist.app.start.role_assignment import analyzers_look, cast, fit_to_ask, outside
 from punchlist.app.start.tracker import fit_to_track
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.protected import Protected, matches
 from punchlist.model.patch.change import Change
+from punchlist.ports.roles import REVIEWERS
 from punchlist.settings import REPOSITORY_FILE, Loaded, load
 from punchlist.workflow import load as load_workflow
 

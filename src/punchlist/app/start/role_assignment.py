@@ -6,12 +6,11 @@ from difflib import get_close_matches
 from punchlist.adapters.agents.registry import AGENTS
 from punchlist.errors import SettingsError, UsageError
 from punchlist.ports.agent import OUTSIDE
+from punchlist.ports.roles import REVIEWERS, ROLES
 from punchlist.settings import REPOSITORY_FILE, Loaded, Settings
 from punchlist.steps import challenge, clarify, fix, plan, reproduce, review
 from punchlist.workflow import Do, Repeat, Workflow
 
-REVIEWERS = ("unified", "spec", "technical", "adversarial")
-ROLES = (*REVIEWERS, "clarifier", "planner", "fixer", "challenger", "reproducer")
 _SECOND_LOOKS = frozenset({"challenger", "reproducer"})
 """Roles that shall not be played by whoever fixes, if there is anybody else."""
 

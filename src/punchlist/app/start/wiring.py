@@ -68,7 +68,7 @@ def world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         analyzers=analyzers(
             settings.analyzers, Kit(checkout=workshop.checkout.root), started.reviewers
         ),
-        documents=_documents(started, folder, run.reviews),
+        documents=_documents(started, folder, run.reviewing.reviews),
         fixers={"edits": Edits(suppressions)},
         checks=Runner(
             workshop.checkout.root,

@@ -45,7 +45,7 @@ def command(
         if json_:
             answer(next(part for part in report(run).items if part.number == item))
         else:
-            say(*detail(one, None if no_diff else run.diffs.get(item)))
+            say(*detail(one, None if no_diff else run.by_item.diffs.get(item)))
         return Exit.FINE
 
     return reading(look)

@@ -43,9 +43,11 @@ def _section(title: str, lines: list[str], run: Run) -> "Iterator[RenderableType
 
 def _unlooked(run: Run) -> Iterator[str]:
     """Who would look, where everybody here had nothing to look at."""
-    if run.reviews and all(review.skipped for review in run.reviews.values()):
+    if run.reviewing.reviews and all(review.skipped for review in run.reviewing.reviews.values()):
         absent = {
-            names: what for names, what in _LANGUAGES.items() if not run.reviews.keys() & set(names)
+            names: what
+            for names, what in _LANGUAGES.items()
+            if not run.reviewing.reviews.keys() & set(names)
         }
         would = [f"{' or '.join(names)} looks at {what}" for names, what in absent.items()]
         yield (

@@ -31,7 +31,11 @@ def document(run: Run, *, driven: bool = False) -> RunDocument:
     """`driven`: a process is at work on it."""
     state = find_state(run, driven=driven)
     return RunDocument(
-        run=run.id, state=state, exit=int(exit_of(run)), files=run.artifacts, report=report(run)
+        run=run.id,
+        state=state,
+        exit=int(exit_of(run)),
+        files=run.filing.artifacts,
+        report=report(run),
     )
 
 

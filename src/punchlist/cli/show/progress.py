@@ -180,7 +180,7 @@ class Board:
         tally = counts(run.items if run else {})
         parts: list[tuple[str, str]] = [
             (f" {words.clock(now - self._since)} ", "bold"),
-            (f"· round {run.round if run else 1} ", ""),
+            (f"· round {run.position.round if run else 1} ", ""),
         ]
         parts += [
             (f"· {status} {tally[status]} ", COLOURS[status])
@@ -195,8 +195,8 @@ class Board:
 
 def _line(entry: ev.Entry, run: Run) -> tuple[str, Tone] | None:
     """The run's story as it grows; that a reviewer has nothing to do here is news only once."""
-    idle = isinstance(entry.event, ev.Reviewed) and entry.event.skipped and run.landed
-    told = moment(entry, run.active, run.round)
+    idle = isinstance(entry.event, ev.Reviewed) and entry.event.skipped and run.landing.landed
+    told = moment(entry, run.active, run.position.round)
     if told is None or idle:
         return None
     if isinstance(entry.event, ev.Started):

@@ -96,7 +96,7 @@ def _tokens(run: Run) -> str:
 def _baselines(run: Run) -> str:
     known = [
         f"{name}: {each.failed:,} failed before any fix"
-        for name, each in run.baselines.items()
+        for name, each in run.checks.baselines.items()
         if each.failed
     ]
     return "; ".join(known)
@@ -106,7 +106,7 @@ def _found(run: Run, numbers: Numbers) -> str:
     spoke = ", ".join(
         sorted(
             review.reviewer
-            for review in run.reviews.values()
+            for review in run.reviewing.reviews.values()
             if not review.failed and not review.skipped
         )
     )
@@ -177,13 +177,15 @@ def _asked(run: Run) -> "Iterator[RenderableType]":
 def _next(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]":
     known = dict(next_commands(run, driven=driven, standing=standing))
     report = next(
-        (path for path in run.artifacts if path.endswith(".html") and Path(path).exists()), ""
+        (path for path in run.filing.artifacts if path.endswith(".html") and Path(path).exists()),
+        "",
     )
-    if run.landed:
+    if run.landing.landed:
         fate = {"applied": "they are part of your branch", "discarded": "they were discarded"}.get(
             standing, "your checkout is as it was"
         )
-        yield heading(f"The fixes: {amount(len(run.landed), 'commit')} on {run.branch}; {fate}")
+        commits = amount(len(run.landing.landed), "commit")
+        yield heading(f"The fixes: {commits} on {run.landing.branch}; {fate}")
     elif known or report:
         yield heading("Next")
     yield commands(known)
@@ -202,8 +204,8 @@ def next_commands(
         yield f"punchlist show {run.id}", "every item, its history and proof"
     if run.ended and not run.last_batch and run.left:
         yield f"punchlist fix --from {run.id}", "fix what can be fixed"
-    if run.landed and not standing:
-        yield f"git diff HEAD...{run.branch}", "what the fixes change"
+    if run.landing.landed and not standing:
+        yield f"git diff HEAD...{run.landing.branch}", "what the fixes change"
         if run.ended:
             yield f"punchlist apply {run.id}", "merge them into your branch"
 

@@ -10,7 +10,6 @@ from punchlist.app.access import Role
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.repositories import Registered
 from punchlist.app.start.findings_files import keep_findings
-from punchlist.app.start.role_assignment import ROLES
 from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.mcp import inputs as wishes
 from punchlist.mcp.outputs import RunNow, Submitted
@@ -20,6 +19,7 @@ from punchlist.mcp.tools.read import shown
 from punchlist.mcp.views import item_line
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import OUTSIDE
+from punchlist.ports.roles import ROLES
 from punchlist.settings import load
 from punchlist.workflow import builtin_names
 
@@ -77,7 +77,9 @@ async def submit_findings(desk: Desk, wish: wishes.Submitting, asker: Asker) -> 
         run=run.id,
         items=tuple(map(item_line, items)),
         refused=tuple(
-            f"{each.raw[:200]}: {each.reason}" for each in run.refused if each.source == source
+            f"{each.raw[:200]}: {each.reason}"
+            for each in run.reviewing.refused
+            if each.source == source
         ),
         already=before is not None,
         next=(

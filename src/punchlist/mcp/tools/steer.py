@@ -22,7 +22,7 @@ async def answer_question(desk: Desk, wish: wishes.Answering, asker: Asker) -> R
         )
     _may_decide(desk, run, wish.choice)
     said = wish.choice or wish.answers
-    await desk.answer_question(run.id, said, f"{asker.name} (MCP)", len(run.questions))
+    await desk.answer_question(run.id, said, f"{asker.name} (MCP)", len(run.asking.questions))
     run = desk.load(run.id)
     return shown(desk, run if run.waits else await desk.resume(run))
 

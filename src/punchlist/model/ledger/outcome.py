@@ -19,33 +19,37 @@ class Outcome(StrEnum):
 
 
 def outcome(run: Run) -> Outcome:
-    looked = any(not review.failed and not review.skipped for review in run.reviews.values())
+    looked = any(
+        not review.failed and not review.skipped for review in run.reviewing.reviews.values()
+    )
     if (
         run.blind
         or run.halted
         or run.trouble
-        or run.unfiled
-        or run.owed
+        or run.filing.unfiled
+        or run.filing.owed
         or not looked
         or _unheard(run)
         or _unjudged(run)
     ):
         return Outcome.INCOMPLETE
     ours = run.in_scope
-    if not ours and not run.refused:
+    if not ours and not run.reviewing.refused:
         return Outcome.INCOMPLETE if run.overlooked else Outcome.CLEAN
     ends = {item.status for item in ours}
-    if run.refused or not ends <= {Status.FIXED, Status.DISMISSED}:
+    if run.reviewing.refused or not ends <= {Status.FIXED, Status.DISMISSED}:
         return Outcome.LEFTOVERS
     return Outcome.FIXED if Status.FIXED in ends else Outcome.DISMISSED
 
 
 def _unheard(run: Run) -> bool:
     """Somebody was to review, and never spoke."""
-    return any(name not in run.reviews for name in run.started.reviewers)
+    return any(name not in run.reviewing.reviews for name in run.started.reviewers)
 
 
 def _unjudged(run: Run) -> bool:
     """Fixes landed that the checks were to judge, and none of these could."""
     started = run.started
-    return bool(run.landed and run.unverified and started.checks and started.checks_allowed)
+    return bool(
+        run.landing.landed and run.checks.unverified and started.checks and started.checks_allowed
+    )

@@ -80,20 +80,11 @@ class Work(Struct, frozen=True):
     """
 
 
-class Run(Struct, frozen=True, kw_only=True):
-    """Everything the steps and the surfaces may know. `here` has the events of the place that is
-    under way, by key.
+class WorkflowPosition(Struct, frozen=True, kw_only=True):
+    """Where in the workflow the run is. `here` has the events of the place that is under way, by
+    key.
     """
 
-    id: str
-    seq: int = 0
-    started_at: float = 0
-    last_at: float = 0
-    active: float = 0
-    """Seconds during which a process was driving it."""
-    started: ev.Started
-    tip: str = ""
-    branch: str = ""
     place: str = ""
     here: Growing[str, ev.AnyEvent] = Growing()
     done: frozenset[str] = frozenset()
@@ -102,7 +93,11 @@ class Run(Struct, frozen=True, kw_only=True):
     """By place of a stop-when: why the loop ended there, or an empty string."""
     round: int = 1
     rounds: tuple[Round, ...] = ()
-    items: dict[int, Item] = {}
+
+
+class Reviewing(Struct, frozen=True, kw_only=True):
+    """What reviewers said."""
+
     reported: int = 0
     fresh: tuple[Finding, ...] = ()
     """Reported, and not yet consolidated."""
@@ -110,48 +105,95 @@ class Run(Struct, frozen=True, kw_only=True):
     """Reviewers who spoke since the last consolidation, and the commit they looked at."""
     refused: tuple[Refused, ...] = ()
     reviews: dict[str, Review] = {}
-    work: Work = Work()
-    last_batch: int = 0
-    landed: tuple[ev.Landed, ...] = ()
-    titles: dict[int, str] = {}
-    """What each landed batch was called."""
-    diffs: dict[int, Diff] = {}
-    """By item: the last change that was tried for it, landed or not."""
-    timeline: tuple[Moment, ...] = ()
-    history: tuple[Past, ...] = ()
-    """Reviews, and what came of agents' attempts, round by round."""
-    baselines: dict[str, ev.Baselined] = {}
-    unverified: str = ""
-    unheard: str = ""
-    """Why a git hook that is there was not asked."""
-    published: str = ""
-    """The tip as the user's repository has it."""
-    unpublished: str = ""
-    """Why it has not what landed last."""
-    flaky: frozenset[str] = frozenset()
-    unfiled: dict[int, str] = {}
-    owed: dict[str, str] = {}
-    """Debts of earlier runs that could not be filed this time either."""
-    artifacts: tuple[str, ...] = ()
-    listed: tuple[int, ...] = ()
-    questions: tuple[Question, ...] = ()
-    doubts: dict[str, Doubt] = {}
-    """What agents wanted to know, by the question's id, and what was answered."""
-    clear: bool = False
-    """An agent said that it has no more questions."""
-    todos: dict[int, Todo] = {}
-    sessions: dict[str, str] = {}
-    """Conversations to go on with: of the planning ("plan"), and of each item ("item 7")."""
-    reproductions: dict[int, ev.Reproduced] = {}
-    """Private tests, by item. No fixer is ever shown one."""
-    scores: dict[int, Score] = {}
-    """By item: what the challenger said last."""
     hints: tuple[tuple[str, ...], ...] = ()
     """Ids of findings that their reviewer says can be fixed together, apart from the others."""
     looked_over: dict[str, tuple[str, ...]] = {}
     """By agent reviewer: files of the change that it was neither shown nor seen to open, the last
     time it looked.
     """
+
+
+class Landing(Struct, frozen=True, kw_only=True):
+    """The run's branch and the commits on it."""
+
+    branch: str = ""
+    tip: str = ""
+    landed: tuple[ev.Landed, ...] = ()
+    titles: dict[int, str] = {}
+    """What each landed batch was called."""
+    unheard: str = ""
+    """Why a git hook that is there was not asked."""
+    published: str = ""
+    """The tip as the user's repository has it."""
+    unpublished: str = ""
+    """Why it has not what landed last."""
+
+
+class Checking(Struct, frozen=True, kw_only=True):
+    """What the project's checks are known to say."""
+
+    baselines: dict[str, ev.Baselined] = {}
+    unverified: str = ""
+    flaky: frozenset[str] = frozenset()
+
+
+class FilingRecord(Struct, frozen=True, kw_only=True):
+    """What was filed and reported at the end, and what could not be."""
+
+    unfiled: dict[int, str] = {}
+    owed: dict[str, str] = {}
+    """Debts of earlier runs that could not be filed this time either."""
+    artifacts: tuple[str, ...] = ()
+    listed: tuple[int, ...] = ()
+
+
+class Conversation(Struct, frozen=True, kw_only=True):
+    """What is asked of the user, and the conversations with agents."""
+
+    questions: tuple[Question, ...] = ()
+    doubts: dict[str, Doubt] = {}
+    """What agents wanted to know, by the question's id, and what was answered."""
+    clear: bool = False
+    """An agent said that it has no more questions."""
+    sessions: dict[str, str] = {}
+    """Conversations to go on with: of the planning ("plan"), and of each item ("item 7")."""
+
+
+class ByItem(Struct, frozen=True, kw_only=True):
+    """What agents left about each item, by its number."""
+
+    todos: dict[int, Todo] = {}
+    diffs: dict[int, Diff] = {}
+    """The last change that was tried for it, landed or not."""
+    reproductions: dict[int, ev.Reproduced] = {}
+    """Private tests. No fixer is ever shown one."""
+    scores: dict[int, Score] = {}
+    """What the challenger said last."""
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """Everything the steps and the surfaces may know."""
+
+    id: str
+    started: ev.Started
+    seq: int = 0
+    started_at: float = 0
+    last_at: float = 0
+    active: float = 0
+    """Seconds during which a process was driving it."""
+    items: dict[int, Item] = {}
+    work: Work = Work()
+    last_batch: int = 0
+    position: WorkflowPosition = WorkflowPosition()
+    reviewing: Reviewing = Reviewing()
+    landing: Landing = Landing()
+    checks: Checking = Checking()
+    filing: FilingRecord = FilingRecord()
+    asking: Conversation = Conversation()
+    by_item: ByItem = ByItem()
+    timeline: tuple[Moment, ...] = ()
+    history: tuple[Past, ...] = ()
+    """Reviews, and what came of agents' attempts, round by round."""
     trouble: tuple[str, ...] = ()
     """Actions that failed, in words."""
     halted: str = ""
@@ -161,7 +203,7 @@ class Run(Struct, frozen=True, kw_only=True):
 
     @property
     def waiting_for(self) -> Question | None:
-        return next((question for question in self.questions if not question.answer), None)
+        return next((question for question in self.asking.questions if not question.answer), None)
 
     @property
     def waits(self) -> bool:
@@ -176,7 +218,7 @@ class Run(Struct, frozen=True, kw_only=True):
 
     @property
     def unanswered(self) -> list[Doubt]:
-        return [doubt for doubt in self.doubts.values() if not doubt.answer]
+        return [doubt for doubt in self.asking.doubts.values() if not doubt.answer]
 
     def having(self, *statuses: Status) -> list[Item]:
         return [item for item in self.items.values() if item.status in statuses]
@@ -208,7 +250,9 @@ class Run(Struct, frozen=True, kw_only=True):
         about these.
         """
         return sorted(
-            set[str]().union(*self.looked_over.values()).intersection(*self.looked_over.values())
+            set[str]()
+            .union(*self.reviewing.looked_over.values())
+            .intersection(*self.reviewing.looked_over.values())
         )
 
     @property
@@ -216,7 +260,7 @@ class Run(Struct, frozen=True, kw_only=True):
         """Reviewers that failed: the run cannot vouch for what they would have said."""
         return [
             f"{review.reviewer}: {review.failed}"
-            for review in self.reviews.values()
+            for review in self.reviewing.reviews.values()
             if review.failed
         ]
 

@@ -187,4 +187,4 @@ def allowed(run: Run) -> tuple[Check, ...]:
 
 
 def usable(run: Run) -> tuple[Check, ...]:
-    return tuple(check for check in allowed(run) if not run.baselines[check.name].unusable)
+    return tuple(check for check in allowed(run) if not run.checks.baselines[check.name].unusable)

@@ -70,7 +70,9 @@ async def examine(task: Examine, run: Run, world: World) -> Examined:
 
 async def _case(task: Examine, run: Run, world: World) -> Case:
     batch, patch = run.work.batches[task.batch], run.work.patches[task.batch]
-    seen = texts(patch, {path: await world.repository.text(run.tip, path) for path in patch.paths})
+    seen = texts(
+        patch, {path: await world.repository.text(run.landing.tip, path) for path in patch.paths}
+    )
     return Case(
         tuple(run.items[number] for number in run.claims(batch)),
         patch,
@@ -91,7 +93,10 @@ async def _compared(case: Case, run: Run, world: World) -> Heard:
     paths = [path for path in case.seen.after if not world.protected.holds(path)]
     if world.comparer is None or not paths or not run.started.checks_allowed:
         return Heard()
-    async with world.trees.at(run.tip) as before, world.trees.at(run.tip, [case.patch]) as after:
+    async with (
+        world.trees.at(run.landing.tip) as before,
+        world.trees.at(run.landing.tip, [case.patch]) as after,
+    ):
         said = await world.comparer.compare(before, after, paths, words=words_of(case.items))
     return judged(said, intent(case.items))
 
@@ -127,7 +132,7 @@ async def _reproduced(case: Case, run: Run, world: World) -> Heard:
     noted: list[str] = []
     runs = 0
     for item in case.items:
-        known = run.reproductions.get(item.number)
+        known = run.by_item.reproductions.get(item.number)
         if known is None or not known.red:
             continue
         for check in telling(run)[:1]:

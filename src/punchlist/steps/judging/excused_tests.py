@@ -51,7 +51,7 @@ async def excused(
     )
     looks: list[CheckResult] = []
     if suspects:
-        async with world.trees.at(run.tip, pristine=judge_view(world, changed)) as tree:
+        async with world.trees.at(run.landing.tip, pristine=judge_view(world, changed)) as tree:
             while not looks or (len(looks) < _LOOKS and _failed(looks[-1])):
                 looks.append(await world.checks.run(check, tree, only=suspects))
     if not looks or any(look.trouble for look in looks):
@@ -70,11 +70,11 @@ async def _changed(opened: AbstractSet[str], run: Run, world: World) -> frozense
     """The opened files that are not the base's: a fix to them brings along what the change made of
     them.
     """
-    if not opened or run.tip == world.change.base:
+    if not opened or run.landing.tip == world.change.base:
         return frozenset()
     async with (
-        world.trees.at(run.tip, pristine=judge_view(world)) as judges,
-        world.trees.at(run.tip) as own,
+        world.trees.at(run.landing.tip, pristine=judge_view(world)) as judges,
+        world.trees.at(run.landing.tip) as own,
     ):
         return frozenset(path for path in opened if judges.text(path) != own.text(path))
 

@@ -76,7 +76,7 @@ def _is_no_op(patch: Patch, before: Mapping[str, str]) -> bool:
 
 
 async def _texts(batches: Sequence[Batch], run: Run, world: World) -> dict[str, str]:
-    async with world.trees.at(run.tip) as tree:
+    async with world.trees.at(run.landing.tip) as tree:
         texts = {
             path: tree.text(path)
             for batch in batches
@@ -97,12 +97,14 @@ async def _analyzed(
         batch.by_agent for batch in batches
     ):  # an agent may bring about anything: everybody who saw the tip looks again
         wanted.update(
-            name for name in run.started.reviewers if _saw_something(run.reviews.get(name))
+            name
+            for name in run.started.reviewers
+            if _saw_something(run.reviewing.reviews.get(name))
         )
     findings: list[Finding] = []
     looks: dict[str, Review] = {}
     steering = Pristine(origin=world.change.base, alone=world.protected.steering)
-    async with world.trees.at(run.tip, patches, pristine=steering) as tree:
+    async with world.trees.at(run.landing.tip, patches, pristine=steering) as tree:
         view = in_view(world.change, run, tree)
         for source in sorted(wanted):
             analyzer = world.analyzers.get(source)
@@ -113,7 +115,11 @@ async def _analyzed(
             )
             findings += said.findings
             looks[source] = Review(
-                source, run.tip, failed=said.failed, skipped=said.skipped, unread=said.unread
+                source,
+                run.landing.tip,
+                failed=said.failed,
+                skipped=said.skipped,
+                unread=said.unread,
             )
     return findings, looks
 
@@ -163,7 +169,7 @@ def _blinding(batch: Batch, run: Run, looks: Mapping[str, Review]) -> str:
     fault of the batch.
     """
     for source, look in looks.items():
-        before = run.reviews[source].unread if source in run.reviews else ()
+        before = run.reviewing.reviews[source].unread if source in run.reviewing.reviews else ()
         lost = sorted(set(run.work.patches[batch.number].paths) & set(look.unread) - set(before))
         if lost:
             return f"keeps {source} from reading {lost[0]}"

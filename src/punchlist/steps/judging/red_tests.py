@@ -58,20 +58,20 @@ async def _red(
     check: Check, items: Sequence[Item], run: Run, world: World
 ) -> Mapping[int, Mapping[str, frozenset[str]]]:
     """By item and test file: what fails on the tip and names the code that the item is about."""
-    if not run.baselines[check.name].failed:
+    if not run.checks.baselines[check.name].failed:
         return {}
     failing = [
         test
         for test, outcome in baseline(check.name, world).tests.items()
         if outcome is TestOutcome.FAILED
     ]
-    async with world.trees.at(run.tip) as tree:
+    async with world.trees.at(run.landing.tip) as tree:
         found = {
             item.number: _about(item, failing, tree, world)
             for item in items
             if _asks_for_a_cure(item)
         }
-    if run.tip == world.change.head:
+    if run.landing.tip == world.change.head:
         return found
     return {number: await _still(check, tests, run, world) for number, tests in found.items()}
 

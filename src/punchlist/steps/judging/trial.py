@@ -36,7 +36,7 @@ async def attempt(task: Try, run: Run, world: World) -> Tried:
         for path in run.work.patches[batch.number].paths
     }
     excuses = [(check, await excused(check, trial, opened, run, world)) for check in usable(run)]
-    async with world.trees.at(run.tip, patches, pristine=judge_view(world, opened)) as tree:
+    async with world.trees.at(run.landing.tip, patches, pristine=judge_view(world, opened)) as tree:
         verdicts = [
             excuse.said(await _judged(check, tree, _without(trial, excuse), world))
             for check, excuse in excuses

@@ -77,7 +77,7 @@ def telling(run: Run) -> tuple[Check, ...]:
     known = [
         check
         for check in checks
-        if check.name in run.baselines and not run.baselines[check.name].unusable
+        if check.name in run.checks.baselines and not run.checks.baselines[check.name].unusable
     ]
     return tuple(check for check in known if check.kind in _TELLING)
 
@@ -85,7 +85,7 @@ def telling(run: Run) -> tuple[Check, ...]:
 async def heard(check: Check, path: str, patches: Sequence[Patch], run: Run, world: World) -> Heard:
     """Runs one test file on the tip with patches on it; the rest of the judge is the base's."""
     opened = {path, *(each for patch in patches for each in patch.paths)}
-    async with world.trees.at(run.tip, patches, pristine=judge_view(world, opened)) as tree:
+    async with world.trees.at(run.landing.tip, patches, pristine=judge_view(world, opened)) as tree:
         return _heard(await world.checks.run(check, tree, only=(path,)), path)
 
 
@@ -217,7 +217,7 @@ async def red(check: Check, path: str, content: str, run: Run, world: World) -> 
     """
     ground = await world.checks.ground(check)
     basis = msgspec.json.encode(
-        (run.tip, world.change.base, world.protected, check, ground, path, content)
+        (run.landing.tip, world.change.base, world.protected, check, ground, path, content)
     )
     key = f"red/{sha256(basis).hexdigest()}"
     if world.cache.get(key):

@@ -35,7 +35,7 @@ NO_CHANGE = "no change was made"
 NO_STATUS = "no status was given"
 
 
-class Mend(Struct, frozen=True):
+class AgentFix(Struct, frozen=True):
     """`label` names the call for good. `fork`: others go on with the same conversation side by
     side.
     """
@@ -62,7 +62,7 @@ class _Record(Struct, frozen=True):
     total: Patch
 
 
-async def mend(task: Mend, run: Run, world: World) -> Attempted:
+async def fix_with_agent(task: AgentFix, run: Run, world: World) -> Attempted:
     began = world.clock()
     batches = [run.work.batches[number] for number in task.batches]
     laid = _below(batches, run)
@@ -116,24 +116,24 @@ def _below(batches: Sequence[Batch], run: Run) -> dict[int, Patch]:
 
 
 async def _worked(
-    task: Mend, batches: Sequence[Batch], laid: Mapping[int, Patch], run: Run, world: World
+    task: AgentFix, batches: Sequence[Batch], laid: Mapping[int, Patch], run: Run, world: World
 ) -> _Handed:
     # By what lies below it, too: what was done on other ground than this is of no use here.
     name = f"{run.id}/{task.label}/{sorted(laid)}"
     fresh = not world.answered(task.label)
-    async with world.trees.kept(run.tip, name, laid.values(), fresh=fresh) as tree:
+    async with world.trees.kept(run.landing.tip, name, laid.values(), fresh=fresh) as tree:
         asked = await _asked(task, batches, run, world)
-        mender = world.crew.mender
+        fixer = world.crew.fixer
         claims = (
-            await mender.mend(asked, tree)
-            if mender
+            await fixer.fix(asked, tree)
+            if fixer
             else Claims(failed="no agent plays the fixer any more")
         )
         total = _done(claims, name, world) or await world.trees.changes(tree)
         _record(claims, total, name, world)
         present = frozenset(tree.files())
     paths = {*total.paths, *(path for patch in laid.values() for path in patch.paths)}
-    texts = {path: await world.repository.text(run.tip, path) for path in sorted(paths)}
+    texts = {path: await world.repository.text(run.landing.tip, path) for path in sorted(paths)}
     before = {path: text for path, text in texts.items() if text is not None}
     return _Handed(claims, own(total, list(laid.values()), before), before, present)
 
@@ -159,7 +159,7 @@ def _file(name: str) -> str:
     return f"work/{sha256(name.encode()).hexdigest()[:20]}.json"
 
 
-async def _asked(task: Mend, batches: Sequence[Batch], run: Run, world: World) -> Task:
+async def _asked(task: AgentFix, batches: Sequence[Batch], run: Run, world: World) -> Task:
     numbers = tuple(number for batch in batches for number in batch.items)
     return Task(
         label=task.label,
@@ -167,9 +167,11 @@ async def _asked(task: Mend, batches: Sequence[Batch], run: Run, world: World) -
         told=await background(run, world),
         batches=tuple(batches),
         doubts=tuple(
-            doubt for doubt in run.doubts.values() if doubt.item in numbers and doubt.answer
+            doubt for doubt in run.asking.doubts.values() if doubt.item in numbers and doubt.answer
         ),
-        todos={number: run.todos[number] for number in numbers if number in run.todos},
+        todos={
+            number: run.by_item.todos[number] for number in numbers if number in run.by_item.todos
+        },
         session=_session(numbers, run) if task.sessions else "",
         fork=task.fork,
     )
@@ -180,9 +182,11 @@ def _session(numbers: Iterable[int], run: Run) -> str:
     planned.
     """
     known = [
-        run.sessions[f"item {number}"] for number in numbers if f"item {number}" in run.sessions
+        run.asking.sessions[f"item {number}"]
+        for number in numbers
+        if f"item {number}" in run.asking.sessions
     ]
-    return known[-1] if known else run.sessions.get("plan", "")
+    return known[-1] if known else run.asking.sessions.get("plan", "")
 
 
 def _parts(handed: _Handed, batches: Sequence[Batch]) -> dict[int, Patch]:

@@ -119,7 +119,7 @@ def batched(items: Sequence[Item], run: Run, options: Options, protected: Protec
     busy = {path for batch in tools for path in batch.paths}
     theirs = [item for item in items if by_agent(item, options, run)]
     free = [item for item in theirs if item.current.spot.path not in busy]
-    agents = [_agents(group, run.todos) for group in _groups(free, run, options)]
+    agents = [_agents(group, run.by_item.todos) for group in _groups(free, run, options)]
     numbered = tuple(
         replace(batch, number=number)
         for number, batch in enumerate([*tools, *agents], run.last_batch + 1)
@@ -195,7 +195,9 @@ def _groups(items: Sequence[Item], run: Run, options: Options) -> list[list[Item
                 options.size,
             )
         case Grouping.HINT:
-            hint = {name: index for index, group in enumerate(run.hints) for name in group}
+            hint = {
+                name: index for index, group in enumerate(run.reviewing.hints) for name in group
+            }
             return _chunked(
                 _by(
                     items,

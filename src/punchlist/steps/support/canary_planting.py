@@ -72,10 +72,13 @@ async def _judged(
         number=number, items=(item.number,), fixer=AGENT, title=canary.title, paths=(canary.path,)
     )
     laid = Patch(files=(FileChange(canary.path, canary.after.encode().decode("latin-1")),))
-    async with world.trees.at(run.tip, [laid], apart=run.outside("challenger")) as tree:
+    async with world.trees.at(run.landing.tip, [laid], apart=run.outside("challenger")) as tree:
         exhibit = Exhibit(batch.number, unified(patch, {canary.path: canary.before}), batch.items)
         task = Task(
-            label=f"{run.place} canary {number}", items=(item,), told=Background(), batches=(batch,)
+            label=f"{run.position.place} canary {number}",
+            items=(item,),
+            told=Background(),
+            batches=(batch,),
         )
         said = await challenger.judge(task, [exhibit], tree)
     return by_item(said.scores).get(item.number), said.usage

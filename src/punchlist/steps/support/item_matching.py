@@ -30,7 +30,7 @@ def consolidated(run: Run, change: Change, rule: MergeRule) -> Consolidated:
     adopted = _adopted(run, lost, same)
     known = same | adopted
     known |= _undone(run, known)
-    merged = groups(run.fresh, rule)
+    merged = groups(run.reviewing.fresh, rule)
     for group in merged:
         owner = next((known[finding.id] for finding in group if finding.id in known), None)
         if owner is not None:
@@ -43,7 +43,7 @@ def consolidated(run: Run, change: Change, rule: MergeRule) -> Consolidated:
                 finding,
                 ours=finding.id in adopted and _in_scope(finding, run, change),
             )
-            for finding in run.fresh
+            for finding in run.reviewing.fresh
             if finding.id in known
         ),
         key=lambda sighting: (sighting.item, sighting.finding.id),
@@ -63,10 +63,10 @@ def _recognised(run: Run) -> tuple[dict[str, int], list[tuple[int, Finding]]]:
     """
     living = [item for item in run.items.values() if item.status is not Status.FIXED]
     old = [(item.number, finding) for item in living for finding in item.sighted]
-    pairs = matched([finding for _, finding in old], run.fresh)
+    pairs = matched([finding for _, finding in old], run.reviewing.fresh)
     found = set(pairs.values())
     lost = [each for index, each in enumerate(old) if index not in found]
-    return {run.fresh[new].id: old[index][0] for new, index in pairs.items()}, lost
+    return {run.reviewing.fresh[new].id: old[index][0] for new, index in pairs.items()}, lost
 
 
 def _undone(run: Run, known: dict[str, int]) -> dict[str, int]:
@@ -78,7 +78,7 @@ def _undone(run: Run, known: dict[str, int]) -> dict[str, int]:
         for finding in item.sighted:
             fixed[_code(finding)].append(item.number)
     undone = {}
-    for finding in run.fresh:
+    for finding in run.reviewing.fresh:
         waiting = fixed.get(_code(finding)) if finding.id not in known else None
         if waiting:
             undone[finding.id] = waiting.pop(0)
@@ -104,7 +104,7 @@ def _adopted(
         if run.items[number].status in ACTIONABLE:
             spare[_kind(finding)].append(number)
     adopted = {}
-    for finding in run.fresh:
+    for finding in run.reviewing.fresh:
         waiting = spare.get(_kind(finding))
         if finding.id not in known and waiting and _saw(run, finding):
             adopted[finding.id] = waiting.pop(0)
@@ -113,7 +113,7 @@ def _adopted(
 
 def _saw(run: Run, finding: Finding) -> bool:
     """Whether the finding's reviewer, when it last looked, could read the file."""
-    review = run.reviews.get(finding.source)
+    review = run.reviewing.reviews.get(finding.source)
     return review is not None and review.saw(finding.spot.path)
 
 
@@ -154,7 +154,12 @@ def _in_scope(finding: Finding, run: Run, change: Change) -> bool:
     spot = finding.spot
     given = finding.source in run.started.documents
     asked = finding.source in run.started.crew and (not spot.path or spot.path in change.files)
-    return bool(run.landed) or given or asked or change.covers(spot.path, spot.line, spot.last_line)
+    return (
+        bool(run.landing.landed)
+        or given
+        or asked
+        or change.covers(spot.path, spot.line, spot.last_line)
+    )
 
 
 def _reopened(run: Run, seen: set[int]) -> Iterator[Move]:
@@ -167,13 +172,13 @@ def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
     """Items that every tool which had reported them no longer reports of a file that it could read,
     after our own commits.
     """
-    if not run.landed:
+    if not run.landing.landed:
         return
     crew = run.started.crew  # an agent that says nothing of it may have overlooked it
     silent = {
         reviewer
-        for reviewer, commit in run.fresh_from.items()
-        if commit == run.tip and reviewer not in crew
+        for reviewer, commit in run.reviewing.fresh_from.items()
+        if commit == run.landing.tip and reviewer not in crew
     }
     for item in run.items.values():
         if item.number in seen or item.status not in ACTIONABLE:
@@ -184,7 +189,9 @@ def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
         said = f"no longer reported by {', '.join(sorted(sources))}, after other fixes of this run"
         yield Move(item.number, Fact.SAID_FIXED, by="review", why=said)
         proof = Proof(ProofClass.RECHECKED, said)
-        yield Move(item.number, Fact.COMMITTED, by="review", why=said, proofs=(proof,), ref=run.tip)
+        yield Move(
+            item.number, Fact.COMMITTED, by="review", why=said, proofs=(proof,), ref=run.landing.tip
+        )
 
 
 def _confirmed(run: Run, seen: set[int]) -> Iterator[Move]:
@@ -196,8 +203,8 @@ def _confirmed(run: Run, seen: set[int]) -> Iterator[Move]:
     able = {role for role, players in crew.items() if biased.isdisjoint(players)}
     fresh = {
         reviewer
-        for reviewer, commit in run.fresh_from.items()
-        if commit == run.tip and reviewer in able
+        for reviewer, commit in run.reviewing.fresh_from.items()
+        if commit == run.landing.tip and reviewer in able
     }
     for item in run.having(Status.FIXED):
         sources = {finding.source for finding in item.findings} & fresh

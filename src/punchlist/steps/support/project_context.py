@@ -24,16 +24,20 @@ async def background(run: Run, world: World) -> Background:
     """The change under review is data; of what steers an agent only the base's word counts."""
     change, started = world.change, run.started
     named = {path: await world.repository.text(change.base, path) for path in CONVENTIONS}
-    meant = {path: await world.repository.text(run.tip, path) for path in started.specification}
+    meant = {
+        path: await world.repository.text(run.landing.tip, path) for path in started.specification
+    }
     whole = change.kind is ScopeKind.ALL
     return Background(
         conventions={path: text for path, text in named.items() if text},
         checks=tuple(check.command for check in (started.checks if started.checks_allowed else ())),
         diff=""
         if whole
-        else await world.repository.diff(change.base, run.tip, sorted(change.files) or None),
+        else await world.repository.diff(
+            change.base, run.landing.tip, sorted(change.files) or None
+        ),
         base=change.base_name or change.base[:12],
-        branch=run.branch,
+        branch=run.landing.branch,
         specification={path: text for path, text in meant.items() if text is not None},
         notes=started.notes,
     )
@@ -45,8 +49,8 @@ async def to_think_over(label: str, numbers: Iterable[int], run: Run, world: Wor
         label=label,
         items=tuple(run.items[number] for number in numbers),
         told=await background(run, world),
-        doubts=tuple(run.doubts.values()),
-        session=run.sessions.get("plan", ""),
+        doubts=tuple(run.asking.doubts.values()),
+        session=run.asking.sessions.get("plan", ""),
     )
 
 

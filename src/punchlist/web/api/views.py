@@ -49,17 +49,17 @@ def run_part(run: Run, repository: str, state: State) -> RunPart:
         seq=run.seq,
         started_at=run.started_at,
         seconds=round(run.active, 3),
-        branch=run.branch,
-        tip=run.tip,
+        branch=run.landing.branch,
+        tip=run.landing.tip,
         outcome=told.outcome.value if run.ended else "",
         headline=told.headline,
         advice=told.advice,
-        round=run.round,
+        round=run.position.round,
         counts=told.numbers,
         by_status=told.by_status,
-        asked=len(run.questions),
+        asked=len(run.asking.questions),
         question=run.waiting_for,
-        doubts=tuple(run.doubts.values()),
+        doubts=tuple(run.asking.doubts.values()),
         not_checked=told.gaps,
         usage=run.usage,
         trouble=run.trouble,
@@ -73,7 +73,7 @@ def item_page(run: Run, wanted: Wanted, offset: int, limit: int) -> ItemPage:
 
 def _lines(items: Iterable[Item], run: Run) -> Iterable[ItemLine]:
     for item in items:
-        score = run.scores.get(item.number)
+        score = run.by_item.scores.get(item.number)
         yield ItemLine(
             id=f"{run.id}/{item.number}",
             number=item.number,

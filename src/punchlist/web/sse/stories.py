@@ -52,7 +52,7 @@ def told(progress: Progress, run: Run, event: ev.AnyEvent) -> Told:
 def _started(progress: Progress, run: Run, event: Any) -> Told:
     data = {
         "session_id": run.id,
-        "branch_name": run.branch,
+        "branch_name": run.landing.branch,
         "workflow": event.workflow_name,
         "agents": event.crew,
     }
@@ -73,7 +73,7 @@ def _step_done(progress: Progress, run: Run, event: Any) -> Told:
             return progress, [
                 FixEvent(
                     "fix_challenger_evaluating",
-                    {"session_id": run.id, "round": run.round, "issues": codes},
+                    {"session_id": run.id, "round": run.position.round, "issues": codes},
                 )
             ]
     return progress, []
@@ -125,7 +125,7 @@ def _begun(progress: Progress, run: Run) -> FixEvent:
         "session_id": run.id,
         "step": progress.current,
         "total_steps": len(progress.steps),
-        "round": run.round,
+        "round": run.position.round,
         "issues": codes,
     }
     return FixEvent("fix_step_started", data)
@@ -138,7 +138,12 @@ def _over(progress: Progress, run: Run) -> FixEvent:
     }
     return FixEvent(
         "fix_step_completed",
-        {"session_id": run.id, "step": progress.current, "round": run.round, "issues": issues},
+        {
+            "session_id": run.id,
+            "step": progress.current,
+            "round": run.position.round,
+            "issues": issues,
+        },
     )
 
 
@@ -146,7 +151,7 @@ def _challenged(progress: Progress, run: Run, event: Any) -> Told:
     issues = {code(score.item): _score(score, event.threshold) for score in event.scores}
     data = {
         "session_id": run.id,
-        "round": run.round,
+        "round": run.position.round,
         "threshold": event.threshold,
         "issues": issues,
         "failed": event.failed,
@@ -185,12 +190,13 @@ def _ended(progress: Progress, run: Run, event: Any) -> Told:
     data = {
         "session_id": run.id,
         "outcome": event.outcome,
-        "branch_name": run.branch,
+        "branch_name": run.landing.branch,
         "issues": issues,
     }
     return progress, [
         FixEvent(
-            "fix_session_completed", {**data, "commits": [landed.commit for landed in run.landed]}
+            "fix_session_completed",
+            {**data, "commits": [landed.commit for landed in run.landing.landed]},
         )
     ]
 

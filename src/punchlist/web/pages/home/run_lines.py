@@ -62,8 +62,8 @@ def glance_of(run: Run) -> Glance:
     return Glance(
         outcome=ended_as(run),
         scope=scope(run.started.change),
-        branch=run.branch,
-        round=run.round,
+        branch=run.landing.branch,
+        round=run.position.round,
         items=sum(tally.values()),
         shares=shares(tally),
         usage=run.usage,

@@ -70,9 +70,9 @@ def item_view(run: Run, number: int, *, driven: bool) -> ItemView:
         excerpt=Code(lead.spot.path, tuple(excerpt(lead))) if lead else None,
         efforts=efforts(run, number),
         judges=_judges(run),
-        doubts=tuple(doubt for doubt in run.doubts.values() if doubt.item == number),
-        todo=run.todos.get(number),
-        reproduction=run.reproductions.get(number),
+        doubts=tuple(doubt for doubt in run.asking.doubts.values() if doubt.item == number),
+        todo=run.by_item.todos.get(number),
+        reproduction=run.by_item.reproductions.get(number),
         issue_url=web_address(item.issue),
         before=before,
         after=after,
@@ -92,7 +92,9 @@ def _judges(run: Run) -> tuple[Judge, ...]:
     checks = run.started.checks
     return tuple(
         Judge(
-            name=check.name, command=" ".join(check.command), baseline=run.baselines.get(check.name)
+            name=check.name,
+            command=" ".join(check.command),
+            baseline=run.checks.baselines.get(check.name),
         )
         for check in checks
     )

@@ -182,7 +182,7 @@ def asked_for(filters: Filters) -> dict[str, Any]:
 
 
 def _card(item: Item, here: _Here) -> Card:
-    best, score = strongest(item.proofs), here.run.scores.get(item.number)
+    best, score = strongest(item.proofs), here.run.by_item.scores.get(item.number)
     return Card(
         number=item.number,
         code=code(item.number),

@@ -65,7 +65,7 @@ class Panel(Struct, frozen=True, kw_only=True):
 
 def panel(run: Run) -> Panel:
     question = run.waiting_for
-    asked = [_asked(run, name) for name in run.doubts]
+    asked = [_asked(run, name) for name in run.asking.doubts]
     return Panel(
         question=question.question if question else "",
         choices=tuple(Choice(key, text) for key, text in question.choices.items())
@@ -90,7 +90,7 @@ def answers(form: dict[str, str]) -> dict[str, str]:
 
 
 def _asked(run: Run, name: str) -> Asked:
-    doubt = run.doubts[name]
+    doubt = run.asking.doubts[name]
     item = run.items.get(doubt.item)
     return Asked(
         id=doubt.id,
@@ -106,7 +106,7 @@ def _asked(run: Run, name: str) -> Asked:
 
 
 def _plan(run: Run) -> tuple[Intended, ...]:
-    arranged = run.here.get("batches")
+    arranged = run.position.here.get("batches")
     if not isinstance(arranged, Planned):
         return ()
     numbers = dict.fromkeys(
@@ -116,7 +116,7 @@ def _plan(run: Run) -> tuple[Intended, ...]:
 
 
 def _intended(run: Run, number: int) -> Intended:
-    todo = run.todos.get(number)
+    todo = run.by_item.todos.get(number)
     return Intended(
         number=number,
         code=code(number),

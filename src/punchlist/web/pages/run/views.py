@@ -159,8 +159,8 @@ def head(
         advice=told.advice if run.ended else "",
         workflow=started.workflow_name,
         scope=scope(started.change),
-        branch=run.branch,
-        round=run.round,
+        branch=run.landing.branch,
+        round=run.position.round,
         started_at=run.started_at,
         last_at=run.last_at,
         seconds=run.active,
@@ -173,7 +173,7 @@ def head(
         halted=run.halted,
         broke=broke,
         elsewhere=elsewhere,
-        landed=len(run.landed),
+        landed=len(run.landing.landed),
     )
 
 
@@ -186,8 +186,8 @@ def _so_far(run: Run, headline: str) -> str:
     """What all items of a run have become is not its last word before it has ended."""
     if run.in_scope:
         return f"So far: {headline[:1].lower()}{headline[1:]}"
-    if run.fresh:
-        return f"{amount(len(run.fresh), 'finding')} reported so far."
+    if run.reviewing.fresh:
+        return f"{amount(len(run.reviewing.fresh), 'finding')} reported so far."
     return "Nothing is reported here yet." if run.items else "Nothing is reported yet."
 
 
@@ -251,13 +251,13 @@ def ground(run: Run) -> Ground:
     events = [past.event for past in run.history]
     judged = [event for event in events if isinstance(event, ev.Challenged)]
     scores = sorted(
-        run.scores.values(),
+        run.by_item.scores.values(),
         key=lambda each: (each.score if each.score is not None else -1, each.item),
     )
     return Ground(
-        reviews=tuple(run.reviews.values()),
+        reviews=tuple(run.reviewing.reviews.values()),
         judges=tuple(_judges(run, events)),
-        unverified=run.unverified,
+        unverified=run.checks.unverified,
         proofs=_proofs(run),
         scores=tuple(scores[:_SCORES]),
         more_scores=max(0, len(scores) - _SCORES),
@@ -268,7 +268,7 @@ def ground(run: Run) -> Ground:
         },
         challenges=tuple(judged),
         threshold=judged[-1].threshold if judged else 0,
-        rounds=run.rounds,
+        rounds=run.position.rounds,
         usage=run.usage,
     )
 
@@ -286,7 +286,7 @@ def _judges(run: Run, events: Iterable[ev.AnyEvent]) -> Iterable[Judge]:
         yield Judge(
             check=check,
             allowed=started.checks_allowed,
-            baseline=run.baselines.get(check.name),
+            baseline=run.checks.baselines.get(check.name),
             verdict=verdict,
             fixes=len(tried.batches) if tried else 0,
             complete=tried.complete if tried else True,

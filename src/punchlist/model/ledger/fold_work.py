@@ -1,0 +1,213 @@
+"""What the events of the work make of a run: review, plan, fix, verify, commit and report."""
+
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.doubt import Doubt
+from punchlist.model.item.item import Fact
+from punchlist.model.item.score import by_item
+from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.run import FilingRecord, Review, Run, Work
+from punchlist.model.patch.hunk import Diff
+
+WorkEvent = (
+    ev.Reviewed | ev.Clarified | ev.Reproduced | ev.Consolidated | ev.Planned | ev.Attempted
+    | ev.Baselined | ev.Rechecked | ev.Examined | ev.Challenged | ev.Tried | ev.Verified
+    | ev.Committed | ev.Published | ev.Filed | ev.Reported
+)  # fmt: skip
+"""What is done about findings; all else is about how the run goes on."""
+
+
+def apply_work(run: Run, event: WorkEvent) -> Run:  # noqa: C901, PLR0911, PLR0912 - one arm per event: the table of what each means
+    match event:
+        case ev.Reviewed():
+            return _reviewed(run, event)
+        case ev.Clarified():
+            doubts = run.asking.doubts | {doubt.id: doubt for doubt in event.doubts}
+            sessions = _planning(run, event.session)
+            asking = replace(run.asking, doubts=doubts, clear=event.ready, sessions=sessions)
+            return replace(run, asking=asking)
+        case ev.Reproduced():
+            reproductions = {**run.by_item.reproductions, event.item: event}
+            return replace(run, by_item=replace(run.by_item, reproductions=reproductions))
+        case ev.Examined():
+            return replace(
+                run, work=replace(run.work, examined={**run.work.examined, event.batch: event})
+            )
+        case ev.Challenged():
+            work = replace(run.work, challenged=event, contested={})
+            scores = run.by_item.scores | by_item(event.scores)
+            return replace(run, work=work, by_item=replace(run.by_item, scores=scores))
+        case ev.Consolidated():
+            return _consolidated(run, event)
+        case ev.Planned():
+            return _planned(run, event)
+        case ev.Attempted():
+            return _attempted(run, event)
+        case ev.Baselined():
+            baselines = {**run.checks.baselines, event.check: event}
+            return replace(run, checks=replace(run.checks, baselines=baselines))
+        case ev.Rechecked():
+            return replace(run, work=replace(run.work, rechecked=event))
+        case ev.Tried():
+            flaky = run.checks.flaky.union(*(verdict.flaky for verdict in event.verdicts))
+            return replace(run, checks=replace(run.checks, flaky=flaky))
+        case ev.Verified():
+            checks = replace(run.checks, unverified=event.unverified)
+            return replace(run, work=replace(run.work, verified=event), checks=checks)
+        case ev.Committed():
+            return _committed(run, event)
+        case ev.Published():
+            published = run.landing.published if event.failed else event.tip
+            landing = replace(run.landing, published=published, unpublished=event.failed)
+            return replace(run, landing=landing)
+        case ev.Filed():
+            return replace(run, filing=_filed(run.filing, event))
+        case ev.Reported():
+            artifacts = tuple(dict.fromkeys((*run.filing.artifacts, *event.artifacts)))
+            filing = replace(run.filing, artifacts=artifacts, listed=event.listed)
+            return replace(run, filing=filing)
+        case _:
+            assert_never(event)
+
+
+def _reviewed(run: Run, event: ev.Reviewed) -> Run:
+    review = Review(
+        event.reviewer,
+        event.commit,
+        len(event.findings),
+        event.looked_at,
+        event.failed,
+        event.skipped,
+        event.unread,
+    )
+    now = run.reviewing
+    reviewing = replace(
+        now,
+        reported=now.reported + len(event.findings),
+        fresh=(*now.fresh, *event.findings),
+        fresh_from=(
+            {**now.fresh_from, event.reviewer: event.commit}
+            if not (event.failed or event.skipped)
+            else now.fresh_from
+        ),
+        refused=(*now.refused, *event.refused),
+        reviews={**now.reviews, event.reviewer: review},
+        hints=(*now.hints, *event.groups),
+        looked_over=(
+            {**now.looked_over, event.reviewer: event.unopened} if event.agent else now.looked_over
+        ),
+    )
+    return replace(run, reviewing=reviewing)
+
+
+def _consolidated(run: Run, event: ev.Consolidated) -> Run:
+    items = dict(run.items)
+    items.update((item.number, item) for item in event.items)
+    for sighting in event.sightings:
+        item = items[sighting.item].seen(sighting.finding)
+        items[sighting.item] = replace(item, in_scope=item.in_scope or sighting.ours)
+    reviewing = replace(run.reviewing, fresh=(), fresh_from={})
+    return replace(run, items=items, reviewing=reviewing)
+
+
+def _planning(run: Run, session: str) -> dict[str, str]:
+    sessions = run.asking.sessions
+    return {**sessions, "plan": session} if session else sessions
+
+
+def _planned(run: Run, event: ev.Planned) -> Run:
+    work = Work(
+        batches={batch.number: batch for batch in event.batches},
+        waiting=event.waiting,
+        after=event.after,
+    )
+    doubts = {**run.asking.doubts, **settled(run, event.answers, "the plan's files")}
+    todos = run.by_item.todos | {todo.item: todo for todo in event.todos}
+    return replace(
+        run,
+        work=work,
+        last_batch=max((batch.number for batch in event.batches), default=run.last_batch),
+        by_item=replace(run.by_item, todos=todos),
+        asking=replace(run.asking, sessions=_planning(run, event.session), doubts=doubts),
+    )
+
+
+def _attempted(run: Run, event: ev.Attempted) -> Run:
+    """A batch that another has built over is judged with it."""
+    patches = {
+        number: patch
+        for number, patch in {**run.work.patches, **event.patches}.items()
+        if number not in event.absorbed
+    }
+    batches = run.work.batches | {batch.number: batch for batch in event.batches}
+    for old, new in event.absorbed.items():
+        gone = batches.pop(old)
+        batches[new] = replace(batches[new], items=(*gone.items, *batches[new].items))
+    contested = {move.item: move.why for move in event.moves if move.fact is Fact.CONTESTED}
+    work = replace(
+        run.work,
+        batches=batches,
+        patches=patches,
+        noted={**run.work.noted, **event.noted},
+        contested={**run.work.contested, **contested},
+        reports=run.work.reports | {report.item: report for report in event.reports},
+    )
+    sessions = {
+        **run.asking.sessions,
+        **{f"item {item}": session for item, session in event.sessions.items()},
+    }
+    diffs = {**run.by_item.diffs, **_diffs(batches, event)}
+    return replace(
+        run,
+        work=work,
+        asking=replace(run.asking, sessions=sessions),
+        by_item=replace(run.by_item, diffs=diffs),
+    )
+
+
+def _diffs(batches: dict[int, Batch], event: ev.Attempted) -> dict[int, Diff]:
+    known = {
+        number: Diff(number, shown) for number, shown in event.hunks.items() if number in batches
+    }
+    return {item: diff for number, diff in known.items() for item in batches[number].items}
+
+
+def _committed(run: Run, event: ev.Committed) -> Run:
+    names = {
+        landed.batch: run.work.batches[landed.batch].title
+        for landed in event.landed
+        if landed.batch in run.work.batches
+    }
+    now = run.landing
+    landing = replace(
+        now,
+        tip=event.tip or now.tip,
+        landed=(*now.landed, *event.landed),
+        titles={**now.titles, **names},
+        unheard=event.unheard or now.unheard,
+    )
+    return replace(
+        run,
+        landing=landing,
+        work=replace(run.work, landed=len(event.landed)),
+        trouble=(
+            (*run.trouble, f"a git hook refused: {event.refused}") if event.refused else run.trouble
+        ),
+    )
+
+
+def settled(run: Run, answers: dict[str, str], by: str) -> dict[str, Doubt]:
+    return {
+        name: replace(run.asking.doubts[name], answer=said, by=by)
+        for name, said in answers.items()
+        if name in run.asking.doubts
+    }
+
+
+def _filed(now: FilingRecord, event: ev.Filed) -> FilingRecord:
+    filed = {move.item for move in event.moves}
+    unfiled = {n: why for n, why in {**now.unfiled, **event.failed}.items() if n not in filed}
+    return replace(now, unfiled=unfiled, owed={**now.owed, **event.owed})
