@@ -15,19 +15,19 @@ import tempfile
 from pathlib import Path
 
 from punchlist.adapters.store.artifacts import FolderArtifacts
-from punchlist.app.start.agents import Stage
+from punchlist.app.start.agents import RunAgents
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.integrity.canaries import CANARIES
-from punchlist.model.integrity.wilson_interval import share
+from punchlist.model.integrity.wilson_interval import compute_share
 from punchlist.model.item.batch import AGENT, Batch
 from punchlist.model.item.item import Item, Status
-from punchlist.model.item.score import by_item
+from punchlist.model.item.score import lowest_scores
 from punchlist.model.patch.patch import Patch, splices_between
-from punchlist.model.patch.unified_diff import unified
-from punchlist.ports.roles import Background, Exhibit, Task
-from punchlist.settings import load
-from punchlist.steps.support.canary_planting import counted
+from punchlist.model.patch.unified_diff import render_diff
+from punchlist.ports.roles import Background, Exhibit, RoleTask
+from punchlist.settings import load_settings
+from punchlist.steps.support.canary_planting import count_scores
 
 RATES = ((0.95, 0.95), (0.8, 0.9), (0.5, 1.0), (0.0, 1.0))
 """Share of bad fixes refused, share of good ones approved."""
@@ -44,9 +44,12 @@ def simulated(rounds: int, seed: int) -> None:
         def says(canary, refuses=refuses, approves=approves):
             return luck.random() < approves if canary.good else luck.random() >= refuses
 
-        once = counted([(canary, says(canary)) for canary in CANARIES])
-        many = counted([(canary, says(canary)) for _ in range(rounds) for canary in CANARIES])
-        refused, approved = share(many.refused, many.bad), share(many.approved, many.good)
+        once = count_scores([(canary, says(canary)) for canary in CANARIES])
+        many = count_scores([(canary, says(canary)) for _ in range(rounds) for canary in CANARIES])
+        refused, approved = (
+            compute_share(many.refused, many.bad),
+            compute_share(many.approved, many.good),
+        )
         inside = (
             refused.low <= refuses <= refused.high and approved.low <= approves <= approved.high
         )
@@ -56,11 +59,11 @@ def simulated(rounds: int, seed: int) -> None:
 
 
 async def real(name: str) -> None:
-    settings = load(None, {"agents.use": name}).settings
+    settings = load_settings(None, {"agents.use": name}).settings
     with tempfile.TemporaryDirectory(prefix="punchlist-canaries-") as folder:
         home = Path(folder) / "runs" / "bench"
-        stage = Stage({"challenger": (name,)}, settings, home, FolderArtifacts(home))
-        challenger = stage.crew(lambda *_: None).challenger
+        stage = RunAgents({"challenger": (name,)}, settings, home, FolderArtifacts(home))
+        challenger = stage.make_crew(lambda *_: None).challenger
         said = []
         for number, canary in enumerate(CANARIES, 1):
             root = Path(folder) / f"tree-{number}"
@@ -71,7 +74,7 @@ async def real(name: str) -> None:
                 f"{'good' if canary.good else 'bad '} {'approved' if said[-1][1] else 'refused '} {canary.title}",
                 flush=True,
             )
-    print(f"\n{name}: {counted(said)}")
+    print(f"\n{name}: {count_scores(said)}")
 
 
 class Tree:
@@ -99,12 +102,12 @@ async def judged(challenger, number, canary, tree) -> bool:
         number=number, items=(number,), fixer=AGENT, title=canary.title, paths=(canary.path,)
     )
     patch = Patch(tuple(splices_between(canary.path, canary.before, canary.after)))
-    exhibit = Exhibit(number, unified(patch, {canary.path: canary.before}), (number,))
-    task = Task(label=f"canary {number}", items=(item,), told=Background(), batches=(batch,))
+    exhibit = Exhibit(number, render_diff(patch, {canary.path: canary.before}), (number,))
+    task = RoleTask(label=f"canary {number}", items=(item,), told=Background(), batches=(batch,))
     said = await challenger.judge(task, [exhibit], tree)
     if said.failed:
         print(f"  {said.failed}", file=sys.stderr)
-    score = by_item(said.scores).get(number)
+    score = lowest_scores(said.scores).get(number)
     return score is not None and score.approves()
 
 

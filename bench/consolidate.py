@@ -7,7 +7,7 @@ import argparse
 import random
 import time
 
-from punchlist.model.dedup.merge import MergeRule, groups
+from punchlist.model.dedup.merge import MergeRule, group_findings
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 
@@ -61,7 +61,7 @@ def main():
             for count in (n for n in (1_000, 10_000, 100_000) if n <= most):
                 given = list(findings(count, shape, random.Random(count)))
                 start = time.perf_counter()
-                made = groups(given, rule)
+                made = group_findings(given, rule)
                 took = time.perf_counter() - start
                 print(
                     f"{count:>9,}  {shape:<11} {rule:<6} {took:>8.2f} {took / count * 1e6:>8.1f} {len(made):>8,}",

@@ -24,8 +24,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from punchlist.model.dedup import prose_claims as claims
-from punchlist.model.dedup.merge import MergeRule, groups
-from punchlist.model.dedup.similarity import Likeness
+from punchlist.model.dedup.merge import MergeRule, group_findings
+from punchlist.model.dedup.similarity import ClaimSimilarity
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 
@@ -219,7 +219,7 @@ def analyzers(folders):
     )
     print(f"{'rule':<7}{'precision':>10}{'recall':>8}{'F1':>7}{'swallowed':>11}{'groups':>9}")
     for rule in MergeRule:
-        made = groups(findings, rule)
+        made = group_findings(findings, rule)
         merged = {
             frozenset((int(a.id), int(b.id)))
             for g in made
@@ -266,10 +266,10 @@ def comments(path):
         f"{len(pulls)} pull requests of {', '.join(repositories)}: {len(judged):,} pairs, {same:,} duplicates\n"
     )
     print("likeness of two texts")
-    models = [Likeness([c["text"] for c in kept]) for _, kept in pulls]
+    models = [ClaimSimilarity([c["text"] for c in kept]) for _, kept in pulls]
     left_one_out(
         repositories,
-        {row[:1] + row[2:5]: models[row[2]].of(row[3], row[4]) for row in judged},
+        {row[:1] + row[2:5]: models[row[2]].score_pair(row[3], row[4]) for row in judged},
         judged,
     )
     print("\ngroups of the smart rule, by the threshold for text alone")
@@ -305,7 +305,7 @@ def grouped(kept):
     ]
     return {
         int(finding.id): number
-        for number, group in enumerate(groups(findings))
+        for number, group in enumerate(group_findings(findings))
         for finding in group
     }
 

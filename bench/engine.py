@@ -22,12 +22,12 @@ from msgspec import Struct
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.engine import Engine, Limits
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import folded
-from punchlist.model.ledger.hash_chain import line_of
+from punchlist.model.ledger.fold import fold_entries
+from punchlist.model.ledger.hash_chain import encode_line
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action, Verb
-from punchlist.steps.verb import NoOptions, missing
+from punchlist.steps.verb import NoOptions, select_pending
 from punchlist.workflow import Do, Workflow
 
 WIDTH = 4
@@ -43,13 +43,13 @@ class Job(Struct, frozen=True):
 
 
 class Nobody:
-    def began(self, place, action):
+    def handle_start(self, place, action):
         pass
 
-    def heard(self, label, piece):
+    def handle_output(self, label, piece):
         pass
 
-    def told(self, entry, run):
+    def handle_event(self, entry, run):
         pass
 
 
@@ -79,7 +79,7 @@ class Paired:
         entry = self._store.append(*arguments)
         began = time.perf_counter()
         self._bare.execute("BEGIN IMMEDIATE")
-        self._bare.execute("INSERT INTO entries (line) VALUES (?)", (line_of(entry),))
+        self._bare.execute("INSERT INTO entries (line) VALUES (?)", (encode_line(entry),))
         self._bare.execute("COMMIT")
         self.seconds += time.perf_counter() - began
         return entry
@@ -104,7 +104,7 @@ def wide(count):
     actions = tuple(Action(str(number), Job(number)) for number in range(count))
 
     def step(run, options, place):
-        return missing(run, *actions)
+        return select_pending(run, *actions)
 
     return step, 1
 
@@ -130,7 +130,7 @@ def driven(shape, count, store, clock=time.perf_counter):
     step, times = SHAPES[shape](count)
     VERBS["bench"] = Verb("nothing", NoOptions, step, {Job: perform})
     workflow = Workflow("bench", "", (Do("bench", NoOptions()),) * times, "")
-    run = folded("r", (store.append("r", "start", "started", STARTED, time.time()),))
+    run = fold_entries("r", (store.append("r", "start", "started", STARTED, time.time()),))
     engine = Engine(workflow, world(), store, Limits(width=WIDTH), Nobody())
     began = clock()
     run = asyncio.run(engine.drive(run))

@@ -22,7 +22,7 @@ from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 
-from punchlist.model.dedup.identity import Source, fingerprint, matched
+from punchlist.model.dedup.identity import Source, fingerprint, match_findings
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 
@@ -55,7 +55,7 @@ def review(root):
             m["location"]["column"],
             m["end_location"]["column"],
         )
-        context = sources[path].context(spot, m["message"])
+        context = sources[path].context_at(spot, m["message"])
         found.append(
             Finding(
                 id=str(number),
@@ -173,7 +173,7 @@ def fix_half(root, _found, reported, rng):
             end = stop
         (root / path).write_text("".join([*pieces, text[end:]]), encoding="utf-8")
         moved[path] = shifts
-    fix_half.moved = moved
+    fix_half.apply_move = moved
 
 
 def _offset(starts, place):
@@ -214,7 +214,7 @@ def score(old, new, before, after):
     where = defaultdict(list)
     for index, key in enumerate(before):
         where[key].append(index)
-    pairs = matched(old, new)
+    pairs = match_findings(old, new)
     prints = defaultdict(list)
     for index, finding in enumerate(old):
         prints[fingerprint(finding)].append(index)

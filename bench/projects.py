@@ -39,7 +39,7 @@ def main() -> None:
     for project in asked.projects:
         with tempfile.TemporaryDirectory() as folder:
             row = measured(
-                unpacked(project, Path(folder)), asked.python, asked.select, Path(folder)
+                unpacked(project, Path(folder)), asked.find_python, asked.select, Path(folder)
             )
         rows.append(row)
         print(told(row), flush=True)

@@ -156,7 +156,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="punchlist-bench-") as made:
         folder = Path(made)
         (folder / "repo").mkdir()
-        token = Tokens(folder / "state").make(Role.ADMIN)
+        token = Tokens(folder / "state").create_token(Role.ADMIN)
         recorded(folder / "state", str(repository(folder / "repo") / ".git"), chosen.lines)
         env = {
             **os.environ,

@@ -43,11 +43,11 @@ class Clock:
     def __init__(self) -> None:
         self.begun = self.landed = 0.0
 
-    def began(self, place, action): ...
+    def handle_start(self, place, action): ...
 
-    def heard(self, label, piece): ...
+    def handle_output(self, label, piece): ...
 
-    def told(self, entry, run):
+    def handle_event(self, entry, run):
         match entry.event:
             case Planned():
                 self.begun = time.monotonic()
@@ -177,7 +177,7 @@ def run(items, width: int, *, barrier: bool) -> float:
                 return await start_run(app, await prepare_run(app, asked), clock)
 
         done = asyncio.run(drive())
-        fixed = len(done.having(Status.FIXED))
+        fixed = len(done.find_items(Status.FIXED))
         assert fixed == len(items), f"{fixed} of {len(items)} landed: {done.trouble}"
         return clock.landed - clock.begun
 

@@ -6,13 +6,13 @@ import json
 import sys
 from pathlib import Path
 
-from punchlist.web.application import described
+from punchlist.web.application import load_openapi
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "openapi.json"
 
 
 def text() -> str:
-    return json.dumps(described(), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(load_openapi(), indent=1, ensure_ascii=False) + "\n"
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 from msgspec import Struct
 
-from punchlist.views.report_document import SCHEMA, Report
+from punchlist.views.report_document import SCHEMA, ReportDocument
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "report-json.md"
 _HEAD = f"""# report.json
@@ -30,7 +30,7 @@ Text that is not Unicode (odd bytes of a file name or of code) travels as U+10F8
 
 
 def page() -> str:
-    return _HEAD + "\n".join(_section(each) for each in _structs(Report, {}))
+    return _HEAD + "\n".join(_section(each) for each in _structs(ReportDocument, {}))
 
 
 def _structs(root: type[Struct], seen: dict[type[Struct], None]) -> list[type[Struct]]:

@@ -71,7 +71,9 @@ class Studio:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.site = Site(folder)
-        self.token = self.site.tokens["admin"] = Tokens(self.site.home).make(Role.ADMIN, "ada")
+        self.token = self.site.tokens["admin"] = Tokens(self.site.home).create_token(
+            Role.ADMIN, "ada"
+        )
         self.bench = Workbench(Checkout(folder / "shop"), folder)
         self.repository = self.site.start().register(self.bench.repo.root)
         self._client = self.site.client()

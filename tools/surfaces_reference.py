@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from punchlist.mcp.schemas import taken
+from punchlist.mcp.schemas import input_schema
 from punchlist.mcp.server import TOOLS
-from punchlist.mcp.tool import Tool
+from punchlist.mcp.tool import McpTool
 from punchlist.web.api import read as looks
 from punchlist.web.api import repositories, runs
 from punchlist.web.api.fix_sessions import routes as fixes
-from punchlist.web.application import described
+from punchlist.web.application import load_openapi
 
 _ROUTES = (*repositories.ROUTES, *runs.ROUTES, *looks.ROUTES, *fixes.ROUTES)
 _HTTP = """\
@@ -35,7 +35,7 @@ Each role may all that those before it may: `read`, `run`, `admin`.
 def endpoints() -> Iterator[str]:
     yield from _HTTP.splitlines()
     roles = {route.operation_id: route.opt["role"] for route in _ROUTES}
-    for path, operations in described()["paths"].items():
+    for path, operations in load_openapi()["paths"].items():
         for method, operation in operations.items():
             yield (
                 f"| {method.upper()} | `{path}` | {roles[operation['operationId']]} |"
@@ -49,14 +49,14 @@ def tools() -> Iterator[str]:
         yield from _tool(tool)
 
 
-def _tool(tool: Tool) -> Iterator[str]:
+def _tool(tool: McpTool) -> Iterator[str]:
     marks = {
         "reads only": tool.reads,
         "may be called twice": tool.idempotent,
         "changes something of yours": tool.destructive,
     }
     said = ", ".join(mark for mark, holds in marks.items() if holds)
-    schema = taken(tool.takes)
+    schema = input_schema(tool.takes)
     yield from (
         "",
         f"## {tool.name}",

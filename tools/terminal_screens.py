@@ -14,11 +14,11 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from punchlist.app import Request, Session
-from punchlist.app.start.demo import demo_repository
+from punchlist.app.start.demo import make_demo
 from punchlist.app.start.prepare import prepare_run
 from punchlist.model.patch.change import ScopeKind
-from punchlist.tui.app import Watch
-from punchlist.tui.backend import Station
+from punchlist.tui.app import WatchApp
+from punchlist.tui.backend import Backend
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
@@ -55,7 +55,7 @@ SCRIPT = [
         "answer": {"outcomes": []},
     },
 ]
-Scene = Callable[["Pilot[None]", Station], Awaitable[None]]
+Scene = Callable[["Pilot[None]", Backend], Awaitable[None]]
 
 
 async def until(pilot: "Pilot[None]", wanted: Callable[[], object]) -> None:
@@ -72,7 +72,7 @@ async def shot(pilot: "Pilot[None]", name: str) -> None:
     print(f"wrote tui-{name}.svg, {len(picture) // 1024} kB")
 
 
-async def looking(pilot: "Pilot[None]", station: Station) -> None:
+async def looking(pilot: "Pilot[None]", station: Backend) -> None:
     await until(pilot, lambda: station.load(_name(pilot)).ended)
     await pilot.press("down", "down")
     await shot(pilot, "board")
@@ -80,9 +80,9 @@ async def looking(pilot: "Pilot[None]", station: Station) -> None:
     await shot(pilot, "item")
 
 
-async def steering(pilot: "Pilot[None]", station: Station) -> None:
+async def steering(pilot: "Pilot[None]", station: Backend) -> None:
     await until(pilot, lambda: station.load(_name(pilot)).unanswered)
-    await until(pilot, lambda: not station.driving.driven())
+    await until(pilot, lambda: not station.driving.list_driven())
     await pilot.press("a")
     await pilot.press(
         *({" ": "space", ",": "comma"}.get(letter, letter) for letter in "up, as on invoices")
@@ -90,25 +90,25 @@ async def steering(pilot: "Pilot[None]", station: Station) -> None:
     await shot(pilot, "question")
     await pilot.press("enter")
     await until(pilot, lambda: station.load(_name(pilot)).waiting_for)
-    await until(pilot, lambda: not station.driving.driven())
+    await until(pilot, lambda: not station.driving.list_driven())
     await pilot.press("a")
     await pilot.press("a")
-    await until(pilot, lambda: station.driving.talk.after(_name(pilot), 0))
+    await until(pilot, lambda: station.driving.talk.list_after(_name(pilot), 0))
     await pilot.press("2")
     await shot(pilot, "now")
 
 
 def _name(pilot: "Pilot[None]") -> str:
-    return pilot.app.run_name if isinstance(pilot.app, Watch) else ""
+    return pilot.app.run_name if isinstance(pilot.app, WatchApp) else ""
 
 
 async def played(root: Path, request: Request, scene: Scene, size: tuple[int, int]) -> None:
     app = await Session.open(root)
-    station = Station(app.home, str(root / ".git"), lambda: Session.open(root), "ada")
+    station = Backend(app.home, str(root / ".git"), lambda: Session.open(root), "ada")
     try:
         ready = await prepare_run(app, request)
-        name = await station.drive(lambda driving: driving.begin(app, ready))
-        async with Watch(station, name).run_test(size=size) as pilot:
+        name = await station.drive_run(lambda driving: driving.begin_run(app, ready))
+        async with WatchApp(station, name).run_test(size=size) as pilot:
             await scene(pilot, station)
     finally:
         await station.aclose()
@@ -126,7 +126,7 @@ async def main() -> None:
         )
         (folder / "robot.toml").write_text(settings, "utf-8")
         os.environ["PUNCHLIST_HOME"] = str(folder / "state")
-        root, review = await demo_repository(folder)
+        root, review = await make_demo(folder)
         plain = Request(kind=ScopeKind.ALL, findings=(str(review),), allow_checks=True)
         await played(root, plain, looking, (120, 34))
         os.environ["PUNCHLIST_CONFIG"] = str(folder / "robot.toml")

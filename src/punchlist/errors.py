@@ -1,14 +1,12 @@
-"""The error tree: each says what went wrong, where, and what to type next.
+"""The error tree: each error says what went wrong, where, and what to type next.
 
-PunchlistError          anything a person can act on; the CLI prints it without a traceback
-├── UsageError          the request itself is wrong
-├── RepositoryError     git, or the repository, is not in a state to work with
-├── SettingsError       a settings file or value is wrong
-├── WorkflowError       a workflow file is wrong
-├── StoreError          the ledger cannot be read or written
-├── LedgerBroken        the ledger was read, and does not add up
-├── AlreadyRunning      the same request, or the same run, is under way in another process
-└── ToolError           an analyzer, check or tracker could not do its work
+PunchlistError          the user can act on it; the CLI prints it without a traceback ├──
+UsageError          the request itself is wrong ├── RepositoryError     git, or the repository,
+is not in a state to work with ├── SettingsError       a settings file or value is wrong ├──
+WorkflowError       a workflow file is wrong ├── StoreError          the ledger cannot be read or
+written ├── LedgerBroken        the ledger is inconsistent ├── AlreadyRunning      the same
+request, or the same run, is running in another process └── ToolError           an analyzer,
+check or tracker failed
 """
 
 import errno
@@ -48,11 +46,11 @@ class StoreError(PunchlistError):
 
 
 class LedgerBroken(PunchlistError):
-    """The ledger was read, and does not add up."""
+    """The ledger is inconsistent."""
 
 
 class AlreadyRunning(PunchlistError):
-    """The same request, or the same run, is under way in another process."""
+    """The same request, or the same run, is running in another process."""
 
     def __init__(self, message: str, *, run: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -60,4 +58,4 @@ class AlreadyRunning(PunchlistError):
 
 
 class ToolError(PunchlistError):
-    """An analyzer, check or tracker could not do its work."""
+    """An analyzer, check or tracker failed."""

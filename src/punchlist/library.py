@@ -1,6 +1,4 @@
-"""Punchlist for programs: one call that reviews, fixes, proves and files, and says
-what came of it.
-"""
+"""Punchlist for programs: review, fix, prove and file with one call."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -15,7 +13,7 @@ from punchlist.app.start.start import start_run
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.events import Entry
-from punchlist.model.ledger.outcome import Outcome
+from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 from punchlist.steps import Action
@@ -26,9 +24,7 @@ OnEvent = Callable[[Entry, Run], None]
 
 
 class ReviewFixResult(Struct, frozen=True, kw_only=True):
-    """What came of a run. `total_findings` is `fixed` + `blocked` + `dismissed`:
-    nothing is lost.
-    """
+    """The result of a run. `total_findings` is `fixed` + `blocked` + `dismissed`."""
 
     total_findings: int
     """Items in scope: what reports of the same thing come down to."""
@@ -57,19 +53,17 @@ class ReviewFixResult(Struct, frozen=True, kw_only=True):
     """It was cancelled; what was done by then is kept, and `punchlist resume` goes on."""
 
 
-class _Listener:
+class _EventForwarder:
     def __init__(self, on_event: OnEvent | None) -> None:
         self._on_event = on_event
 
-    def began(self, place: str, action: Action) -> None:
-        """A call is told when it has come to something."""
+    def handle_start(self, place: str, action: Action) -> None: ...
 
-    def told(self, entry: Entry, run: Run) -> None:
+    def handle_event(self, entry: Entry, run: Run) -> None:
         if self._on_event is not None:
             self._on_event(entry, run)
 
-    def heard(self, label: str, piece: str) -> None:
-        """What agents say while they work is in their transcripts."""
+    def handle_output(self, label: str, piece: str) -> None: ...
 
 
 async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be said; all have a default
@@ -89,17 +83,16 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
     settings: Mapping[str, str] | None = None,
     on_event: OnEvent | None = None,
 ) -> ReviewFixResult:
-    """Reviews what a branch changed, fixes what can be proven fixed, and files the rest.
+    """Review what a branch changed, fix what can be proven fixed, and file the rest.
 
-    `feature_name`: what the change is about; files below `specs/<feature_name>/` are what reviewers
-    hold it against, unless `specification` names others. `max_iterations`: how often fixing goes
-    round at most. `agents`: who is asked, the first one first. `allow_checks`: True lets the
-    project's own checks judge the fixes. `settings`: as with `--set`, by their names.
+    `feature_name`: what the change is about; reviewers get the files below
+    `specs/<feature_name>/`, unless `specification` names others. `max_iterations`: rounds
+    of fixing at most. `agents`: in the order they are asked. `allow_checks`: True lets the
+    project's own checks judge the fixes. `settings`: by name, as with `--set`.
 
-    Raises `punchlist.errors.PunchlistError` for what keeps a run from beginning: no repository, a
-    setting that is wrong, no agent for a role. What goes wrong later is part of the result.
-    Cancelling ends the run between two entries of its ledger, and what was done by then is
-    returned.
+    Raise `punchlist.errors.PunchlistError` if the run cannot begin: no repository, a wrong
+    setting, no agent for a role. Later errors are part of the result. Cancelling ends the run
+    between two entries of its ledger and returns the result so far.
     """
     if max_iterations < 1:
         raise UsageError(
@@ -117,7 +110,7 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
             workflow=workflow,
             allow_checks=allow_checks,
             specification=(
-                _specification(session, feature_name)
+                _find_specification(session, feature_name)
                 if specification is None
                 else tuple(specification)
             ),
@@ -130,11 +123,11 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
         )
         ready = await prepare_run(session, request)
         ready = replace(ready, workflow=with_rounds(ready.workflow, max_iterations))
-        return result_of(await start_run(session, ready, _Listener(on_event)))
+        return make_result(await start_run(session, ready, _EventForwarder(on_event)))
 
 
-def _specification(session: Session, feature_name: str) -> tuple[str, ...]:
-    """The folder of the feature's own specification, where there is one."""
+def _find_specification(session: Session, feature_name: str) -> tuple[str, ...]:
+    """Return the feature's folder below `specs/`, if there is one."""
     folder = f"specs/{feature_name}"
     known = (
         session.checkout is not None and feature_name and (session.checkout.root / folder).is_dir()
@@ -142,8 +135,8 @@ def _specification(session: Session, feature_name: str) -> tuple[str, ...]:
     return (folder,) if known else ()
 
 
-def result_of(run: Run) -> ReviewFixResult:
-    """What a run comes to so far."""
+def make_result(run: Run) -> ReviewFixResult:
+    """Return the result of a run so far."""
     inside = run.in_scope
     fixed = sum(item.status is Status.FIXED for item in inside)
     dismissed = sum(item.status is Status.DISMISSED for item in inside)
@@ -161,7 +154,7 @@ def result_of(run: Run) -> ReviewFixResult:
         ),
         run=run.id,
         branch=run.landing.branch,
-        outcome=run.ended or Outcome.INCOMPLETE.value,
+        outcome=run.ended or RunOutcome.INCOMPLETE.value,
         items=tuple(run.items.values()),
         waiting_for=question or doubts,
         interrupted=run.interrupted,

@@ -1,5 +1,5 @@
-"""Settings, layer over layer (default < user < repository < environment < flag), each value knowing
-where it came from.
+"""Layered settings (default < user < repository < environment < flag), each value
+with its origin.
 """
 
 import os
@@ -28,7 +28,7 @@ Tables = dict[str, Any]
 
 
 class CheckSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """A check by hand: `command` is a list, never a shell line."""
+    """A check of the user's own: `command` is a list, never a shell line."""
 
     name: str
     command: tuple[str, ...]
@@ -41,8 +41,8 @@ class CheckSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
 
 
 class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`time` in seconds and `dollars` for a whole run, 0 for none; `width` is how many actions go
-    side by side.
+    """`time` (seconds) and `dollars` limit a whole run, 0 for no limit; `width` is how many actions
+    run in parallel.
     """
 
     time: float = 0
@@ -51,8 +51,8 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
 
 
 class TrackSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Where unresolved items are filed: as files in a `folder` (empty for the state folder), or as
-    issues on GitHub.
+    """Where unresolved items are filed: as files in `folder` (empty: the state folder), or as
+    GitHub issues.
     """
 
     folder: str = ""
@@ -100,7 +100,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
         own = (pattern for tool in self.analyzers.custom for pattern in tool.steered_by)
         return replace(self.protect, configuration=(*self.protect.configuration, *own))
 
-    def configured_checks(self, origin: str) -> tuple[Check, ...]:
+    def build_checks(self, origin: str) -> tuple[Check, ...]:
         return tuple(
             Check(
                 name=c.name,
@@ -114,8 +114,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
         )
 
 
-class Loaded(Struct, frozen=True):
-    """`origins` says of every value that is not the default where it was set."""
+class LoadedSettings(Struct, frozen=True):
+    """`origins` says where each value that is not the default was set."""
 
     settings: Settings
     origins: dict[str, str]
@@ -127,58 +127,60 @@ class Layer(Struct, frozen=True):
 
 
 def home_folder(environment: Mapping[str, str] | None = None) -> Path:
-    """Where ledgers, work trees and reports live: PUNCHLIST_HOME, else the XDG state folder."""
+    """Return the folder of ledgers, work trees and reports: PUNCHLIST_HOME, else the XDG state
+    folder.
+    """
     env = os.environ if environment is None else environment
     if own := env.get("PUNCHLIST_HOME"):
         return Path(own).expanduser().absolute()
-    return _xdg(env, "XDG_STATE_HOME", Path(".local/state")) / "punchlist"
+    return _xdg_folder(env, "XDG_STATE_HOME", Path(".local/state")) / "punchlist"
 
 
 def user_file(environment: Mapping[str, str] | None = None) -> Path:
     env = os.environ if environment is None else environment
     if own := env.get("PUNCHLIST_CONFIG"):
         return Path(own).expanduser().absolute()
-    return _xdg(env, "XDG_CONFIG_HOME", Path(".config")) / "punchlist" / "settings.toml"
+    return _xdg_folder(env, "XDG_CONFIG_HOME", Path(".config")) / "punchlist" / "settings.toml"
 
 
-def _xdg(env: Mapping[str, str], name: str, usual: Path) -> Path:
-    """What the variable says; the standard wants a relative path ignored, which would be another
-    one in every folder.
-    """
+def _xdg_folder(env: Mapping[str, str], name: str, usual: Path) -> Path:
+    """Return the folder in the variable; a relative path is ignored, as the XDG standard says."""
     named = Path(env.get(name, ""))
     return named if named.is_absolute() else Path.home() / usual
 
 
-def load(
+def load_settings(
     repository: str | None, flags: Mapping[str, str], environment: Mapping[str, str] | None = None
-) -> Loaded:
-    """`repository` is the text of the repository's own file, from the base commit, once a person
-    allowed it.
+) -> LoadedSettings:
+    """Merge all layers. `repository` is the text of the repository's file at the base commit, or
+    None if not allowed.
     """
     env = os.environ if environment is None else environment
     layers = (
-        [Layer(REPOSITORY_FILE, _toml(repository, REPOSITORY_FILE))]
+        [Layer(REPOSITORY_FILE, _parse_toml(repository, REPOSITORY_FILE))]
         if repository is not None
         else []
     )
-    return settled([*_user_layer(env), *layers, *_environment_layers(env), *_flag_layers(flags)])
+    return merge_layers(
+        [*_user_layer(env), *layers, *_environment_layers(env), *_flag_layers(flags)]
+    )
 
 
-def settled(layers: list[Layer]) -> Loaded:
+def merge_layers(layers: list[Layer]) -> LoadedSettings:
     merged: Tables = {}
     origins: dict[str, str] = {}
     for layer in layers:
-        _laid_over(merged, layer.values, layer.origin, origins)
+        _merge_tables(merged, layer.values, layer.origin, origins)
     try:
-        loaded = Loaded(msgspec.convert(merged, Settings, strict=False), origins)
+        loaded = LoadedSettings(msgspec.convert(merged, Settings, strict=False), origins)
     except msgspec.ValidationError as error:
-        raise _mistake(error, origins) from error
-    _told_apart(loaded)
+        raise _build_error(error, origins) from error
+    _check_unique_names(loaded)
     return loaded
 
 
-def _told_apart(loaded: Loaded) -> None:
-    """What is known of a check is kept by its name, so no two may have the same."""
+def _check_unique_names(loaded: LoadedSettings) -> None:
+    """Raise SettingsError if two checks have the same name."""
     first: dict[str, int] = {}
     for place, check in enumerate(loaded.settings.checks):
         before = first.setdefault(check.name, place)
@@ -193,22 +195,22 @@ def _told_apart(loaded: Loaded) -> None:
             )
 
 
-def pinned(loaded: Loaded) -> str:
-    """The settings as a run keeps them."""
+def encode_settings(loaded: LoadedSettings) -> str:
+    """Return the settings as the JSON that a run stores."""
     return msgspec.json.encode(loaded).decode()
 
 
-def unpinned(text: str) -> Loaded:
-    return msgspec.json.decode(text, type=Loaded)
+def decode_settings(text: str) -> LoadedSettings:
+    return msgspec.json.decode(text, type=LoadedSettings)
 
 
-def _laid_over(
+def _merge_tables(
     below: Tables, above: Tables, origin: str, origins: dict[str, str], path: str = ""
 ) -> None:
     for key, value in above.items():
         name = f"{path}.{key}" if path else key
         if isinstance(value, dict) and isinstance(below.get(key, {}), dict):
-            _laid_over(below.setdefault(key, {}), value, origin, origins, name)
+            _merge_tables(below.setdefault(key, {}), value, origin, origins, name)
         else:
             below[key] = value
             origins[name] = origin
@@ -217,7 +219,7 @@ def _laid_over(
 def _user_layer(env: Mapping[str, str]) -> Iterator[Layer]:
     path = user_file(env)
     try:
-        yield Layer(str(path), _toml(path.read_text("utf-8"), str(path)))
+        yield Layer(str(path), _parse_toml(path.read_text("utf-8"), str(path)))
     except FileNotFoundError:
         if "PUNCHLIST_CONFIG" in env:
             raise SettingsError(
@@ -227,7 +229,7 @@ def _user_layer(env: Mapping[str, str]) -> Iterator[Layer]:
         raise SettingsError(f"{path}: cannot be read: {error}") from error
 
 
-def _toml(text: str, origin: str) -> Tables:
+def _parse_toml(text: str, origin: str) -> Tables:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -241,23 +243,23 @@ def _environment_layers(env: Mapping[str, str]) -> Iterator[Layer]:
     for name in sorted(env):
         if name.startswith(_PREFIX) and name not in _RESERVED:
             path = name.removeprefix(_PREFIX).lower().replace("__", ".").replace("_", "-")
-            yield Layer(f"environment {name}", _nested(path, env[name], name))
+            yield Layer(f"environment {name}", _nest_value(path, env[name], name))
 
 
 def _flag_layers(flags: Mapping[str, str]) -> Iterator[Layer]:
     for path, text in flags.items():
-        yield Layer(f"--set {path}", _nested(path, text, f"--set {path}"))
+        yield Layer(f"--set {path}", _nest_value(path, text, f"--set {path}"))
 
 
-def _nested(path: str, text: str, origin: str) -> Tables:
-    value: Any = _spelled(path, text, origin)
+def _nest_value(path: str, text: str, origin: str) -> Tables:
+    value: Any = _parse_value(path, text, origin)
     for key in reversed(path.split(".")):
         value = {key: value}
     return value  # type: ignore[no-any-return]  # a path has at least one key
 
 
-def _spelled(path: str, text: str, origin: str) -> object:
-    """Text as the setting of that name wants it: lists are written with commas."""
+def _parse_value(path: str, text: str, origin: str) -> object:
+    """Return the text as the setting's type needs it; lists are split at commas."""
     kind: Any = Settings
     for key in path.split("."):
         known = (
@@ -267,23 +269,23 @@ def _spelled(path: str, text: str, origin: str) -> object:
         )
         if known is not None and key not in known:
             raise SettingsError(
-                f"{origin}: no setting is called {path!r}{_guess(path)}",
+                f"{origin}: no setting is called {path!r}{_suggest_name(path)}",
                 hint="`punchlist doctor --settings` lists them",
             )
-        kind = known[key] if known is not None else _inner(kind)
+        kind = known[key] if known is not None else _value_type(kind)
     return (
         tuple(part.strip() for part in text.split(",") if part.strip())
-        if _listy(kind, text)
+        if _is_list(kind, text)
         else text
     )
 
 
-def _listy(kind: Any, text: str) -> bool:
+def _is_list(kind: Any, text: str) -> bool:
     options = [kind, *getattr(kind, "__args__", ())] if get_origin(kind) is not tuple else [kind]
     return any(get_origin(option) is tuple for option in options) and text != "auto"
 
 
-def _inner(kind: Any) -> Any:
+def _value_type(kind: Any) -> Any:
     return kind.__args__[-1] if get_origin(kind) is dict else str
 
 
@@ -291,7 +293,7 @@ def _is_struct(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Struct)
 
 
-def _mistake(error: msgspec.ValidationError, origins: Mapping[str, str]) -> SettingsError:
+def _build_error(error: msgspec.ValidationError, origins: Mapping[str, str]) -> SettingsError:
     message, _, path = str(error).partition(" - at `$")
     where = path.strip("`.")
     top = where.split("[", maxsplit=1)[0]
@@ -302,21 +304,21 @@ def _mistake(error: msgspec.ValidationError, origins: Mapping[str, str]) -> Sett
     field = message.split("`")[1] if "unknown field" in message and "`" in message else ""
     name = f"{where}.{field}".strip(".") if field else where
     return SettingsError(
-        f"{origin}: {name or 'settings'}: {message}{_guess(name) if field else ''}",
+        f"{origin}: {name or 'settings'}: {message}{_suggest_name(name) if field else ''}",
         hint="`punchlist doctor --settings` lists them",
     )
 
 
-def names(kind: type[Struct] = Settings, path: str = "") -> Iterator[str]:
-    """Every setting's full name."""
+def list_names(kind: type[Struct] = Settings, path: str = "") -> Iterator[str]:
+    """Yield the full name of every setting."""
     for field in msgspec.structs.fields(kind):
         name = f"{path}{field.encode_name}"
         if _is_struct(field.type):
-            yield from names(field.type, f"{name}.")
+            yield from list_names(field.type, f"{name}.")
         else:
             yield name
 
 
-def _guess(name: str) -> str:
-    close = get_close_matches(name, list(names()), n=1)
+def _suggest_name(name: str) -> str:
+    close = get_close_matches(name, list(list_names()), n=1)
     return f'; did you mean "{close[0]}"?' if close else ""

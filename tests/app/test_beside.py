@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from made import made_run
-from punchlist.app.drive.background import Talk, rung
-from punchlist.app.drive.threaded import Beside
+from punchlist.app.drive.background import Talk, wait_ring
+from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.model.ledger.events import Entry, Resumed
 from punchlist.model.ledger.run import Run
 
@@ -42,14 +42,14 @@ async def begun(driving, session):
 
 def test_the_loop_goes_on_while_a_run_computes():
     async def story() -> None:
-        app, driving = Busy(), Beside()
+        app, driving = Busy(), ThreadedDriver()
         assert await begun(driving, app) == "r1"
         bell = driving.bell.listen("r1")
-        assert driving.drives("r1")
+        assert driving.is_driving("r1")
         app.free.set()
-        assert await rung(bell, 30)
-        await driving.settled("r1")
-        assert (driving.drives("r1"), app.closed) == (False, True)
+        assert await wait_ring(bell, 30)
+        await driving.wait_settled("r1")
+        assert (driving.is_driving("r1"), app.closed) == (False, True)
         await driving.close()
 
     asyncio.run(story())
@@ -61,7 +61,7 @@ def test_what_keeps_a_run_from_beginning_is_raised_here():
             raise LookupError("there is nothing to do")
 
     async def story() -> None:
-        app, driving = Refusing(), Beside()
+        app, driving = Refusing(), ThreadedDriver()
         with pytest.raises(LookupError, match="nothing to do"):
             await begun(driving, app)
         assert app.closed
@@ -81,13 +81,13 @@ def test_a_run_is_stopped_from_here_and_the_thread_ends():
             raise AssertionError("it was not stopped")
 
     async def story() -> None:
-        driving = Beside()
+        driving = ThreadedDriver()
         await begun(driving, Patient())
-        assert await driving.cancel("r1", "ada")
-        assert not await driving.cancel("r1", "ada"), "it is not driven here any more"
+        assert await driving.cancel_run("r1", "ada")
+        assert not await driving.cancel_run("r1", "ada"), "it is not driven here any more"
         await begun(driving, Patient())
-        driving.stop()
-        await driving.settled("r1")
+        driving.stop_all()
+        await driving.wait_settled("r1")
         await driving.close()
 
     before = threading.active_count()
@@ -99,6 +99,6 @@ def test_of_what_agents_say_only_so_much_is_kept_for_whoever_looks_on():
     talk = Talk()
     for number in range(1000):
         talk.add("r1", "fix/1", f"{'x' * 100_000} {number}")
-    said = talk.after("r1", 0)
+    said = talk.list_after("r1", 0)
     assert sum(len(each.text) for each in said) < 5_000_000
     assert said[-1].text.endswith(" 999")

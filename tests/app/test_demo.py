@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from punchlist.app import Audit, Request, Session
 from punchlist.app.after.audit import audit_run
-from punchlist.app.start.demo import demo_repository
+from punchlist.app.start.demo import make_demo
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.start import start_run
 from punchlist.model.item.item import Fact, Item, Status
@@ -44,12 +44,12 @@ class Told(Struct, frozen=True):
 
 
 class Nobody:
-    def began(self, place, action) -> None: ...
+    def handle_start(self, place, action) -> None: ...
 
-    def heard(self, label, piece):
+    def handle_output(self, label, piece):
         pass
 
-    def told(self, entry, run) -> None: ...
+    def handle_event(self, entry, run) -> None: ...
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -85,7 +85,7 @@ def failing_tests(root: Path) -> list[str]:
 
 
 async def played(folder: Path) -> Told:
-    root, findings = await demo_repository(folder)
+    root, findings = await make_demo(folder)
     before = state_of(root)
     app = await Session.open(root)
     try:
@@ -110,7 +110,7 @@ def test_the_repository_is_the_same_wherever_it_is_made(tmp_path: Path):
     heads = []
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
-        root, findings = asyncio.run(demo_repository(tmp_path / name))
+        root, findings = asyncio.run(make_demo(tmp_path / name))
         assert findings.is_file()
         assert not findings.is_relative_to(root)
         heads.append(git(root, "rev-parse", "HEAD"))
@@ -118,7 +118,7 @@ def test_the_repository_is_the_same_wherever_it_is_made(tmp_path: Path):
 
 
 def test_one_of_its_tests_is_red_before_anything_was_touched(tmp_path: Path):
-    root, _ = asyncio.run(demo_repository(tmp_path))
+    root, _ = asyncio.run(make_demo(tmp_path))
     assert failing_tests(root) == [RED_BEFORE]
 
 
@@ -130,7 +130,7 @@ class TestTheLoop:
         assert told.run.active < 60
 
     def test_nine_items_are_fixed_and_each_has_its_proof(self, told: Told):
-        fixed = told.run.having(Status.FIXED)
+        fixed = told.run.find_items(Status.FIXED)
         assert sorted(item.lead.rule for item in fixed) == [
             "B006",
             "E711",
@@ -208,7 +208,7 @@ class TestTheLoop:
         assert audit.ok, audit.problems
         assert audit.reported == audit.items + audit.merged + audit.seen_again
         assert audit.items == audit.fixed + audit.filed == 18
-        issues = [Path(item.issue) for item in told.run.having(Status.FILED)]
+        issues = [Path(item.issue) for item in told.run.find_items(Status.FILED)]
         assert len(set(issues)) == len(issues) == 9
         assert all(issue.is_file() for issue in issues)
 
@@ -231,7 +231,7 @@ class TestTheLoop:
         assert {run for _, run, _ in commits} == {told.run.id}
         named = Counter(int(number) for _, _, number in commits)
         assert named == Counter(
-            item.number for item in told.run.having(Status.FIXED) if item.lead.rule != "UP035"
+            item.number for item in told.run.find_items(Status.FIXED) if item.lead.rule != "UP035"
         )
 
     def test_the_tests_on_the_branch_are_as_green_as_before(self, told: Told, tmp_path: Path):

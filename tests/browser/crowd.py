@@ -9,7 +9,7 @@ from pathlib import Path
 from made import made_run
 from punchlist._version import __version__
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.model.checks.check import Check, CheckKind, Verdict
+from punchlist.model.checks.check import Check, CheckKind, CheckVerdict
 from punchlist.model.dedup.merge import MergeRule
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
@@ -24,8 +24,8 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.model.patch.hunk import Hunk
 from punchlist.model.patch.patch import FileChange, Patch
-from punchlist.settings import load, pinned
-from punchlist.steps.support.item_matching import consolidated
+from punchlist.settings import encode_settings, load_settings
+from punchlist.steps.support.item_matching import consolidate_findings
 from punchlist.workflow import load_builtin
 
 RUN = "crowd"
@@ -74,7 +74,7 @@ def crowd(home: Path, repository: Path, count: int, run: str = RUN) -> Ledger:
         ev.Reviewed(reviewer="technical", agent="robot", commit=head, findings=tuple(found[1::2])),
         "1.1.0",
     )
-    ledger.tell(consolidated(ledger.run, change, MergeRule.EXACT), "1.1.1")
+    ledger.tell(consolidate_findings(ledger.run, change, MergeRule.EXACT), "1.1.1")
     fates = dict(zip(ledger.run.items, cycle(_FATES), strict=False))
     for event in _work(ledger.run, fates):
         ledger.tell(event, "1.1.2")
@@ -88,7 +88,7 @@ def _started(git_dir: str, change: Change) -> ev.Started:
         change=change,
         workflow_name="proven",
         workflow=load_builtin("proven").text,
-        settings=pinned(load(None, {})),
+        settings=encode_settings(load_settings(None, {})),
         reviewers=("ruff", "technical"),
         checks=(
             Check(name="tests", command=("python", "-m", "unittest"), kind=CheckKind.UNITTEST),
@@ -139,7 +139,7 @@ def _work(run: Run, fates: dict[int, str]) -> Iterator[ev.AnyEvent]:
     landed = tuple(number for number, fate in fates.items() if fate == "fixed")
     yield ev.Tried(
         batches=landed,
-        verdicts=(Verdict(check="tests", passed=True, why="1200 tests"),),
+        verdicts=(CheckVerdict(check="tests", passed=True, why="1200 tests"),),
         complete=True,
     )
     yield ev.Verified(passed=landed)

@@ -131,7 +131,7 @@ def test_a_run_from_the_sign_in_to_what_landed(bench, site, opened):
 
     expect(watcher.get_by_text(TALK).first).to_be_visible()
     expect(column(watcher, "Open").get_by_role("listitem")).to_have_count(2)
-    expect(page.get_by_role("heading", name="Under way")).to_be_visible()
+    expect(page.get_by_role("heading", name="Running")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     resume = page.get_by_role("button", name="Resume")
     expect(resume).to_be_visible()

@@ -148,7 +148,7 @@ def test_a_run_that_was_killed_with_its_server_is_resumed_and_watched_to_its_end
     with site.client() as client:
         run = begin(client, repository, "converge")
     page = opened(site, f"/runs/{run}", expect=GONE)
-    expect(page.get_by_role("heading", name="Under way")).to_be_visible()
+    expect(page.get_by_role("heading", name="Running")).to_be_visible()
     expect(column(page, "Open").get_by_role("listitem")).to_have_count(1)
     site.kill()
     expect(page.locator("#offline")).to_be_visible()

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import punchlist as punchlist_package
-from punchlist.cli.errors import through
+from punchlist.cli.errors import run_command
 from punchlist.cli.root import root
-from punchlist.cli.terminal import forget
+from punchlist.cli.terminal import reset_consoles
 
 SOURCE = str(Path(punchlist_package.__file__).parents[1])
 """Children start in other folders, where a relative path to the package leads nowhere."""
@@ -59,14 +59,14 @@ class Punchlist:
 
     def __call__(self, *arguments: str, cwd: Path | None = None, **env: str) -> "Told":
         """In this process, for speed; what must be killed, or needs a terminal, is started with `start`."""
-        forget()
+        reset_consoles()
         before = dict(os.environ)
         os.environ.clear()
         os.environ.update(self.env | env)
         out, err = (TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2))
         try:
             with chdir(cwd or self.folder), redirect_stdout(out), redirect_stderr(err):
-                code = through(
+                code = run_command(
                     lambda: root.main(
                         list(arguments), prog_name="punchlist", standalone_mode=False
                     ),
@@ -75,7 +75,7 @@ class Punchlist:
         finally:
             os.environ.clear()
             os.environ.update(before)
-            forget()
+            reset_consoles()
         return Told(int(code), *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
     def json(self, *arguments: str) -> Any:

@@ -6,12 +6,12 @@ from rich.console import Console, Group
 
 from made import made_run
 from punchlist.app import Audit
-from punchlist.cli.show.caveats import caveats
+from punchlist.cli.show.caveats import render_caveats
 from punchlist.cli.show.tables import audit_text
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item
-from punchlist.model.ledger.run import Review, Reviewing, Run
+from punchlist.model.ledger.run import LatestReview, Reviewing, Run
 
 
 def item(number: int) -> Item:
@@ -32,7 +32,7 @@ def item(number: int) -> Item:
 
 def told(run: Run) -> str:
     console = Console(width=200, file=StringIO(), color_system=None)
-    console.print(Group(*caveats(run)))
+    console.print(Group(*render_caveats(run)))
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
 
 
@@ -49,7 +49,7 @@ def test_an_interruption_is_a_note_and_a_reviewer_that_failed_is_not():
         made_run(
             id="r",
             interrupted=True,
-            reviewing=Reviewing(reviews={"ruff": Review("ruff", "c", failed="it fell over")}),
+            reviewing=Reviewing(reviews={"ruff": LatestReview("ruff", "c", failed="it fell over")}),
         )
     )
     unchecked, _, notes = said.partition("Note")
@@ -62,7 +62,7 @@ def test_where_everybody_had_nothing_to_look_at_those_who_would_are_named():
         made_run(
             id="r",
             reviewing=Reviewing(
-                reviews={"ruff": Review("ruff", "c", skipped="no files it looks at")}
+                reviews={"ruff": LatestReview("ruff", "c", skipped="no files it looks at")}
             ),
         )
     )

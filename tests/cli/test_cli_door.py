@@ -10,16 +10,16 @@ import click
 import pytest
 
 from punchlist import errors
-from punchlist.cli.errors import CODES, through
+from punchlist.cli.errors import CODES, run_command
 from punchlist.cli.exit_codes import MEANINGS, Exit
-from punchlist.cli.terminal import forget
+from punchlist.cli.terminal import reset_consoles
 
 
 @pytest.fixture(autouse=True)
 def own_streams(capsys):
-    forget()
+    reset_consoles()
     yield
-    forget()
+    reset_consoles()
 
 
 def raising(error: BaseException):
@@ -50,29 +50,29 @@ def test_an_error_is_told_on_stderr_with_its_hint_and_its_code(kind, code, capsy
         hint="try another",
         **({"run": "x"} if kind is errors.AlreadyRunning else {}),
     )
-    assert through(raising(error), []) == code
+    assert run_command(raising(error), []) == code
     told = capsys.readouterr()
     assert told.err == "error: no such thing\n  hint: try another\n"
-    assert told.out == ""
+    assert told.check_output == ""
 
 
 def test_an_error_under_json_is_one_document_on_stdout_as_well(capsys):
     assert (
-        through(raising(errors.RepositoryError("bare", hint="clone it")), ["run", "--json"])
+        run_command(raising(errors.RepositoryError("bare", hint="clone it")), ["run", "--json"])
         == Exit.SETUP
     )
     told = capsys.readouterr()
-    assert json.loads(told.out) == {"error": "bare", "hint": "clone it", "exit": 6}
+    assert json.loads(told.check_output) == {"error": "bare", "hint": "clone it", "exit": 6}
     assert "error: bare" in told.err
 
 
 def test_what_is_already_running_is_named_to_machines(capsys):
-    through(raising(errors.AlreadyRunning("busy", run="261115-abc")), ["--events"])
-    assert json.loads(capsys.readouterr().out)["run"] == "261115-abc"
+    run_command(raising(errors.AlreadyRunning("busy", run="261115-abc")), ["--events"])
+    assert json.loads(capsys.readouterr().check_output)["run"] == "261115-abc"
 
 
 def test_a_mistake_on_the_command_line_is_exit_code_2(capsys):
-    assert through(raising(click.UsageError("no such option")), []) == Exit.USAGE
+    assert run_command(raising(click.UsageError("no such option")), []) == Exit.USAGE
     assert "error: no such option" in capsys.readouterr().err
 
 
@@ -80,7 +80,7 @@ def test_what_nobody_foresaw_leaves_a_crash_log_and_exit_code_70(
     tmp_path: Path, monkeypatch, capsys
 ):
     monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path))
-    assert through(raising(ZeroDivisionError("a surprise")), ["run", "--all"]) == Exit.CRASHED
+    assert run_command(raising(ZeroDivisionError("a surprise")), ["run", "--all"]) == Exit.CRASHED
     (log,) = (tmp_path / "crashes").iterdir()
     assert "ZeroDivisionError: a surprise" in log.read_text()
     assert "['run', '--all']" in log.read_text()
@@ -94,16 +94,16 @@ def test_a_crash_without_a_place_for_its_log_shows_the_traceback(
 ):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "file" / "below"))
-    assert through(raising(ZeroDivisionError("a surprise")), []) == Exit.CRASHED
+    assert run_command(raising(ZeroDivisionError("a surprise")), []) == Exit.CRASHED
     assert "Traceback" in capsys.readouterr().err
 
 
 def test_an_interrupt_is_exit_code_130():
-    assert through(raising(KeyboardInterrupt()), []) == Exit.INTERRUPTED
+    assert run_command(raising(KeyboardInterrupt()), []) == Exit.INTERRUPTED
 
 
 def test_an_error_message_cannot_steer_the_terminal(capsys):
-    through(raising(errors.UsageError("\x1b]0;owned\x07 \u202etxet")), [])
+    run_command(raising(errors.UsageError("\x1b]0;owned\x07 \u202etxet")), [])
     assert capsys.readouterr().err == "error: \\x1b]0;owned\\x07 \\u202etxet\n"
 
 

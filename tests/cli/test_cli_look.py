@@ -8,15 +8,15 @@ import pytest
 from rich.console import Console, Group
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.cli.show.summary import summary
-from punchlist.model.ledger.fold import folded
+from punchlist.cli.show.summary import render_summary
+from punchlist.model.ledger.fold import fold_entries
 
 
 def recorded(punchlist):
     """Its last run, from the ledger."""
     store = SqliteStore.open(punchlist.home, readonly=True)
-    run = store.find("last")
-    return folded(run, store.read(run))
+    run = store.find_run("last")
+    return fold_entries(run, store.read(run))
 
 
 def test_the_status_is_the_summary_again_and_exit_code_0(done):
@@ -126,7 +126,7 @@ def test_workflows_are_listed_shown_and_checked(done, tmp_path):
 
 def test_the_summary_keeps_its_columns_on_a_narrow_terminal(done):
     told = Console(width=60, file=StringIO(), color_system=None)
-    told.print(Group(*summary(recorded(done))))
+    told.print(Group(*render_summary(recorded(done))))
     lines = told.file.getvalue().splitlines()
     assert all(len(line) <= 60 for line in lines)
     title = [line for line in lines if line.strip()][:4]

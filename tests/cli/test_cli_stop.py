@@ -10,10 +10,10 @@ import pytest
 from made import STARTED, made_run
 from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.adapters.store.stop_request import Stop, ask_to_stop, asked_to_stop
+from punchlist.adapters.store.stop_request import StopRequest, read_stop, request_stop
 from punchlist.app import Session
-from punchlist.app.drive.stop import stop
-from punchlist.app.drive.stop_watcher import obeyed
+from punchlist.app.drive.stop import stop_run
+from punchlist.app.drive.stop_watcher import drive_until_stopped
 from punchlist.model.ledger.events import Interrupted, Resumed
 from punchlist.model.ledger.run import Run
 
@@ -80,7 +80,7 @@ def test_a_run_in_another_terminal_is_stopped_and_can_be_resumed(slow, begun):
     assert b"goes on" in err
     assert kinds(slow)[-1] == "interrupted"
     assert "stopped by ada" in slow("status", "--events").stdout
-    assert asked_to_stop(slow.home / "runs" / run["run"]) is None
+    assert read_stop(slow.home / "runs" / run["run"]) is None
     again = begun("resume", entries=4)
     assert slow("stop", run["run"][:9], "--json").returncode == 0
     again.communicate(timeout=30)
@@ -100,7 +100,7 @@ def test_where_nothing_is_under_way_that_is_said(slow, begun):
 def test_of_two_runs_under_way_one_must_be_named(slow, begun):
     first = begun("run", "--all")
     (run,) = (each["run"] for each in slow.json("list"))
-    with Lease.take(slow.home, "261115-other0"):
+    with Lease.acquire(slow.home, "261115-other0"):
         with SqliteStore.open(slow.home) as store:
             event = next(iter(store.read(run))).event
             store.append("261115-other0", "start", "started", event, time.time())
@@ -122,10 +122,10 @@ async def waiting(run: Run) -> Run:
 
 def test_whoever_drives_goes_on_after_having_obeyed(tmp_path):
     async def main() -> None:
-        asyncio.get_running_loop().call_later(0.05, ask_to_stop, tmp_path, Stop("ada"))
-        ran = await asyncio.wait_for(obeyed(tmp_path, waiting, made_run(id="r")), 30)
+        asyncio.get_running_loop().call_later(0.05, request_stop, tmp_path, StopRequest("ada"))
+        ran = await asyncio.wait_for(drive_until_stopped(tmp_path, waiting, made_run(id="r")), 30)
         assert ran.id == "stopped by ada"
-        assert asked_to_stop(tmp_path) is None
+        assert read_stop(tmp_path) is None
         async with asyncio.timeout(
             30
         ):  # a task that still counts as stopped would be stopped here once more
@@ -135,14 +135,14 @@ def test_whoever_drives_goes_on_after_having_obeyed(tmp_path):
 
 
 def test_what_was_wanted_before_it_began_is_not_for_whoever_drives_now(tmp_path):
-    ask_to_stop(tmp_path, Stop("ada"))
+    request_stop(tmp_path, StopRequest("ada"))
 
     async def short(run: Run) -> Run:
         await asyncio.sleep(0.5)
         return run
 
-    assert asyncio.run(obeyed(tmp_path, short, made_run(id="r"))).id == "r"
-    assert asked_to_stop(tmp_path) is None
+    assert asyncio.run(drive_until_stopped(tmp_path, short, made_run(id="r"))).id == "r"
+    assert read_stop(tmp_path) is None
 
 
 def test_one_who_is_stopping_already_is_not_disturbed(tmp_path):
@@ -154,21 +154,21 @@ def test_one_who_is_stopping_already_is_not_disturbed(tmp_path):
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             try:
-                ask_to_stop(tmp_path, Stop("ada"))
+                request_stop(tmp_path, StopRequest("ada"))
                 await asyncio.sleep(0.6)
             except asyncio.CancelledError:
                 left.append("something")
         return run
 
     async def main() -> None:
-        task = asyncio.create_task(obeyed(tmp_path, careful, made_run(id="r")))
+        task = asyncio.create_task(drive_until_stopped(tmp_path, careful, made_run(id="r")))
         await asyncio.sleep(0.05)
         task.cancel()
         assert (await task).id == "r"
 
     asyncio.run(main())
     assert left == []
-    assert asked_to_stop(tmp_path) is None
+    assert read_stop(tmp_path) is None
 
 
 def ledger(app: Session, *events: Interrupted | Resumed) -> None:
@@ -182,12 +182,12 @@ def test_a_stop_that_comes_while_somebody_is_just_resuming_the_run_is_meant_for_
     async def main() -> None:
         app, folder = Session(tmp_path, None, {}), tmp_path / "runs" / "r1"
         ledger(app, Interrupted(reason="before"))
-        with Lease.take(tmp_path, "r1"):
-            stopping = asyncio.create_task(stop(app, "r1", "ada"))
-            while asked_to_stop(folder) is None:  # noqa: ASYNC110 - what is waited for is a file
+        with Lease.acquire(tmp_path, "r1"):
+            stopping = asyncio.create_task(stop_run(app, "r1", "ada"))
+            while read_stop(folder) is None:  # noqa: ASYNC110 - what is waited for is a file
                 await asyncio.sleep(0.01)
             ledger(app, Resumed(version="1"))
-            ran = await obeyed(folder, waiting, made_run(id="r1"))
+            ran = await drive_until_stopped(folder, waiting, made_run(id="r1"))
             assert ran.id == "stopped by ada"
             ledger(app, Interrupted(reason=ran.id))
         assert (await stopping).over
@@ -200,13 +200,13 @@ def test_whoever_goes_on_after_the_one_that_was_meant_is_not_stopped(tmp_path):
     async def main() -> None:
         app, folder = Session(tmp_path, None, {}), tmp_path / "runs" / "r1"
         ledger(app, Resumed(version="1"))
-        with Lease.take(tmp_path, "r1"):
-            stopping = asyncio.create_task(stop(app, "r1", "ada"))
-            while asked_to_stop(folder) is None:  # noqa: ASYNC110 - what is waited for is a file
+        with Lease.acquire(tmp_path, "r1"):
+            stopping = asyncio.create_task(stop_run(app, "r1", "ada"))
+            while read_stop(folder) is None:  # noqa: ASYNC110 - what is waited for is a file
                 await asyncio.sleep(0.01)
             ledger(app, Interrupted(reason="by itself"), Resumed(version="1"))
             assert (await stopping).over
-            assert asked_to_stop(folder) is None
+            assert read_stop(folder) is None
         app.close()
 
     asyncio.run(asyncio.wait_for(main(), 20))

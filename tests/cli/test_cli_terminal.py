@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from made import made_run
-from punchlist.cli.show.progress import Board
+from punchlist.cli.show.progress import LiveBoard
 from punchlist.model.ledger.events import Entry, Interrupted
 from punchlist.steps.verb import Action, NoOptions
 
@@ -182,18 +182,18 @@ def test_a_line_above_the_live_view_finds_the_ended_action_gone(slow):
     assert "ruff reviews" not in after + screen.text.rsplit("ruff reports", 1)[1]
 
 
-def drawn(board: Board, width: int) -> str:
+def drawn(board: LiveBoard, width: int) -> str:
     console = Console(
         width=width, force_terminal=True, color_system=None, record=True, file=StringIO()
     )
-    console.print(board.drawn())
+    console.print(board.render_board())
     return console.export_text()
 
 
 def test_the_board_never_wraps_and_forgets_what_ended():
     now = 100.0
-    board = Board(lambda *_: None, lambda: now)
-    board.began(
+    board = LiveBoard(lambda *_: None, lambda: now)
+    board.handle_start(
         "1",
         Action(
             "look",
@@ -205,7 +205,7 @@ def test_the_board_never_wraps_and_forgets_what_ended():
     assert "1:15" in drawn(board, 200)
     assert all(len(line) <= 30 for line in drawn(board, 30).splitlines())
     assert len(drawn(board, 30).splitlines()) == 2
-    board.told(
+    board.handle_event(
         Entry(run="r", seq=2, at=0, place="1", key="look", event=Interrupted(reason="enough")),
         made_run(id="r"),
     )

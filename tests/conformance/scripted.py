@@ -14,27 +14,27 @@ from msgspec.structs import replace
 from made import made_run
 from punchlist.adapters.analyzers.registry import suppressions_of
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
-from punchlist.adapters.fixers import Edits
+from punchlist.adapters.fixers import EditFixer
 from punchlist.adapters.reports import REPORTS
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.trackers.files import FilesTracker
-from punchlist.app.after.audit import Audit, audited
+from punchlist.app.after.audit import Audit, audit_entries
 from punchlist.engine import Engine, Limits
 from punchlist.model.checks.check import Check, CheckKind, CheckResult, TestOutcome
 from punchlist.model.dedup.identity import Source
 from punchlist.model.finding.finding import Finding, Fix, Safety, Splice, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import fold, folded
+from punchlist.model.ledger.fold import fold, fold_entries
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
-from punchlist.model.patch.patch import combined
+from punchlist.model.patch.patch import combine_patches
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.repository import Heard
 from punchlist.ports.world import World
 from punchlist.settings import Settings
-from punchlist.workflow.loader import load_builtin, parse
+from punchlist.workflow.loader import load_builtin, parse_workflow
 
 SUPPRESSIONS = suppressions_of(AnalyzerSettings())
 
@@ -70,7 +70,7 @@ class MemoryGit:
 
     def _patched(self, commit, patches):
         texts = self.commits[commit]
-        return {**texts, **combined(patches, texts)}
+        return {**texts, **combine_patches(patches, texts)}
 
     async def commit_chain(self, branch, parent, commits, action):
         if action not in self.actions:
@@ -127,7 +127,7 @@ class Words:
                 title = f"`{match[0]}` is not for here"
                 yield Finding(
                     id="", source=self.name, rule=match[0], title=title, spot=spot, severity=severity, fix=fix,
-                    context=Source(path, text).context(spot, title),
+                    context=Source(path, text).context_at(spot, title),
                 )  # fmt: skip
 
 
@@ -171,10 +171,10 @@ class Judge:
             output="said the check",
         )
 
-    async def sentinel(self, check, tree, kinds):
+    async def run_sentinel(self, check, tree, kinds):
         return self.blind
 
-    async def ground(self, check):
+    async def hash_environment(self, check):
         return self.stands_on
 
 
@@ -185,13 +185,13 @@ class Watch:
         self.began_keys: list[str] = []
         self.on_told = on_told
 
-    def began(self, place, action):
+    def handle_start(self, place, action):
         self.began_keys.append(action.key)
 
-    def heard(self, label, piece):
+    def handle_output(self, label, piece):
         pass
 
-    def told(self, entry, run):
+    def handle_event(self, entry, run):
         if self.on_told:
             self.on_told(entry, run)
 
@@ -206,7 +206,7 @@ class Bench:
         self.reviewers: dict = {}
         self.documents: dict = {}
         self.judge = Judge()
-        self.fixer = Edits(SUPPRESSIONS)
+        self.fixer = EditFixer(SUPPRESSIONS)
         self.checks = (CHECK,)
         self.allowed = True
         self.tracker = FilesTracker(folder / "issues")
@@ -257,10 +257,10 @@ class Bench:
         return self.resume(run.id)
 
     def load(self, run_id: str) -> Run:
-        return folded(run_id, self.store.read(run_id))
+        return fold_entries(run_id, self.store.read(run_id))
 
     def audit(self, run_id: str) -> Audit:
-        return audited(
+        return audit_entries(
             run_id,
             self.store.read(run_id),
             (line.rstrip(b"\n") for line in self.store.export(run_id)),
@@ -268,7 +268,7 @@ class Bench:
 
     def _driven(self, run: Run, watch: Watch | None) -> Run:
         started = run.started
-        workflow = parse(started.workflow, "mine", "mine.yaml")
+        workflow = parse_workflow(started.workflow, "mine", "mine.yaml")
 
         async def main():
             return await Engine(

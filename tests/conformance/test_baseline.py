@@ -8,7 +8,7 @@ from punchlist.model.checks.check import CheckResult
 from punchlist.model.checks.check import TestOutcome as Outcome
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
-from punchlist.steps.judging.baseline import either
+from punchlist.steps.judging.baseline import merge_results
 
 PASSED, FAILED, SKIPPED = Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED
 
@@ -99,7 +99,7 @@ class OnlyScripts(Judge):
 
     asked: tuple = ()
 
-    async def sentinel(self, check, tree, kinds):
+    async def run_sentinel(self, check, tree, kinds):
         self.asked += (tuple(kinds),)
         return "" if ".js" in kinds else "still green"
 
@@ -116,7 +116,7 @@ def test_a_check_is_tried_with_one_language_after_the_other_and_vouches_for_what
     assert baseline.sentinel == "a planted failure was seen in .js files only"
     proven = {
         item.lead.spot.path: {proof.kind for proof in item.proofs}
-        for item in run.having(Status.FIXED)
+        for item in run.find_items(Status.FIXED)
     }
     assert proven == {
         "a.py": {ProofClass.RECHECKED},
@@ -133,7 +133,7 @@ def test_a_proof_names_the_checks_that_judged_it_and_no_others(make_bench):
     bench.checks = (replace(CHECK, name=".py"), replace(CHECK, name=".js"))
     bench.judge = Specialists()
     run = bench.run()
-    said = {item.lead.spot.path: item.proofs[-1].said for item in run.having(Status.FIXED)}
+    said = {item.lead.spot.path: item.proofs[-1].said for item in run.find_items(Status.FIXED)}
     assert said == {"a.py": ".py: 1 tests as on the base", "a.js": ".js: 1 tests as on the base"}
 
 
@@ -183,5 +183,5 @@ def test_a_check_that_notices_nothing_in_any_language_is_unusable(make_bench):
     ids=["then green", "by turns", "still red", "skipped", "not believed", "not imported at first"],
 )
 def test_of_two_whole_runs_the_better_word_on_each_test_counts(one, other, tests, exit_code):
-    both = either(one, other)
+    both = merge_results(one, other)
     assert (both.tests, both.exit_code) == (tests, exit_code)

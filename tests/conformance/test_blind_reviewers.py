@@ -66,7 +66,7 @@ def test_a_tool_that_does_not_say_what_it_could_not_read_confirms_nothing(make_b
     tool = Shy(pebble=(MINOR, "stone"), gravel=(MINOR, "sand"))
     tool.says_where = False
     run = make_bench({"a.py": "pebble = 1\n", "b.py": "gravel = 1\n"}, tool).run()
-    assert not run.having(Status.FIXED)
+    assert not run.find_items(Status.FIXED)
 
 
 def test_a_fix_that_keeps_another_tool_from_reading_its_file_goes_back(make_bench):
@@ -112,7 +112,7 @@ def test_a_reviewer_that_is_gone_when_the_run_goes_on_confirms_nothing(make_benc
     bench.reviewers = {}
     run = bench.resume("r1")
     assert why(run, 1)[:1] == ["words could not look again: it is not there any more"]
-    assert not run.having(Status.FIXED)
+    assert not run.find_items(Status.FIXED)
 
 
 def test_a_document_is_heard_once_however_often_there_is_a_review(make_bench):
@@ -143,4 +143,4 @@ def test_a_tool_that_has_something_new_to_say_each_time_confirms_nothing(make_be
             return Analysis(findings=(*said.findings, *news), looked_at=1)
 
     files = {f"{name}.py": "pebble = 1\n" for name in "abcdefgh"}
-    assert not make_bench(files, Restless(pebble=(MINOR, "sand"))).run().having(Status.FIXED)
+    assert not make_bench(files, Restless(pebble=(MINOR, "sand"))).run().find_items(Status.FIXED)

@@ -12,7 +12,7 @@ from punchlist.engine import Limits
 from punchlist.model.item.item import ENDED, Status
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.outcome import Outcome
+from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.ports.analyzer import Analysis
 from punchlist.workflow import load_builtin
 
@@ -53,7 +53,7 @@ def test_a_run_out_of_time_accounts_for_what_was_reported_until_then(bench, seco
     bench.limits = Limits(seconds=seconds)
     run = bench.run()
     assert run.halted
-    assert run.ended == Outcome.INCOMPLETE
+    assert run.ended == RunOutcome.INCOMPLETE
     accounted(bench, run)
     assert all(item.status in ENDED for item in run.items.values())
 
@@ -73,7 +73,7 @@ def test_a_run_out_of_money_reports_what_is_left(bench):
     bench.store.append("r9", "0", "words", spent, 1.0)
     halted = bench.resume("r9")
     assert halted.halted == "money limit of $0.5 reached"
-    assert halted.ended == Outcome.INCOMPLETE
+    assert halted.ended == RunOutcome.INCOMPLETE
     accounted(bench, halted)
 
 
@@ -90,11 +90,11 @@ def test_interrupted_after_any_event_nothing_is_lost_and_nothing_has_passed(make
         pytest.skip("the run was over before")
     assert not stopped.ended
     accounted(bench, stopped)
-    assert all(item.proofs and item.commit for item in stopped.having(Status.FIXED))
+    assert all(item.proofs and item.commit for item in stopped.find_items(Status.FIXED))
     run = bench.resume(stopped.id)
     assert run.ended == "leftovers"
     accounted(bench, run)
-    assert len(run.having(Status.FIXED)) == 3
+    assert len(run.find_items(Status.FIXED)) == 3
 
 
 def test_one_reviewer_fails_the_others_are_kept_and_the_run_cannot_end_clean(make_bench):
@@ -104,10 +104,12 @@ def test_one_reviewer_fails_the_others_are_kept_and_the_run_cannot_end_clean(mak
     run = bench.run()
     assert run.reviewing.reported >= 4
     assert run.blind == ["broken: no answer within 30 s"]
-    assert run.ended == Outcome.INCOMPLETE
+    assert run.ended == RunOutcome.INCOMPLETE
     accounted(bench, run)
     clean = make_bench({"a.py": "fine\n"}, words(), broken, name="clean")
-    assert clean.run().ended == Outcome.INCOMPLETE, "nothing was found, and that is no clean bill"
+    assert clean.run().ended == RunOutcome.INCOMPLETE, (
+        "nothing was found, and that is no clean bill"
+    )
 
 
 def test_what_a_reviewer_said_before_it_failed_is_kept(make_bench):
@@ -117,7 +119,7 @@ def test_what_a_reviewer_said_before_it_failed_is_kept(make_bench):
     }
     run = bench.run()
     assert len(run.items) == 2
-    assert run.ended == Outcome.INCOMPLETE
+    assert run.ended == RunOutcome.INCOMPLETE
     accounted(bench, run)
 
 
@@ -127,7 +129,7 @@ def test_nobody_looked_is_never_clean(make_bench):
             return Analysis(skipped="no files it looks at")
 
     run = make_bench({"a.txt": ""}, Idle("idle")).run()
-    assert run.ended == Outcome.INCOMPLETE
+    assert run.ended == RunOutcome.INCOMPLETE
 
 
 def test_a_workflow_that_forgets_to_consolidate_still_loses_nothing(bench):
@@ -140,8 +142,8 @@ def test_a_refusing_hook_leaves_every_item_with_its_end(bench):
     bench.git.refusal = "not on a Sunday"
     run = bench.run()
     assert not run.landing.landed
-    assert not run.having(Status.FIXED)
-    assert run.ended == Outcome.INCOMPLETE
+    assert not run.find_items(Status.FIXED)
+    assert run.ended == RunOutcome.INCOMPLETE
     assert all(item.status is Status.FILED for item in run.items.values())
     assert "not on a Sunday" in " ".join(
         attempt.evidence for item in run.items.values() for attempt in item.attempts
@@ -188,7 +190,7 @@ def test_whatever_goes_wrong_together_every_finding_is_accounted_for(
     assert run.ended
     accounted(bench, run)
     if broken or run.trouble or run.filing.unfiled or run.halted:
-        assert run.ended == Outcome.INCOMPLETE
+        assert run.ended == RunOutcome.INCOMPLETE
     if red:
         assert all("better" not in text for text in bench.git.commits[run.landing.tip].values())
     bench.store.close()

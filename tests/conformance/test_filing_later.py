@@ -4,12 +4,12 @@ import pytest
 from scripted import MAJOR, MINOR, Said, Words, finding
 
 from punchlist.adapters.trackers.files import INDEX, FilesTracker
-from punchlist.app.start.unfiled import debts
+from punchlist.app.start.unfiled import load_debts
 from punchlist.errors import ToolError
 from punchlist.model.item.item import Status
 from punchlist.ports.tracker import Filing
 from punchlist.steps import report
-from punchlist.views.summary import gaps
+from punchlist.views.summary import find_gaps
 
 
 @pytest.fixture
@@ -40,11 +40,11 @@ def test_what_could_not_be_filed_is_listed_and_the_run_is_incomplete(bench):
         == {item.number for item in run.items.values() if item.status is not Status.FIXED}
         == set(run.filing.listed)
     )
-    assert [gap.what for gap in gaps(run) if gap.about == "filing"] == [
+    assert [gap.what for gap in find_gaps(run) if gap.about == "filing"] == [
         f"Item {n} could not be filed; the next run tries again" for n in sorted(run.filing.unfiled)
     ]
     assert bench.audit(run.id).ok
-    assert [debt.name for debt in debts(bench.store, "memory")] == [
+    assert [debt.name for debt in load_debts(bench.store, "memory")] == [
         f"{run.id}/{n}" for n in sorted(run.filing.unfiled)
     ]
 
@@ -53,12 +53,12 @@ def test_the_next_run_files_it_once_even_if_it_finds_only_some_of_it_again(bench
     tracker, bench.tracker = bench.tracker, down(bench)
     first = bench.run()
     bench.tracker, bench.documents = tracker, {}
-    second = bench.run(owed=debts(bench.store, "memory"))
+    second = bench.run(owed=load_debts(bench.store, "memory"))
     assert len(first.filing.unfiled) == 2
     assert len(issues(bench)) == 2, (
         "one for what the analyzer sees again, one for what only the document knew"
     )
-    assert debts(bench.store, "memory") == ()
+    assert load_debts(bench.store, "memory") == ()
     assert second.ended == "leftovers"
     text = "".join((bench.folder / "issues" / name).read_text() for name in issues(bench))
     assert f"run `{first.id}`" in text, "an old item is filed under its own run"
@@ -68,13 +68,13 @@ def test_a_tracker_that_stays_down_keeps_the_debt_and_says_so(bench):
     tracker, bench.tracker = bench.tracker, down(bench)
     first = bench.run()
     bench.reviewers["words"].words, bench.documents = {}, {}
-    second = bench.run(owed=debts(bench.store, "memory"))
+    second = bench.run(owed=load_debts(bench.store, "memory"))
     assert second.ended == "incomplete", "it found nothing, and could not do what was owed"
     assert set(second.filing.owed) == {f"{first.id}/{n}" for n in first.filing.unfiled}
-    assert any("of an earlier run could not be filed" in gap.what for gap in gaps(second))
+    assert any("of an earlier run could not be filed" in gap.what for gap in find_gaps(second))
     bench.tracker = tracker
-    third = bench.run(owed=debts(bench.store, "memory"))
-    assert (third.ended, debts(bench.store, "memory")) == ("clean", ())
+    third = bench.run(owed=load_debts(bench.store, "memory"))
+    assert (third.ended, load_debts(bench.store, "memory")) == ("clean", ())
     assert len(issues(bench)) == len(first.filing.unfiled)
 
 
@@ -83,25 +83,25 @@ def test_a_debt_that_the_next_run_fixes_itself_becomes_no_issue(bench):
     bench.run()
     bench.tracker, bench.documents = tracker, {}
     bench.reviewers["words"].words["odd"] = (MINOR, "even")
-    run = bench.run(owed=debts(bench.store, "memory"))
+    run = bench.run(owed=load_debts(bench.store, "memory"))
     assert {item.status for item in run.items.values()} == {Status.FIXED}
     assert len(issues(bench)) == 1, "only the document's"
-    assert debts(bench.store, "memory") == ()
+    assert load_debts(bench.store, "memory") == ()
 
 
 def test_a_run_that_files_nothing_leaves_the_debts_to_the_one_after(bench):
     bench.tracker = down(bench)
     bench.run()
-    owed = debts(bench.store, "memory")
+    owed = load_debts(bench.store, "memory")
     run = bench.run("steps: [review, consolidate, {report: {file: none}}]", owed=owed)
     assert run.filing.owed == {}
-    assert [debt.name for debt in debts(bench.store, "memory")] == [debt.name for debt in owed]
+    assert [debt.name for debt in load_debts(bench.store, "memory")] == [debt.name for debt in owed]
 
 
 def test_debts_are_of_one_repository(bench):
     bench.tracker = down(bench)
     bench.run()
-    assert debts(bench.store, "elsewhere") == ()
+    assert load_debts(bench.store, "elsewhere") == ()
 
 
 class Moody:
@@ -130,7 +130,7 @@ def test_one_refusal_does_not_keep_the_others_from_being_filed(make_bench):
     bench.tracker = Moody()
     run = bench.run()
     assert run.filing.unfiled == {3: "the tracker did not answer for it"}
-    assert len(run.having(Status.FILED)) == 4
+    assert len(run.find_items(Status.FILED)) == 4
     assert run.ended == "incomplete"
     assert bench.audit(run.id).ok
 
@@ -141,8 +141,8 @@ def test_a_call_that_fails_does_not_keep_the_next_one_from_being_made(make_bench
     bench.documents = {"document": Said(*(finding(n, line=n * 20) for n in (1, 2, 4, 5, 6)))}
     bench.tracker = Moody(raises=(1,))
     run = bench.run()
-    assert len(run.having(Status.FILED)) == 3
+    assert len(run.find_items(Status.FILED)) == 3
     assert run.filing.unfiled == {1: "502 from the tracker", 2: "502 from the tracker"}
-    assert [debt.item.number for debt in debts(bench.store, "memory")] == [1, 2]
+    assert [debt.item.number for debt in load_debts(bench.store, "memory")] == [1, 2]
     assert run.ended == "incomplete"
     assert bench.audit(run.id).ok

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from scripted import CRITICAL, MAJOR, MINOR, MemoryTree, Said, finding
 
-from punchlist.adapters.documents.document import Document
+from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.errors import UsageError
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.item.item import Status
@@ -93,7 +93,7 @@ def test_one_label_of_two_reviewers_is_two_items_with_numbers_of_ours(tmp_path, 
                 ]
             )
         )
-        bench.documents[name] = Document.open(path, name=name)
+        bench.documents[name] = FindingsDocument.open(path, name=name)
     run = bench.run("steps: [review, consolidate, report]")
     assert [(item.number, item.lead.label, item.lead.source) for item in run.items.values()] == [
         (1, "F001", "ada"),
@@ -132,7 +132,7 @@ def test_a_path_that_is_none_of_ours_is_kept_and_marked(tmp_path, path, said):
 def read(folder, content):
     path = folder / "given.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return asyncio.run(Document.open(path).analyze(TREE, None))
+    return asyncio.run(FindingsDocument.open(path).analyze(TREE, None))
 
 
 @pytest.mark.parametrize(

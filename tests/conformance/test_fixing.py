@@ -22,24 +22,24 @@ from scripted import (
 )
 
 from made import made_run
-from punchlist.adapters.fixers import Edits
+from punchlist.adapters.fixers import EditFixer
 from punchlist.adapters.reports import REPORTS
-from punchlist.cli.show.item import detail
+from punchlist.cli.show.item import render_item
 from punchlist.errors import RepositoryError
 from punchlist.model.checks.protected import Protected
 from punchlist.model.finding.finding import Fix, Splice
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Item, Status
-from punchlist.model.ledger.outcome import Outcome
+from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.change import Change, Lines, ScopeKind
-from punchlist.model.patch.patch import Patch, combined, spliced
+from punchlist.model.patch.change import Change, LineRange, ScopeKind
+from punchlist.model.patch.patch import Patch, apply_splices, combine_patches
 from punchlist.ports.analyzer import Analysis
-from punchlist.ports.fixer import Fixed
+from punchlist.ports.fixer import BatchFix
 from punchlist.steps.judging.recheck import NO_OP
-from punchlist.steps.plan import GONE, Options, planned
-from punchlist.steps.support.project_context import in_view
-from punchlist.views.summary import gaps
+from punchlist.steps.plan import GONE, Options, plan_batches
+from punchlist.steps.support.project_context import select_files
+from punchlist.views.summary import find_gaps
 
 FLOOR = """steps: [review, consolidate, {repeat: {steps: [
   {plan: {floor: %s}}, fix, verify, commit, {review: {again: true}}, consolidate, {stop-when: settled}]}}, report]"""
@@ -53,7 +53,7 @@ def the(run: Run, rule: str) -> Item:
 
 
 def test_an_item_whose_file_is_gone_is_blocked_and_no_fixer_is_asked(make_bench):
-    class Nobody(Edits):
+    class Nobody(EditFixer):
         async def fix(self, batches, items, tree):
             raise AssertionError(f"asked about {batches}")
 
@@ -82,12 +82,16 @@ def test_only_items_at_or_above_the_floor_are_worked_on_and_the_others_are_filed
         Words(worst=(CRITICAL, "x"), bad=(MAJOR, "y"), odd=(MINOR, "z")),
     )
     run = bench.run(FLOOR % floor)
-    assert {item.lead.rule for item in run.having(Status.FIXED)} == fixed
-    assert {item.lead.rule for item in run.having(Status.FILED)} == {"worst", "bad", "odd"} - fixed
+    assert {item.lead.rule for item in run.find_items(Status.FIXED)} == fixed
+    assert {item.lead.rule for item in run.find_items(Status.FILED)} == {
+        "worst",
+        "bad",
+        "odd",
+    } - fixed
     assert bench.audit(run.id).ok
 
 
-class Odd(Edits):
+class Odd(EditFixer):
     """A fixer that answers as it was told: a function of the batches."""
 
     def __init__(self, answers) -> None:
@@ -101,19 +105,19 @@ class Odd(Edits):
     ("answers", "why"),
     [
         (lambda _: [], "no status was given"),
-        (lambda batches: [Fixed(batch=99, patch=batches[0].patch)], "no status was given"),
+        (lambda batches: [BatchFix(batch=99, patch=batches[0].patch)], "no status was given"),
         (
-            lambda batches: [Fixed(batch=b.number, patch=Patch()) for b in batches],
+            lambda batches: [BatchFix(batch=b.number, patch=Patch()) for b in batches],
             "no change was made",
         ),
-        (lambda batches: [Fixed(batch=b.number) for b in batches], "no change was made"),
+        (lambda batches: [BatchFix(batch=b.number) for b in batches], "no change was made"),
         (
             lambda batches: [
                 f
                 for b in batches
                 for f in (
-                    Fixed(batch=b.number, patch=b.patch),
-                    Fixed(batch=b.number, refused="cannot"),
+                    BatchFix(batch=b.number, patch=b.patch),
+                    BatchFix(batch=b.number, refused="cannot"),
                 )
             ],
             "two answers contradict each other",
@@ -137,7 +141,7 @@ def test_a_fixer_that_planned_a_cure_and_wrote_a_comment_has_fixed_nothing(make_
     bench = make_bench({"a.py": "x = 1\n", "b.py": "y = 2\n"})
     bench.documents = {"document": Said(finding(1, "a.py", fix=Fix((Splice("a.py", 4, 5, "2"),))))}
     comments = Patch(splices=(Splice("b.py", 5, 5, "  # better"),))
-    bench.fixer = Odd(lambda batches: [Fixed(batch=b.number, patch=comments) for b in batches])
+    bench.fixer = Odd(lambda batches: [BatchFix(batch=b.number, patch=comments) for b in batches])
     run = bench.run()
     (item,) = run.items.values()
     assert NO_OP in [attempt.why for attempt in item.attempts]
@@ -161,7 +165,7 @@ def refusal(
         patch=patch,
     )
     (fixed,) = asyncio.run(
-        Edits(SUPPRESSIONS).fix([batch], {1: item}, MemoryTree("base", {path: text}))
+        EditFixer(SUPPRESSIONS).fix([batch], {1: item}, MemoryTree("base", {path: text}))
     )
     return fixed.refused
 
@@ -218,7 +222,7 @@ def test_no_edits_however_malformed_stop_the_fixer(spans):
     splices = [Splice("a.txt", start, end, "new") for start, end in spans]
     refused = refusal("abcdef", *splices, path="a.txt", about="a.txt")
     try:
-        fits = spliced("abcdef", splices)
+        fits = apply_splices("abcdef", splices)
     except ValueError:
         fits = ""
     assert bool(refused) is not bool(fits)
@@ -251,7 +255,7 @@ def test_a_fix_of_the_judge_s_own_file_is_flagged_for_a_person(judged):
     assert touching.status is plain.status is Status.FIXED
     assert touching.flags == (FLAG,)
     assert plain.flags == ()
-    assert [gap.why for gap in gaps(run) if gap.about == "flag"] == [FLAG]
+    assert [gap.why for gap in find_gaps(run) if gap.about == "flag"] == [FLAG]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +269,7 @@ def test_every_report_shows_the_flag(judged, form):
 def test_showing_the_item_shows_the_flag(judged):
     _, run, touching, _ = judged
     console = Console(file=StringIO(), width=200)
-    console.print(*detail(touching, run.by_item.diffs.get(touching.number)))
+    console.print(*render_item(touching, run.by_item.diffs.get(touching.number)))
     assert f"flag: {FLAG}" in console.file.getvalue()
 
 
@@ -295,17 +299,19 @@ def test_what_is_worked_on_at_once_never_overlaps_and_what_does_waits(files, wid
         around = Splice(splice.path, max(0, splice.start - 4 * wide), splice.end, splice.text)
         fixes = finding(number, splice.path, fix=Fix((around,)))
         items[number] = Item(number=number, fingerprint=str(number), findings=(fixes,))
-    plan = planned(made_run(id="r", items=items), Options(), Protected(), frozenset(tree.files()))
+    plan = plan_batches(
+        made_run(id="r", items=items), Options(), Protected(), frozenset(tree.files())
+    )
     in_work = [number for batch in plan.batches for number in batch.items]
     assert len(in_work) == len(set(in_work))
     assert len(in_work) + plan.waiting == len(items)
-    combined([batch.patch for batch in plan.batches], tree.texts)  # raises where two overlap
+    combine_patches([batch.patch for batch in plan.batches], tree.texts)  # raises where two overlap
 
 
 def test_items_with_one_and_the_same_fix_are_one_batch():
     fix = Fix((Splice("a.py", 0, 3, "good"),))
     items = {n: Item(number=n, fingerprint=str(n), findings=(finding(n, fix=fix),)) for n in (1, 2)}
-    (batch,) = planned(
+    (batch,) = plan_batches(
         made_run(id="r", items=items), Options(), Protected(), frozenset({"a.py"})
     ).batches
     assert batch.items == (1, 2)
@@ -317,7 +323,7 @@ def test_without_findings_nothing_is_started_but_the_review_and_the_report(make_
     run = bench.run(watch=watch)
     assert watch.began_keys == ["words", "items", "report"]
     assert bench.judge.runs == []
-    assert run.ended == Outcome.CLEAN
+    assert run.ended == RunOutcome.CLEAN
 
 
 def test_a_reviewer_that_did_not_look_again_has_not_seen_that_it_is_gone(make_bench):
@@ -369,13 +375,13 @@ def test_a_round_that_cannot_be_planned_does_not_do_the_last_one_s_work_again(ma
     watch.began_keys = asked
     run = bench.run(FLOOR % "minor", watch=watch)
     assert len(run.landing.landed) == len(bench.git.messages) == 1
-    assert run.ended == Outcome.INCOMPLETE
+    assert run.ended == RunOutcome.INCOMPLETE
     assert asked.count("land") == 1
     assert bench.audit(run.id).ok
 
 
 def test_an_item_stays_in_view_even_where_its_file_is_not_part_of_the_change():
-    change = Change(kind=ScopeKind.BRANCH, base="b", head="h", files={"a.py": (Lines(1, 9),)})
+    change = Change(kind=ScopeKind.BRANCH, base="b", head="h", files={"a.py": (LineRange(1, 9),)})
     item = Item(number=1, fingerprint="f", findings=(finding(1, "c.py", source="words"),))
     bench = Bench.__new__(Bench)
     bench.change, bench.reviewers, bench.documents, bench.checks, bench.allowed = (
@@ -386,7 +392,7 @@ def test_an_item_stays_in_view_even_where_its_file_is_not_part_of_the_change():
         False,
     )
     run = Run(id="r", items={1: item}, started=bench.started(""))
-    assert in_view(change, run, MemoryTree("h", {"a.py": "", "b.py": "", "c.py": ""})) == [
+    assert select_files(change, run, MemoryTree("h", {"a.py": "", "b.py": "", "c.py": ""})) == [
         "a.py",
         "c.py",
     ]

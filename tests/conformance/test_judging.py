@@ -12,8 +12,8 @@ from punchlist.model.finding.finding import Fix, Safety, Splice
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.outcome import Outcome
-from punchlist.views.summary import gaps
+from punchlist.model.ledger.outcome import RunOutcome
+from punchlist.views.summary import find_gaps
 
 OTHER = replace(CHECK, name="types", command=("types",))
 
@@ -38,7 +38,7 @@ def test_a_red_check_does_not_keep_the_later_ones_from_running(bench):
     assert [[verdict.check for verdict in event.verdicts] for event in tried(bench, run)] == [
         ["tests", "types"]
     ] * len(tried(bench, run))
-    (culprit,) = run.having(Status.FILED)
+    (culprit,) = run.find_items(Status.FILED)
     assert culprit.lead.rule == "worse"
 
 
@@ -60,7 +60,7 @@ def test_trouble_with_the_check_is_a_failure_with_its_reason_and_nothing_lands(b
     bench.judge = Fails()
     run = bench.run()
     assert not run.landing.landed
-    assert not run.having(Status.FIXED)
+    assert not run.find_items(Status.FIXED)
     assert trouble in {verdict.why for event in tried(bench, run) for verdict in event.verdicts}
     assert bench.audit(run.id).ok
 
@@ -79,19 +79,19 @@ def test_a_check_that_cannot_judge_here_is_unusable_and_the_fixes_unverified(ben
     assert said in run.checks.unverified
     assert all(
         [proof.kind for proof in item.proofs] == [ProofClass.RECHECKED]
-        for item in run.having(Status.FIXED)
+        for item in run.find_items(Status.FIXED)
     )
-    assert any(gap.about == "check" and "unverified" in gap.what for gap in gaps(run))
+    assert any(gap.about == "check" and "unverified" in gap.what for gap in find_gaps(run))
 
 
 def test_without_checks_fixes_are_unverified_and_never_called_checked(bench):
     bench.checks = ()
     run = bench.run()
     assert run.checks.unverified == "no checks are configured or were found"
-    assert {proof.kind for item in run.having(Status.FIXED) for proof in item.proofs} == {
+    assert {proof.kind for item in run.find_items(Status.FIXED) for proof in item.proofs} == {
         ProofClass.RECHECKED
     }
-    assert "unverified" in " ".join(gap.what for gap in gaps(run))
+    assert "unverified" in " ".join(gap.what for gap in find_gaps(run))
     assert tried(bench, run) == []
 
 
@@ -114,7 +114,7 @@ def test_a_proof_names_only_the_tools_that_were_asked_again(make_bench):
     bench = make_bench({"a.py": "bad\n"}, Words(bad=(MAJOR, "good")))
     bench.documents = {"document": Said(finding(1, title="word `bad` is not for here"))}
     run = bench.run()
-    (item,) = run.having(Status.FIXED)
+    (item,) = run.find_items(Status.FIXED)
     assert {each.source for each in item.findings} == {"words", "document"}
     assert item.proofs[0].said == "no longer reported by words"
 
@@ -142,9 +142,9 @@ def test_a_flaky_test_is_run_again_before_anybody_is_blamed(bench):
     bench.judge = Judge(steady=bool, moody=bool)
     bench.judge.flaky = {"moody"}
     run = bench.run()
-    assert len(run.having(Status.FIXED)) == 2
+    assert len(run.find_items(Status.FIXED)) == 2
     assert run.checks.flaky == {"moody"}
-    assert "1 test is flaky, and not counted" in [gap.what for gap in gaps(run)]
+    assert "1 test is flaky, and not counted" in [gap.what for gap in find_gaps(run)]
 
 
 def test_fewer_tests_than_before_are_a_failure(bench):
@@ -175,7 +175,7 @@ def test_of_two_fixes_that_pass_alone_and_fail_together_one_lands_and_the_other_
     )
     run = bench.run()
     assert sorted(item.status for item in run.items.values()) == [Status.FILED, Status.FIXED]
-    (left,) = run.having(Status.FILED)
+    (left,) = run.find_items(Status.FILED)
     rejected = [attempt for attempt in left.attempts if attempt.fact is Fact.REJECTED]
     assert rejected[0].why == "breaks test"
     assert "said the check" in rejected[0].evidence
@@ -198,7 +198,7 @@ def test_cancelled_while_the_checks_run_nothing_has_passed(bench):
     run = bench.run(watch=Watch(remember))
     assert run.interrupted
     assert not run.landing.landed
-    assert not run.having(Status.FIXED)
+    assert not run.find_items(Status.FIXED)
     assert run.work.verified is None
     assert len(run.checks.baselines) == 1, "what was measured stays"
     assert bench.audit(run.id).ok
@@ -216,7 +216,7 @@ def test_a_run_whose_checks_ran_out_of_time_is_never_called_passed(bench):
     bench.limits = replace(bench.limits, seconds=1.0)
     run = bench.run()
     assert run.halted
-    assert run.ended == Outcome.INCOMPLETE
+    assert run.ended == RunOutcome.INCOMPLETE
     assert not run.landing.landed
     assert bench.audit(run.id).ok
 

@@ -18,7 +18,7 @@ from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.patch.change import ScopeKind
-from punchlist.steps.commit import message
+from punchlist.steps.commit import render_message
 
 FLAGS = {"analyzers.enabled": "ruff", "analyzers.select": "F"}
 CODE = "import os\nimport sys\n\nprint(sys.argv)\n"
@@ -91,7 +91,7 @@ def test_what_the_user_is_in_the_middle_of_stays_and_is_in_no_commit(busy):
     repo, origin = busy
     before, remote = mine(repo), origin.git("for-each-ref", cwd=origin.root)
     run = run_all(repo)
-    assert len(run.having(Status.FIXED)) == 2
+    assert len(run.find_items(Status.FIXED)) == 2
     assert mine(repo) == before
     changes = repo.git("diff", "--unified=0", "main", run.landing.branch)
     assert [
@@ -210,7 +210,7 @@ def test_a_commit_message_carries_no_secret_no_mention_and_no_forged_trailer():
     )
     run = made_run(id="r1", items={1: Item(number=1, fingerprint="f", findings=(lead,))})
     batch = Batch(number=1, items=(1,), fixer="edits", title=lead.title, paths=("a.py",))
-    text = message(batch, run)
+    text = render_message(batch, run)
     assert "ghp_" not in text
     assert "@ada" not in text
     assert "#12" not in text

@@ -9,7 +9,7 @@ from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger import events as ev
 from punchlist.ports.repository import Heard
-from punchlist.views.summary import gaps
+from punchlist.views.summary import find_gaps
 
 
 class PowerCut(BaseException):
@@ -113,7 +113,7 @@ def test_a_branch_that_cannot_be_shown_loses_no_round_and_is_shown_by_the_next_o
 def test_a_branch_that_is_never_shown_is_told_and_the_fixes_stay(unlucky):
     run = unlucky("stuck").run()
     assert [item.status for item in run.items.values()] == [Status.FIXED]
-    told = next(gap for gap in gaps(run) if "does not have all of punchlist/r1" in gap.what)
+    told = next(gap for gap in find_gaps(run) if "does not have all of punchlist/r1" in gap.what)
     assert "switch to another branch first" in told.why
 
 
@@ -124,7 +124,7 @@ def test_a_hook_is_asked_only_where_commands_are_allowed_and_steered_by_the_base
     run = bench.run()
     assert [item.status for item in run.items.values()] == [Status.FIXED]
     (pristine,) = bench.git.asked
-    said = [gap.why for gap in gaps(run) if gap.what == "The pre-commit hook was not run"]
+    said = [gap.why for gap in find_gaps(run) if gap.what == "The pre-commit hook was not run"]
     if allowed:
         assert (pristine.origin, said) == ("base", [])
         assert ".pre-commit-config.yaml" in pristine.alone

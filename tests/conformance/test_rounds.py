@@ -136,7 +136,7 @@ def test_fixes_that_uncover_one_another_are_followed_to_the_end(make_bench):
     bench = make_bench({"a.py": "step0\n"}, Words(**chain))
     run = bench.run(asking(rounds=8, cap=8))
     assert run.position.rounds[-1].stop == "no must-fix item is open"
-    assert len(run.having(Status.FIXED)) == 6
+    assert len(run.find_items(Status.FIXED)) == 6
     assert run.ended == "fixed"
 
 

@@ -15,11 +15,11 @@ from msgspec import Struct
 from punchlist.adapters.agents.registry import AGENTS
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
-from punchlist.ports.agent import Trouble
+from punchlist.ports.agent import AgentTrouble
 from punchlist.ports.roles import ROLES
-from punchlist.settings import load
+from punchlist.settings import load_settings
 from punchlist.steps import VERBS
-from punchlist.workflow.loader import parse
+from punchlist.workflow.loader import parse_workflow
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -165,10 +165,10 @@ def test_every_link_leads_to_a_file(page: Path):
 def test_every_settings_file_and_workflow_shown_can_be_used(page: Path):
     for text in blocks(page, "toml"):
         assert tomllib.loads(text)
-        assert load(text, {}, {"HOME": "/nonexistent", "XDG_CONFIG_HOME": "/nonexistent"})
+        assert load_settings(text, {}, {"HOME": "/nonexistent", "XDG_CONFIG_HOME": "/nonexistent"})
     for text in blocks(page, "yaml"):
         if "steps:" in text:
-            assert parse(text, "shown", str(page)).steps
+            assert parse_workflow(text, "shown", str(page)).steps
 
 
 def test_every_decision_is_in_the_index():
@@ -206,7 +206,7 @@ def test_the_glossary_has_a_word_for_every_status_proof_trouble_and_verb():
     words = [
         *Status,
         *ProofClass,
-        *(trouble for trouble in Trouble if trouble is not Trouble.OTHER),
+        *(trouble for trouble in AgentTrouble if trouble is not AgentTrouble.OTHER),
         *VERBS,
     ]
     assert [word for word in words if not re.search(rf"\b{re.escape(word)}\b", glossary)] == []

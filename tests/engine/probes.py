@@ -16,8 +16,8 @@ from punchlist.model.integrity.suppressions import Suppressions
 from punchlist.model.item.item import Fact, Item, Move, Status
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import fold, folded
-from punchlist.model.ledger.hash_chain import chained
+from punchlist.model.ledger.fold import fold, fold_entries
+from punchlist.model.ledger.hash_chain import link_entry
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.ports.world import World
@@ -74,7 +74,7 @@ class Lines:
             return known
         prev = mine[-1].hash if mine else ""
         self.entries.append(
-            chained(
+            link_entry(
                 ev.Entry(run=run, seq=len(mine) + 1, at=at, place=place, key=key, event=event), prev
             )
         )
@@ -95,13 +95,13 @@ class Watch:
         self.entries: list[ev.Entry] = []
         self._on_told = on_told
 
-    def began(self, place, action):
+    def handle_start(self, place, action):
         self.began_keys.append(action.key)
 
-    def heard(self, label, piece):
+    def handle_output(self, label, piece):
         pass
 
-    def told(self, entry, run):
+    def handle_event(self, entry, run):
         self.entries.append(entry)
         if self._on_told:
             self._on_told(entry, run)
@@ -151,7 +151,7 @@ class Stage:
     @property
     def run(self) -> Run:
         """What the ledger says, and nothing else; a run that nothing happened to where it is empty."""
-        return folded("r", self.entries) if self.entries else made_run()
+        return fold_entries("r", self.entries) if self.entries else made_run()
 
     @property
     def entries(self) -> list[ev.Entry]:

@@ -9,7 +9,7 @@ from probes import Watch, action, all_of, at_once, done
 from punchlist.engine import Limits
 from punchlist.errors import StoreError, ToolError
 from punchlist.model.ledger import events as ev
-from punchlist.steps.verb import missing
+from punchlist.steps.verb import select_pending
 
 
 class Log:
@@ -293,8 +293,8 @@ def test_a_step_with_nothing_to_do_is_an_event_too(stage):
 
 def test_a_tool_may_be_called_what_the_engine_calls_its_own_events(stage):
     names = ("done", "started", "decision", "ended", "halted")
-    stage.verb(lambda run, options, place: missing(run, *map(action, names)))
-    stage.verb(lambda run, options, place: missing(run, *map(action, names)))
+    stage.verb(lambda run, options, place: select_pending(run, *map(action, names)))
+    stage.verb(lambda run, options, place: select_pending(run, *map(action, names)))
     run = stage.drive()
     assert run.position.done == {"0", "1"}
     assert [entry.key for entry in stage.entries if entry.place in run.position.done] == [

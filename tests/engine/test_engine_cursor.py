@@ -9,12 +9,12 @@ from probes import Lines, Stage, action, all_of, dismiss_one
 
 from made import made_run
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.engine import At, Decide, position
+from punchlist.engine import PendingDecision, PendingStep, find_position
 from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.append_only_map import Growing
-from punchlist.model.ledger.fold import fold, folded
-from punchlist.model.ledger.outcome import Outcome
+from punchlist.model.ledger.append_only_map import AppendOnlyMap
+from punchlist.model.ledger.fold import fold, fold_entries
+from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import Run
 from punchlist.ports.analyzer import Analysis
 from punchlist.steps.consolidate import Options as Consolidate
@@ -61,7 +61,7 @@ def prepared(monkeypatch, tmp_path, steps, entries=()) -> Stage:
     stage.knows(
         "dismiss",
         lambda run, options, place: (
-            (action("one"),) if run.having(Status.OPEN) and not run.position.here else ()
+            (action("one"),) if run.find_items(Status.OPEN) and not run.position.here else ()
         ),
         dismiss_one,
     )
@@ -99,13 +99,13 @@ def test_after_every_line_the_next_thing_to_do_is_what_the_ledger_shows_next(
         run = fold(run, entry)
         if following.place == "signal":
             continue
-        here = position(stage.workflow, run)
-        assert here == position(stage.workflow, run)
+        here = find_position(stage.workflow, run)
+        assert here == find_position(stage.workflow, run)
         assert following.place == ("end" if here is None else here.place)
-        assert isinstance(here, Decide) == isinstance(
+        assert isinstance(here, PendingDecision) == isinstance(
             following.event, ev.RoundEnded | ev.Asked | ev.Answered
         )
-    assert position(stage.workflow, fold(run, stage.entries[-1])) is None
+    assert find_position(stage.workflow, fold(run, stage.entries[-1])) is None
 
 
 @quick
@@ -128,12 +128,12 @@ def test_going_on_from_any_line_ends_as_if_nobody_had_stopped(
 def test_the_run_that_was_driven_is_the_fold_of_its_ledger(monkeypatch, tmp_path, steps, answers):
     stage = prepared(monkeypatch, tmp_path, steps)
     run = ended(stage, answers)
-    assert folded("r", stage.entries) == run
-    assert folded("r", stage.entries) == folded("r", stage.entries)
+    assert fold_entries("r", stage.entries) == run
+    assert fold_entries("r", stage.entries) == fold_entries("r", stage.entries)
 
 
 def test_a_ledger_read_from_disk_gives_the_identical_run(stage):
-    stage.having(1, 2)
+    stage.find_items(1, 2)
     stage.verb(all_of("a", "b"))
     stage.then(Do("report", Report()))
     assert stage.drive() == stage.run
@@ -145,16 +145,16 @@ def test_after_a_halt_only_what_must_run_last_is_due(paper_stage):
     stage.verb(all_of("told"), last=True)
     stage.verb(all_of("b"))
     stage.begun()
-    assert position(stage.workflow, stage.run) == At("0", stage.workflow.steps[0])
+    assert find_position(stage.workflow, stage.run) == PendingStep("0", stage.workflow.steps[0])
     stage.store.append("r", "limit", "halted", ev.Halted(limit="time"), 0.0)
-    assert position(stage.workflow, stage.run) == At("1", stage.workflow.steps[1])
+    assert find_position(stage.workflow, stage.run) == PendingStep("1", stage.workflow.steps[1])
     stage.store.append("r", "1", "", ev.StepDone(verb="probe 1"), 0.0)
-    assert position(stage.workflow, stage.run) is None
+    assert find_position(stage.workflow, stage.run) is None
 
 
 def test_what_comes_after_the_stop_is_left_out_in_the_last_round_only(paper_stage):
     stage = paper_stage
-    stage.having(1, 2)
+    stage.find_items(1, 2)
     stage.knows("dismiss", all_of("one"), dismiss_one)
     stage.knows("after", all_of("after"))
     stage.then(
@@ -196,13 +196,13 @@ class Reviewer:
 @pytest.mark.parametrize(
     ("reviewers", "outcome"),
     [
-        ({}, Outcome.INCOMPLETE),
-        ({"a": Reviewer(failed="crashed")}, Outcome.INCOMPLETE),
-        ({"a": Reviewer(skipped="no files of its language")}, Outcome.INCOMPLETE),
-        ({"a": Reviewer(looked_at=3), "b": Reviewer(failed="crashed")}, Outcome.INCOMPLETE),
+        ({}, RunOutcome.INCOMPLETE),
+        ({"a": Reviewer(failed="crashed")}, RunOutcome.INCOMPLETE),
+        ({"a": Reviewer(skipped="no files of its language")}, RunOutcome.INCOMPLETE),
+        ({"a": Reviewer(looked_at=3), "b": Reviewer(failed="crashed")}, RunOutcome.INCOMPLETE),
         (
             {"a": Reviewer(looked_at=3), "b": Reviewer(skipped="no files of its language")},
-            Outcome.CLEAN,
+            RunOutcome.CLEAN,
         ),
     ],
 )
@@ -217,10 +217,10 @@ def test_nothing_is_clean_that_nobody_looked_at(stage, reviewers, outcome):
 )
 def test_a_growing_mapping_never_changes_for_whoever_holds_it(growth):
     """Each grows from any earlier one, beside plain dicts that are copied."""
-    held, plain = [Growing()], [{}]
+    held, plain = [AppendOnlyMap()], [{}]
     for parent, key, value in growth:
         at = parent % len(held)
-        held.append(held[at].grown(key, value))
+        held.append(held[at].with_entry(key, value))
         plain.append({**plain[at], key: value})
     for ours, theirs in zip(held, plain, strict=True):
         assert list(ours.items()) == list(theirs.items())

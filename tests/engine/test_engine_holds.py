@@ -7,7 +7,7 @@ from probes import action, done
 
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.ledger import events as ev
-from punchlist.steps.verb import missing
+from punchlist.steps.verb import select_pending
 
 
 def holding(key, *what):
@@ -26,7 +26,7 @@ def test_what_holds_the_same_runs_one_after_the_other_and_the_rest_side_by_side(
         running.discard(job.name)
         return done(job.name)
 
-    stage.verb(lambda run, options, place: missing(run, *wanted), work)
+    stage.verb(lambda run, options, place: select_pending(run, *wanted), work)
     stage.drive()
     assert not any({"a", "b"} <= each for each in together)
     assert any({"a", "c", "d"} <= each for each in together)
@@ -38,7 +38,8 @@ def test_a_step_with_an_unanswered_question_of_an_agent_is_not_done(stage):
         return ev.Clarified(doubts=(Doubt("F001-q1", 1, "which?"),))
 
     stage.verb(
-        lambda run, options, place: () if run.asking.doubts else missing(run, action("ask")), work
+        lambda run, options, place: () if run.asking.doubts else select_pending(run, action("ask")),
+        work,
     )
     run = stage.drive()
     assert run.waits

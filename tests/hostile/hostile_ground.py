@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import pytest
 
 import punchlist
-from punchlist.adapters.process.sandbox import available
-from punchlist.cli.errors import through
+from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.cli.errors import run_command
 from punchlist.cli.root import root
-from punchlist.cli.terminal import forget
+from punchlist.cli.terminal import reset_consoles
 
 SOURCE = str(Path(punchlist.__file__).parents[1])
 RUFF = ("--set", "analyzers.enabled=ruff", "--set", "analyzers.select=F,E7")
 
 needs_walls = pytest.mark.skipif(
-    available() != "bubblewrap",
+    sandbox_kind() != "bubblewrap",
     reason="NOT TESTED HERE: there is no working bubblewrap on this machine",
 )
 
@@ -65,14 +65,14 @@ class Ground:
 
     def __call__(self, *arguments: str, cwd: Path | None = None, **env: str) -> Told:
         """In this process, for speed."""
-        forget()
+        reset_consoles()
         before = dict(os.environ)
         os.environ.clear()
         os.environ.update({**before, **self.environment(**env)})
         out, err = (TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2))
         try:
             with chdir(cwd or self.folder), redirect_stdout(out), redirect_stderr(err):
-                code = through(
+                code = run_command(
                     lambda: root.main(
                         list(arguments), prog_name="punchlist", standalone_mode=False
                     ),
@@ -81,7 +81,7 @@ class Ground:
         finally:
             os.environ.clear()
             os.environ.update(before)
-            forget()
+            reset_consoles()
         return Told(int(code), *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
     def start(

@@ -54,7 +54,7 @@ def walls(request, monkeypatch):
     """Both ways a check may run; what holds only behind walls has tests of its own."""
     if request.param == "without walls":
         monkeypatch.setattr(sandbox, "bubblewrap", lambda: "")
-    elif sandbox.available() != "bubblewrap":
+    elif sandbox.sandbox_kind() != "bubblewrap":
         pytest.skip("NOT TESTED HERE: there is no working bubblewrap on this machine")
 
 

@@ -44,13 +44,13 @@ class Mortal:
 
 
 class Silent:
-    def began(self, place, action):
+    def handle_start(self, place, action):
         pass
 
-    def heard(self, label, piece):
+    def handle_output(self, label, piece):
         pass
 
-    def told(self, entry, run):
+    def handle_event(self, entry, run):
         pass
 
 

@@ -84,13 +84,13 @@ class Watch:
         self.entries = []
         self._on_told = on_told
 
-    def began(self, place, action):
+    def handle_start(self, place, action):
         self.began_keys.append(action.key)
 
-    def heard(self, label, piece):
+    def handle_output(self, label, piece):
         pass
 
-    def told(self, entry, run):
+    def handle_event(self, entry, run):
         self.entries.append(entry)
         if self._on_told:
             self._on_told(entry, run)

@@ -20,7 +20,7 @@ def just_before(monkeypatch, other):
             thread = threading.Thread(target=other)  # an event loop of its own
             thread.start()
             thread.join()
-            return Lease.take(home, run, request)
+            return Lease.acquire(home, run, request)
 
     def patch(lease):
         for module in ("drive", "answers"):
@@ -85,4 +85,4 @@ def test_a_choice_is_for_the_question_that_the_person_saw(bench):
         lambda app: answer_run(app, "last", "a", "pat", asked=len(now.asking.questions))
     )
     assert not after.waits
-    assert not after.having(Status.DISMISSED)
+    assert not after.find_items(Status.DISMISSED)

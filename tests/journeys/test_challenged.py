@@ -12,7 +12,7 @@ from punchlist.errors import UsageError
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.events import Attempted, Challenged, Planned
-from punchlist.views.summary import gaps
+from punchlist.views.summary import find_gaps
 
 READY = {
     "role": "clarifier",
@@ -211,7 +211,7 @@ def test_a_challenger_that_crashes_approves_nothing(bench):
     run = bench.do(lambda app: _answered(app, watch))
     assert run.items[1].status is Status.FILED
     assert all("boom" in event.failed for event in watch.of(Challenged))
-    assert any("boom" in gap.why for gap in gaps(run)), "and that is said"
+    assert any("boom" in gap.why for gap in find_gaps(run)), "and that is said"
 
 
 async def _answered(app, watch):

@@ -4,7 +4,7 @@ import pytest
 from watching import Watch
 from workbench import FAULTS, fix, fixer, review
 
-from punchlist.adapters.documents.document import Document
+from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.events import Reported, Reviewed
@@ -64,7 +64,7 @@ def test_every_round_has_a_findings_document_in_the_known_format(bench):
     assert text.startswith(f"# Story {run.id} Code Review Findings - Round 1")
     assert "## Critical Issues (Must Fix)" in text
     assert "**Total findings:** 2" in text
-    Document.open(documents[0])
+    FindingsDocument.open(documents[0])
     assert len(watch.of(Reported)) == 3
 
 
@@ -127,7 +127,7 @@ def test_a_blocks_what_is_open(bench):
 def test_b_accepts_what_is_open_in_the_name_of_who_said_so(bench):
     stuck(bench)
     run = bench.answer("b", by="kim")
-    dismissed = run.having(Status.DISMISSED)
+    dismissed = run.find_items(Status.DISMISSED)
     assert dismissed
     assert all(item.attempts[-1].by == "kim" for item in dismissed)
 

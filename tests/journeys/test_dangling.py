@@ -32,7 +32,7 @@ def test_a_review_sees_what_there_is(linked):
 def test_a_run_fixes_what_can_be_fixed(linked):
     run = linked.run(flags=BOTH)
     assert not run.trouble
-    assert run.having(Status.FIXED)
+    assert run.find_items(Status.FIXED)
 
 
 def test_a_run_that_was_interrupted_goes_on(linked):

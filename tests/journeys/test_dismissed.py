@@ -7,19 +7,21 @@ from pathlib import Path
 import pytest
 
 from punchlist.adapters.store.lease import Lease
-from punchlist.app.after.dismissals import Chosen, dismiss_items, dismissals
-from punchlist.cli.show.json import exit_of
+from punchlist.app.after.dismissals import ItemSelection, dismiss_items, load_dismissals
+from punchlist.cli.show.json import exit_code
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Fact, Move, Status
 from punchlist.model.ledger.events import Dismissal, Dismissed, Returned
-from punchlist.model.ledger.outcome import Outcome, outcome
+from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 
 ADA = Dismissal("ada", "the old name is public", "")
 
 
 def dismiss(place, *numbers, saying=ADA, undo=False, **chosen):
     async def work(app):
-        return dismiss_items(app, "last", Chosen(numbers=numbers, **chosen), saying, undo=undo)
+        return dismiss_items(
+            app, "last", ItemSelection(numbers=numbers, **chosen), saying, undo=undo
+        )
 
     return place.do(work)[0]
 
@@ -55,12 +57,12 @@ def test_where_all_was_dismissed_nothing_is_called_fixed(place):
     run = place.run(allow_checks=False, workflow="review")
     now = dismiss(place, *(item.number for item in run.items.values()))
     assert {item.status for item in now.items.values()} == {Status.DISMISSED}
-    assert (outcome(now), exit_of(now)) == (Outcome.DISMISSED, 0)
+    assert (run_outcome(now), exit_code(now)) == (RunOutcome.DISMISSED, 0)
 
 
 def test_what_is_fixed_not_there_or_without_a_reason_is_not_dismissed(place):
     run = place.run(allow_checks=False)
-    fixed = run.having(Status.FIXED)[0].number
+    fixed = run.find_items(Status.FIXED)[0].number
     for numbers, saying, said in (
         ((fixed,), ADA, "is fixed"),
         ((999,), ADA, "no item 999"),
@@ -92,7 +94,7 @@ def test_what_is_claimed_is_not_called_dismissed(place):
 
 
 async def _remembered(app):
-    return dismissals(app.store, str(app.checkout.git_dir))
+    return load_dismissals(app.store, str(app.checkout.git_dir))
 
 
 def test_a_dismissal_that_was_taken_back_stays_so_though_the_clock_was_set_back_meanwhile(place):
@@ -123,7 +125,7 @@ def test_of_two_dismissals_at_once_none_is_swallowed(place, monkeypatch):
             )  # an event loop of its own
             other.start()
             other.join()
-            return Lease.take(home, run, request)
+            return Lease.acquire(home, run, request)
 
     monkeypatch.setattr("punchlist.app.after.dismissals.Lease", Contended)
     now = dismiss(place, second)
@@ -146,13 +148,13 @@ def told_by(run):
 
 def test_reports_issues_outcome_and_exit_code_catch_up_with_a_dismissal_and_with_its_undoing(place):
     run = place.run(allow_checks=False)
-    left = [item.number for item in run.having(Status.FILED)]
+    left = [item.number for item in run.find_items(Status.FILED)]
     assert left
     assert told_by(run) == ("leftovers", len(left))
 
     now = dismiss(place, *left)
     assert told_by(now) == ("fixed", 0)
-    assert (now.ended, outcome(now), exit_of(now)) == ("leftovers", Outcome.FIXED, 0)
+    assert (now.ended, run_outcome(now), exit_code(now)) == ("leftovers", RunOutcome.FIXED, 0)
     issue = Path(now.items[left[0]].issue).read_text()
     assert "Status: dismissed by ada: the old name is public" in issue
     (row,) = place.do(_rows)
@@ -165,7 +167,7 @@ def test_reports_issues_outcome_and_exit_code_catch_up_with_a_dismissal_and_with
     again = dismiss(place, *left, saying=Dismissal("ada", "", ""), undo=True)
     assert [again.items[number].status for number in left] == [Status.FILED] * len(left)
     assert told_by(again) == ("leftovers", len(left))
-    assert exit_of(again) == 1
+    assert exit_code(again) == 1
     assert place.audit().ok
 
 
@@ -181,7 +183,7 @@ def test_only_a_dismissal_can_be_undone(place):
         (Status.FILED, "is filed, not dismissed"),
     ):
         with pytest.raises(UsageError, match=said):
-            dismiss(place, run.having(status)[0].number, undo=True)
+            dismiss(place, run.find_items(status)[0].number, undo=True)
     with pytest.raises(UsageError, match="no item of run"):
         dismiss(place, ranges=(range(1, 1000),), undo=True)
 
@@ -196,7 +198,7 @@ def test_many_are_dismissed_by_range_rule_and_path_and_what_is_fixed_is_left_out
     assert unused - in_prices
 
     def gone(now):
-        return {item.number for item in now.having(Status.DISMISSED)}
+        return {item.number for item in now.find_items(Status.DISMISSED)}
 
     assert gone(dismiss(place, rules=("F401",), paths=("./shop/prices.py",))) == unused & in_prices
     assert gone(dismiss(place, paths=("shop/prices.py",))) == in_prices

@@ -238,7 +238,7 @@ def test_two_patches_of_which_one_makes_a_file_where_the_other_makes_a_folder_do
     )
     run = bench.run("verified", flags={"limits.width": "1"})
     assert not run.trouble
-    assert FAULTS["mean"][0] in {item.lead.title for item in run.having(Status.FIXED)}
+    assert FAULTS["mean"][0] in {item.lead.title for item in run.find_items(Status.FIXED)}
 
 
 @pytest.mark.parametrize(("opened", "ended"), [([], "incomplete"), (["shop/prices.py"], "clean")])

@@ -6,7 +6,7 @@ import pytest
 import shop
 
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.outcome import Outcome
+from punchlist.model.ledger.outcome import RunOutcome
 
 NOTHING = "#!/bin/sh\necho '{\"comments\": []}'\n"
 
@@ -36,7 +36,7 @@ def test_a_reviewer_that_was_uninstalled_meanwhile_is_told_of_and_the_run_ends(
         place.run(shop.Watch(stop), flags={"analyzers.enabled": "auto"}, allow_checks=False)
     tool.unlink()
     run = place.resume()
-    assert run.ended == Outcome.INCOMPLETE
+    assert run.ended == RunOutcome.INCOMPLETE
     assert [blind.partition(";")[0] for blind in run.blind] == [
         "shellcheck: shellcheck is not installed"
     ]

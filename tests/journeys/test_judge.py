@@ -8,7 +8,7 @@ from shop import Watch
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.ledger.events import Tried
 from punchlist.model.patch.change import ScopeKind
-from punchlist.steps.judging.excused_tests import is_of
+from punchlist.steps.judging.excused_tests import is_in_file
 
 PYTEST = f"""
 [[checks]]
@@ -53,7 +53,7 @@ def refused(run):
 
 
 def fixed(run):
-    return sorted((item.lead.spot.path, item.lead.title) for item in run.having(Status.FIXED))
+    return sorted((item.lead.spot.path, item.lead.title) for item in run.find_items(Status.FIXED))
 
 
 def test_a_branch_cannot_bring_along_what_turns_off_the_bases_tests(branch, tmp_path, monkeypatch):
@@ -121,4 +121,4 @@ def test_what_a_branch_did_to_its_tests_is_not_held_against_a_fix_in_their_file_
     ],
 )
 def test_a_test_is_known_to_be_of_a_file_by_its_id(test, path, is_there):
-    assert is_of(test, path) is is_there
+    assert is_in_file(test, path) is is_there

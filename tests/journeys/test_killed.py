@@ -14,7 +14,7 @@ import shop
 
 from needs import SOAK
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
 
 DRIVER = Path(__file__).with_name("driver.py")
@@ -56,8 +56,8 @@ def finished(project) -> dict:
 
 def last_run() -> Run:
     store = SqliteStore.open(Path(os.environ["PUNCHLIST_HOME"]), readonly=True)
-    run_id = store.find("last")
-    run = folded(run_id, store.read(run_id))
+    run_id = store.find_run("last")
+    run = fold_entries(run_id, store.read(run_id))
     store.close()
     return run
 

@@ -18,7 +18,7 @@ from test_killed import DRIVER, begun, drive, finished, last_run, story
 from workbench import fix, fixer, review, scores
 
 from needs import SOAK
-from punchlist.adapters.agents.scripted.agent import calls
+from punchlist.adapters.agents.scripted.agent import read_calls
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.ledger.events import Attempted, Challenged, Reproduced, Reviewed
 
@@ -69,7 +69,7 @@ class Bench:
     @property
     def asked(self) -> Counter[str]:
         """How often each call came to its end."""
-        return Counter(call.label for call in calls(self.folder / "calls.jsonl"))
+        return Counter(call.label for call in read_calls(self.folder / "calls.jsonl"))
 
     @property
     def kept(self) -> set[str]:
@@ -113,7 +113,7 @@ def untouched(bench):
 
 def ledger() -> list:
     store = SqliteStore.open(Path(os.environ["PUNCHLIST_HOME"]), readonly=True)
-    events = [entry.event for entry in store.read(store.find("last"))]
+    events = [entry.event for entry in store.read(store.find_run("last"))]
     store.close()
     return events
 

@@ -41,7 +41,7 @@ def everything_but_the_branch(root: Path) -> str:
 def test_what_can_be_proven_lands_and_the_rest_is_filed(place):
     before = everything_but_the_branch(place.repo.root)
     run = place.run()
-    fixed = run.having(Status.FIXED)
+    fixed = run.find_items(Status.FIXED)
     assert {item.lead.rule for item in fixed} >= {"F401", "E711", "UP032"}
     for item in fixed:
         assert {proof.kind for proof in item.proofs} == {ProofClass.RECHECKED, ProofClass.CHECKED}
@@ -137,7 +137,7 @@ def test_nobody_allowed_the_checks_so_only_safe_fixes_land_and_it_is_said(place,
     assert "not allowed to run" in run.checks.unverified
     assert all(
         item.proofs[0].kind is ProofClass.RECHECKED and len(item.proofs) == 1
-        for item in run.having(Status.FIXED)
+        for item in run.find_items(Status.FIXED)
     )
     (unsafe,) = by_rule(run, "E711")
     assert unsafe.status is Status.FILED
@@ -172,7 +172,7 @@ def test_a_time_limit_halts_the_run_and_what_is_left_is_still_filed(place):
     run = place.run(flags={"limits.time": "0.05"})
     assert run.halted == "time limit of 0.05 s reached"
     assert run.ended == "incomplete"
-    assert not run.having(Status.FIXED)
+    assert not run.find_items(Status.FIXED)
     assert place.audit().ok
 
 
@@ -209,7 +209,7 @@ def test_a_refusing_hook_keeps_everything_out_and_is_told(place):
     hook.chmod(0o755)
     run = place.run()
     assert run.landing.landed == ()
-    assert not run.having(Status.FIXED)
+    assert not run.find_items(Status.FIXED)
     assert "no commits on a Sunday" in " ".join(run.trouble)
     assert run.ended == "incomplete"
     assert place.audit().ok

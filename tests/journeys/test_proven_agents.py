@@ -235,7 +235,7 @@ def test_a_challenger_that_changes_files_has_approved_nothing(bench):
     }
     bench.play(review("mean", times=1), CLEAN, fixer(fix("mean")), writes)
     run = bench.run()
-    assert not run.having(Status.FIXED)
+    assert not run.find_items(Status.FIXED)
 
 
 def test_canaries_say_how_often_the_challenger_is_wrong(bench):

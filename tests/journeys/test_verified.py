@@ -135,7 +135,7 @@ def test_cancelling_while_the_agent_works_keeps_what_was_done_and_passes_nothing
     run = bench.do(work)
     assert run.interrupted
     assert len(run.items) == 2
-    assert not run.having(Status.FIXED)
+    assert not run.find_items(Status.FIXED)
     assert not run.landing.landed
 
 

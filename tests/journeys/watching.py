@@ -6,12 +6,12 @@ class Watch:
         self.events = []
         self.pieces = []
 
-    def began(self, place, action): ...
+    def handle_start(self, place, action): ...
 
-    def heard(self, label, piece):
+    def handle_output(self, label, piece):
         self.pieces.append((label, piece))
 
-    def told(self, entry, run):
+    def handle_event(self, entry, run):
         self.events.append(entry.event)
 
     def of(self, kind):

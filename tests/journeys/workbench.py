@@ -6,7 +6,7 @@ import sys
 
 from shop import Place, Watch
 
-from punchlist.adapters.agents.scripted.agent import calls
+from punchlist.adapters.agents.scripted.agent import read_calls
 from punchlist.app import Request
 from punchlist.app.drive.answers import answer_run
 from punchlist.app.drive.drive import resume_run
@@ -137,7 +137,7 @@ class Workbench(Place):
     @property
     def calls(self) -> list[tuple[str, str]]:
         """Who was asked, in which role, in order."""
-        return [(call.agent, call.role) for call in calls(self.folder / "calls.jsonl")]
+        return [(call.agent, call.role) for call in read_calls(self.folder / "calls.jsonl")]
 
     def run(self, workflow="proven", watch=None, flags=None, **request) -> Run:
         asked = Request(**{"allow_checks": True, "workflow": workflow, **request})

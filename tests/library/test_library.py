@@ -18,7 +18,7 @@ from punchlist.errors import PunchlistError, UsageError, WorkflowError
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
-from punchlist.views.what_if import Fate, Rules
+from punchlist.views.what_if import ReplayFate, ReplayRules
 from punchlist.workflow import Repeat, load_builtin
 from punchlist.workflow.loader import with_rounds
 
@@ -130,13 +130,13 @@ def test_such_a_run_is_told_cycle_by_cycle_and_can_be_replayed(shop, tmp_path):
     async def replayed():
         app = await Session.open(shop.root, readonly=True)
         with closing(app):
-            return replay_run(app, result.run, Rules(floor=Severity.CRITICAL))
+            return replay_run(app, result.run, ReplayRules(floor=Severity.CRITICAL))
 
     told = asyncio.run(replayed())
     assert (told.same, told.whole) == (True, True), told
     assert [(each.item, each.fate, each.why) for each in told.differences] == [
-        (1, Fate.UNSURE, "its patch was made together with item 2, which is not worked on"),
-        (2, Fate.LEFT, "it is major, below the floor critical"),
+        (1, ReplayFate.UNSURE, "its patch was made together with item 2, which is not worked on"),
+        (2, ReplayFate.LEFT, "it is major, below the floor critical"),
     ]
 
 

@@ -8,7 +8,7 @@ from made import made_run
 from punchlist.adapters.agents.outside.mailbox import Mailbox
 from punchlist.mcp import schemas
 from punchlist.mcp.server import TOOLS
-from punchlist.mcp.views import task_whole
+from punchlist.mcp.views import build_task
 from punchlist.ports.agent import Task
 
 CASES = {
@@ -25,7 +25,7 @@ CASES = {
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_schema_is_one_and_forbids_what_it_does_not_know(tool):
-    taken, given = schemas.taken(tool.takes), schemas.given(tool.gives)
+    taken, given = schemas.input_schema(tool.takes), schemas.output_schema(tool.gives)
     for schema in (taken, given):
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
@@ -37,7 +37,7 @@ def test_every_schema_is_one_and_forbids_what_it_does_not_know(tool):
 def test_the_schema_and_the_reader_agree_on_what_is_right(name):
     tool = next(each for each in TOOLS if each.name == name)
     right, wrong = CASES[name]
-    check = jsonschema.Draft202012Validator(schemas.taken(tool.takes))
+    check = jsonschema.Draft202012Validator(schemas.input_schema(tool.takes))
     assert check.is_valid(right)
     msgspec.convert(right, type=tool.takes)
     assert not check.is_valid(wrong)
@@ -60,7 +60,7 @@ def test_a_prompt_that_is_too_long_for_an_answer_breaks_off_and_names_its_file(t
         folder="/tree",
     )
     file = tmp_path / "prompt.md"
-    told = task_whole(task, made_run(id="261115-0a1b2c"), file)
+    told = build_task(task, made_run(id="261115-0a1b2c"), file)
     assert (
         told.prompt == "x" * 40_000 + f"\n\n[It goes on in {file}: read it there before you begin.]"
     )
@@ -77,5 +77,5 @@ def test_the_whole_prompt_lies_beside_the_task(tmp_path):
         prompt="Fix F001",
         folder="/tree",
     )
-    with box.asking(task):
-        assert box.prompt(task.id).read_text() == "Fix F001"
+    with box.post_task(task):
+        assert box.prompt_path(task.id).read_text() == "Fix F001"

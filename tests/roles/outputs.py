@@ -14,10 +14,10 @@ import msgspec
 from canned import CODE
 
 from punchlist.intake.source_files import Sources
-from punchlist.roles.answers.fix_answer import statements_of
-from punchlist.roles.answers.plan_answer import asked_in, planned_in, written_in
-from punchlist.roles.answers.review_answer import review_of
-from punchlist.roles.answers.score_answer import scores_of
+from punchlist.roles.answers.fix_answer import parse_statements
+from punchlist.roles.answers.plan_answer import parse_plan, parse_questions, parse_tests
+from punchlist.roles.answers.review_answer import parse_review
+from punchlist.roles.answers.score_answer import parse_scores
 
 FINDING = {
     "id": "R1",
@@ -209,12 +209,12 @@ class _Files:
 SOURCES = Sources(_Files())
 ASKED = frozenset({1, 2, 3})
 READERS = (
-    lambda text: review_of(text, "technical", SOURCES),
-    lambda text: statements_of(text, ASKED, "/project"),
-    lambda text: scores_of(text, sorted(ASKED)),
-    lambda text: asked_in(text, ASKED, ()),
-    lambda text: planned_in(text, ASKED, "/project"),
-    lambda text: written_in(text, ASKED, "/project"),
+    lambda text: parse_review(text, "technical", SOURCES),
+    lambda text: parse_statements(text, ASKED, "/project"),
+    lambda text: parse_scores(text, sorted(ASKED)),
+    lambda text: parse_questions(text, ASKED, ()),
+    lambda text: parse_plan(text, ASKED, "/project"),
+    lambda text: parse_tests(text, ASKED, "/project"),
 )
 
 

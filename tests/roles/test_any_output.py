@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from outputs import ANSWERS, READERS, outputs, read
 
 from needs import SOAK
-from punchlist.roles.answers.find_json import found, values
+from punchlist.roles.answers.find_json import find_answer, find_values
 
 text = st.text(st.characters(), max_size=200)
 anything = st.recursive(
@@ -64,7 +64,7 @@ def test_any_json_with_our_names_in_it_is_read_or_has_failed(value):
 def test_json_is_read_as_it_was_written_wherever_it_stands(value, before, after):
     plain = msgspec_like(value)
     said = f"{before.translate(NO_BRACKETS)}\n{json.dumps(plain)}\n{after.translate(NO_BRACKETS)}"
-    assert [parse.value for parse in values(said) if not parse.broken] == [plain]
+    assert [parse.value for parse in find_values(said) if not parse.broken] == [plain]
 
 
 NO_BRACKETS = dict.fromkeys(map(ord, "{}[]"))
@@ -92,10 +92,10 @@ def msgspec_like(value):
 def test_wherever_an_answer_is_cut_nothing_new_appears_in_it(answer, data):
     whole = json.dumps(answer)
     cut = whole[: data.draw(st.integers(1, len(whole) - 1))]
-    assert all(parse.broken for parse in values(cut))
+    assert all(parse.broken for parse in find_values(cut))
     assert (
-        found(cut, lambda value: isinstance(value, dict)).incomplete
-        or found(cut, lambda value: isinstance(value, dict)).failed
+        find_answer(cut, lambda value: isinstance(value, dict)).incomplete
+        or find_answer(cut, lambda value: isinstance(value, dict)).failed
     )
 
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from punchlist.roles.answers.find_json import LIMIT, found
-from punchlist.roles.answers.lenient_json import Cut
+from punchlist.roles.answers.find_json import LIMIT, find_answer
+from punchlist.roles.answers.lenient_json import CutObject
 
 ANSWER = {"findings": [{"title": "Braces } and ``` fences {", "file": "a.py"}]}
 PLAIN = json.dumps(ANSWER)
@@ -17,7 +17,7 @@ def fits(value):
 
 
 def said(text):
-    return found(text, fits)
+    return find_answer(text, fits)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_truncated_answer_keeps_what_is_complete_and_says_that_it_breaks_off()
     for end in range(len('{"findings": [{"title": "one"'), len(json.dumps(whole))):
         answer = said(json.dumps(whole)[:end])
         assert answer.incomplete == "it ends before the JSON does"
-        complete = [entry for entry in answer.value["findings"] if not isinstance(entry, Cut)]
+        complete = [entry for entry in answer.value["findings"] if not isinstance(entry, CutObject)]
         assert complete == whole["findings"][: len(complete)]
 
 
@@ -136,7 +136,7 @@ def test_a_part_of_an_answer_that_breaks_is_not_the_answer():
         f'{{"description": "{n}", "findings": [{{"title": "{n}"}}]}}'
         for n in ("one", 'say "two"', "three", "four")
     ]
-    answer = found(
+    answer = find_answer(
         f'{{"groups": [\n{", ".join(groups)}\n]}}',
         lambda value: fits(value) or (isinstance(value, dict) and "groups" in value),
     )

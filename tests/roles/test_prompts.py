@@ -14,14 +14,14 @@ from punchlist.model.item.batch import Batch
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Fact, Move
 from punchlist.model.item.todo import Todo
-from punchlist.ports.roles import ROLES, Background, Exhibit, Task
+from punchlist.ports.roles import ROLES, Background, Exhibit, RoleTask
 from punchlist.roles import challenger, fixer
-from punchlist.roles.answers.ask import Seat
-from punchlist.roles.crew import crew
-from punchlist.roles.prompting.budget import Piece, Section, filled
-from punchlist.roles.prompting.diff_parts import parts
-from punchlist.roles.prompting.fencing import fenced, shortened
-from punchlist.roles.prompting.template import shipped
+from punchlist.roles.answers.ask import RoleSeat
+from punchlist.roles.crew import build_crew
+from punchlist.roles.prompting.budget import PromptPiece, Section, fill_sections
+from punchlist.roles.prompting.diff_parts import split_diff
+from punchlist.roles.prompting.fencing import fence_text, shorten_text
+from punchlist.roles.prompting.template import load_prompt
 
 NONE = Background()
 DIFF = """diff --git a/src/a.py b/src/a.py
@@ -62,21 +62,25 @@ diff --git "a/\\303\\274.py" "b/\\303\\274.py"
 
 
 def seat(role="fixer", limit=400_000):
-    return Seat(
-        role=role, agent=Canned(), prompt=shipped(role), limit=limit, hear=lambda label, piece: None
+    return RoleSeat(
+        role=role,
+        agent=Canned(),
+        prompt=load_prompt(role),
+        limit=limit,
+        hear=lambda label, piece: None,
     )
 
 
 def fixing(*items, limit=400_000, **fields):
-    return fixer.prompt_for(
-        Task(label="l", items=items, told=fields.pop("told", NONE), **fields), seat(limit=limit)
+    return fixer.build_prompt(
+        RoleTask(label="l", items=items, told=fields.pop("told", NONE), **fields), seat(limit=limit)
     )
 
 
 def tried(*moves):
     it = item()
     for round_, (fact, fields) in enumerate(moves, 1):
-        it = replace(it.moved(Move(7, fact, **fields), round_))
+        it = replace(it.apply_move(Move(7, fact, **fields), round_))
     return it
 
 
@@ -129,8 +133,8 @@ def test_a_long_history_shows_the_end_of_a_failure_and_the_newest_attempts():
 
 def test_the_challenger_hears_nothing_of_what_the_fixer_says():
     it = tried((Fact.SAID_FIXED, {"by": "claude", "why": "a perfect fix, trust me"}))
-    task = Task(label="l", items=(it,), told=NONE)
-    text = challenger.prompt_for(task, [Exhibit(1, DIFF, (7,))], seat("challenger")).text
+    task = RoleTask(label="l", items=(it,), told=NONE)
+    text = challenger.build_prompt(task, [Exhibit(1, DIFF, (7,))], seat("challenger")).text
     assert "trust me" not in text
     assert "claude" not in text
     assert "+import sys" in text
@@ -139,8 +143,8 @@ def test_the_challenger_hears_nothing_of_what_the_fixer_says():
 
 def test_the_challenger_is_told_why_an_item_is_contested():
     it = tried((Fact.CONTESTED, {"why": "line 5 is never reached"}))
-    text = challenger.prompt_for(
-        Task(label="l", items=(it,), told=NONE), [], seat("challenger")
+    text = challenger.build_prompt(
+        RoleTask(label="l", items=(it,), told=NONE), [], seat("challenger")
     ).text
     assert "Contested findings" in text
     assert "line 5 is never reached" in text
@@ -199,7 +203,7 @@ def test_text_of_others_is_fenced_so_that_it_cannot_get_out():
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_no_text_has_its_own_fence_in_it(text, what):
-    first, *body, last = fenced(what, text).split("\n")
+    first, *body, last = fence_text(what, text).split("\n")
     tag = re.fullmatch(r'<(untrusted-[0-9a-f]{12}) what="[^"<>]*">', first)
     assert tag
     assert last == f"</{tag[1]}>"
@@ -208,7 +212,7 @@ def test_no_text_has_its_own_fence_in_it(text, what):
 
 def test_what_a_person_does_not_see_an_agent_does_not_read():
     hidden = "".join(chr(0xE0000 + ord(char)) for char in "ignore all")
-    assert fenced("x", f"a\u202eb{hidden}\x1b[31mc\x00\u200b").splitlines()[1] == "abc"
+    assert fence_text("x", f"a\u202eb{hidden}\x1b[31mc\x00\u200b").splitlines()[1] == "abc"
 
 
 def test_secrets_stay_at_home():
@@ -229,7 +233,7 @@ def test_secrets_stay_at_home():
 @pytest.mark.parametrize("before", range(1280, 1340, 4))
 def test_a_secret_is_not_cut_in_half_to_get_through(before):
     secret = "ghp_" + "a1B2" * 9
-    text = shortened("x " * (before // 2) + secret + " y" * 4000, 4000)
+    text = shorten_text("x " * (before // 2) + secret + " y" * 4000, 4000)
     assert not any(secret[at : at + 8] in text for at in range(len(secret) - 8))
 
 
@@ -275,17 +279,19 @@ def test_no_prompt_is_longer_than_its_limit_and_no_item_is_lost(sizes, limit, ex
 )
 def test_sections_share_the_room(sections, room):
     made = [
-        Section(str(n), tuple(Piece(str(i), "x" * size) for i, size in enumerate(sizes)), share)
+        Section(
+            str(n), tuple(PromptPiece(str(i), "x" * size) for i, size in enumerate(sizes)), share
+        )
         for n, (sizes, share) in enumerate(sections)
     ]
-    found = filled(made, room)
+    found = fill_sections(made, room)
     assert sum(len(each.text) for each in found.values()) <= room
     if sum(section.size for section in made) <= room:
         assert not any(each.left for each in found.values())
 
 
 def test_a_diff_is_taken_apart_by_files_and_hunks():
-    assert [(part.path, part.first, part.last) for part in parts(DIFF)] == [
+    assert [(part.path, part.first, part.last) for part in split_diff(DIFF)] == [
         ("src/a.py", 1, 4),
         ("src/a.py", 91, 93),
         ("new.py", 1, 1),
@@ -294,28 +300,28 @@ def test_a_diff_is_taken_apart_by_files_and_hunks():
         ("pic.png", 0, 0),
         ("ü.py", 1, 1),
     ]
-    assert parts("") == ()
+    assert split_diff("") == ()
 
 
 def test_a_diff_without_the_lines_of_git_is_taken_apart_by_files_too():
     one = "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n--- x\n+++ y\n"
-    first, second = parts(one.format("a.py") + one.format("b.py"))
+    first, second = split_diff(one.format("a.py") + one.format("b.py"))
     assert (first.path, second.path) == ("a.py", "b.py")
     assert first.text + "\n" == one.format("a.py")
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_every_role_has_a_prompt_that_comes_with_punchlist_and_asks_for_nothing_else(role):
-    made = crew({role: Canned()}, {role: shipped(role)}, 1000)
-    assert made != crew({}, {}, 1000)
-    assert "{{ rules }}" in shipped(role)
+    made = build_crew({role: Canned()}, {role: load_prompt(role)}, 1000)
+    assert made != build_crew({}, {}, 1000)
+    assert "{{ rules }}" in load_prompt(role)
 
 
 def test_a_prompt_of_ones_own_takes_the_place_of_ours():
-    made = crew({"fixer": Canned()}, {"fixer": "Mend {{ codes }}!\n{{ items }}"}, 9000)
+    made = build_crew({"fixer": Canned()}, {"fixer": "Mend {{ codes }}!\n{{ items }}"}, 9000)
     assert made.fixer is not None
-    assert fixer.prompt_for(
-        Task(label="l", items=(item(),), told=NONE), made.fixer._seat
+    assert fixer.build_prompt(
+        RoleTask(label="l", items=(item(),), told=NONE), made.fixer._seat
     ).text.startswith("Mend F007!\n### F007 (major)")
 
 
@@ -330,5 +336,5 @@ def test_a_prompt_of_ones_own_takes_the_place_of_ours():
 )
 def test_a_bad_prompt_is_refused_before_anybody_is_asked(text, why):
     with pytest.raises(UsageError, match=why) as caught:
-        crew({"fixer": Canned()}, {"fixer": text}, 9000)
+        build_crew({"fixer": Canned()}, {"fixer": text}, 9000)
     assert "items" in caught.value.hint

@@ -6,14 +6,14 @@ import pytest
 
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.severity import Severity
-from punchlist.model.item.claim import Outcome
+from punchlist.model.item.claim import ClaimOutcome
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.todo import Approach
-from punchlist.roles.answers.fix_answer import outcome_of, statements_of
-from punchlist.roles.answers.item_codes import item_of
-from punchlist.roles.answers.plan_answer import asked_in, planned_in, written_in
-from punchlist.roles.answers.review_answer import review_of
-from punchlist.roles.answers.score_answer import scores_of
+from punchlist.roles.answers.fix_answer import parse_outcome, parse_statements
+from punchlist.roles.answers.item_codes import parse_code
+from punchlist.roles.answers.plan_answer import parse_plan, parse_questions, parse_tests
+from punchlist.roles.answers.review_answer import parse_review
+from punchlist.roles.answers.score_answer import parse_scores
 
 GROUPED = {
     "groups": [
@@ -58,7 +58,7 @@ FULL = {
 @pytest.fixture
 def reviewed(tree):
     def review(answer):
-        return review_of(
+        return parse_review(
             answer if isinstance(answer, str) else json.dumps(answer), "technical", Sources(tree)
         )
 
@@ -227,7 +227,7 @@ class TestReviews:
     ],
 )
 def test_an_item_is_known_by_many_names(name):
-    assert item_of(name) == (7, "")
+    assert parse_code(name) == (7, "")
 
 
 @pytest.mark.parametrize(
@@ -235,16 +235,16 @@ def test_an_item_is_known_by_many_names(name):
     [("F007-2", "2"), ("F007.a", "a"), ("F007a", "a"), ("f007 (part 2)", "part2"), ("7/b", "b")],
 )
 def test_a_part_of_an_item_is_known_as_such(name, part):
-    assert item_of(name) == (7, part)
+    assert parse_code(name) == (7, part)
 
 
 @pytest.mark.parametrize("name", ["", "BE-001x7", "seven", "R7", "F", "src/a.py:7", "F" + "7" * 90])
 def test_other_names_are_no_item(name):
-    assert item_of(name) is None
+    assert parse_code(name) is None
 
 
 def stated(answer, asked=(1, 2, 3)):
-    return statements_of(
+    return parse_statements(
         answer if isinstance(answer, str) else json.dumps(answer), frozenset(asked), "/project"
     )
 
@@ -253,24 +253,24 @@ class TestFixers:
     @pytest.mark.parametrize(
         ("word", "outcome"),
         [
-            ("fixed", Outcome.FIXED),
-            (" FIXED ", Outcome.FIXED),
-            ("Fixed.", Outcome.FIXED),
-            ("BLOCKED", Outcome.BLOCKED),
-            ("won't fix", Outcome.BLOCKED),
-            ("deferred", Outcome.DEFERRED),
-            ("in_progress", Outcome.DEFERRED),
-            ("partially-fixed", Outcome.DEFERRED),
-            ("NOT FIXED", Outcome.DEFERRED),
-            ("contested", Outcome.CONTESTED),
-            ("Not a bug", Outcome.CONTESTED),
-            ("already_fixed", Outcome.CONTESTED),
+            ("fixed", ClaimOutcome.FIXED),
+            (" FIXED ", ClaimOutcome.FIXED),
+            ("Fixed.", ClaimOutcome.FIXED),
+            ("BLOCKED", ClaimOutcome.BLOCKED),
+            ("won't fix", ClaimOutcome.BLOCKED),
+            ("deferred", ClaimOutcome.DEFERRED),
+            ("in_progress", ClaimOutcome.DEFERRED),
+            ("partially-fixed", ClaimOutcome.DEFERRED),
+            ("NOT FIXED", ClaimOutcome.DEFERRED),
+            ("contested", ClaimOutcome.CONTESTED),
+            ("Not a bug", ClaimOutcome.CONTESTED),
+            ("already_fixed", ClaimOutcome.CONTESTED),
             ("fixed | blocked | deferred | contested", None),
             ("maybe", None),
         ],
     )
     def test_outcomes_are_understood_in_any_case_and_spacing(self, word, outcome):
-        assert outcome_of(word) == outcome
+        assert parse_outcome(word) == outcome
 
     @pytest.mark.parametrize(
         "answer",
@@ -284,7 +284,7 @@ class TestFixers:
     )
     def test_reports_are_read_in_many_shapes(self, answer):
         (report,) = stated(answer).reports
-        assert (report.item, report.outcome, report.why) == (1, Outcome.FIXED, "bound it")
+        assert (report.item, report.outcome, report.why) == (1, ClaimOutcome.FIXED, "bound it")
 
     def test_files_and_tests_are_paths_below_the_root(self):
         entry = {
@@ -309,11 +309,11 @@ class TestFixers:
     @pytest.mark.parametrize(
         ("parts", "outcome"),
         [
-            ({"F001-1": "fixed", "F001-2": "fixed"}, Outcome.FIXED),
-            ({"F001-1": "fixed", "F001-2": "failed"}, Outcome.DEFERRED),
-            ({"F001.a": "fixed", "F001.b": "blocked"}, Outcome.BLOCKED),
-            ({"F001": "fixed", "F001.b": "deferred"}, Outcome.DEFERRED),
-            ({"F001.a": "contested", "F001.b": "fixed"}, Outcome.DEFERRED),
+            ({"F001-1": "fixed", "F001-2": "fixed"}, ClaimOutcome.FIXED),
+            ({"F001-1": "fixed", "F001-2": "failed"}, ClaimOutcome.DEFERRED),
+            ({"F001.a": "fixed", "F001.b": "blocked"}, ClaimOutcome.BLOCKED),
+            ({"F001": "fixed", "F001.b": "deferred"}, ClaimOutcome.DEFERRED),
+            ({"F001.a": "contested", "F001.b": "fixed"}, ClaimOutcome.DEFERRED),
         ],
     )
     def test_parts_fold_into_their_item(self, parts, outcome):
@@ -355,7 +355,7 @@ class TestFixers:
             }
         )
         assert [(report.item, report.outcome, report.why) for report in said.reports] == [
-            (1, Outcome.FIXED, "a\nb")
+            (1, ClaimOutcome.FIXED, "a\nb")
         ]
 
     def test_unknown_names_are_noted_and_cost_nothing(self):
@@ -375,7 +375,7 @@ class TestFixers:
 
     def test_a_word_that_is_no_outcome_defers(self):
         (report,) = stated({"outcomes": [{"id": "F001", "outcome": "sort of"}]}).reports
-        assert report.outcome is Outcome.DEFERRED
+        assert report.outcome is ClaimOutcome.DEFERRED
         assert "sort of" in report.why
 
     def test_an_entry_that_breaks_off_is_no_report(self):
@@ -402,7 +402,7 @@ class TestFixers:
 
 
 def scored(answer, asked=(7,)):
-    return scores_of(answer if isinstance(answer, str) else json.dumps(answer), list(asked))
+    return parse_scores(answer if isinstance(answer, str) else json.dumps(answer), list(asked))
 
 
 class TestChallengers:
@@ -523,12 +523,14 @@ class TestClarifiers:
                 }
             ]
         }
-        asked = asked_in(json.dumps(answer), {3}, [Doubt("F003-q1", 3, "Before?", answer="yes")])
+        asked = parse_questions(
+            json.dumps(answer), {3}, [Doubt("F003-q1", 3, "Before?", answer="yes")]
+        )
         assert asked.doubts == (Doubt("F003-q2", 3, "Null?", "API"),)
         assert not asked.ready
 
     def test_no_questions_and_ready(self):
-        assert asked_in(
+        assert parse_questions(
             '{"has_questions": false, "questions_by_issue": [], "ready_to_plan": true}', {3}, ()
         ).ready
 
@@ -541,12 +543,12 @@ class TestClarifiers:
         ],
     )
     def test_questions_without_much_around_them_are_questions(self, answer):
-        asked = asked_in(answer, {3, 4}, ())
+        asked = parse_questions(answer, {3, 4}, ())
         assert [(doubt.id, doubt.question) for doubt in asked.doubts] == [("F003-q1", "Null?")]
         assert not asked.ready
 
     def test_ready_with_questions_is_not_ready(self):
-        asked = asked_in(
+        asked = parse_questions(
             '{"ready": true, "questions": [{"item": "F003", "question": "Null?"}]}', {3}, ()
         )
         assert (len(asked.doubts), asked.ready) == (1, False)
@@ -563,7 +565,7 @@ class TestClarifiers:
         ],
     )
     def test_anything_else_has_failed(self, answer):
-        asked = asked_in(answer, {3}, ())
+        asked = parse_questions(answer, {3}, ())
         assert asked.failed
         assert not asked.ready
 
@@ -586,7 +588,7 @@ class TestPlanners:
                 }
             ]
         }
-        planned = planned_in(json.dumps(answer), {3, 4}, "/project")
+        planned = parse_plan(json.dumps(answer), {3, 4}, "/project")
         (todo,) = planned.todos
         assert (todo.item, todo.approach, todo.steps, todo.files) == (
             3,
@@ -615,7 +617,7 @@ class TestPlanners:
                 }
             ]
         }
-        (todo,) = planned_in(json.dumps(answer), {3}, "/project").todos
+        (todo,) = parse_plan(json.dumps(answer), {3}, "/project").todos
         assert (todo.steps, todo.patterns) == (("x",), ("p",))
 
     def test_what_would_wait_for_itself_does_not_wait(self):
@@ -625,13 +627,13 @@ class TestPlanners:
                 for name, after in (("F1", "F2"), ("F2", "F3"), ("F3", "F1"))
             ]
         }
-        assert planned_in(json.dumps(answer), {1, 2, 3}, "/project").after == {1: (2,), 2: (3,)}
+        assert parse_plan(json.dumps(answer), {1, 2, 3}, "/project").after == {1: (2,), 2: (3,)}
 
     @pytest.mark.parametrize(
         "answer", ["", "Fix it.", '{"todos": []}', '{"todos": [{"code": "F099", "steps": ["x"]}]}']
     )
     def test_a_plan_for_nothing_has_failed(self, answer):
-        assert planned_in(answer, {3}, "/project").failed
+        assert parse_plan(answer, {3}, "/project").failed
 
 
 class TestReproducers:
@@ -642,7 +644,7 @@ class TestReproducers:
                 {"id": "F004", "path": "/etc/x", "content": "y"},
             ]
         }
-        written = written_in(json.dumps(answer), {3, 4}, "/project")
+        written = parse_tests(json.dumps(answer), {3, 4}, "/project")
         assert (written.tests, written.failed) == (((3, "tests/test_x.py", "assert 1\n"),), "")
 
     def test_where_no_test_can_be_used_it_says_why(self):
@@ -653,10 +655,10 @@ class TestReproducers:
             ]
         }
         why = "F004 has no test file with a path in the project and a content; F009 is none of the items"
-        assert written_in(json.dumps(answer), {3, 4}, "/project").failed == why
+        assert parse_tests(json.dumps(answer), {3, 4}, "/project").failed == why
 
     def test_no_test_at_all_is_an_answer(self):
-        assert written_in('{"tests": []}', {3}, "/project").failed == ""
+        assert parse_tests('{"tests": []}', {3}, "/project").failed == ""
 
     def test_prose_is_none(self):
-        assert written_in("I cannot.", {3}, "/project").failed
+        assert parse_tests("I cannot.", {3}, "/project").failed

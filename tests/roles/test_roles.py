@@ -8,12 +8,12 @@ import pytest
 from canned import Canned, item
 
 from punchlist.model.finding.severity import Severity
-from punchlist.model.item.claim import Outcome
+from punchlist.model.item.claim import ClaimOutcome
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Reply, Trouble
-from punchlist.ports.roles import ROLES, Background, Exhibit, Reproduction, Task
+from punchlist.ports.agent import AgentTrouble, Reply
+from punchlist.ports.roles import ROLES, Background, Exhibit, Reproduction, RoleTask
 from punchlist.roles.answers import schemas
-from punchlist.roles.crew import crew
+from punchlist.roles.crew import build_crew
 
 NONE = Background()
 FINDING = {"title": "Leak", "file_path": "src/a.py", "line_start": 5, "severity": "critical"}
@@ -24,7 +24,7 @@ def playing(role, *answers, limit=400_000, **options):
     agent = Canned(*answers, **options)
     heard = []
     return (
-        crew({role: agent}, {}, limit, lambda label, piece: heard.append((label, piece))),
+        build_crew({role: agent}, {}, limit, lambda label, piece: heard.append((label, piece))),
         agent,
         heard,
     )
@@ -37,7 +37,7 @@ def review(tree, *answers, role="technical", told=NONE, paths=None, **options):
 
 def fix(tree, *answers, items=None, limit=400_000, session="s1", **fields):
     cast, agent, _ = playing("fixer", *answers, limit=limit, session=session)
-    task = Task(label="2 fix", items=items or (item(7), item(8)), told=NONE, **fields)
+    task = RoleTask(label="2 fix", items=items or (item(7), item(8)), told=NONE, **fields)
     return asyncio.run(cast.fixer.fix(task, tree)), agent
 
 
@@ -85,7 +85,9 @@ def test_after_the_second_time_it_has_failed_and_nothing_is_clean(tree):
 def test_an_agent_that_failed_is_not_asked_again(tree):
     opinion, agent = review(
         tree,
-        Reply(agent="canned", failed="429", trouble=Trouble.RATE_LIMIT, text='{"findings": []}'),
+        Reply(
+            agent="canned", failed="429", trouble=AgentTrouble.RATE_LIMIT, text='{"findings": []}'
+        ),
     )
     assert (opinion.failed, opinion.findings, len(agent.asks)) == ("429", (), 1)
 
@@ -104,7 +106,7 @@ def test_repeating_the_prompt_is_no_answer(tree, role):
 
     agent = Echo()
     opinion = asyncio.run(
-        crew({role: agent}, {}, 90_000).reviewers[role].review(tree, None, NONE, "x")
+        build_crew({role: agent}, {}, 90_000).reviewers[role].review(tree, None, NONE, "x")
     )
     assert opinion.failed.startswith("there is no JSON in the answer")
     # Nor is it clean where only a part of it is repeated.
@@ -168,14 +170,14 @@ def test_a_truncated_review_is_kept_and_marked_and_not_asked_for_again(tree):
 
 def test_a_fixer_may_write_and_goes_on_with_its_conversation(tree):
     claims, agent = fix(tree, {"outcomes": [{"id": "F007", "outcome": "fixed"}]}, session="s2")
-    assert [(report.item, report.outcome) for report in claims.reports] == [(7, Outcome.FIXED)]
+    assert [(report.item, report.outcome) for report in claims.reports] == [(7, ClaimOutcome.FIXED)]
     (ask,) = agent.asks
     assert (ask.role, ask.writes, ask.fork) == ("fixer", True, False)
 
 
 def test_a_conversation_is_taken_up_where_it_was_left(tree):
     cast, agent, _ = playing("fixer", "hm", {"outcomes": []})
-    task = Task(label="2 fix", items=(item(7),), told=NONE, session="before", fork=True)
+    task = RoleTask(label="2 fix", items=(item(7),), told=NONE, session="before", fork=True)
     asyncio.run(cast.fixer.fix(task, tree))
     assert [(ask.session, ask.fork) for ask in agent.asks] == [("before", True), ("s1", False)]
     assert "Do not change any file now" in agent.asks[1].prompt
@@ -209,7 +211,10 @@ def test_where_not_even_one_item_fits_nobody_is_asked_and_the_attempt_counts(tre
 def test_a_prompt_too_long_for_the_agent_is_halved_once_and_what_is_left_out_is_said(tree):
     items = tuple(item(n, detail=f"{n}" * 3000) for n in range(1, 9))
     too_long = Reply(
-        agent="canned", failed="prompt is too long", trouble=Trouble.TOO_LONG, usage=Usage(1, 1, 1)
+        agent="canned",
+        failed="prompt is too long",
+        trouble=AgentTrouble.TOO_LONG,
+        usage=Usage(1, 1, 1),
     )
     claims, agent = fix(
         tree, too_long, {"outcomes": [{"id": "F001", "outcome": "fixed"}]}, items=items
@@ -230,7 +235,7 @@ def test_a_prompt_too_long_for_the_agent_is_halved_once_and_what_is_left_out_is_
 
 def test_a_challenger_scores_every_item_or_says_why_not(tree):
     cast, agent, _ = playing("challenger", {"issues": {"F007": {"score": 95, "status": "SOLVED"}}})
-    task = Task(label="3", items=(item(7), item(8)), told=NONE)
+    task = RoleTask(label="3", items=(item(7), item(8)), told=NONE)
     judgement = asyncio.run(
         cast.challenger.judge(task, [Exhibit(1, DIFF.format("src/a.py", "b"), (7, 8))], tree)
     )
@@ -246,7 +251,7 @@ def test_a_challenger_that_fails_approves_nothing(tree, answers):
     cast, _, _ = playing("challenger", *answers)
     judgement = asyncio.run(
         cast.challenger.judge(
-            Task(label="3", items=(item(7),), told=NONE), [Exhibit(1, "", (7,))], tree
+            RoleTask(label="3", items=(item(7),), told=NONE), [Exhibit(1, "", (7,))], tree
         )
     )
     assert judgement.failed
@@ -259,14 +264,18 @@ def test_a_clarifier_asks(tree):
     cast, _, _ = playing(
         "clarifier", {"questions": [{"item": "F007", "question": "Null?"}], "ready": False}
     )
-    doubts = asyncio.run(cast.clarifier.clarify(Task(label="4", items=(item(7),), told=NONE), tree))
+    doubts = asyncio.run(
+        cast.clarifier.clarify(RoleTask(label="4", items=(item(7),), told=NONE), tree)
+    )
     assert [(doubt.id, doubt.question) for doubt in doubts.doubts] == [("F007-q1", "Null?")]
     assert not doubts.ready
 
 
 def test_a_clarifier_that_fails_is_not_ready(tree):
     cast, _, _ = playing("clarifier", Reply(agent="canned", failed="crashed"))
-    doubts = asyncio.run(cast.clarifier.clarify(Task(label="4", items=(item(7),), told=NONE), tree))
+    doubts = asyncio.run(
+        cast.clarifier.clarify(RoleTask(label="4", items=(item(7),), told=NONE), tree)
+    )
     assert (doubts.failed, doubts.ready) == ("crashed", False)
 
 
@@ -276,7 +285,7 @@ def test_a_planner_plans(tree):
         {"todos": [{"code": "F007", "approach": "patch", "steps": ["x"], "files": ["src/a.py"]}]},
     )
     plans = asyncio.run(
-        cast.planner.plan(Task(label="5", items=(item(7),), told=NONE, session="clarify"), tree)
+        cast.planner.plan(RoleTask(label="5", items=(item(7),), told=NONE, session="clarify"), tree)
     )
     assert [(todo.item, todo.files) for todo in plans.todos] == [(7, ("src/a.py",))]
     assert agent.asks[0].session == "clarify"
@@ -287,13 +296,13 @@ def test_a_reproducer_writes_tests(tree):
         "reproducer", {"tests": [{"id": "F007", "path": "tests/test_x.py", "content": "assert 0"}]}
     )
     said = asyncio.run(
-        cast.reproducer.reproduce(Task(label="6", items=(item(7),), told=NONE), tree)
+        cast.reproducer.reproduce(RoleTask(label="6", items=(item(7),), told=NONE), tree)
     )
     assert said.tests == (Reproduction(7, "tests/test_x.py", "assert 0\n"),)
 
 
 def test_a_role_nobody_plays_is_missing():
-    empty = crew({}, {}, 1000)
+    empty = build_crew({}, {}, 1000)
     assert (
         dict(empty.reviewers),
         empty.fixer,
@@ -302,7 +311,7 @@ def test_a_role_nobody_plays_is_missing():
         empty.planner,
         empty.reproducer,
     ) == ({}, *[None] * 5)
-    full = crew({role: Canned() for role in ROLES}, {}, 1000)
+    full = build_crew({role: Canned() for role in ROLES}, {}, 1000)
     assert set(full.reviewers) == {"unified", "spec", "technical", "adversarial"}
     assert None not in (full.fixer, full.challenger, full.clarifier, full.planner, full.reproducer)
 
@@ -314,7 +323,7 @@ SCHEMAS = {
     "questions": schemas.QUESTIONS,
     "todos": schemas.TODOS,
     "tests": schemas.TESTS,
-    "scores": schemas.scores([7, 8]),
+    "scores": schemas.build_scores([7, 8]),
 }
 
 
@@ -337,12 +346,12 @@ def test_schemas_are_of_the_strict_dialect(name):
 
 
 def test_too_many_items_for_a_schema_have_none():
-    assert schemas.scores(range(1, 500)) is None
-    assert schemas.scores([]) is None
+    assert schemas.build_scores(range(1, 500)) is None
+    assert schemas.build_scores([]) is None
 
 
 def test_the_example_in_a_prompt_is_of_the_shape_that_its_schema_asks_for():
-    from punchlist.roles.prompting.template import shipped
+    from punchlist.roles.prompting.template import load_prompt
     from punchlist.roles.reviewer import LENSES
 
     own = {
@@ -354,10 +363,10 @@ def test_the_example_in_a_prompt_is_of_the_shape_that_its_schema_asks_for():
     wanted = {
         **{role: lens.schema for role, lens in LENSES.items()},
         **own,
-        "challenger": schemas.scores([3]),
+        "challenger": schemas.build_scores([3]),
     }
     for role, schema in wanted.items():
-        example = json.loads(shipped(role).split("```json\n")[-1].split("\n```")[0])
+        example = json.loads(load_prompt(role).split("```json\n")[-1].split("\n```")[0])
         assert shape(example) == shape_of(schema), role
 
 

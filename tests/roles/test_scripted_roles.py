@@ -5,11 +5,11 @@ import asyncio
 import msgspec
 from canned import item
 
-from punchlist.adapters.agents.scripted.agent import Scripted
+from punchlist.adapters.agents.scripted.agent import ScriptedAgent
 from punchlist.adapters.agents.scripted.script import Script
-from punchlist.model.item.claim import Outcome
-from punchlist.ports.roles import Background, Exhibit, Task
-from punchlist.roles.crew import crew
+from punchlist.model.item.claim import ClaimOutcome
+from punchlist.ports.roles import Background, Exhibit, RoleTask
+from punchlist.roles.crew import build_crew
 
 LINES = [
     {
@@ -40,9 +40,9 @@ LINES = [
 
 
 def test_a_script_plays_reviewer_fixer_and_challenger(tree):
-    agent = Scripted(msgspec.convert({"lines": LINES}, Script))
-    cast = crew(dict.fromkeys(("technical", "fixer", "challenger"), agent), {}, 90_000)
-    task = Task(label="fix", items=(item(7),), told=Background())
+    agent = ScriptedAgent(msgspec.convert({"lines": LINES}, Script))
+    cast = build_crew(dict.fromkeys(("technical", "fixer", "challenger"), agent), {}, 90_000)
+    task = RoleTask(label="fix", items=(item(7),), told=Background())
 
     async def run():
         opinion = await cast.reviewers["technical"].review(tree, None, Background(), "review")
@@ -53,6 +53,6 @@ def test_a_script_plays_reviewer_fixer_and_challenger(tree):
     assert [finding.title for finding in opinion.findings] == ["Query is built by hand"]
     assert "bind(name)" in tree.text("src/a.py")
     assert [(report.outcome, report.tests) for report in claims.reports] == [
-        (Outcome.FIXED, ("tests/test_f007.py",))
+        (ClaimOutcome.FIXED, ("tests/test_f007.py",))
     ]
     assert judgement.scores[0].approves()

@@ -10,12 +10,18 @@ from punchlist.model.item.batch import AGENT, Batch
 from punchlist.model.item.item import Attempt, Fact, Item, Status
 from punchlist.model.ledger.events import Attempted, Entry, Planned, Started
 from punchlist.model.ledger.fold import fold
-from punchlist.model.ledger.run import Reviewing, Run, Work
+from punchlist.model.ledger.run import Reviewing, RoundWork, Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.model.patch.patch import Patch
 from punchlist.steps import fix
-from punchlist.steps.plan import between, in_order
-from punchlist.steps.support.batching import Grouping, Options, batched, by_agent, given_up
+from punchlist.steps.plan import merge_orders, order_batches
+from punchlist.steps.support.batching import (
+    Grouping,
+    Options,
+    give_up_items,
+    is_for_agent,
+    make_batches,
+)
 
 CHANGE = Change(kind=ScopeKind.ALL, base="b", head="h")
 
@@ -55,28 +61,28 @@ def run_of(*items, crew=True, **more) -> Run:
 
 def test_an_agent_gets_what_no_tool_can_fix_and_only_if_there_is_one():
     options = Options()
-    assert by_agent(item(1), options, run_of(item(1)))
-    assert not by_agent(item(1, fixable=True), options, run_of(item(1)))
-    assert not by_agent(item(1), options, run_of(item(1), crew=False))
-    assert not by_agent(item(1), Options(agents=False), run_of(item(1)))
-    assert not by_agent(
+    assert is_for_agent(item(1), options, run_of(item(1)))
+    assert not is_for_agent(item(1, fixable=True), options, run_of(item(1)))
+    assert not is_for_agent(item(1), options, run_of(item(1), crew=False))
+    assert not is_for_agent(item(1), Options(agents=False), run_of(item(1)))
+    assert not is_for_agent(
         item(1, severity=Severity.MINOR), Options(floor=Severity.MAJOR), run_of(item(1))
     )
 
 
 def test_items_of_a_file_are_one_batch_up_to_a_size():
     items = [item(n) for n in range(1, 12)] + [item(20, "b.py")]
-    found = batched(items, run_of(*items), Options(size=8), Protected())
+    found = make_batches(items, run_of(*items), Options(size=8), Protected())
     assert [(batch.items, batch.fixer) for batch in found.batches] == [
         (tuple(range(1, 9)), AGENT), (tuple(range(9, 12)), AGENT), ((20,), AGENT),
     ]  # fmt: skip
-    alone = batched(items, run_of(*items), Options(group=Grouping.ITEM), Protected())
+    alone = make_batches(items, run_of(*items), Options(group=Grouping.ITEM), Protected())
     assert len(alone.batches) == 12
 
 
 def test_a_reviewers_groups_are_kept_where_the_workflow_says_so():
     items = [item(1), item(2, "b.py"), item(3, "c.py")]
-    found = batched(
+    found = make_batches(
         items,
         run_of(*items, reviewing=Reviewing(hints=(("f1", "f3"), ("f2",)))),
         Options(group=Grouping.HINT),
@@ -87,7 +93,7 @@ def test_a_reviewers_groups_are_kept_where_the_workflow_says_so():
 
 def test_where_a_tool_is_about_to_change_a_file_an_agent_waits():
     items = [item(1, fixable=True), item(2), item(3, "b.py")]
-    found = batched(items, run_of(*items), Options(), Protected())
+    found = make_batches(items, run_of(*items), Options(), Protected())
     assert [(batch.items, batch.fixer) for batch in found.batches] == [
         ((1,), "edits"),
         ((3,), AGENT),
@@ -101,7 +107,7 @@ def test_what_was_put_off_as_often_as_allowed_is_given_up():
         item(1, attempts=thrice, status=Status.DEFERRED),
         item(2, attempts=thrice[:2], status=Status.DEFERRED),
     )
-    (move,) = given_up(run, Options())
+    (move,) = give_up_items(run, Options())
     assert (move.item, move.fact, move.why) == (1, Fact.SAID_BLOCKED, "3 attempts failed")
 
 
@@ -109,7 +115,7 @@ def working(*batches: Batch, after=None, done=()) -> Run:
     run = Run(
         id="r",
         started=started(fixer=("robot",)),
-        work=Work(batches={b.number: b for b in batches}, after=after or {}),
+        work=RoundWork(batches={b.number: b for b in batches}, after=after or {}),
     )
     for seq, number in enumerate(done, 1):
         patch = Patch((Splice(run.work.batches[number].paths[0], 0, 1, "x"),))
@@ -173,7 +179,7 @@ def test_no_order_makes_batches_wait_for_each_other_in_a_circle(person, planner)
     batches = tuple(
         Batch(number=n + 10, items=(n,), fixer=AGENT, title="t", paths=()) for n in range(1, 7)
     )
-    rules = in_order(between(batches, person), between(batches, planner))
+    rules = merge_orders(order_batches(batches, person), order_batches(batches, planner))
     done: set[int] = set()
     while len(done) < len(batches):
         free = [
@@ -186,7 +192,7 @@ def test_no_order_makes_batches_wait_for_each_other_in_a_circle(person, planner)
 
 
 def test_where_a_person_and_the_planner_disagree_the_person_is_right():
-    assert in_order({1: (2,)}, {2: (1,), 3: (1,)}) == {1: (2,), 3: (1,)}
+    assert merge_orders({1: (2,)}, {2: (1,), 3: (1,)}) == {1: (2,), 3: (1,)}
 
 
 def test_a_later_plan_of_the_same_round_replaces_the_first():

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.model.integrity.canaries import CANARIES
-from punchlist.model.integrity.wilson_interval import share
-from punchlist.steps.support.canary_planting import counted
+from punchlist.model.integrity.wilson_interval import compute_share
+from punchlist.steps.support.canary_planting import count_scores
 
 
 def run(canary, text):
@@ -59,7 +59,7 @@ def test_bad_and_good_come_by_turns():
 
 
 def test_a_challenger_that_likes_everything_is_told_so():
-    assert str(counted([(canary, True) for canary in CANARIES])) == (
+    assert str(count_scores([(canary, True) for canary in CANARIES])) == (
         "refused 0 of 6 (0% to 39%) planted bad fixes, approved 6 of 6 (61% to 100%) good ones"
     )
 
@@ -67,11 +67,11 @@ def test_a_challenger_that_likes_everything_is_told_so():
 @given(st.integers(0, 200), st.integers(1, 200))
 def test_the_interval_holds_the_share_and_narrows_with_more_cases(hits, cases):
     hits = min(hits, cases)
-    once, ten = share(hits, cases), share(hits * 10, cases * 10)
+    once, ten = compute_share(hits, cases), compute_share(hits * 10, cases * 10)
     assert 0 <= once.low <= hits / cases + 1e-9
     assert hits / cases - 1e-9 <= once.high <= 1
     assert ten.high - ten.low <= once.high - once.low
 
 
 def test_nothing_counted_says_nothing():
-    assert (share(0, 0).low, share(0, 0).high) == (0.0, 1.0)
+    assert (compute_share(0, 0).low, compute_share(0, 0).high) == (0.0, 1.0)

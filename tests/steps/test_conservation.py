@@ -7,13 +7,13 @@ from made import made_run
 from punchlist.model.dedup.merge import MergeRule
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
-from punchlist.model.item.item import ENDED, MOVES, Fact, Item, Move, Status, after
+from punchlist.model.item.item import ENDED, MOVES, Fact, Item, Move, Status, next_status
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
-from punchlist.model.ledger.run import Run, counts
+from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.patch.change import Change, ScopeKind
-from punchlist.steps.support.item_matching import consolidated
+from punchlist.steps.support.item_matching import consolidate_findings
 
 CHANGE = Change(kind=ScopeKind.ALL, base="b", head="h")
 PROOF = Proof(ProofClass.RECHECKED, "ruff no longer reports it")
@@ -70,7 +70,7 @@ def test_no_sequence_of_facts_loses_an_item_or_fixes_one_without_proof_and_commi
     for move in moves:
         run = told(run, ev.Dismissed(by="x", why="y", moves=(move,)))
     assert set(run.items) == {1, 2, 3, 4, 5}
-    assert sum(counts(run.items).values()) == 5
+    assert sum(count_statuses(run.items).values()) == 5
     for item in run.items.values():
         assert len(item.attempts) == sum(move.item == item.number for move in moves)
         if item.status is Status.FIXED:
@@ -81,17 +81,17 @@ def test_no_sequence_of_facts_loses_an_item_or_fixes_one_without_proof_and_commi
 @given(st.sampled_from(Status), st.lists(st.sampled_from(Fact), max_size=12))
 def test_only_what_was_claimed_can_become_fixed(status, sequence):
     for fact in sequence:
-        before, status = status, after(status, fact)
+        before, status = status, next_status(status, fact)
         if status is Status.FIXED and before is not Status.FIXED:
             assert (before, fact) == (Status.CLAIMED, Fact.COMMITTED)
 
 
 def test_the_table_names_every_status_and_what_is_filed_can_only_be_dismissed():
     assert set(MOVES) == set(Status)
-    assert {fact for fact in Fact if after(Status.DISMISSED, fact) is not Status.DISMISSED} == {
-        Fact.RESTORED
-    }, "taken back by a person"
-    assert {after(Status.FILED, fact) for fact in Fact} == {Status.FILED, Status.DISMISSED}
+    assert {
+        fact for fact in Fact if next_status(Status.DISMISSED, fact) is not Status.DISMISSED
+    } == {Fact.RESTORED}, "taken back by a person"
+    assert {next_status(Status.FILED, fact) for fact in Fact} == {Status.FILED, Status.DISMISSED}
     assert Status.FIXED in ENDED
 
 
@@ -120,7 +120,7 @@ def test_every_reported_finding_is_in_exactly_one_item_or_is_a_sighting_of_one(f
         )
         reported += len(found)
         run = told(run, ev.Reviewed(reviewer="ruff", commit="h", findings=found))
-        run = told(run, consolidated(run, CHANGE, rule))
+        run = told(run, consolidate_findings(run, CHANGE, rule))
         homes = sum(len(item.findings) + item.sightings for item in run.items.values())
         assert homes == reported == run.reviewing.reported
         assert run.reviewing.fresh == ()
@@ -128,18 +128,20 @@ def test_every_reported_finding_is_in_exactly_one_item_or_is_a_sighting_of_one(f
 
 def test_an_item_no_longer_reported_counts_as_fixed_only_after_a_commit_of_this_run():
     run = told(made_run(id="r"), ev.Reviewed(reviewer="ruff", commit="h", findings=(finding(1),)))
-    run = told(run, consolidated(run, CHANGE, MergeRule.SMART))
+    run = told(run, consolidate_findings(run, CHANGE, MergeRule.SMART))
     silent = ev.Reviewed(reviewer="ruff", commit="h")
     unmoved = told(run, silent)
     assert (
-        told(unmoved, consolidated(unmoved, CHANGE, MergeRule.SMART)).items[1].status is Status.OPEN
+        told(unmoved, consolidate_findings(unmoved, CHANGE, MergeRule.SMART)).items[1].status
+        is Status.OPEN
     )
     landed = told(run, ev.Committed(branch="b", tip="t", landed=(ev.Landed(1, "t"),)), silent)
     assert (
-        told(landed, consolidated(landed, CHANGE, MergeRule.SMART)).items[1].status is Status.OPEN
+        told(landed, consolidate_findings(landed, CHANGE, MergeRule.SMART)).items[1].status
+        is Status.OPEN
     ), "it looked before that"
     landed = told(landed, ev.Reviewed(reviewer="ruff", commit="t"))
-    gone = told(landed, consolidated(landed, CHANGE, MergeRule.SMART)).items[1]
+    gone = told(landed, consolidate_findings(landed, CHANGE, MergeRule.SMART)).items[1]
     assert gone.status is Status.FIXED
     assert gone.proofs[0].kind is ProofClass.RECHECKED
     assert gone.commit == "t"
@@ -149,7 +151,7 @@ def test_a_reviewer_that_failed_makes_no_item_vanish():
     run = told(made_run(id="r"), ev.Reviewed(reviewer="ruff", commit="h", findings=(finding(1),)))
     run = told(
         run,
-        consolidated(run, CHANGE, MergeRule.SMART),
+        consolidate_findings(run, CHANGE, MergeRule.SMART),
         ev.Committed(branch="b", tip="t", landed=(ev.Landed(1, "t"),)),
     )
     run = told(
@@ -157,6 +159,6 @@ def test_a_reviewer_that_failed_makes_no_item_vanish():
         ev.Reviewed(reviewer="ruff", commit="t", failed="crashed"),
         ev.Reviewed(reviewer="bandit", commit="t"),
     )
-    run = told(run, consolidated(run, CHANGE, MergeRule.SMART))
+    run = told(run, consolidate_findings(run, CHANGE, MergeRule.SMART))
     assert run.items[1].status is Status.OPEN
     assert run.blind == ["ruff: crashed"]

@@ -11,7 +11,7 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Landing, Run
 from punchlist.model.patch.change import Change, ScopeKind
-from punchlist.steps.support.item_matching import consolidated
+from punchlist.steps.support.item_matching import consolidate_findings
 
 CHANGE = Change(kind=ScopeKind.ALL, base="b", head="b")
 LANDED = ev.Committed(branch="b", tip="t", landed=(ev.Landed(1, "t"),))
@@ -40,7 +40,7 @@ def after(*events, items=(), change=CHANGE) -> Run:
         run = fold(
             run, ev.Entry(run="r", seq=run.seq + 1, at=0, place="0", key=str(run.seq), event=event)
         )
-    event = consolidated(run, change, MergeRule.SMART)
+    event = consolidate_findings(run, change, MergeRule.SMART)
     return fold(run, ev.Entry(run="r", seq=run.seq + 1, at=0, place="0", key="items", event=event))
 
 

@@ -5,16 +5,16 @@ from hypothesis import strategies as st
 
 from punchlist.model.checks.protected import Protected
 from punchlist.model.integrity.patch_ownership import (
-    as_it_turned_out,
-    beside,
-    own,
-    refused,
-    shared_out,
-    taken_in,
+    find_absorbed,
+    find_extra_files,
+    find_refusal,
+    separate_own,
+    split_patch,
+    update_batch,
 )
 from punchlist.model.item.batch import AGENT, Batch
-from punchlist.model.item.claim import Outcome, Report
-from punchlist.model.patch.patch import FileChange, Patch, combined, splices_between
+from punchlist.model.item.claim import ClaimOutcome, ItemClaim
+from punchlist.model.patch.patch import FileChange, Patch, combine_patches, splices_between
 
 TEXT = "".join(f"line {n}\n" for n in range(12))
 
@@ -36,32 +36,34 @@ def batch(number, *paths, items=None) -> Batch:
 
 def test_work_on_other_lines_stands_by_itself():
     first, both = edited(1), edited(8, text=edited(1))
-    found = own(patch(both), [patch(first)], {"a.py": TEXT})
+    found = separate_own(patch(both), [patch(first)], {"a.py": TEXT})
     assert not found.over
-    assert combined([found.patch], {"a.py": TEXT}) == {"a.py": edited(8)}
+    assert combine_patches([found.patch], {"a.py": TEXT}) == {"a.py": edited(8)}
 
 
 def test_work_over_the_same_lines_brings_the_earlier_work_along():
     first, both = edited(1), edited(1, text=edited(1), by="again")
-    found = own(patch(both), [patch(first)], {"a.py": TEXT})
+    found = separate_own(patch(both), [patch(first)], {"a.py": TEXT})
     assert found.over
-    assert combined([found.patch], {"a.py": TEXT}) == {"a.py": both}
+    assert combine_patches([found.patch], {"a.py": TEXT}) == {"a.py": both}
 
 
 @given(st.sets(st.integers(0, 11), max_size=4), st.sets(st.integers(0, 11), max_size=4))
 def test_whatever_two_agents_do_one_after_the_other_together_it_is_what_the_tree_had(one, two):
     first = edited(*one)
     last = edited(*two, text=first, by="second")
-    found = own(patch(last), [patch(first)], {"a.py": TEXT})
+    found = separate_own(patch(last), [patch(first)], {"a.py": TEXT})
     both = [found.patch] if found.over else [patch(first), found.patch]
-    assert combined(both, {"a.py": TEXT}).get("a.py", TEXT) == last
+    assert combine_patches(both, {"a.py": TEXT}).get("a.py", TEXT) == last
 
 
 def test_a_file_that_was_made_before_is_not_made_again():
     made = FileChange("new.py", "x = 1\n")
-    found = own(Patch(files=(made, FileChange("b.py", "y"))), [Patch(files=(made,))], {})
+    found = separate_own(Patch(files=(made, FileChange("b.py", "y"))), [Patch(files=(made,))], {})
     assert [change.path for change in found.patch.files] == ["b.py"]
-    assert own(Patch(files=(FileChange("new.py", "x = 2\n"),)), [Patch(files=(made,))], {}).over
+    assert separate_own(
+        Patch(files=(FileChange("new.py", "x = 2\n"),)), [Patch(files=(made,))], {}
+    ).over
 
 
 def test_one_patch_of_several_batches_is_shared_out_by_file():
@@ -69,8 +71,8 @@ def test_one_patch_of_several_batches_is_shared_out_by_file():
         (*patch(edited(1)).splices, *patch(edited(2), "b.py").splices),
         (FileChange("c.py", "c"), FileChange("d.py", "d")),
     )
-    said = [Report(1, Outcome.FIXED), Report(2, Outcome.FIXED, files=("c.py",))]
-    found = shared_out(both, [batch(1, "a.py"), batch(2, "b.py")], said)
+    said = [ItemClaim(1, ClaimOutcome.FIXED), ItemClaim(2, ClaimOutcome.FIXED, files=("c.py",))]
+    found = split_patch(both, [batch(1, "a.py"), batch(2, "b.py")], said)
     assert {number: part.paths for number, part in found.items()} == {
         1: ("a.py", "d.py"),
         2: ("b.py", "c.py"),
@@ -80,8 +82,8 @@ def test_one_patch_of_several_batches_is_shared_out_by_file():
 @given(st.lists(st.sampled_from(["a.py", "b.py", "c.py", "d.py", "e.py"]), unique=True))
 def test_nothing_of_a_patch_is_lost_or_doubled_when_it_is_shared_out(paths):
     whole = Patch(files=tuple(FileChange(path, path) for path in paths))
-    parts = shared_out(
-        whole, [batch(1, "a.py", "b.py"), batch(2, "c.py")], [Report(2, Outcome.FIXED)]
+    parts = split_patch(
+        whole, [batch(1, "a.py", "b.py"), batch(2, "c.py")], [ItemClaim(2, ClaimOutcome.FIXED)]
     )
     assert sorted(change.path for part in parts.values() for change in part.files) == sorted(paths)
 
@@ -92,7 +94,7 @@ def test_existing_tests_and_any_configuration_are_the_judges_and_new_tests_are_n
 
     def turned(*paths):
         change = Patch(files=tuple(FileChange(path, "x") for path in paths))
-        found = as_it_turned_out(batch(1, "a.py"), change, protected, present)
+        found = update_batch(batch(1, "a.py"), change, protected, present)
         return found.protected, found.mixed
 
     assert turned("a.py", "tests/test_new.py") == (False, False)
@@ -103,14 +105,14 @@ def test_existing_tests_and_any_configuration_are_the_judges_and_new_tests_are_n
 
 def test_files_that_no_finding_is_about_are_noted_but_new_tests_are_asked_for():
     change = Patch(files=(FileChange("b.py", "x"), FileChange("tests/test_new.py", "x")))
-    assert beside(batch(1, "a.py"), change, frozenset({"a.py", "b.py"}), Protected()) == (
+    assert find_extra_files(batch(1, "a.py"), change, frozenset({"a.py", "b.py"}), Protected()) == (
         "b.py: touched, and no finding here is about it",
     )
 
 
 def test_a_link_is_never_laid_anywhere():
-    assert "symbolic link" in refused(Patch(files=(FileChange("x", "/etc/passwd", "120000"),)))
-    assert not refused(Patch(files=(FileChange("x", None),)))
+    assert "symbolic link" in find_refusal(Patch(files=(FileChange("x", "/etc/passwd", "120000"),)))
+    assert not find_refusal(Patch(files=(FileChange("x", None),)))
 
 
 @given(
@@ -122,14 +124,16 @@ def test_what_is_not_taken_in_stands_beside_what_came_after(one, two, undone):
     """Whoever wrote over earlier work has it in their own patch, or has undone it; never do both speak for the same lines."""
     first = edited(*one)
     last = edited(*two, text=TEXT if undone else first, by="second")
-    found = own(patch(last), [patch(first)], {"a.py": TEXT})
-    if found.over and not taken_in({1: patch(first)}, {2: found.patch}):
-        assert combined([patch(first), found.patch], {"a.py": TEXT})["a.py"] == edited(
+    found = separate_own(patch(last), [patch(first)], {"a.py": TEXT})
+    if found.over and not find_absorbed({1: patch(first)}, {2: found.patch}):
+        assert combine_patches([patch(first), found.patch], {"a.py": TEXT})["a.py"] == edited(
             *one, text=last
         )
 
 
 def test_an_earlier_patch_is_taken_in_by_the_part_that_has_its_lines():
     other = patch(edited(2), "b.py")
-    assert taken_in({1: patch(edited(1))}, {2: other, 3: patch(edited(1, by="again"))}) == {1: 3}
-    assert taken_in({1: patch(edited(1))}, {2: other}) == {}
+    assert find_absorbed({1: patch(edited(1))}, {2: other, 3: patch(edited(1, by="again"))}) == {
+        1: 3
+    }
+    assert find_absorbed({1: patch(edited(1))}, {2: other}) == {}

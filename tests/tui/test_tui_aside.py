@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from punchlist.app.drive.threaded import Aside
+from punchlist.app.drive.threaded import LoopThread
 
 
 def aside(journey):
     async def main():
-        beside = Aside()
+        beside = LoopThread()
         try:
             return await journey(beside)
         finally:

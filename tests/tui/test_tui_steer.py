@@ -15,7 +15,7 @@ from workbench import FAULTS, fix, fixer, review, scores
 from punchlist.app import Request
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.events import Answered, Asked
-from punchlist.tui.backend import Station
+from punchlist.tui.backend import Backend
 
 SOURCE = Path(__file__).parents[2] / "src"
 READY = {
@@ -224,7 +224,7 @@ def test_a_run_of_another_process_is_followed_live_and_stopped_from_here(child, 
         text = await window.until("page() skips the first page")
         assert f"process {child.pid}" in text
         await window.press("2")
-        await window.until("its agents are heard there")
+        await window.until("its output is shown there")
         await window.until("an agent works on 2 batches at once")
         await window.press("a")
         await window.until("asks nothing")
@@ -253,7 +253,7 @@ def test_a_run_whose_process_was_killed_is_taken_over(bench, child, watching):
         bench.play(fixer(fix("page"), fix("mean")), review(role="adversarial"))
         await window.press("r")
         await window.until("everything found was fixed")
-        assert len(window.run().having(Status.FIXED)) == 2
+        assert len(window.run().find_items(Status.FIXED)) == 2
 
     watching(journey, run="")
 
@@ -340,7 +340,7 @@ def test_a_dismissal_comes_to_its_end_though_the_person_goes_on_meanwhile(tmp_pa
 
     async def story():
         dismissing = asyncio.create_task(
-            Station(tmp_path, "", opened, "ada").dismiss_item("r1", 1, "as meant")
+            Backend(tmp_path, "", opened, "ada").dismiss_item("r1", 1, "as meant")
         )
         assert await asyncio.to_thread(app.begun.wait, 30)
         dismissing.cancel()

@@ -14,11 +14,20 @@ from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger import events as ev
-from punchlist.tui.board import ALL, OUTSIDE, SHELVES, Board, item_row, next_shelf, shelf_bar, tally
+from punchlist.tui.board import (
+    ALL,
+    OUTSIDE,
+    SHELVES,
+    ItemBoard,
+    count_shelves,
+    item_row,
+    next_shelf,
+    shelf_bar,
+)
 from punchlist.tui.item_text import item_lines
-from punchlist.tui.text import block, fitted, line
+from punchlist.tui.text import block, fit_text, line
 from punchlist.tui.virtual_list import Rows
-from punchlist.views.item_filter import Wanted
+from punchlist.views.item_filter import ItemFilter
 from punchlist.views.words import clock
 
 HOSTILE = "[red]not red[/red] \x1b]0;owned\x07\x1b[2J [@click=app.exit]here[/] \u202egnp.exe \x9b31m $text-error"
@@ -55,8 +64,8 @@ def test_brackets_are_letters_like_any_other(text):
 
 @given(st.text(alphabet="ab/", max_size=60), st.integers(2, 40))
 def test_a_column_has_its_width(text, width):
-    assert len(fitted(text, width)) == width
-    assert len(fitted(text, width, tail=True)) == width
+    assert len(fit_text(text, width)) == width
+    assert len(fit_text(text, width, tail=True)) == width
 
 
 def test_time_is_told_as_on_a_clock():
@@ -162,17 +171,19 @@ def test_what_another_process_writes_comes_by_itself(a_commit, tmp_path):
 
 def test_every_item_is_on_one_shelf_and_all_of_them_add_up(a_commit, tmp_path):
     run = crowd(tmp_path / "state", a_commit.root, 240).run
-    known = tally(run)
+    known = count_shelves(run)
     assert known[ALL.name] == sum(known[status.value] for status in Status) == 240
-    shelves = Board()
+    shelves = ItemBoard()
     for shelf in SHELVES:
-        assert len(shelves.shown(run, shelf, Wanted())) == known[shelf.name]
-    worst = [run.items[number].severity.rank for number in shelves.shown(run, ALL, Wanted())]
+        assert len(shelves.select_items(run, shelf, ItemFilter())) == known[shelf.name]
+    worst = [
+        run.items[number].severity.rank for number in shelves.select_items(run, ALL, ItemFilter())
+    ]
     assert worst == sorted(worst)
 
 
 def test_going_along_the_shelves_passes_over_empty_ones_and_comes_round(a_commit, tmp_path):
-    known = tally(crowd(tmp_path / "state", a_commit.root, 3).run)
+    known = count_shelves(crowd(tmp_path / "state", a_commit.root, 3).run)
     seen, shelf = [], ALL
     while not seen or shelf != ALL:
         seen.append(shelf.name)

@@ -44,7 +44,7 @@ def test_the_board_has_every_item_and_counts_by_status(ended, watching):
         run = window.run()
         assert all(title in text for title, *_ in FAULTS.values())
         for status in (Status.FIXED, Status.FILED):
-            assert f"{status} {len(run.having(status))}" in text
+            assert f"{status} {len(run.find_items(status))}" in text
         assert f"[all {len(run.items)}]" in text
         assert run.ended
         await window.press("right")
@@ -175,7 +175,7 @@ def test_a_dismissal_ends_an_item_with_its_reason_and_can_be_taken_back(ended, w
     async def journey(window):
         await window.until("initials() fails")
         run = window.run()
-        number = next(item.number for item in run.having(Status.FILED))
+        number = next(item.number for item in run.find_items(Status.FILED))
         await window.press("slash")
         await window.type(run.items[number].lead.title[:12])
         await window.press("enter", "d")

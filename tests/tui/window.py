@@ -10,8 +10,8 @@ from textual.pilot import Pilot
 
 from punchlist.app import Request, Session
 from punchlist.app.start.prepare import prepare_run
-from punchlist.tui.app import Watch
-from punchlist.tui.backend import Station
+from punchlist.tui.app import WatchApp
+from punchlist.tui.backend import Backend
 
 FLAGS = {"analyzers.enabled": "ruff", "analyzers.select": "E,F,B,UP"}
 LONG = 120.0
@@ -22,7 +22,7 @@ def screen_text(app: "Textual[None]") -> str:
 
 
 class Window:
-    def __init__(self, pilot: "Pilot[None]", station: Station) -> None:
+    def __init__(self, pilot: "Pilot[None]", station: Backend) -> None:
         self.pilot = pilot
         self.station = station
         self.app = pilot.app
@@ -61,14 +61,16 @@ def opened(
     run="last",
     request: Request | None = None,
     size=(120, 40),
-) -> Station:
+) -> Backend:
     """`request`: a run that the window itself drives. `run`: which one is looked at else; an empty name for the list."""
 
-    async def main() -> Station:
+    async def main() -> Backend:
         station = seat(root, home)
         try:
-            name = await _begun(station, root, request) if request else run and station.find(run)
-            watch = Watch(station, name)
+            name = (
+                await _begun(station, root, request) if request else run and station.find_run(run)
+            )
+            watch = WatchApp(station, name)
             async with watch.run_test(size=size, notifications=True) as pilot:
                 await journey(Window(pilot, station))
         finally:
@@ -78,11 +80,11 @@ def opened(
     return asyncio.run(main())
 
 
-def seat(root: Path, home: Path) -> Station:
-    return Station(home, str(root / ".git"), lambda: Session.open(root, FLAGS), "pat")
+def seat(root: Path, home: Path) -> Backend:
+    return Backend(home, str(root / ".git"), lambda: Session.open(root, FLAGS), "pat")
 
 
-async def _begun(station: Station, root: Path, request: Request) -> str:
+async def _begun(station: Backend, root: Path, request: Request) -> str:
     app = await Session.open(root, FLAGS)
     ready = await prepare_run(app, request)
-    return await station.drive(lambda driving: driving.begin(app, ready))
+    return await station.drive_run(lambda driving: driving.begin_run(app, ready))

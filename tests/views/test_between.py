@@ -9,7 +9,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Fact, Item, Move, Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.events import Entry
-from punchlist.views.run_diff import Fate, by_round, changes, fate_of
+from punchlist.views.run_diff import ItemFate, compare_items, find_fate, items_by_round
 
 ITEMS = st.dictionaries(st.integers(1, 12), st.sampled_from(Status), max_size=12)
 
@@ -30,27 +30,29 @@ def item(number: int, status: Status = Status.OPEN) -> Item:
 def test_every_item_of_either_moment_has_one_fate(before, after):
     old = {number: item(number, status) for number, status in before.items()}
     new = {number: item(number, status) for number, status in after.items()}
-    found = changes(old, new)
-    assert set(found) == set(Fate)
+    found = compare_items(old, new)
+    assert set(found) == set(ItemFate)
     assert sorted(each.item.number for some in found.values() for each in some) == sorted(
         {*before, *after}
     )
     assert all(
-        each.after is not None and each.after.status is Status.FIXED for each in found[Fate.FIXED]
+        each.after is not None and each.after.status is Status.FIXED
+        for each in found[ItemFate.FIXED]
     )
     assert all(
-        each.before is not None and each.before.status is Status.FIXED for each in found[Fate.BACK]
+        each.before is not None and each.before.status is Status.FIXED
+        for each in found[ItemFate.BACK]
     )
 
 
 def test_fates_are_told_by_both_ends():
-    assert fate_of(None, item(1)) is Fate.NEW
-    assert fate_of(item(1), None) is Fate.GONE
-    assert fate_of(item(1), item(1, Status.DEFERRED)) is Fate.STILL
-    assert fate_of(item(1), item(1, Status.FIXED)) is Fate.FIXED
-    assert fate_of(item(1, Status.FIXED), item(1, Status.OPEN)) is Fate.BACK
-    assert fate_of(item(1), item(1, Status.FILED)) is Fate.ENDED
-    assert fate_of(item(1, Status.FILED), item(1, Status.DISMISSED)) is Fate.SETTLED
+    assert find_fate(None, item(1)) is ItemFate.NEW
+    assert find_fate(item(1), None) is ItemFate.GONE
+    assert find_fate(item(1), item(1, Status.DEFERRED)) is ItemFate.STILL
+    assert find_fate(item(1), item(1, Status.FIXED)) is ItemFate.FIXED
+    assert find_fate(item(1, Status.FIXED), item(1, Status.OPEN)) is ItemFate.BACK
+    assert find_fate(item(1), item(1, Status.FILED)) is ItemFate.ENDED
+    assert find_fate(item(1, Status.FILED), item(1, Status.DISMISSED)) is ItemFate.SETTLED
 
 
 def test_each_round_is_shown_as_it_ended_and_the_last_as_it_is():
@@ -67,7 +69,7 @@ def test_each_round_is_shown_as_it_ended_and_the_last_as_it_is():
         Entry(run="r", seq=seq, at=seq, place="1", key=str(seq), event=event)
         for seq, event in enumerate(told, 1)
     ]
-    rounds = by_round("r", entries)
+    rounds = items_by_round("r", entries)
     assert {number: sorted(items) for number, items in rounds.items()} == {1: [1, 2], 2: [1, 2, 3]}
     assert [rounds[1][1].status, rounds[2][1].status, rounds[2][2].status] == [
         Status.OPEN,

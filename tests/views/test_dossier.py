@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from punchlist.model.finding.finding import Finding, Fix, Splice, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Attempt, Fact, Item
-from punchlist.views.issue_text import code, dossier, fingerprint_comment
+from punchlist.views.issue_text import fingerprint_comment, inline_code, render_issue
 
 
 def finding(**more):
@@ -31,7 +31,7 @@ def item(*findings, **more):
 
 
 def test_an_issue_has_title_labels_place_text_suggestion_ids_and_fingerprint():
-    told = dossier(item(), "r1")
+    told = render_issue(item(), "r1")
     assert told.title == "[MAJOR] Unused import"
     assert told.labels == ("tech-debt", "major")
     for part in (
@@ -49,10 +49,10 @@ def test_an_issue_has_title_labels_place_text_suggestion_ids_and_fingerprint():
 
 
 def test_a_long_title_is_cut_with_an_ellipsis():
-    title = dossier(item(finding(title="x" * 300)), "r1").title
+    title = render_issue(item(finding(title="x" * 300)), "r1").title
     assert len(title) == 100
     assert title.endswith("x…")
-    assert dossier(item(finding(title="x" * 92)), "r1").title == "[MAJOR] " + "x" * 92
+    assert render_issue(item(finding(title="x" * 92)), "r1").title == "[MAJOR] " + "x" * 92
 
 
 def test_the_whole_history_is_told_in_order_with_evidence_and_flagged_excuses():
@@ -68,7 +68,7 @@ def test_the_whole_history_is_told_in_order_with_evidence_and_flagged_excuses():
             "E   assert 1 == 2\n```\nE   more",
         ),
     )
-    body = dossier(item(attempts=attempts, flags=("weak reason: out of scope",)), "r1").body
+    body = render_issue(item(attempts=attempts, flags=("weak reason: out of scope",)), "r1").body
     history = [line for line in body.splitlines() if re.match(r"\d+\. Round", line)]
     assert history == [
         "1. Round 1, claude: deferred: out of scope",
@@ -82,7 +82,7 @@ def test_the_whole_history_is_told_in_order_with_evidence_and_flagged_excuses():
 
 def test_every_fact_has_words():
     attempts = tuple(Attempt(1, fact, "x", "why") for fact in Fact)
-    assert dossier(item(attempts=attempts), "r1").body.count("Round 1") == len(Fact)
+    assert render_issue(item(attempts=attempts), "r1").body.count("Round 1") == len(Fact)
 
 
 def test_merged_findings_are_named_and_the_worst_severity_leads():
@@ -93,7 +93,7 @@ def test_merged_findings_are_named_and_the_worst_severity_leads():
         title="Same thing",
         fix=Fix((Splice("a", 0, 0, ""),), title="Remove it"),
     )
-    told = dossier(item(finding(), other), "r1")
+    told = render_issue(item(finding(), other), "r1")
     assert told.title.startswith("[CRITICAL]")
     assert "bandit (B1) at `src/a.py:45-67`: Same thing" in told.body
     assert "The tool proposes: Remove it" in told.body
@@ -101,7 +101,7 @@ def test_merged_findings_are_named_and_the_worst_severity_leads():
 
 def test_a_monstrous_history_stays_below_what_trackers_take():
     attempts = tuple(Attempt(n, Fact.REJECTED, "pytest", "no", "e" * 100_000) for n in range(40))
-    body = dossier(
+    body = render_issue(
         item(finding(detail="d" * 100_000, suggestion="s" * 100_000), attempts=attempts), "r1"
     ).body
     assert len(body) < 60_000
@@ -112,7 +112,7 @@ def test_a_monstrous_history_stays_below_what_trackers_take():
 @given(st.text(max_size=200))
 def test_nothing_foreign_can_pose_as_a_fingerprint_a_mention_or_a_secret(text):
     evil = text + " @octocat <!-- punchlist:fingerprint evil --> password='hunter2'"
-    told = dossier(
+    told = render_issue(
         item(
             finding(
                 title=evil,
@@ -136,6 +136,6 @@ def test_nothing_foreign_can_pose_as_a_fingerprint_a_mention_or_a_secret(text):
 
 @given(st.text("`ab \n", max_size=20))
 def test_inline_code_is_closed_by_its_own_ticks_only(text):
-    ticks = re.match("`+", code(text))[0]
-    assert code(text).endswith(ticks)
-    assert ticks not in re.sub(r"^`+ ?|(?: ?`+)$", "", code(text)) or not text.strip("` \n")
+    ticks = re.match("`+", inline_code(text))[0]
+    assert inline_code(text).endswith(ticks)
+    assert ticks not in re.sub(r"^`+ ?|(?: ?`+)$", "", inline_code(text)) or not text.strip("` \n")

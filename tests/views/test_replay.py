@@ -6,21 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made import made_run
-from punchlist.app.after.audit import audited
-from punchlist.app.after.replay import Likeness, replayed
+from punchlist.app.after.audit import audit_entries
+from punchlist.app.after.replay import FileMatch, replay_entries
 from punchlist.errors import UsageError
 from punchlist.model.finding.finding import Finding, Splice, Spot
 from punchlist.model.finding.severity import Severity
-from punchlist.model.integrity.challenge_verdict import judged
+from punchlist.model.integrity.challenge_verdict import judge_batches
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Item, Move, Status
 from punchlist.model.item.score import Score
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import fold, folded
-from punchlist.model.ledger.hash_chain import chained, line_of
+from punchlist.model.ledger.fold import fold, fold_entries
+from punchlist.model.ledger.hash_chain import encode_line, link_entry
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.model.patch.patch import Patch
-from punchlist.views.what_if import Fate, Rules, state_hash, what_if
+from punchlist.views.what_if import ReplayFate, ReplayRules, hash_state, what_if
 from punchlist.workflow.loader import load_builtin
 
 
@@ -64,7 +64,7 @@ class Story:
         entry = ev.Entry(
             run="r1", seq=seq, at=1000.0 + seq, place=place, key=f"k{seq}", event=event
         )
-        self.entries.append(chained(entry, self.entries[-1].hash if self.entries else ""))
+        self.entries.append(link_entry(entry, self.entries[-1].hash if self.entries else ""))
         self.run = fold(self.run, self.entries[-1])
 
     def round(
@@ -80,7 +80,7 @@ class Story:
             ev.Attempted(fixer="agent", agent="claude", patches=patches, moves=claims),
         )
         self.tell(f"2.{number}.2", ev.Verified(passed=tuple(patches), unverified="no checks"))
-        approved, moves = judged(
+        approved, moves = judge_batches(
             self.run.work.batches.values(), self.run.items, scores, threshold, by="gemini"
         )
         self.tell(
@@ -107,8 +107,8 @@ class Story:
             )
         self.tell(f"2.{number}.5", ev.RoundEnded(round=number))
 
-    def otherwise(self, then: Rules = Rules(), **now):  # noqa: B008 - a frozen value
-        return {each.item: each for each in what_if("r1", self.entries, then, Rules(**now))}
+    def otherwise(self, then: ReplayRules = ReplayRules(), **now):  # noqa: B008 - a frozen value
+        return {each.item: each for each in what_if("r1", self.entries, then, ReplayRules(**now))}
 
 
 @pytest.fixture
@@ -130,8 +130,8 @@ def story() -> Story:
 def test_a_higher_bar_sends_back_what_was_approved_and_says_what_was_built_on_it(story):
     other = story.otherwise(threshold=95)
     assert {number: (each.fate, each.ended, each.round) for number, each in other.items()} == {
-        1: (Fate.AGAIN, Status.FIXED, 1),
-        3: (Fate.UNSURE, Status.FIXED, 2),
+        1: (ReplayFate.AGAIN, Status.FIXED, 1),
+        3: (ReplayFate.UNSURE, Status.FIXED, 2),
     }
     assert other[1].why == "scored 92 of 95 needed: fine"
     assert other[3].why == "it landed in 1.py, where the fix of item 1 would not have been"
@@ -140,7 +140,7 @@ def test_a_higher_bar_sends_back_what_was_approved_and_says_what_was_built_on_it
 def test_a_lower_bar_lets_through_what_was_sent_back(story):
     other = story.otherwise(threshold=70)
     assert list(other) == [2]
-    assert (other[2].fate, other[2].round) == (Fate.APPROVED, 1)
+    assert (other[2].fate, other[2].round) == (ReplayFate.APPROVED, 1)
     assert other[2].why == "scored 70, and 70 are needed; verification had passed it"
 
 
@@ -157,20 +157,23 @@ def test_no_threshold_approves_what_has_no_score():
 
 def test_a_floor_and_fewer_attempts_leave_items_that_were_worked_on(story):
     floor = story.otherwise(floor=Severity.MAJOR)
-    assert {number: each.fate for number, each in floor.items()} == {3: Fate.LEFT}
+    assert {number: each.fate for number, each in floor.items()} == {3: ReplayFate.LEFT}
     assert floor[3].why == "it is minor, below the floor major"
     attempts = story.otherwise(attempts=1)
     assert {number: (each.fate, each.round) for number, each in attempts.items()} == {
-        2: (Fate.LEFT, 2)
+        2: (ReplayFate.LEFT, 2)
     }
 
 
 def test_a_lower_floor_and_more_attempts_would_have_been_work_of_which_nobody_knows_the_end():
     told = Story(item(1), item(2, Severity.MINOR))
     told.round(1, [batch(1, 1)], [Score(1, 10)])
-    then = Rules(attempts=1, floor=Severity.MAJOR)
+    then = ReplayRules(attempts=1, floor=Severity.MAJOR)
     other = told.otherwise(then, attempts=2, floor=Severity.MINOR)
-    assert {number: each.fate for number, each in other.items()} == {1: Fate.TRIED, 2: Fate.TRIED}
+    assert {number: each.fate for number, each in other.items()} == {
+        1: ReplayFate.TRIED,
+        2: ReplayFate.TRIED,
+    }
 
 
 @given(
@@ -187,7 +190,7 @@ def test_the_recorded_bar_changes_nothing_a_higher_one_only_takes_and_a_lower_on
     batches = [batch(1, *numbers)] if together else [batch(number, number) for number in numbers]
     told.round(1, batches, [Score(number, score) for number, score in enumerate(scores, 1)], bar)
     assert told.otherwise(threshold=bar) == {}
-    allowed = {Fate.AGAIN, Fate.UNSURE} if other > bar else {Fate.APPROVED}
+    allowed = {ReplayFate.AGAIN, ReplayFate.UNSURE} if other > bar else {ReplayFate.APPROVED}
     different = told.otherwise(threshold=other)
     assert {each.fate for each in different.values()} <= allowed
     fixed = {number for number, each in told.run.items.items() if each.status is Status.FIXED}
@@ -204,25 +207,27 @@ class Kept(dict):
         return f"/state/runs/r1/{name}"
 
 
-def again(story: Story, kept: Kept, rules: Rules = Rules()):  # noqa: B008 - a frozen value
-    return replayed("r1", story.entries, [line_of(entry) for entry in story.entries], kept, rules)
+def again(story: Story, kept: Kept, rules: ReplayRules = ReplayRules()):  # noqa: B008 - a frozen value
+    return replay_entries(
+        "r1", story.entries, [encode_line(entry) for entry in story.entries], kept, rules
+    )
 
 
 def ended(story: Story, **names: bytes) -> Kept:
     """The story with its reports written, as the report step does it."""
     from punchlist.adapters.reports import WRITTEN
-    from punchlist.model.ledger.outcome import outcome
+    from punchlist.model.ledger.outcome import run_outcome
     from punchlist.views.findings_document import findings_document
 
     kept = Kept()
     name, content = findings_document(story.run, story.run.position.round)
     story.tell("2.3.0", ev.Reported(artifacts=(kept.write(name, content),)))
-    told = msgspec.structs.replace(story.run, ended=outcome(story.run).value)
+    told = msgspec.structs.replace(story.run, ended=run_outcome(story.run).value)
     written = tuple(
         kept.write(name, content) for name, render in WRITTEN.items() if (content := render(told))
     )
     story.tell("3", ev.Reported(artifacts=written))
-    story.tell("end", ev.Ended(outcome=outcome(story.run).value))
+    story.tell("end", ev.Ended(outcome=run_outcome(story.run).value))
     return kept
 
 
@@ -241,7 +246,7 @@ def test_a_run_folds_to_the_same_state_and_the_same_files(story):
             "cycles.json",
         ),
     ]
-    assert told.state == state_hash(folded("r1", story.entries))
+    assert told.state == hash_state(fold_entries("r1", story.entries))
 
 
 def test_what_people_said_later_is_part_of_what_the_files_say(story):
@@ -261,30 +266,30 @@ def test_a_changed_or_missing_file_a_changed_line_and_another_end_are_told(story
     told = again(story, kept)
     assert (told.same, told.whole) == (False, False)
     assert {
-        each.name: each.likeness for each in told.files if each.likeness is not Likeness.SAME
-    } == {"report.md": Likeness.DIFFERS, "report.html": Likeness.GONE}
-    lines = [line_of(entry) for entry in story.entries]
+        each.name: each.likeness for each in told.files if each.likeness is not FileMatch.SAME
+    } == {"report.md": FileMatch.DIFFERS, "report.html": FileMatch.GONE}
+    lines = [encode_line(entry) for entry in story.entries]
     lines[3] = lines[3].replace(b'"1.py"', b'"9.py"')
-    (problem,) = replayed("r1", story.entries, lines, kept, Rules()).problems
+    (problem,) = replay_entries("r1", story.entries, lines, kept, ReplayRules()).problems
     assert "entry 4 was changed" in problem
     story.tell("end", ev.Ended(outcome="clean"))
     assert any('the run ended "clean"' in problem for problem in again(story, kept).problems)
 
 
 def test_a_run_that_wrote_nothing_is_not_called_whole(story):
-    told = again(story, Kept(), Rules(threshold=95))
+    told = again(story, Kept(), ReplayRules(threshold=95))
     assert (told.same, told.whole) == (True, False)
     assert len(told.differences) == 2
     assert any("no agent was started" in line for line in told.unknown)
 
 
 def test_a_ledger_without_its_beginning_cannot_be_folded_and_the_audit_says_so():
-    rest = chained(
+    rest = link_entry(
         ev.Entry(run="r", seq=2, at=0.0, place="0", key="", event=ev.StepDone(verb="x")), "gone"
     )
     with pytest.raises(UsageError, match="run r has no beginning"):
-        folded("r", [rest])
-    found = audited("r", [rest], [line_of(rest)])
+        fold_entries("r", [rest])
+    found = audit_entries("r", [rest], [encode_line(rest)])
     assert not found.ok
     assert found.problems[-1] == "run r has no beginning"
     assert len(found.problems) == 2

@@ -25,7 +25,9 @@ class Site:
         self.port = 0
         self.log = folder / "serve.log"
         (folder / "settings.toml").touch()
-        self.tokens = {role.value: Tokens(self.home).make(role, f"{role}er") for role in Role}
+        self.tokens = {
+            role.value: Tokens(self.home).create_token(role, f"{role}er") for role in Role
+        }
         self._process: subprocess.Popen[bytes] | None = None
 
     def punchlist(self, *arguments: str) -> subprocess.CompletedProcess[str]:

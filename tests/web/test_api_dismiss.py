@@ -10,12 +10,12 @@ from reading import started
 
 from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.app.after.dismissals import dismissals
+from punchlist.app.after.dismissals import load_dismissals
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item
 from punchlist.model.ledger import events as ev
-from punchlist.settings import load, pinned
+from punchlist.settings import encode_settings, load_settings
 from punchlist.web.client import Client, NotDone
 from punchlist.web.schemas import Dismissing
 
@@ -40,7 +40,7 @@ def item(number: int) -> Item:
 def run(house, request) -> str:
     name = f"261115-{abs(hash(request.node.name)) % 10**6:06}"
     with SqliteStore.open(house.home) as store:
-        begun = replace(started(git_dir(house)), settings=pinned(load(None, {})))
+        begun = replace(started(git_dir(house)), settings=encode_settings(load_settings(None, {})))
         store.append(name, "start", "started", begun, time.time())
         store.append(
             name, "1", "items", ev.Consolidated(items=tuple(map(item, RULES))), time.time()
@@ -54,7 +54,7 @@ def git_dir(house) -> str:
 
 def remembered(house) -> dict[str, ev.Dismissal]:
     with SqliteStore.open(house.home, readonly=True) as store:
-        return dismissals(store, git_dir(house))
+        return load_dismissals(store, git_dir(house))
 
 
 def statuses(client, run: str) -> dict[int, str]:
@@ -117,6 +117,6 @@ def test_what_cannot_be_dismissed_is_said_and_nothing_is_done(house, run, body, 
 
 
 def test_a_run_that_is_under_way_is_not_talked_into(house, run):
-    with Lease.take(house.home, run), house.client("run") as client:
+    with Lease.acquire(house.home, run), house.client("run") as client:
         answer = client.post(f"/api/runs/{run}/dismissals", json={"numbers": [3], "why": "w"})
         assert (answer.status_code, answer.json()["run"]) == (409, run)

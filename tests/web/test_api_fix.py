@@ -6,9 +6,9 @@ pytest.importorskip("litestar")
 from reading import heard
 from workbench import fix, fixer, review, scores
 
-from punchlist.web.api.fix_sessions.request import wish
+from punchlist.web.api.fix_sessions.request import make_request
 from punchlist.web.api.fix_sessions.schemas import Clarify
-from punchlist.web.state import Desk, Options
+from punchlist.web.state import Options, WebSession
 
 READY = {
     "role": "clarifier",
@@ -89,10 +89,10 @@ def test_a_session_is_clarified_planned_and_fixed(bench, site, reviewed):
         scores(F001=95, F002=95),
     )
     assert len(reviewed["issue_ids"]) == 2
-    desk = Desk(site.home, Options(), lambda: False)
-    there = desk.repository(reviewed["repository_id"])
+    desk = WebSession(site.home, Options(), lambda: False)
+    there = desk.find_repository(reviewed["repository_id"])
     there_and_back = [
-        wish(desk, there, Clarify(repository_id=there.id, issue_ids=ids))
+        make_request(desk, there, Clarify(repository_id=there.id, issue_ids=ids))
         for ids in orders(reviewed["issue_ids"])
     ]
     assert there_and_back[0] == there_and_back[1], (

@@ -11,15 +11,15 @@ from reading import started
 
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.access import Role
-from punchlist.app.repositories import Registered
+from punchlist.app.repositories import RepositoryEntry
 from punchlist.errors import UsageError
 from punchlist.web.gate import Gate, Rules
 from punchlist.web.problem import Refused
-from punchlist.web.security.hiding import Hiding
-from punchlist.web.security.idempotency import Keys
+from punchlist.web.security.hiding import PathMasker
+from punchlist.web.security.idempotency import IdempotencyKeys
 from punchlist.web.security.tokens import Tokens
-from punchlist.web.server import Place, hosts
-from punchlist.web.state import Desk, Options
+from punchlist.web.server import ListenOptions, allowed_hosts
+from punchlist.web.state import Options, WebSession
 
 
 def status(gate: Gate, **headers: str) -> int:
@@ -52,16 +52,19 @@ def test_guessing_tokens_is_limited_too(tmp_path):
         inside,
         Tokens(tmp_path),
         Rules(hosts=frozenset({"localhost"}), rate=0.001, burst=2),
-        Hiding(tmp_path),
+        PathMasker(tmp_path),
     )
     assert [status(gate, authorization=f"Bearer {n}") for n in range(3)] == [401, 401, 429]
 
 
 def test_each_token_has_a_bucket_of_its_own(tmp_path):
     tokens = Tokens(tmp_path)
-    mine, yours = tokens.make(Role.READ), tokens.make(Role.RUN)
+    mine, yours = tokens.create_token(Role.READ), tokens.create_token(Role.RUN)
     gate = Gate(
-        inside, tokens, Rules(hosts=frozenset({"localhost"}), rate=0.001, burst=1), Hiding(tmp_path)
+        inside,
+        tokens,
+        Rules(hosts=frozenset({"localhost"}), rate=0.001, burst=1),
+        PathMasker(tmp_path),
     )
     assert [status(gate, authorization=f"Bearer {token}") for token in (mine, mine, yours)] == [
         200,
@@ -77,10 +80,10 @@ def test_whoever_was_let_in_is_welcome_until_their_token_is_dropped(tmp_path):
         seen.append(scope["welcome"])
         await inside(scope, receive, send)
 
-    gate = Gate(streaming, tokens, Rules(hosts=frozenset({"localhost"})), Hiding(tmp_path))
-    assert status(gate, authorization=f"Bearer {tokens.make(Role.READ)}") == 200
+    gate = Gate(streaming, tokens, Rules(hosts=frozenset({"localhost"})), PathMasker(tmp_path))
+    assert status(gate, authorization=f"Bearer {tokens.create_token(Role.READ)}") == 200
     assert seen[0]()
-    tokens.drop(tokens.all()[0].id)
+    tokens.drop_token(tokens.list_all()[0].id)
     assert not seen[0]()
     (tmp_path / "tokens.json").write_text("{")
     assert not seen[0]()
@@ -88,42 +91,44 @@ def test_whoever_was_let_in_is_welcome_until_their_token_is_dropped(tmp_path):
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.9"])
 def test_on_loopback_it_goes_by_the_names_of_loopback(tmp_path, host):
-    assert {"127.0.0.1", "localhost", "::1", host} <= hosts(Place(host=host), Tokens(tmp_path))
+    assert {"127.0.0.1", "localhost", "::1", host} <= allowed_hosts(
+        ListenOptions(host=host), Tokens(tmp_path)
+    )
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
 def test_elsewhere_it_wants_a_token_and_goes_by_what_it_was_told(tmp_path, host):
     tokens = Tokens(tmp_path)
     with pytest.raises(UsageError, match="no token"):
-        hosts(Place(host=host), tokens)
-    tokens.make(Role.READ)
-    found = hosts(Place(host=host, names=("Review.Example",)), tokens)
+        allowed_hosts(ListenOptions(host=host), tokens)
+    tokens.create_token(Role.READ)
+    found = allowed_hosts(ListenOptions(host=host, names=("Review.Example",)), tokens)
     assert found == {"review.example"} | ({host} if host not in ("0.0.0.0", "::") else set())
 
 
 def test_roles_are_in_order():
-    assert [[role.may(needed) for needed in Role] for role in Role] == [
+    assert [[role.includes(needed) for needed in Role] for role in Role] == [
         [True, False, False], [True, True, False], [True, True, True],
     ]  # fmt: skip
 
 
 def test_a_key_stands_for_one_request(tmp_path):
-    keys = Keys(tmp_path)
+    keys = IdempotencyKeys(tmp_path)
     nothing = lambda mark, since: ""  # noqa: E731
-    assert keys.known("k", b"a", nothing) == ""
-    keys.remember("k", b"a", "run-1")
-    assert keys.known("k", b"a", nothing) == "run-1"
-    assert keys.known("other", b"a", nothing) == ""
+    assert keys.find_run("k", b"a", nothing) == ""
+    keys.save_run("k", b"a", "run-1")
+    assert keys.find_run("k", b"a", nothing) == "run-1"
+    assert keys.find_run("other", b"a", nothing) == ""
     with pytest.raises(Refused, match="another request") as told:
-        keys.known("k", b"b", nothing)
+        keys.find_run("k", b"b", nothing)
     assert told.value.status == 422
 
 
 def test_under_one_key_there_is_one_at_a_time(tmp_path):
-    keys, inside, most = Keys(tmp_path), [0], [0]
+    keys, inside, most = IdempotencyKeys(tmp_path), [0], [0]
 
     async def one() -> None:
-        async with keys.turn("k"):
+        async with keys.lock_key("k"):
             inside[0] += 1
             most[0] = max(most[0], inside[0])
             await asyncio.sleep(0.001)
@@ -139,16 +144,16 @@ def test_under_one_key_there_is_one_at_a_time(tmp_path):
 
 
 def test_a_run_that_began_just_before_the_kill_is_found_by_its_key(tmp_path):
-    shop = Registered(id="r", name="shop", root="/srv/shop", git_dir="/srv/shop/.git")
-    desk = Desk(tmp_path, Options(), lambda: False)
+    shop = RepositoryEntry(id="r", name="shop", root="/srv/shop", git_dir="/srv/shop/.git")
+    desk = WebSession(tmp_path, Options(), lambda: False)
 
     def known() -> str:
-        return desk.keys.known("k", b"a", lambda mark, since: desk.begun(shop, mark, since))
+        return desk.keys.find_run("k", b"a", lambda mark, since: desk.find_begun(shop, mark, since))
 
     with SqliteStore.open(tmp_path) as store:
         run = replace(started(shop.git_dir), request="mark")
         store.append("261115-000001", "start", "started", run, time.time() - 60)
-        desk.keys.intend("k", b"a", "mark")
+        desk.keys.save_intent("k", b"a", "mark")
         assert known() == "", "an earlier run of the same is another"
         store.append(
             "261115-000002", "start", "started", replace(run, request="else"), time.time() + 1

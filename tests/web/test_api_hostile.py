@@ -11,7 +11,7 @@ pytest.importorskip("litestar")
 from reading import ledger
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.web.application import described
+from punchlist.web.application import load_openapi
 from punchlist.web.schemas import LARGEST_BODY
 
 RUN = "261115-cccccc"
@@ -37,7 +37,7 @@ class Operation(Struct, frozen=True):
 
 
 def operations() -> Iterator[Operation]:
-    for path, methods in described()["paths"].items():
+    for path, methods in load_openapi()["paths"].items():
         for method, told in methods.items():
             yield Operation(
                 told["operationId"],

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 pytest.importorskip("litestar")
-from punchlist.app.drive.threaded import Beside
+from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.web.problem import Refused
-from punchlist.web.sse.follow import Following, Pace, followed
-from punchlist.web.state import Desk, Options
+from punchlist.web.sse.follow import Pace, Subscription, follow_run
+from punchlist.web.state import Options, WebSession
 
 
 class Lines:
@@ -17,12 +17,12 @@ class Lines:
     def __init__(self, last: int) -> None:
         self.last = last
 
-    def next(self, run, after):
+    def next_frame(self, run, after):
         return ((after[0] + 1, 0), f"{after[0] + 1}".encode()) if after[0] < self.last else None
 
 
-def reader(tale, over=lambda: None, after=0, welcome=lambda: True) -> Following:
-    return Following(
+def reader(tale, over=lambda: None, after=0, welcome=lambda: True) -> Subscription:
+    return Subscription(
         run="r",
         tale=tale,
         after=(after, 0),
@@ -39,8 +39,8 @@ async def taken(stream, count: int) -> list[bytes]:
 
 def test_what_is_there_comes_first_and_then_what_is_rung_for():
     async def main() -> None:
-        tale, driving = Lines(2), Beside()
-        stream = followed(reader(tale, after=1), driving, Pace(poll=60, beat=60), lambda: False)
+        tale, driving = Lines(2), ThreadedDriver()
+        stream = follow_run(reader(tale, after=1), driving, Pace(poll=60, beat=60), lambda: False)
         assert await taken(stream, 2) == [b"2"]
         waiting = asyncio.ensure_future(anext(stream))
         await asyncio.sleep(0.01)
@@ -55,7 +55,7 @@ def test_what_is_there_comes_first_and_then_what_is_rung_for():
 def test_without_a_bell_it_looks_by_itself():
     async def main() -> None:
         tale = Lines(0)
-        stream = followed(reader(tale), Beside(), Pace(poll=0.01, beat=60), lambda: False)
+        stream = follow_run(reader(tale), ThreadedDriver(), Pace(poll=0.01, beat=60), lambda: False)
         await anext(stream)
         waiting = asyncio.ensure_future(anext(stream))
         await asyncio.sleep(0.03)
@@ -67,7 +67,9 @@ def test_without_a_bell_it_looks_by_itself():
 
 def test_where_nothing_happens_there_are_signs_of_life():
     async def main() -> None:
-        stream = followed(reader(Lines(0)), Beside(), Pace(poll=0.01, beat=0.02), lambda: False)
+        stream = follow_run(
+            reader(Lines(0)), ThreadedDriver(), Pace(poll=0.01, beat=0.02), lambda: False
+        )
         assert await taken(stream, 3) == [b": still here\n\n"] * 2
 
     asyncio.run(main())
@@ -75,10 +77,10 @@ def test_where_nothing_happens_there_are_signs_of_life():
 
 def test_agents_are_heard_once_and_beside_the_ledger():
     async def main() -> None:
-        driving, tale = Beside(), Lines(1)
+        driving, tale = ThreadedDriver(), Lines(1)
         for n in range(1000):
             driving.talk.add("r", "fixer", str(n))
-        stream = followed(reader(tale), driving, Pace(poll=60, beat=60), lambda: False)
+        stream = follow_run(reader(tale), driving, Pace(poll=60, beat=60), lambda: False)
         got = await taken(stream, 2 + 256)
         assert got[0] == b"1"
         assert got[1:] == [f"fixer: {n}".encode() for n in range(744, 1000)], (
@@ -94,9 +96,13 @@ def test_agents_are_heard_once_and_beside_the_ledger():
 
 def test_it_ends_when_it_is_over_and_all_was_told():
     async def main() -> None:
-        stream = followed(reader(Lines(2), over=lambda: b"bye"), Beside(), Pace(), lambda: False)
+        stream = follow_run(
+            reader(Lines(2), over=lambda: b"bye"), ThreadedDriver(), Pace(), lambda: False
+        )
         assert [piece async for piece in stream][1:] == [b"1", b"2", b"bye"]
-        quiet = followed(reader(Lines(1), over=lambda: b""), Beside(), Pace(), lambda: False)
+        quiet = follow_run(
+            reader(Lines(1), over=lambda: b""), ThreadedDriver(), Pace(), lambda: False
+        )
         assert [piece async for piece in quiet][1:] == [b"1"]
 
     asyncio.run(main())
@@ -110,7 +116,9 @@ def test_what_is_told_while_it_ends_is_not_lost():
             tale.last = 2  # written between the last look and the question whether it is over
             return b"bye"
 
-        stream = followed(reader(tale, over=over), Beside(), Pace(poll=0.01), lambda: False)
+        stream = follow_run(
+            reader(tale, over=over), ThreadedDriver(), Pace(poll=0.01), lambda: False
+        )
         assert [piece async for piece in stream][1:] == [b"1", b"2", b"bye"]
 
     asyncio.run(main())
@@ -119,9 +127,9 @@ def test_what_is_told_while_it_ends_is_not_lost():
 def test_who_is_not_welcome_any_more_hears_no_more():
     async def main() -> None:
         tale, welcome = Lines(1), [True]
-        stream = followed(
+        stream = follow_run(
             reader(tale, welcome=lambda: welcome[0]),
-            Beside(),
+            ThreadedDriver(),
             Pace(poll=0.01, beat=0.02),
             lambda: False,
         )
@@ -136,13 +144,13 @@ def test_who_is_not_welcome_any_more_hears_no_more():
 
 def test_a_server_that_stops_ends_its_streams():
     async def main() -> None:
-        closing, driving = [False], Beside()
-        stream = followed(reader(Lines(1)), driving, Pace(poll=60, beat=60), lambda: closing[0])
+        closing, driving = [False], ThreadedDriver()
+        stream = follow_run(reader(Lines(1)), driving, Pace(poll=60, beat=60), lambda: closing[0])
         assert await taken(stream, 2) == [b"1"]
         waiting = asyncio.ensure_future(anext(stream, b"over"))
         await asyncio.sleep(0.01)
         closing[0] = True
-        driving.stop()
+        driving.stop_all()
         assert await asyncio.wait_for(waiting, 5) == b"over"
 
     asyncio.run(main())
@@ -150,15 +158,15 @@ def test_a_server_that_stops_ends_its_streams():
 
 def test_however_many_come_at_once_only_so_many_are_let_in(tmp_path):
     async def main() -> None:
-        desk = Desk(tmp_path, Options(), lambda: False)
-        crowd = [desk.follow(reader(Lines(0))) for _ in range(1000)]
+        desk = WebSession(tmp_path, Options(), lambda: False)
+        crowd = [desk.open_stream(reader(Lines(0))) for _ in range(1000)]
         begun = [await anext(stream, None) for stream in crowd]
         assert sum(each is not None for each in begun) == 900
         with pytest.raises(Refused, match="too many streams"):
-            desk.follow(reader(Lines(0)))
+            desk.open_stream(reader(Lines(0)))
         for stream in crowd:
             await stream.aclose()
-        assert await anext(desk.follow(reader(Lines(0))), None) is not None
+        assert await anext(desk.open_stream(reader(Lines(0))), None) is not None
         await desk.close()
 
     asyncio.run(main())

@@ -143,5 +143,5 @@ def test_files_that_were_broken_by_hand_are_named_and_can_be_put_right(bench, si
 
 def test_a_plan_is_not_changed_while_somebody_is_at_the_run(bench, site, planned):
     client, plan, path, _ = planned
-    with Lease.take(site.home, plan["session_id"]):
+    with Lease.acquire(site.home, plan["session_id"]):
         assert client.put(f"{path}/master_todo", json=plan["master_todo"]).status_code == 409

@@ -11,7 +11,7 @@ pytest.importorskip("litestar")
 from reading import ledger
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.web.gate import Buckets
+from punchlist.web.gate import RateLimiter
 
 RUN = "261115-aaaaaa"
 EVERY_ROUTE = [
@@ -300,13 +300,13 @@ def test_only_a_git_repository_can_be_registered(kept, path):
 
 def test_who_asks_too_often_has_to_wait():
     now = [0.0]
-    buckets = Buckets(rate=2, burst=3, clock=lambda: now[0])
-    assert [buckets.wait("ada") for _ in range(3)] == [0, 0, 0]
-    assert buckets.wait("ada") == pytest.approx(0.5)
-    assert buckets.wait("bob") == 0, "everybody has a bucket of their own"
+    buckets = RateLimiter(rate=2, burst=3, clock=lambda: now[0])
+    assert [buckets.take_token("ada") for _ in range(3)] == [0, 0, 0]
+    assert buckets.take_token("ada") == pytest.approx(0.5)
+    assert buckets.take_token("bob") == 0, "everybody has a bucket of their own"
     now[0] = 0.5
-    assert buckets.wait("ada") == 0
-    assert buckets.wait("ada") > 0
+    assert buckets.take_token("ada") == 0
+    assert buckets.take_token("ada") > 0
 
 
 def test_elsewhere_than_on_loopback_it_wants_a_token(tmp_path, house):

@@ -9,15 +9,15 @@ from workbench import fix, fixer, homes, review, scores
 from made import made_run
 from punchlist.app import Session
 from punchlist.model.item.batch import AGENT, Batch
-from punchlist.model.item.claim import Outcome, Report
+from punchlist.model.item.claim import ClaimOutcome, ItemClaim
 from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.round_history import Past
-from punchlist.views.run_diff import Fate, by_round, changes
-from punchlist.web.pages.item.attempts import efforts
-from punchlist.web.pages.item.page import item_view, neighbours
-from punchlist.web.pages.run.compare import compared
-from punchlist.web.pages.run.questions import answers, panel
+from punchlist.model.ledger.round_history import PastEvent
+from punchlist.views.run_diff import ItemFate, compare_items, items_by_round
+from punchlist.web.pages.item.attempts import list_attempts
+from punchlist.web.pages.item.page import build_view, find_neighbours
+from punchlist.web.pages.run.compare import group_changes
+from punchlist.web.pages.run.questions import build_panel, parse_answers
 
 ASKED = {
     "role": "clarifier",
@@ -70,13 +70,13 @@ def told(bench, monkeypatch):
 
 def test_an_item_shows_its_code_its_attempts_its_judges_and_its_proof(told):
     waiting = told.run("challenged")
-    asked = panel(waiting)
+    asked = build_panel(waiting)
     assert asked.waits
     assert [(each.id, each.question, each.context, each.number) for each in asked.open] == [
         ("F001-q1", "Pages from 1?", "unclear", 1)
     ]
     waiting = told.answer({"F001-q1": "yes"}, resume=True)
-    asked = panel(waiting)
+    asked = build_panel(waiting)
     assert [choice.key for choice in asked.choices] == ["a", "b"]
     assert next((each.code, each.approach, each.steps) for each in asked.plan) == (
         "F001",
@@ -85,8 +85,8 @@ def test_an_item_shows_its_code_its_attempts_its_judges_and_its_proof(told):
     )
     assert [(each.answer, each.by) for each in asked.answered] == [("yes", "pat")]
     run = told.answer("a")
-    assert not panel(run).waits
-    view = item_view(run, 1, driven=False)
+    assert not build_panel(run).waits
+    view = build_view(run, 1, driven=False)
     assert (view.status, view.code, view.row.title) == (
         Status.FIXED,
         "F001",
@@ -100,7 +100,7 @@ def test_an_item_shows_its_code_its_attempts_its_judges_and_its_proof(told):
         first.landed,
         first.judged.score,
         first.judged.approved,
-    ) == (1, Outcome.FIXED, False, 40, False)
+    ) == (1, ClaimOutcome.FIXED, False, 40, False)
     assert (last.round, last.landed, last.judged.score, last.judged.approved) == (2, True, 95, True)
     assert first.judged.feedback == "worth 40"
     assert [line.kind for line in last.code[0].lines if line.kind] == ["d", "a"]
@@ -108,14 +108,19 @@ def test_an_item_shows_its_code_its_attempts_its_judges_and_its_proof(told):
     assert "reviewed" in [proof.kind for proof in view.row.proofs]
     assert view.row.landed
     assert not view.can_dismiss
-    other = item_view(run, 2, driven=False)
+    other = build_view(run, 2, driven=False)
     assert other.status is not Status.FIXED
-    assert [effort.outcome for effort in other.efforts] == [Outcome.DEFERRED] * len(other.efforts)
+    assert [effort.outcome for effort in other.efforts] == [ClaimOutcome.DEFERRED] * len(
+        other.efforts
+    )
     assert other.can_dismiss
-    assert not item_view(run, 2, driven=True).can_dismiss, (
+    assert not build_view(run, 2, driven=True).can_dismiss, (
         "while somebody drives the run, nothing may be said"
     )
-    assert (neighbours(run, run.items[1]), neighbours(run, run.items[2])) == ((0, 2), (1, 0))
+    assert (find_neighbours(run, run.items[1]), find_neighbours(run, run.items[2])) == (
+        (0, 2),
+        (1, 0),
+    )
 
 
 def test_two_rounds_say_what_was_fixed_in_between(told):
@@ -125,14 +130,16 @@ def test_two_rounds_say_what_was_fixed_in_between(told):
     rounds = told.do(lambda app: _rounds(app, run.id))
     groups = {
         group.key: group
-        for group in compared(changes(rounds[1], rounds[2]), 10, first=run.id, second=run.id)
+        for group in group_changes(
+            compare_items(rounds[1], rounds[2]), 10, first=run.id, second=run.id
+        )
     }
-    assert [line.number for line in groups[Fate.FIXED].lines] == [1]
+    assert [line.number for line in groups[ItemFate.FIXED].lines] == [1]
     assert sum(group.total for group in groups.values()) == 2
 
 
 async def _rounds(app: Session, run: str):
-    return by_round(run, app.store.read(run))
+    return items_by_round(run, app.store.read(run))
 
 
 def test_work_that_another_batch_was_built_on_is_judged_and_lands_with_it():
@@ -142,24 +149,27 @@ def test_work_that_another_batch_was_built_on_is_judged_and_lands_with_it():
     )
     events = (
         ev.Attempted(
-            fixer=AGENT, agent="robot", batches=(one,), reports=(Report(1, Outcome.FIXED, "done"),)
+            fixer=AGENT,
+            agent="robot",
+            batches=(one,),
+            reports=(ItemClaim(1, ClaimOutcome.FIXED, "done"),),
         ),
         ev.Attempted(
             fixer=AGENT,
             agent="robot",
             batches=(both,),
             absorbed={1: 2},
-            reports=(Report(2, Outcome.FIXED),),
+            reports=(ItemClaim(2, ClaimOutcome.FIXED),),
         ),
         ev.Examined(batch=2, noted=("looked at",)),
         ev.Committed(branch="b", tip="c", landed=(ev.Landed(2, "c"),)),
     )
-    run = made_run(id="r", history=tuple(Past(1, 0, event) for event in events))
-    first = efforts(run, 1)[0]
-    assert (first.outcome, first.landed, first.seen) == (Outcome.FIXED, True, ("looked at",))
+    run = made_run(id="r", history=tuple(PastEvent(1, 0, event) for event in events))
+    first = list_attempts(run, 1)[0]
+    assert (first.outcome, first.landed, first.seen) == (ClaimOutcome.FIXED, True, ("looked at",))
 
 
 def test_what_is_left_empty_is_no_answer():
-    assert answers({"answer-F001-q1": " yes ", "answer-F001-q2": "  ", "choice": "a"}) == {
+    assert parse_answers({"answer-F001-q1": " yes ", "answer-F001-q2": "  ", "choice": "a"}) == {
         "F001-q1": "yes"
     }

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punchlist.web.pages.run.diff_parts import LONGEST, FilePatch, file_patches, window
+from punchlist.web.pages.run.diff_parts import LONGEST, FilePatch, fit_window, parse_patches
 
 
 def patched(repo, before: dict, after: dict) -> tuple[FilePatch, ...]:
@@ -11,7 +11,9 @@ def patched(repo, before: dict, after: dict) -> tuple[FilePatch, ...]:
     for path in before.keys() - after.keys():
         (repo.root / path).unlink()
     new = repo.commit(after, "after")
-    return file_patches(repo.git("diff", "--no-ext-diff", "--find-renames", "--no-color", old, new))
+    return parse_patches(
+        repo.git("diff", "--no-ext-diff", "--find-renames", "--no-color", old, new)
+    )
 
 
 def test_each_file_has_its_lines_with_their_numbers(repo):
@@ -50,7 +52,7 @@ def test_new_deleted_renamed_binary_files_and_other_modes_say_so(repo):
     new = repo.commit({"made.py": "y\n", "new name.py": text, "blob": b"\0\2"})
     files = {
         file.path: file
-        for file in file_patches(repo.git("diff", "--find-renames", "--no-color", old, new))
+        for file in parse_patches(repo.git("diff", "--find-renames", "--no-color", old, new))
     }
     assert files["made.py"].notes == ("new file",)
     assert files["gone.py"].notes == ("deleted",)
@@ -71,14 +73,14 @@ def test_white_space_at_the_end_and_a_missing_line_end_are_seen(repo):
 def test_of_a_large_file_only_the_beginning_is_shown_and_the_rest_is_counted():
     head = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1,{1} @@\n"
     many = head.format("many.py", 100_000) + "+x\n" * 100_000
-    large, small = file_patches(many + head.format("few.py", 1) + "+x\n")
+    large, small = parse_patches(many + head.format("few.py", 1) + "+x\n")
     assert (large.added, large.size, large.cut) == (100_000, LONGEST, 100_001 - LONGEST)
     assert sum(len(piece.lines) for piece in large.pieces) == LONGEST - 1
     assert (small.added, small.cut) == (1, 0)
 
 
 def test_no_diff_has_no_files():
-    assert file_patches("") == ()
+    assert parse_patches("") == ()
 
 
 @settings(deadline=None)
@@ -87,7 +89,7 @@ def test_windows_one_after_the_other_show_every_file_once(sizes, room):
     files = [FilePatch(path=str(number), body=(" x",) * size) for number, size in enumerate(sizes)]
     seen, start = [], 0
     while start is not None:
-        shown = window(files, start, room)
+        shown = fit_window(files, start, room)
         assert shown.files or not files
         assert len(shown.files) <= 1 or sum(file.size for file in shown.files) <= room
         seen += shown.files

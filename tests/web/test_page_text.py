@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from punchlist.app.access import Role
-from punchlist.app.repositories import Registered
-from punchlist.model.checks.check import Check, Verdict
+from punchlist.app.repositories import RepositoryEntry
+from punchlist.model.checks.check import Check, CheckVerdict
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import AGENT, Batch
-from punchlist.model.item.claim import Outcome, Report
+from punchlist.model.item.claim import ClaimOutcome, ItemClaim
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Fact, Item, Move
 from punchlist.model.item.proof import Proof, ProofClass
@@ -23,21 +23,21 @@ from punchlist.model.item.score import Score
 from punchlist.model.item.todo import Todo
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.events import Entry
-from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.model.patch.hunk import Hunk
-from punchlist.views.escaping import visible
-from punchlist.views.run_diff import changes
-from punchlist.web.pages.item.page import item_view
-from punchlist.web.pages.rendering import rendered
-from punchlist.web.pages.run.compare import compared
-from punchlist.web.pages.run.diff_parts import file_patches, window
-from punchlist.web.pages.run.questions import panel
+from punchlist.views.escaping import escape_controls
+from punchlist.views.run_diff import compare_items
+from punchlist.web.pages.item.page import build_view
+from punchlist.web.pages.rendering import render_template
+from punchlist.web.pages.run.compare import group_changes
+from punchlist.web.pages.run.diff_parts import fit_window, parse_patches
+from punchlist.web.pages.run.questions import build_panel
 from punchlist.web.security.tokens import Visitor
 
 WHO = Visitor("1", Role.ADMIN, "ada")
-HERE = Registered(id="r", name="shop", root="/shop", git_dir="/shop/.git")
+HERE = RepositoryEntry(id="r", name="shop", root="/shop", git_dir="/shop/.git")
 PLAIN = "a plain text"
 SPICE = st.sampled_from(
     [
@@ -95,10 +95,10 @@ def told(text: str) -> Run:
         ev.Planned(batches=(batch,), todos=(Todo(item=1, steps=(text,), files=(text,), risks=(text,)),)),
         ev.Attempted(
             fixer=AGENT, agent=text, batches=(batch,), hunks={1: (Hunk(text, 1, (f" {text}", f"-{text}", f"+{text}")),)},
-            reports=(Report(1, Outcome.FIXED, text),), noted={1: (text,)}, moves=(Move(1, Fact.SAID_FIXED, by=text, why=text),),
+            reports=(ItemClaim(1, ClaimOutcome.FIXED, text),), noted={1: (text,)}, moves=(Move(1, Fact.SAID_FIXED, by=text, why=text),),
         ),
         ev.Examined(batch=1, refuted=text, noted=(text,), proofs={1: (Proof(ProofClass.WITNESSED, text),)}),
-        ev.Tried(batches=(1,), verdicts=(Verdict(check=text, passed=False, why=text, evidence=text),), complete=True),
+        ev.Tried(batches=(1,), verdicts=(CheckVerdict(check=text, passed=False, why=text, evidence=text),), complete=True),
         ev.Challenged(agent=text, scores=(Score(1, 40, text, text, (text,)),), canaries=text),
         ev.Returned(why=text, moves=(Move(1, Fact.REJECTED, by=text, why=text, evidence=text, flag=text),)),
         ev.Filed(tracker=text, moves=(Move(1, Fact.FILED, by=text, ref=text),)),
@@ -108,28 +108,30 @@ def told(text: str) -> Run:
         Entry(run="r", seq=seq, at=seq, place="1", key=str(seq), event=event)
         for seq, event in enumerate(events, 1)
     )
-    return folded("r", entries)
+    return fold_entries("r", entries)
 
 
 def pages(text: str) -> dict[str, Elements]:
     run = told(text)
-    asked = panel(run)
+    asked = build_panel(run)
     diff = f"diff --git a/x b/x\n--- a/{text}\n+++ b/{text}\n@@ -1 +1 @@ {text}\n-{text}\n+{text}\n".replace(
         "\n\n", "\n"
     )
-    files = file_patches(diff if len(text.splitlines()) == 1 else "")
+    files = parse_patches(diff if len(text.splitlines()) == 1 else "")
     shared = {"visitor": WHO, "run": run, "repository": HERE}
-    groups = compared(changes({}, run.items), 10, first="r", second="r")
+    groups = group_changes(compare_items({}, run.items), 10, first="r", second="r")
     made = {
-        "item": rendered(
-            "item.html", view=item_view(run, 1, driven=False), kept=frozenset(), **shared
+        "item": render_template(
+            "item.html", view=build_view(run, 1, driven=False), kept=frozenset(), **shared
         ),
-        "questions": rendered(
+        "questions": render_template(
             "questions.html", panel=replace(asked, question="", choices=()), **shared
         ),
-        "decision": rendered("questions.html", panel=asked, **shared),
-        "diff": rendered("diff.html", files=files, window=window(files, 0, 100), **shared),
-        "compare": rendered(
+        "decision": render_template("questions.html", panel=asked, **shared),
+        "diff": render_template(
+            "diff.html", files=files, window=fit_window(files, 0, 100), **shared
+        ),
+        "compare": render_template(
             "compare.html",
             rounds=[1],
             others=["s"],
@@ -142,7 +144,7 @@ def pages(text: str) -> dict[str, Elements]:
             groups=groups,
             **shared,
         ),
-        "done": rendered("done.html", message=text, **shared),
+        "done": render_template("done.html", message=text, **shared),
     }
     return {name: Elements(page) for name, page in made.items()}
 
@@ -169,7 +171,7 @@ def test_whatever_is_written_no_element_and_no_attribute_comes_of_it(text):
 @settings(max_examples=40, deadline=None)
 @given(text=TEXTS)
 def test_all_of_it_is_there_to_be_read(text):
-    wanted = "".join(visible(text).split())
+    wanted = "".join(escape_controls(text).split())
     for name, page in pages(text).items():
         if name != "diff":
             assert wanted in "".join("".join(page.said).split()), name

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from reading import started
 from telling import Told, fixed, item
 
-from punchlist.app.drive.background import Begun, Said
-from punchlist.app.repositories import Registered
-from punchlist.model.checks.check import Check, Verdict
+from punchlist.app.drive.background import ActiveAction, AgentOutput
+from punchlist.app.repositories import RepositoryEntry
+from punchlist.model.checks.check import Check, CheckVerdict
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import AGENT, Batch
 from punchlist.model.item.item import Fact, Move, Status
@@ -21,14 +21,14 @@ from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
 from punchlist.views.run_state import State
-from punchlist.views.words import dollars
-from punchlist.web.pages.home.run_lines import glance_of
+from punchlist.views.words import format_dollars
+from punchlist.web.pages.home.run_lines import build_glance
 from punchlist.web.pages.run import views as views_run
-from punchlist.web.pages.run.board import PAGE, Filters, board, filters_of, pages_of
-from punchlist.web.pages.run.spending import with_one
-from punchlist.web.pages.words import link, ticked
+from punchlist.web.pages.run.board import PAGE, Filters, build_board, parse_filters, parse_pages
+from punchlist.web.pages.run.spending import add_entry
+from punchlist.web.pages.words import format_code, link
 
-SHOP = Registered(id="r", name="shop", root="/srv/shop", git_dir="/srv/shop/.git")
+SHOP = RepositoryEntry(id="r", name="shop", root="/srv/shop", git_dir="/srv/shop/.git")
 MANY = (
     Told()
     .items(*(item(number, severity=list(Severity)[number % 3]) for number in range(1, 301)))
@@ -55,7 +55,7 @@ def mixed():
 
 
 def test_every_status_has_its_column_and_every_item_is_in_one():
-    shown = board(mixed(), Filters(), {})
+    shown = build_board(mixed(), Filters(), {})
     assert [each.status for each in shown.columns] == [
         Status.OPEN, Status.CLAIMED, Status.DEFERRED, Status.BLOCKED, Status.FIXED, Status.FILED, Status.DISMISSED,
     ]  # fmt: skip
@@ -83,7 +83,7 @@ def test_every_status_has_its_column_and_every_item_is_in_one():
     ],
 )
 def test_filters_in_the_address_choose_items(asked, numbers):
-    shown = board(mixed(), filters_of(asked), {})
+    shown = build_board(mixed(), parse_filters(asked), {})
     assert sorted(card.number for each in shown.columns for card in each.cards) == numbers
     assert shown.found == len(numbers)
 
@@ -91,13 +91,13 @@ def test_filters_in_the_address_choose_items(asked, numbers):
 @given(page=st.integers(-3, 12), wanted=st.sampled_from([*Severity, ""]))
 def test_a_column_never_shows_more_than_a_page_and_its_pages_hold_all(page, wanted):
     filters = Filters(severity=wanted)
-    shown = column(board(MANY, filters, {Status.OPEN: page}), Status.OPEN)
+    shown = column(build_board(MANY, filters, {Status.OPEN: page}), Status.OPEN)
     assert len(shown.cards) <= PAGE
     assert 1 <= shown.page <= shown.pages
     assert bool(shown.earlier) == (shown.page > 1)
     assert bool(shown.later) == (shown.page < shown.pages)
     turns = [
-        column(board(MANY, filters, {Status.OPEN: turn}), Status.OPEN)
+        column(build_board(MANY, filters, {Status.OPEN: turn}), Status.OPEN)
         for turn in range(1, shown.pages + 1)
     ]
     numbers = [card.number for turn in turns for card in turn.cards]
@@ -105,7 +105,9 @@ def test_a_column_never_shows_more_than_a_page_and_its_pages_hold_all(page, want
 
 
 def test_turning_a_page_keeps_what_was_asked_for():
-    shown = column(board(MANY, Filters(q="fault"), {Status.OPEN: 2, Status.FIXED: 3}), Status.OPEN)
+    shown = column(
+        build_board(MANY, Filters(q="fault"), {Status.OPEN: 2, Status.FIXED: 3}), Status.OPEN
+    )
     assert shown.later == "?q=fault&open=3&fixed=3"
     assert shown.earlier == "?q=fault&fixed=3"
     assert (shown.first, shown.last) == (51, 100)
@@ -117,7 +119,7 @@ def test_turning_a_page_keeps_what_was_asked_for():
     )
 )
 def test_whatever_stands_in_the_address_a_board_is_shown(query):
-    shown = board(mixed(), filters_of(query), pages_of(query))
+    shown = build_board(mixed(), parse_filters(query), parse_pages(query))
     assert shown.total == 4
     assert len(shown.filters.q) <= 200
 
@@ -131,7 +133,7 @@ def test_a_card_says_what_is_known_of_its_item():
     told.tell(
         ev.StepDone(verb="fix", moves=(Move(1, Fact.SAID_DEFERRED, "robot", "later", flag="look"),))
     )
-    shown = board(told.run, Filters(), {})
+    shown = build_board(told.run, Filters(), {})
     (deferred,), (done,) = column(shown, Status.DEFERRED).cards, column(shown, Status.FIXED).cards
     assert (deferred.batch, deferred.tries, deferred.flagged, deferred.score, deferred.proof) == (
         3,
@@ -150,13 +152,13 @@ def test_a_card_says_what_is_known_of_its_item():
 
 
 def test_the_bar_adds_up_and_begins_with_what_is_done():
-    shares = views_run.head(mixed(), SHOP, State.UNDER_WAY).shares
+    shares = views_run.build_head(mixed(), SHOP, State.UNDER_WAY).shares
     assert [(each.status, each.count) for each in shares] == [(Status.FIXED, 2), (Status.OPEN, 1)]
     assert round(sum(each.percent for each in shares)) == 100
 
 
 def test_a_run_is_not_called_clean_before_it_has_ended():
-    young = views_run.head(Told().run, SHOP, State.UNDER_WAY)
+    young = views_run.build_head(Told().run, SHOP, State.UNDER_WAY)
     assert (young.headline, young.outcome, young.advice, young.gaps) == (
         "Nothing is reported yet.",
         "",
@@ -169,7 +171,7 @@ def test_a_run_is_not_called_clean_before_it_has_ended():
         .tell(ev.Reviewed(reviewer="technical", commit="c", failed="quota"))
     )
     for state in (State.UNDER_WAY, State.WAITING, State.STOPPED, State.KILLED):
-        shown = views_run.head(half.run, SHOP, state)
+        shown = views_run.build_head(half.run, SHOP, state)
         assert (shown.headline, shown.outcome) == (
             "So far: the one item is fixed, each with a proof.",
             "",
@@ -177,7 +179,7 @@ def test_a_run_is_not_called_clean_before_it_has_ended():
         assert ("technical failed" in [gap.what for gap in shown.gaps]) == (
             state is not State.UNDER_WAY
         )
-    ended = views_run.head(Told().tell(ev.Ended(outcome="incomplete")).run, SHOP, State.ENDED)
+    ended = views_run.build_head(Told().tell(ev.Ended(outcome="incomplete")).run, SHOP, State.ENDED)
     assert ended.outcome == "incomplete"
     assert ended.gaps
 
@@ -199,11 +201,11 @@ def test_a_run_whose_items_were_all_dismissed_is_not_called_fixed():
                 run=run.id, seq=run.seq + 1, at=0, place="", key="", event=ev.Ended(outcome="fixed")
             ),
         )
-        assert (views_run.head(ended, SHOP, State.ENDED).outcome, glance_of(ended).outcome) == (
-            word,
-            word,
-        )
-        assert glance_of(run).outcome == ""
+        assert (
+            views_run.build_head(ended, SHOP, State.ENDED).outcome,
+            build_glance(ended).outcome,
+        ) == (word, word)
+        assert build_glance(run).outcome == ""
 
 
 def test_what_is_under_way_has_its_items_and_the_last_words_of_its_agent():
@@ -214,25 +216,30 @@ def test_what_is_under_way_has_its_items_and_the_last_words_of_its_agent():
         )
     )
     begun = (
-        Begun("3.1.1", "batch 7", "an agent fixes two", 5.0),
-        Begun("3.1.1", "batch 8", "another", 6.0),
+        ActiveAction("3.1.1", "batch 7", "an agent fixes two", 5.0),
+        ActiveAction("3.1.1", "batch 8", "another", 6.0),
     )
     talk = [
-        Said(1, "3.1.1 fixer 7", "one"), Said(2, "3.1.1 fixer 8", "other\n"), Said(3, "3.1.1 fixer 7", "two"), Said(4, "9.9 x", "no"),
+        AgentOutput(1, "3.1.1 fixer 7", "one"), AgentOutput(2, "3.1.1 fixer 8", "other\n"), AgentOutput(3, "3.1.1 fixer 7", "two"), AgentOutput(4, "9.9 x", "no"),
     ]  # fmt: skip
-    shown = views_run.flight(told.run, begun, talk, driven=True)
+    shown = views_run.build_activity(told.run, begun, talk, driven=True)
     assert [(each.items, each.lines, each.said) for each in shown.doing] == [
         ((1, 2), "one\ntwo", 3),
         ((), "other", 2),
     ]
-    many = [Said(n, "3.1.1 fixer 7", f"line {n}\n") for n in range(100)]
+    many = [AgentOutput(n, "3.1.1 fixer 7", f"line {n}\n") for n in range(100)]
     assert (
-        views_run.flight(told.run, begun[:1], many, driven=True).doing[0].lines.splitlines()[0]
+        views_run.build_activity(told.run, begun[:1], many, driven=True)
+        .doing[0]
+        .lines.splitlines()[0]
         == "line 88"
     )
-    assert views_run.flight(told.run, (), (), driven=True).elsewhere
-    long = [Said(1, "3.1.1 fixer 7", "x" * 10**6 + "\u202e"), Said(2, "3.1.1 fixer 7", "the end")]
-    lines = views_run.flight(told.run, begun[:1], long, driven=True).doing[0].lines
+    assert views_run.build_activity(told.run, (), (), driven=True).elsewhere
+    long = [
+        AgentOutput(1, "3.1.1 fixer 7", "x" * 10**6 + "\u202e"),
+        AgentOutput(2, "3.1.1 fixer 7", "the end"),
+    ]
+    lines = views_run.build_activity(told.run, begun[:1], long, driven=True).doing[0].lines
     assert len(lines) <= 4000
     assert lines.endswith("x\u2039U+202E\u203a\nthe end")
 
@@ -242,8 +249,8 @@ def test_the_timeline_tells_all_newest_first(count, page):
     told = Told()
     for number in range(count):
         told.tell(ev.Failed(reason=str(number)))
-    shown = views_run.timeline(told.run, page)
-    turns = [views_run.timeline(told.run, turn) for turn in range(1, shown.pages + 1)]
+    shown = views_run.build_timeline(told.run, page)
+    turns = [views_run.build_timeline(told.run, turn) for turn in range(1, shown.pages + 1)]
     assert [moment for turn in turns for moment in turn.moments] == list(
         reversed(told.run.timeline)
     )
@@ -260,7 +267,7 @@ def test_the_ground_names_judges_proofs_and_scores_worst_first():
         canaries="saw through 3 of 4",
         threshold=90,
     )
-    ground = views_run.ground(told.tell(judged).run)
+    ground = views_run.build_basis(told.tell(judged).run)
     assert ground.proofs == ((ProofClass.REPRODUCED, 1), (ProofClass.CHECKED, 1))
     assert [each.item for each in ground.scores] == [2, 1]
     assert [each.canaries for each in ground.challenges] == ["saw through 3 of 4"]
@@ -272,11 +279,11 @@ def test_a_check_is_said_to_have_passed_over_as_many_fixes_as_it_saw():
         checks=(Check(name="tests", command=("pytest",)),),
         checks_allowed=True,
     )
-    passed = Verdict(check="tests", passed=True, why="3 tests")
+    passed = CheckVerdict(check="tests", passed=True, why="3 tests")
     told = Told().tell(begun).tell(ev.Attempted(fixer="agent", agent="robot"))
     told.tell(ev.Tried(batches=(1, 2), verdicts=(replace(passed, passed=False),), complete=True))
     told.tell(ev.Tried(batches=(1,), verdicts=(passed,), complete=False))
-    (judge,) = views_run.ground(told.run).judges
+    (judge,) = views_run.build_basis(told.run).judges
     assert (judge.verdict, judge.fixes, judge.complete) == (passed, 1, False)
 
 
@@ -295,7 +302,7 @@ def test_what_each_agent_cost_adds_up_to_what_the_run_cost():
     ]
     lines = {}
     for number, event in enumerate(events):
-        lines = with_one(lines, ev.Entry(run="x", seq=number, at=0, place="", key="", event=event))
+        lines = add_entry(lines, ev.Entry(run="x", seq=number, at=0, place="", key="", event=event))
     assert [(each.verb, each.agent, each.times) for each in lines.values()] == [
         ("fix", "robot", 2),
         ("challenge", "judge", 1),
@@ -305,5 +312,11 @@ def test_what_each_agent_cost_adds_up_to_what_the_run_cost():
 
 def test_words_for_pages():
     assert link("/runs", q="a b&c", state="", page=2) == "/runs?q=a+b%26c&page=2"
-    assert ticked("run `punchlist <x>` & go") == "run <code>punchlist &lt;x&gt;</code> &amp; go"
-    assert [dollars(0), dollars(0.0214), dollars(1234.5)] == ["$0.00", "$0.021", "$1,234.50"]
+    assert (
+        format_code("run `punchlist <x>` & go") == "run <code>punchlist &lt;x&gt;</code> &amp; go"
+    )
+    assert [format_dollars(0), format_dollars(0.0214), format_dollars(1234.5)] == [
+        "$0.00",
+        "$0.021",
+        "$1,234.50",
+    ]

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from punchlist.app.access import Role
 from punchlist.errors import StoreError
-from punchlist.web.pages.auth.sign_in import inside
-from punchlist.web.pages.rendering import environment
-from punchlist.web.security.sessions import FILE, Entrance, cookie_name
+from punchlist.web.pages.auth.sign_in import sanitize_path
+from punchlist.web.pages.rendering import load_environment
+from punchlist.web.security.sessions import FILE, Sessions, cookie_name
 from punchlist.web.security.tokens import Tokens
 
 RUN = "261115-aaaaaa"
@@ -54,12 +54,12 @@ def clock():
 
 @pytest.fixture
 def entrance(tmp_path, clock):
-    return Entrance(tmp_path, Tokens(tmp_path), clock)
+    return Sessions(tmp_path, Tokens(tmp_path), clock)
 
 
 def test_a_cookie_names_its_holder_until_it_expires(entrance, clock):
-    visitor = entrance.tokens.visitor(entrance.tokens.make(Role.RUN, "ada"))
-    cookie = entrance.cookie(visitor)
+    visitor = entrance.tokens.visitor(entrance.tokens.create_token(Role.RUN, "ada"))
+    cookie = entrance.issue_cookie(visitor)
     assert entrance.holder(cookie) == visitor
     clock.now += 12 * 3600 - 1
     assert entrance.holder(cookie) == visitor
@@ -68,18 +68,18 @@ def test_a_cookie_names_its_holder_until_it_expires(entrance, clock):
 
 
 def test_a_cookie_ends_with_its_token_and_not_with_the_server(entrance, clock, tmp_path):
-    visitor = entrance.tokens.visitor(entrance.tokens.make(Role.RUN))
-    cookie = entrance.cookie(visitor)
-    restarted = Entrance(tmp_path, Tokens(tmp_path), clock)
-    assert restarted.holder(cookie) == visitor
-    Tokens(tmp_path).drop(visitor.id)
-    assert restarted.holder(cookie) is None
+    visitor = entrance.tokens.visitor(entrance.tokens.create_token(Role.RUN))
+    cookie = entrance.issue_cookie(visitor)
+    restarted = Sessions(tmp_path, Tokens(tmp_path), clock)
+    assert restarted.verify_cookie(cookie) == visitor
+    Tokens(tmp_path).drop_token(visitor.id)
+    assert restarted.verify_cookie(cookie) is None
     assert entrance.holder(cookie) is None
 
 
 def test_a_token_of_the_same_id_does_not_inherit_a_cookie(entrance, clock, tmp_path):
-    visitor = entrance.tokens.visitor(entrance.tokens.make(Role.READ))
-    cookie = entrance.cookie(visitor)
+    visitor = entrance.tokens.visitor(entrance.tokens.create_token(Role.READ))
+    cookie = entrance.issue_cookie(visitor)
     path = tmp_path / "tokens.json"
     path.write_text(re.sub(r'"hash":"[0-9a-f]+"', f'"hash":"{"0" * 64}"', path.read_text()))
     assert entrance.holder(cookie) is None
@@ -88,29 +88,31 @@ def test_a_token_of_the_same_id_does_not_inherit_a_cookie(entrance, clock, tmp_p
 @given(change=st.integers(0, 80), to=st.sampled_from("0123456789abcdef.x"))
 def test_a_cookie_that_was_changed_anywhere_is_nobodys(tmp_path_factory, change, to):
     home = tmp_path_factory.mktemp("home")
-    entrance = Entrance(home, Tokens(home))
-    cookie = entrance.cookie(entrance.tokens.visitor(entrance.tokens.make(Role.ADMIN)))
+    entrance = Sessions(home, Tokens(home))
+    cookie = entrance.issue_cookie(
+        entrance.tokens.find_visitor(entrance.tokens.create_token(Role.ADMIN))
+    )
     at = change % len(cookie)
     changed = f"{cookie[:at]}{to}{cookie[at + 1 :]}"
-    assert changed == cookie or entrance.holder(changed) is None
+    assert changed == cookie or entrance.verify_cookie(changed) is None
 
 
 def test_the_secret_is_its_owners_alone(entrance, tmp_path):
-    entrance.cookie(entrance.tokens.visitor(entrance.tokens.make(Role.RUN)))
+    entrance.issue_cookie(entrance.tokens.visitor(entrance.tokens.create_token(Role.RUN)))
     assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.glob(f"{FILE}*")] == [FILE]
     (tmp_path / FILE).write_bytes(b"short")
     with pytest.raises(StoreError, match="no secret of ours"):
-        Entrance(tmp_path, entrance.tokens).cookie(entrance.tokens.all()[0])
+        Sessions(tmp_path, entrance.tokens).issue_cookie(entrance.tokens.all()[0])
 
 
 def test_a_code_works_once_and_for_ten_minutes(entrance, clock):
     first, second = entrance.code(), entrance.code()
-    assert entrance.by_code(first).role is Role.ADMIN
-    assert entrance.by_code(first) is None
-    assert entrance.by_code("") is None
+    assert entrance.redeem_code(first).role is Role.ADMIN
+    assert entrance.redeem_code(first) is None
+    assert entrance.redeem_code("") is None
     clock.now += 601
-    assert entrance.by_code(second) is None
+    assert entrance.redeem_code(second) is None
     assert not (entrance._home / "tokens.json").exists(), "what a link lets in is in no file"
 
 
@@ -127,7 +129,7 @@ def test_a_code_works_once_and_for_ten_minutes(entrance, clock):
     ],
 )
 def test_after_signing_in_one_stays_here(asked, where):
-    assert inside(asked) == where
+    assert sanitize_path(asked) == where
 
 
 def test_servers_of_one_machine_do_not_share_a_cookie():
@@ -316,7 +318,7 @@ def test_a_list_of_tokens_that_cannot_be_read_lets_nobody_in_and_says_so(house):
 
 def test_a_page_never_trusts_text():
     """Whatever others wrote goes through escaping: no template switches it off, and none has a script of its own."""
-    folder = Path(environment().loader.searchpath[0])
+    folder = Path(load_environment().loader.searchpath[0])
     for path in folder.glob("*.html"):
         text = path.read_text()
         assert "|safe" not in text.replace(" ", ""), path.name

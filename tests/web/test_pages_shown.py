@@ -15,7 +15,7 @@ from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger import events as ev
-from punchlist.web.pages.home.run_lines import Glances, glance_of
+from punchlist.web.pages.home.run_lines import GlanceCache, build_glance
 
 RUN = "261115-aaaaaa"
 
@@ -302,13 +302,15 @@ def test_a_list_waits_for_no_fold_and_folds_no_run_twice(tmp_path):
         for number in range(3):
             Told("/srv/shop/.git", store, f"261115-{number}").items(item(1), moves=fixed(1))
         ticks = iter([0.0, 0.0, 1.0, 1.0, *[2.0] * 100])
-        glances, rows = Glances(store, lambda: next(ticks)), store.runs()
-        assert len(glances.of(rows)) == 1, "the others come when the list is asked for again"
-        assert len(glances.of(rows)) == 3
+        glances, rows = GlanceCache(store, lambda: next(ticks)), store.runs()
+        assert len(glances.load_glances(rows)) == 1, (
+            "the others come when the list is asked for again"
+        )
+        assert len(glances.load_glances(rows)) == 3
         glances._store = None
-        known = glances.of(rows)
+        known = glances.load_glances(rows)
         assert [share.status for share in known["261115-0"].shares] == [Status.FIXED]
-    assert glance_of(made_run(id="x")).items == 0
+    assert build_glance(made_run(id="x")).items == 0
 
 
 def test_a_decision_is_for_the_question_that_the_page_showed(told):

@@ -17,15 +17,15 @@ from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.repositories import Repositories
 from punchlist.cli.root import root
-from punchlist.cli.terminal import forget
-from punchlist.mcp.inputs import Following, Listing
-from punchlist.mcp.session import Asker, Desk, Options
+from punchlist.cli.terminal import reset_consoles
+from punchlist.mcp.inputs import ListRunsInput, RunStatusInput
+from punchlist.mcp.session import Caller, McpSession, Options
 from punchlist.mcp.tools.read import list_runs, run_status
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Fact, Move
 from punchlist.model.ledger import events as ev
 from punchlist.tui import run_text
-from punchlist.tui.backend import Station
+from punchlist.tui.backend import Backend
 from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, State
 
 LOOKED = ev.Reviewed(reviewer="ruff", commit="c", looked_at=1)
@@ -108,7 +108,7 @@ def home(house):
         )
         later.tell(ev.Dismissed(by="ada", why="no", moves=(GONE,)), "people")
     leases = [
-        Lease.take(house.home, NAMES[name])
+        Lease.acquire(house.home, NAMES[name])
         for name, (told, _) in UNENDED.items()
         if told is RUNNING
     ]
@@ -123,11 +123,11 @@ def cli(home, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
 
     def said(*arguments):
-        forget()
+        reset_consoles()
         out = TextIOWrapper(BytesIO(), "utf-8", write_through=True)
         with chdir(home.folder / "repo"), redirect_stdout(out):
             root.main(list(arguments), standalone_mode=False)
-        forget()
+        reset_consoles()
         return out.buffer.getvalue().decode()
 
     return said
@@ -165,22 +165,22 @@ def test_the_command_line_says_the_same_words(cli):
 
 
 def test_the_terminal_view_says_the_same(home):
-    station = Station(home.home, "", lambda: None, "ada")
-    lines = {line.id: line for line in station.runs()}
+    station = Backend(home.home, "", lambda: None, "ada")
+    lines = {line.id: line for line in station.list_runs()}
     for run, (state, outcome, word) in WORDS.items():
         assert (lines[run].state, lines[run].outcome, lines[run].result) == (state, outcome, word)
-        look = station.look(run)
+        look = station.take_snapshot(run)
         assert look.state is state
-        assert f" · {word}" in run_text.head(look, 0)[0].plain
+        assert f" · {word}" in run_text.render_head(look, 0)[0].plain
     asyncio.run(station.aclose())
 
 
 def test_other_agents_are_told_the_same(home):
     async def asked():
-        desk = Desk(home.home, tuple(Repositories(home.home).all()), Options())
-        asker = Asker("robot", lambda run: asyncio.sleep(0))
-        page = await list_runs(desk, Listing(limit=100), asker)
-        whole = [await run_status(desk, Following(run=each.id), asker) for each in page.runs]
+        desk = McpSession(home.home, tuple(Repositories(home.home).list_all()), Options())
+        asker = Caller("robot", lambda run: asyncio.sleep(0))
+        page = await list_runs(desk, ListRunsInput(limit=100), asker)
+        whole = [await run_status(desk, RunStatusInput(run=each.id), asker) for each in page.runs]
         await desk.close()
         return page.runs, whole
 

@@ -11,10 +11,10 @@ from punchlist.workflow import (
     StopWhen,
     Until,
     builtin_names,
-    load,
     load_builtin,
+    load_workflow,
 )
-from punchlist.workflow.loader import parse
+from punchlist.workflow.loader import parse_workflow
 
 GOOD = """
 about: a test
@@ -34,12 +34,12 @@ steps:
 
 def mistakes(text: str) -> str:
     with pytest.raises(WorkflowError) as caught:
-        parse(text, "mine", "mine.yaml")
+        parse_workflow(text, "mine", "mine.yaml")
     return str(caught.value)
 
 
 def test_a_file_is_verbs_one_loop_form_and_one_stop_form():
-    workflow = parse(GOOD, "mine", "mine.yaml")
+    workflow = parse_workflow(GOOD, "mine", "mine.yaml")
     loop = workflow.steps[2]
     assert isinstance(loop, Repeat)
     assert (loop.rounds, loop.on_limit, loop.hard_cap) == (3, OnLimit.ASK, 5)
@@ -53,9 +53,9 @@ def test_every_built_in_workflow_loads_and_says_what_it_is_about(name):
 
 
 def test_proven_is_built_in_and_a_path_loads_a_file(tmp_path):
-    assert load("proven").name == "proven"
+    assert load_workflow("proven").name == "proven"
     (tmp_path / "mine.yaml").write_text(GOOD)
-    assert load(str(tmp_path / "mine.yaml")).name == "mine"
+    assert load_workflow(str(tmp_path / "mine.yaml")).name == "mine"
 
 
 @pytest.mark.parametrize(
@@ -113,15 +113,15 @@ def test_all_mistakes_of_a_file_are_told_at_once():
 
 def test_an_unknown_name_is_met_with_a_guess():
     with pytest.raises(WorkflowError, match='did you mean "proven"'):
-        load("provn")
+        load_workflow("provn")
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(WorkflowError, match=r"gone\.yaml: cannot be read"):
-        load(str(tmp_path / "gone.yaml"))
+        load_workflow(str(tmp_path / "gone.yaml"))
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(WorkflowError, match="cannot be read"):
-        load(str(tmp_path / "bytes.yaml"))
+        load_workflow(str(tmp_path / "bytes.yaml"))
 
 
 def test_a_huge_file_is_no_workflow():

@@ -1,17 +1,17 @@
-"""What somebody who is not the user may do, in three steps."""
+"""Roles of clients other than the user."""
 
 from enum import StrEnum
 
 
 class Role(StrEnum):
-    """Each may all that those before it may: look; start, answer, stop; register, apply, allow
-    checks.
+    """Each role includes those before it. READ: look; RUN: start, answer, stop; ADMIN: register,
+    apply, allow checks.
     """
 
     READ = "read"
     RUN = "run"
     ADMIN = "admin"
 
-    def may(self, needed: "Role") -> bool:
+    def includes(self, needed: "Role") -> bool:
         order = list(Role)
         return order.index(self) >= order.index(needed)

@@ -1,4 +1,4 @@
-"""What is on this machine that punchlist can use, and what is missing."""
+"""Check which programs punchlist can use on this machine, and what is missing."""
 
 import platform
 import sys
@@ -6,12 +6,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist.adapters.agents.detect import KNOWN, presences
-from punchlist.adapters.analyzers.registry import detected
+from punchlist.adapters.agents.detect import KNOWN, detect_agents
+from punchlist.adapters.analyzers.registry import detect_analyzers
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.process import sandbox
 from punchlist.adapters.process.run import run
-from punchlist.app.ping_agents import asked
+from punchlist.app.ping_agents import ping_agents
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.settings import Settings
@@ -30,13 +30,13 @@ class Probe(Struct, frozen=True, kw_only=True):
     """In the place of `found` or `missing`."""
 
 
-async def probes(home: Path, checkout: Path | None, settings: Settings) -> list[Probe]:
-    machine = [_python(), await _git(), _home(home), _sandbox()]
-    return [*machine, *await _analyzers(checkout), *await _agents(settings)]
+async def run_probes(home: Path, checkout: Path | None, settings: Settings) -> list[Probe]:
+    machine = [_probe_python(), await _probe_git(), _probe_home(home), _probe_sandbox()]
+    return [*machine, *await _probe_analyzers(checkout), *await _probe_agents(settings)]
 
 
-async def answers(home: Path, settings: Settings) -> list[Probe]:
-    """What the agents in use say when they are asked; this costs."""
+async def ask_agents(home: Path, settings: Settings) -> list[Probe]:
+    """Ask each agent in use for one word, which costs. Raise UsageError if there is none."""
     if not settings.agents.use:
         raise UsageError(
             "no agent to ask: agents.use names no agent",
@@ -51,11 +51,11 @@ async def answers(home: Path, settings: Settings) -> list[Probe]:
             needed=True,
             mark="answers" if word.answers else "fails",
         )
-        for word in await asked(settings, home)
+        for word in await ping_agents(settings, home)
     ]
 
 
-def _python() -> Probe:
+def _probe_python() -> Probe:
     return Probe(
         name="python",
         found=True,
@@ -65,13 +65,13 @@ def _python() -> Probe:
     )
 
 
-async def _git() -> Probe:
+async def _probe_git() -> Probe:
     ran = await run(["git", "--version"], cwd=Path.cwd(), timeout=10)
     version = ran.stdout.decode("utf-8", "replace").removeprefix("git version").strip()
     return Probe(name="git", found=ran.ok, version=version, note=ran.trouble, needed=True)
 
 
-def _home(home: Path) -> Probe:
+def _probe_home(home: Path) -> Probe:
     try:
         home.mkdir(parents=True, exist_ok=True)
         probe = home / ".writable"
@@ -87,8 +87,8 @@ def _home(home: Path) -> Probe:
     return Probe(name="state folder", found=True, note=str(home), needed=True)
 
 
-def _sandbox() -> Probe:
-    kind = sandbox.available()
+def _probe_sandbox() -> Probe:
+    kind = sandbox.sandbox_kind()
     note = (
         ""
         if kind != "none"
@@ -97,8 +97,8 @@ def _sandbox() -> Probe:
     return Probe(name="sandbox", found=kind != "none", version=kind, note=note)
 
 
-async def _analyzers(checkout: Path | None) -> list[Probe]:
-    tools = await detected(kit=Kit(checkout=checkout))
+async def _probe_analyzers(checkout: Path | None) -> list[Probe]:
+    tools = await detect_analyzers(kit=Kit(checkout=checkout))
     return [
         Probe(
             name=tool.name,
@@ -111,10 +111,10 @@ async def _analyzers(checkout: Path | None) -> list[Probe]:
     ]
 
 
-async def _agents(settings: Settings) -> list[Probe]:
-    """Those in use first, then what else is configured, then the programs that are known."""
+async def _probe_agents(settings: Settings) -> list[Probe]:
+    """Return agents in use first, then other configured ones, then known programs."""
     used = settings.agents.use
-    found = await presences(dict.fromkeys([*used, *settings.agent, *KNOWN]), settings.agent)
+    found = await detect_agents(dict.fromkeys([*used, *settings.agent, *KNOWN]), settings.agent)
     return [
         Probe(
             name=f"agent {agent.name}",
@@ -130,7 +130,7 @@ async def _agents(settings: Settings) -> list[Probe]:
 async def examine_setup(session: Session, *, ask: bool = False) -> list[Probe]:
     """What is there; with `ask`, also whether the agents in use answer, which costs."""
     settings = session.settings().settings
-    found = await probes(
+    found = await run_probes(
         session.home, session.checkout.root if session.checkout else None, settings
     )
-    return [*found, *await answers(session.home, settings)] if ask else found
+    return [*found, *await ask_agents(session.home, settings)] if ask else found

@@ -1,6 +1,4 @@
-"""Whether agents answer: each is asked for one word, in an empty folder, and what that cost is
-said.
-"""
+"""Ask each agent for one word in an empty folder, and say what it cost."""
 
 import asyncio
 import tempfile
@@ -9,14 +7,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.agents.cli_agent import Seat
-from punchlist.adapters.agents.home import Place
-from punchlist.adapters.agents.registry import agent, settled
+from punchlist.adapters.agents.cli_agent import AgentSetup
+from punchlist.adapters.agents.home import AgentPlace
+from punchlist.adapters.agents.registry import build_agent, merge_settings
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError
-from punchlist.ports.agent import Ask, Reply, Trouble
+from punchlist.ports.agent import AgentTrouble, Ask, Reply
 from punchlist.settings import Settings
-from punchlist.views.words import dollars
+from punchlist.views.words import format_dollars
 
 ROLE = "doctor"
 WORD = "pong"
@@ -24,57 +22,55 @@ _PROMPT = f"Do not use any tools. Answer with the one word: {WORD}"
 _LONGEST = 120.0
 _SHOWN = 60
 _REMEDIES = {
-    Trouble.MISSING: "install it, or name the program in agent.{name}.command",
-    Trouble.AUTH: "set its key in your environment, or name its login files in agent.{name}.login",
-    Trouble.RATE_LIMIT: "try again later",
-    Trouble.OVERLOADED: "try again later",
-    Trouble.TIMEOUT: "see whether it answers by itself; agent.{name}.timeout gives it more time",
-    Trouble.SILENT: "see whether it answers by itself; agent.{name}.silence gives it more time",
+    AgentTrouble.MISSING: "install it, or name the program in agent.{name}.command",
+    AgentTrouble.AUTH: "set its key in your environment, or name its login files in agent.{name}.login",
+    AgentTrouble.RATE_LIMIT: "try again later",
+    AgentTrouble.OVERLOADED: "try again later",
+    AgentTrouble.TIMEOUT: "see whether it answers by itself; agent.{name}.timeout gives it more time",
+    AgentTrouble.SILENT: "see whether it answers by itself; agent.{name}.silence gives it more time",
 }
 
 
-class Word(Struct, frozen=True, kw_only=True):
-    """What came of asking one agent."""
-
+class PingResult(Struct, frozen=True, kw_only=True):
     name: str
     answers: bool
     said: str
     seconds: float = 0
 
 
-async def asked(settings: Settings, home: Path) -> list[Word]:
-    """Everybody in `agents.use`, side by side. `home` is punchlist's own, which they do not see."""
+async def ping_agents(settings: Settings, home: Path) -> list[PingResult]:
+    """Ask all of `agents.use` in parallel. `home` is the state folder, hidden from them."""
     return list(
-        await asyncio.gather(*(_asked(name, settings, home) for name in settings.agents.use))
+        await asyncio.gather(*(_ping_agent(name, settings, home) for name in settings.agents.use))
     )
 
 
-async def _asked(name: str, settings: Settings, home: Path) -> Word:
+async def _ping_agent(name: str, settings: Settings, home: Path) -> PingResult:
     with tempfile.TemporaryDirectory(prefix="punchlist-", ignore_cleanup_errors=True) as made:
         folder = Path(made) / "empty"
         folder.mkdir()
-        place = Place(
+        place = AgentPlace(
             folder=Path(made) / "agents",
             state=home,
             user=Path.home(),
             sandbox=settings.agents.sandbox,
         )
-        own = settled(name, settings.agent, settings.agents)
+        own = merge_settings(name, settings.agent, settings.agents)
         own = replace(own, timeout=min(own.timeout, _LONGEST))
         try:
-            player = agent(Seat(name, own, place, FolderArtifacts(Path(made) / "kept")))
+            player = build_agent(AgentSetup(name, own, place, FolderArtifacts(Path(made) / "kept")))
         except SettingsError as error:
-            return Word(name=name, answers=False, said=f"{error}; {error.hint}")
+            return PingResult(name=name, answers=False, said=f"{error}; {error.hint}")
         ask = Ask(role=ROLE, label=f"{ROLE} {name}", prompt=_PROMPT, folder=folder)
-        return _word(name, await player.ask(ask, lambda _: None))
+        return _make_result(name, await player.ask(ask, lambda _: None))
 
 
-def _word(name: str, reply: Reply) -> Word:
+def _make_result(name: str, reply: Reply) -> PingResult:
     usage = reply.usage
     if reply.failed or not reply.text.strip():
-        why = _short(reply.failed) or "it ended without an answer"
-        remedy = _REMEDIES.get(reply.trouble or Trouble.OTHER, "").format(name=name)
-        return Word(
+        why = _clip_text(reply.failed) or "it ended without an answer"
+        remedy = _REMEDIES.get(reply.trouble or AgentTrouble.OTHER, "").format(name=name)
+        return PingResult(
             name=name,
             answers=False,
             said=f"{why}; {remedy}" if remedy else why,
@@ -85,15 +81,15 @@ def _word(name: str, reply: Reply) -> Word:
         if usage.input_tokens
         else "tokens not reported"
     )
-    cost = dollars(usage.dollars) if usage.dollars else "cost not reported"
-    return Word(
+    cost = format_dollars(usage.dollars) if usage.dollars else "cost not reported"
+    return PingResult(
         name=name,
         answers=True,
-        said=f'said "{_short(reply.text)}"; {counted}, {cost}',
+        said=f'said "{_clip_text(reply.text)}"; {counted}, {cost}',
         seconds=usage.seconds,
     )
 
 
-def _short(text: str) -> str:
+def _clip_text(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN * 4 else f"{line[: _SHOWN * 4]} ..."

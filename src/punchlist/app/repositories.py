@@ -1,6 +1,4 @@
-"""The repositories that a server may work on: registered by somebody who may, and remembered in the
-state folder.
-"""
+"""Repositories that a server may work on, registered in the state folder."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,8 +14,8 @@ from punchlist.errors import StoreError, UsageError
 FILE = "repositories.json"
 
 
-class Registered(Struct, frozen=True, kw_only=True):
-    """`id` is what requests name it by; `git_dir` is what the ledger knows it by."""
+class RepositoryEntry(Struct, frozen=True, kw_only=True):
+    """`id` names it in requests, `git_dir` in the ledger."""
 
     id: str
     name: str
@@ -30,9 +28,9 @@ class Repositories:
         self._home = home
         self._path = home / FILE
 
-    def all(self) -> tuple[Registered, ...]:
+    def list_all(self) -> tuple[RepositoryEntry, ...]:
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=tuple[Registered, ...])
+            return msgspec.json.decode(self._path.read_bytes(), type=tuple[RepositoryEntry, ...])
         except FileNotFoundError:
             return ()
         except (OSError, msgspec.MsgspecError) as error:
@@ -41,42 +39,40 @@ class Repositories:
                 hint="put it right, or remove it and register again",
             ) from error
 
-    def find(self, identifier: str) -> Registered | None:
-        return next((each for each in self.all() if each.id == identifier), None)
+    def find(self, identifier: str) -> RepositoryEntry | None:
+        return next((each for each in self.list_all() if each.id == identifier), None)
 
-    def of(self, git_dir: str) -> Registered | None:
-        """The one that a run of the ledger is about; None where it is not, or not any more,
-        registered.
-        """
-        return next((each for each in self.all() if each.git_dir == git_dir), None)
+    def find_git_dir(self, git_dir: str) -> RepositoryEntry | None:
+        """Return the registered repository of a ledger's run, or None."""
+        return next((each for each in self.list_all() if each.git_dir == git_dir), None)
 
-    async def register(self, folder: Path) -> Registered:
-        """The repository around a folder; one that is there already stays as it is."""
+    async def register(self, folder: Path) -> RepositoryEntry:
+        """Register the repository around a folder; a known one stays."""
         if not folder.is_absolute():
             raise UsageError(
                 f"{folder}: is no absolute path",
                 hint="give the whole path of a git repository on this machine",
             )
         known = await find_repository(folder)
-        self._write((*(each for each in self.all() if each.id != known.id), known))
+        self._write((*(each for each in self.list_all() if each.id != known.id), known))
         return known
 
     def forget(self, identifier: str) -> bool:
-        """Whether it was registered. Its runs stay in the ledger."""
-        kept = tuple(each for each in self.all() if each.id != identifier)
-        gone = len(kept) < len(self.all())
+        """Unregister it; return whether it was registered. Its runs stay in the ledger."""
+        kept = tuple(each for each in self.list_all() if each.id != identifier)
+        gone = len(kept) < len(self.list_all())
         if gone:
             self._write(kept)
         return gone
 
-    def _write(self, repositories: tuple[Registered, ...]) -> None:
+    def _write(self, repositories: tuple[RepositoryEntry, ...]) -> None:
         write_state(self._home, FILE, msgspec.json.encode(repositories))
 
 
-async def find_repository(folder: Path) -> Registered:
+async def find_repository(folder: Path) -> RepositoryEntry:
     """Return the repository around a folder."""
     checkout = await Checkout.find(folder)
-    return Registered(
+    return RepositoryEntry(
         id=repository_id(checkout),
         name=checkout.root.name,
         root=str(checkout.root),
@@ -84,7 +80,7 @@ async def find_repository(folder: Path) -> Registered:
     )
 
 
-async def find_repositories(folders: Iterable[Path]) -> tuple[Registered, ...]:
+async def find_repositories(folders: Iterable[Path]) -> tuple[RepositoryEntry, ...]:
     """Return the repositories around these folders, each once."""
     found = [await find_repository(folder) for folder in folders]
     return tuple({each.id: each for each in found}.values())

@@ -10,17 +10,17 @@ from pathlib import Path
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import Workshop, repository_id
 from punchlist.adapters.store.artifacts import FolderArtifacts
-from punchlist.adapters.store.lease import Holder, holder
+from punchlist.adapters.store.lease import LeaseHolder, find_holder
 from punchlist.adapters.store.permissions import keep_private
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.start.allowance import Allowance
 from punchlist.app.start.wiring import run_folder
 from punchlist.errors import RepositoryError
-from punchlist.model.ledger.fold import folded
-from punchlist.model.ledger.outcome import outcome
+from punchlist.model.ledger.fold import fold_entries
+from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
-from punchlist.settings import Loaded, home_folder, load
+from punchlist.settings import LoadedSettings, home_folder, load_settings
 
 
 class Session:
@@ -50,7 +50,9 @@ class Session:
         `repository` None: if there is one.
         """
         checkout = await _around(start, repository)
-        load(None, flags or {})  # a mistake in the settings is told before anything is touched
+        load_settings(
+            None, flags or {}
+        )  # a mistake in the settings is told before anything is touched
         return cls(home_folder(), checkout, flags or {}, readonly=readonly)
 
     @cached_property
@@ -62,16 +64,16 @@ class Session:
         if "store" in self.__dict__:
             self.store.close()
 
-    def settings(self) -> Loaded:
-        return load(None, self.flags)
+    def settings(self) -> LoadedSettings:
+        return load_settings(None, self.flags)
 
     def find(self, run_id: str) -> str:
         """Return the whole id of a run of this repository, from its beginning or "last"."""
-        return self.store.find(run_id, self.repository if self.checkout else "")
+        return self.store.find_run(run_id, self.repository if self.checkout else "")
 
     def load(self, run_id: str) -> Run:
         found = self.find(run_id)
-        return folded(found, self.store.read(found))
+        return fold_entries(found, self.store.read(found))
 
     def export(self, run_id: str) -> Iterator[bytes]:
         return self.store.export(self.find(run_id))
@@ -81,11 +83,11 @@ class Session:
 
     def outcome_of(self, row: RunRow) -> str:
         """What a run comes to now: what it ended with, unless people said something since."""
-        return outcome(self.load(row.id)).value if row.amended else row.outcome
+        return run_outcome(self.load(row.id)).value if row.amended else row.outcome
 
-    def driver_of(self, run_id: str) -> Holder | None:
+    def driver_of(self, run_id: str) -> LeaseHolder | None:
         """Return the process that drives a run, or None."""
-        return holder(self.home, run_id)
+        return find_holder(self.home, run_id)
 
     def artifacts(self, run_id: str) -> FolderArtifacts:
         return FolderArtifacts(run_folder(self.home, run_id))
@@ -94,7 +96,7 @@ class Session:
         """The user's name, as their git has it; empty where it has none."""
         if self.checkout is None:
             return ""
-        named = await self.checkout.theirs.ran("config", "--get", "user.name")
+        named = await self.checkout.user_git.run("config", "--get", "user.name")
         return named.stdout.decode(errors="replace").strip() if named.ok else ""
 
     @property

@@ -5,7 +5,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from punchlist.adapters.store.atomic_write import write_whole
+from punchlist.adapters.store.atomic_write import write_atomic
 from punchlist.adapters.store.permissions import keep_private
 from punchlist.errors import StoreError
 
@@ -17,7 +17,7 @@ def write_state(home: Path, name: str, content: bytes) -> Path:
     path = home / name
     try:
         keep_private(home)
-        write_whole(path, content)
+        write_atomic(path, content)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}", hint=_HINT) from error
     return path

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.app.after.dismissals import Chosen, dismiss_items
+from punchlist.app.after.dismissals import ItemSelection, dismiss_items
 from punchlist.app.drive.answers import answer_run
-from punchlist.app.drive.background import Driving
-from punchlist.app.drive.run_cache import Folded, read_start
-from punchlist.app.drive.stop import stop
-from punchlist.app.drive.threaded import Beside
-from punchlist.app.repositories import Registered
+from punchlist.app.drive.background import RunDriver
+from punchlist.app.drive.run_cache import RunCache, read_start
+from punchlist.app.drive.stop import stop_run
+from punchlist.app.drive.threaded import ThreadedDriver
+from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Prepared, Request
@@ -22,7 +22,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.views.run_line import RunLine, build_run_line
 
-D = TypeVar("D", bound=Driving | Beside)
+D = TypeVar("D", bound=RunDriver | ThreadedDriver)
 
 
 def _ignore(ready: Prepared) -> None:
@@ -41,33 +41,33 @@ class Workspace(Generic[D]):
         self._flags = flags or {}
         self._workflows: dict[str, str] = {}
 
-    def home_of(self, run: Run) -> Registered:
+    def repository_of(self, run: Run) -> RepositoryEntry:
         """Return the repository of a run."""
         raise NotImplementedError
 
     async def opened(
-        self, repository: Registered, flags: Mapping[str, str] | None = None
+        self, repository: RepositoryEntry, flags: Mapping[str, str] | None = None
     ) -> Session:
         """Open a session in a repository; the caller closes it."""
         return await Session.open(Path(repository.root), {**self._flags, **(flags or {})})
 
     async def open_for(self, run: str) -> Session:
         """Open a session in the repository of a run; the caller closes it."""
-        return await self.opened(self.home_of(self.load(run)))
+        return await self.opened(self.repository_of(self.load(run)))
 
     @property
     def store(self) -> SqliteStore:
         return self.session.store
 
     @cached_property
-    def _folded(self) -> Folded:
-        return Folded(self.store)
+    def _folded(self) -> RunCache:
+        return RunCache(self.store)
 
     def load(self, run: str) -> Run:
         """Return a run as it is now; only new entries of its ledger are read."""
-        return self._folded.load(run)
+        return self._folded.load_run(run)
 
-    def rows_of(self, repositories: Iterable[Registered]) -> list[RunRow]:
+    def rows_of(self, repositories: Iterable[RepositoryEntry]) -> list[RunRow]:
         """Return the runs of these repositories, newest first."""
         rows = [row for each in repositories for row in self.store.runs(each.git_dir)]
         return sorted(rows, key=lambda row: (row.started_at, row.id), reverse=True)
@@ -78,15 +78,15 @@ class Workspace(Generic[D]):
             self._workflows[run] = started.workflow_name if started else ""
         return self._workflows[run]
 
-    def driven(self, run: str) -> bool:
-        """Whether this process or another one drives the run."""
-        return self.driving.drives(run) or self.session.driver_of(run) is not None
+    def is_driven(self, run: str) -> bool:
+        """Return whether this process or another one drives the run."""
+        return self.driving.is_driving(run) or self.session.driver_of(run) is not None
 
     def line(self, row: RunRow) -> RunLine:
         """Return one line of the list of runs."""
         return build_run_line(
             row,
-            driven=self.driven(row.id),
+            driven=self.is_driven(row.id),
             outcome=self._folded.find_outcome(row),
             workflow=self.workflow_of(row.id),
         )
@@ -112,20 +112,20 @@ class Workspace(Generic[D]):
             ready = await prepare_run(session, request())
             before(ready)
             undo.pop_all()
-        return await self.driving.begin(session, ready)
+        return await self.driving.begin_run(session, ready)
 
     async def resume_run(self, run: str) -> None:
-        await self.driving.resume(await self.open_for(run), run)
+        await self.driving.resume_run(await self.open_for(run), run)
 
     async def stop_run(self, run: str, by: str, seconds: float, here: float | None = None) -> bool:
         """Stop a run between two events, whichever process drives it; return whether it has
         stopped. Wait `seconds` for another process, and `here` seconds for this one.
         """
-        if await self.driving.cancel(run, by, here):
+        if await self.driving.cancel_run(run, by, here):
             over = True
         else:
             async with self.session_of(run) as session:
-                over = (await stop(session, run, by, seconds)).over
+                over = (await stop_run(session, run, by, seconds)).over
         self.driving.bell.ring(run)
         return over
 
@@ -139,7 +139,7 @@ class Workspace(Generic[D]):
         return answered
 
     async def dismiss(
-        self, run: str, chosen: Chosen, saying: Dismissal, *, undo: bool = False
+        self, run: str, chosen: ItemSelection, saying: Dismissal, *, undo: bool = False
     ) -> list[int]:
         """Dismiss items and return their numbers."""
         async with self.session_of(run) as session:

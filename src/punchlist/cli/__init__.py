@@ -1,13 +1,11 @@
-"""The command line: it parses, calls app, and shows; a command's module is imported only when the
-command is named.
-"""
+"""The command line: parses, calls app, shows. A command's module is imported when named."""
 
 import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from punchlist.cli.errors import through
+from punchlist.cli.errors import run_command
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.root import root
 
@@ -15,10 +13,10 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The `punchlist` command; its exit codes are those of `Exit`."""
+    """Run the `punchlist` command and exit with a code of `Exit`."""
     chosen = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = through(
+        code = run_command(
             lambda: root.main(chosen, prog_name="punchlist", standalone_mode=False), chosen
         )
     except KeyboardInterrupt:  # a second one, while the first was being told

@@ -1,6 +1,4 @@
-"""The one door every error leaves by: a line that says what, a hint that says what next, and an
-exit code from a table.
-"""
+"""Turn every error into a message, a hint and an exit code."""
 
 import os
 import sys
@@ -38,11 +36,11 @@ CODES: dict[type[PunchlistError], Exit] = {
 _MACHINE = frozenset({"--json", "--events"})
 
 
-def through(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
-    """Runs a command and turns whatever comes out of it into an exit code. `arguments` say whether
-    a machine is listening.
+def run_command(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
+    """Run a command and return its exit code. `arguments` tell whether a program
+    reads the output.
     """
-    _speakable()
+    _repair_streams()
     machine = not _MACHINE.isdisjoint(arguments)
     try:
         done = work()
@@ -50,23 +48,25 @@ def through(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
         return Exit(done) if isinstance(done, int) else Exit.FINE
     except PunchlistError as error:
         run = error.run if isinstance(error, AlreadyRunning) else ""
-        return _told(
+        return _report_error(
             str(error), error.hint, CODES.get(type(error), Exit.SETUP), machine=machine, run=run
         )
     except click.ClickException as error:
-        return _told(error.format_message(), _usage_hint(error), Exit.USAGE, machine=machine)
+        return _report_error(
+            error.format_message(), _usage_hint(error), Exit.USAGE, machine=machine
+        )
     except (KeyboardInterrupt, click.Abort):
-        return _told(
+        return _report_error(
             "stopped",
             "`punchlist resume` goes on, if a run had begun",
             Exit.INTERRUPTED,
             machine=machine,
         )
     except (Unread, BrokenPipeError) as error:
-        return _unread(str(error) if isinstance(error, Unread) else "")
+        return _discard_output(str(error) if isinstance(error, Unread) else "")
     except Exception as error:  # noqa: BLE001 - the door: what nobody foresaw ends here, with a log and a code of its own
-        log = _crash_log(error, arguments)
-        return _told(
+        log = _write_crash(error, arguments)
+        return _report_error(
             f"punchlist itself failed: {type(error).__name__}: {error}",
             log,
             Exit.CRASHED,
@@ -74,10 +74,8 @@ def through(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
         )
 
 
-def _speakable() -> None:
-    """Neither a closed stream nor a name that the terminal's encoding does not
-    have may end a run.
-    """
+def _repair_streams() -> None:
+    """Keep a closed stream or an unencodable name from ending a run."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it is for the rest of the process
@@ -86,7 +84,7 @@ def _speakable() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _told(message: str, hint: str, code: Exit, *, machine: bool, run: str = "") -> Exit:
+def _report_error(message: str, hint: str, code: Exit, *, machine: bool, run: str = "") -> Exit:
     with suppress(OSError, Unread):
         from punchlist.cli.terminal import error_text, note
 
@@ -109,22 +107,18 @@ def _usage_hint(error: click.ClickException) -> str:
     return f"{context.command_path} --help" if context is not None else "punchlist --help"
 
 
-def _unread(why: str) -> Exit:
-    """Whatever is still buffered goes nowhere, so that the interpreter does not complain at its
-    end.
-    """
+def _discard_output(why: str) -> Exit:
+    """Send buffered output to /dev/null, so that the interpreter does not fail at its end."""
     if why:
-        _told(why, "", Exit.UNREAD, machine=False)
+        _report_error(why, "", Exit.UNREAD, machine=False)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     with suppress(OSError, ValueError):
         os.dup2(nowhere, sys.stdout.fileno())
     return Exit.UNREAD
 
 
-def _crash_log(error: Exception, arguments: Sequence[str]) -> str:
-    """Where the traceback was written, as a hint; the traceback itself where nothing can be
-    written.
-    """
+def _write_crash(error: Exception, arguments: Sequence[str]) -> str:
+    """Write the traceback to a log and return a hint with its path, or the traceback itself."""
     import platform
     import time
     import traceback

@@ -1,4 +1,4 @@
-"""What the exit code says; the one table behind the documentation and the door."""
+"""The exit codes and their meanings."""
 
 from enum import IntEnum
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how they become a request."""
+"""Options that several commands share, and the request made of them."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +18,8 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
 _UNITS = {"s": 1, "m": 60, "h": 3600, None: 1}
 
 
-class Output(Struct, frozen=True):
-    """How a command speaks: designed text, one JSON document, or JSON lines."""
+class OutputMode(Struct, frozen=True):
+    """Text, one JSON document, or JSON lines."""
 
     json: bool = False
     events: bool = False
@@ -40,8 +40,8 @@ _ITEM_DIGITS = 3
 """An id begins with a date, so that a shorter number is meant for an item."""
 
 
-def a_run(context: click.Context, _: click.Parameter, named: str) -> str:
-    """What was given as a run, unless it looks like the number of an item."""
+def check_run_id(context: click.Context, _: click.Parameter, named: str) -> str:
+    """Return the run id. Raise UsageError if it looks like an item's number."""
     if not (named.isdecimal() and len(named) <= _ITEM_DIGITS):
         return named
     takes_items = any(parameter.name in ("item", "items") for parameter in context.command.params)
@@ -56,7 +56,7 @@ def a_run(context: click.Context, _: click.Parameter, named: str) -> str:
 
 
 run_argument = click.argument(
-    "run_id", metavar="[RUN]", required=False, default="last", callback=a_run
+    "run_id", metavar="[RUN]", required=False, default="last", callback=check_run_id
 )
 set_option = click.option(
     "--set",
@@ -67,16 +67,16 @@ set_option = click.option(
 )
 
 
-def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    def decorated(function: F) -> F:
+def combine_options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    def apply_all(function: F) -> F:
         for decorator in reversed(decorators):
             function = decorator(function)
         return function
 
-    return decorated
+    return apply_all
 
 
-output_options: Callable[[Any], Any] = together(
+output_options: Callable[[Any], Any] = combine_options(
     json_option,
     click.option(
         "--events",
@@ -90,7 +90,7 @@ watch_option = click.option(
     is_flag=True,
     help="Follow and steer it in the terminal view, as `punchlist watch` does.",
 )
-scope_options: Callable[[Any], Any] = together(
+scope_options: Callable[[Any], Any] = combine_options(
     click.argument("paths", nargs=-1, type=click.Path()),
     click.option(
         "--all",
@@ -107,7 +107,7 @@ scope_options: Callable[[Any], Any] = together(
         help="What the branch is compared with. Default: the branch it came from.",
     ),
 )
-checks_options: Callable[[Any], Any] = together(
+checks_options: Callable[[Any], Any] = combine_options(
     click.option(
         "--yes",
         "allow",
@@ -124,7 +124,7 @@ checks_options: Callable[[Any], Any] = together(
         help="Run no checks; fixes are then unverified.",
     ),
 )
-run_options: Callable[[Any], Any] = together(
+run_options: Callable[[Any], Any] = combine_options(
     click.option(
         "--max-time",
         metavar="TIME",
@@ -149,7 +149,7 @@ findings_option = click.option(
     type=click.Path(exists=True, dir_okay=False),
     help="Findings from a file (SARIF, JSON, rdjson, Markdown); may be given several times.",
 )
-agent_options: Callable[[Any], Any] = together(
+agent_options: Callable[[Any], Any] = combine_options(
     click.option(
         "--agent",
         "agents",
@@ -187,10 +187,10 @@ workflow_option = click.option(
 )
 
 
-def output(chosen: Mapping[str, Any]) -> Output:
+def parse_output(chosen: Mapping[str, Any]) -> OutputMode:
     if chosen.get("json_") and chosen.get("events"):
         raise UsageError("--json and --events exclude each other", hint="choose one of them")
-    spoken = Output(
+    spoken = OutputMode(
         bool(chosen.get("json_")),
         bool(chosen.get("events")),
         bool(chosen.get("quiet")),
@@ -206,9 +206,9 @@ def output(chosen: Mapping[str, Any]) -> Output:
     return replace(spoken, watch=True)
 
 
-def request(chosen: Mapping[str, Any]) -> Request:
+def make_request(chosen: Mapping[str, Any]) -> Request:
     return Request(
-        kind=_kind(chosen),
+        kind=_parse_scope(chosen),
         base=chosen["base"],
         commit=chosen["commit"],
         paths=tuple(chosen["paths"]),
@@ -221,7 +221,7 @@ def request(chosen: Mapping[str, Any]) -> Request:
     )
 
 
-def _kind(chosen: Mapping[str, Any]) -> ScopeKind | None:
+def _parse_scope(chosen: Mapping[str, Any]) -> ScopeKind | None:
     asked = {
         ScopeKind.ALL: chosen["everything"],
         ScopeKind.STAGED: chosen["staged"],
@@ -235,11 +235,11 @@ def _kind(chosen: Mapping[str, Any]) -> ScopeKind | None:
     return kinds[0] if kinds else None
 
 
-def flags(chosen: Mapping[str, Any]) -> dict[str, str]:
-    """--set, --max-time, --max-cost and --agent as settings by name."""
-    named = _pairs(chosen.get("settings", ()))
+def parse_flags(chosen: Mapping[str, Any]) -> dict[str, str]:
+    """Return --set, --max-time, --max-cost and --agent as settings by name."""
+    named = _parse_pairs(chosen.get("settings", ()))
     if chosen.get("max_time"):
-        named["limits.time"] = f"{_seconds(chosen['max_time']):g}"
+        named["limits.time"] = f"{_parse_seconds(chosen['max_time']):g}"
     if chosen.get("max_cost"):
         named["limits.dollars"] = f"{chosen['max_cost']:g}"
     if chosen.get("agents"):
@@ -247,7 +247,7 @@ def flags(chosen: Mapping[str, Any]) -> dict[str, str]:
     return named
 
 
-def _pairs(settings: Sequence[str]) -> dict[str, str]:
+def _parse_pairs(settings: Sequence[str]) -> dict[str, str]:
     pairs = {}
     for setting in settings:
         key, found, value = setting.partition("=")
@@ -259,7 +259,7 @@ def _pairs(settings: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     match = _TIME.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"--max-time {text}: is no time", hint="for example 90, 90s, 15m or 2h")

@@ -1,6 +1,4 @@
-"""The `punchlist` group: a table of commands with one line each, so that help and completion import
-none of them.
-"""
+"""The `punchlist` group: a table of commands, so that help and completion import none."""
 
 import os
 from importlib import import_module
@@ -49,8 +47,8 @@ SECTIONS: dict[str, dict[str, str]] = {
 _NAMES = {name: about for section in SECTIONS.values() for name, about in section.items()}
 
 
-class Root(click.Group):
-    """Commands live in `cli/commands/`, one module each, imported when named."""
+class RootGroup(click.Group):
+    """Imports a command's module from `cli/commands/` when it is named."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_NAMES)
@@ -67,7 +65,7 @@ class Root(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if name == "help":
-            return self._helped(ctx, args[1:])
+            return self._show_help(ctx, args[1:])
         if name and not name.startswith("-") and name not in _NAMES:
             from difflib import get_close_matches
 
@@ -76,7 +74,7 @@ class Root(click.Group):
             raise click.UsageError(f'no command is called "{name}"{guess}', ctx)
         return super().resolve_command(ctx, args)
 
-    def _helped(
+    def _show_help(
         self, ctx: click.Context, asked: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """`punchlist help run` is `punchlist run --help`."""
@@ -110,7 +108,7 @@ class Root(click.Group):
 
 
 @click.command(
-    cls=Root,
+    cls=RootGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

@@ -1,4 +1,4 @@
-"""From a request to an exit code: prepare, ask about the checks, drive, tell what came of it."""
+"""Prepare a run, ask about its checks, drive it, show the result."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
@@ -9,114 +9,125 @@ from msgspec.structs import replace
 from punchlist.app import Prepared, Request, Session
 from punchlist.app.drive.answers import answer_run
 from punchlist.app.drive.drive import resume_run
-from punchlist.app.drive.threaded import Beside
+from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.app.start.dry_run import rehearse_run
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.set_up import allow_found_checks
 from punchlist.app.start.start import start_run
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.options import Output
-from punchlist.cli.session import login, stoppable
-from punchlist.cli.show.json import document, exit_of
-from punchlist.cli.show.plan import files_in_scope, plan_document, plan_text
-from punchlist.cli.show.progress import Silent, View, watching
-from punchlist.cli.show.question import asked
-from punchlist.cli.show.summary import stopped, summary
+from punchlist.cli.options import OutputMode
+from punchlist.cli.session import handle_signals, login_name
+from punchlist.cli.show.json import exit_code, make_document
+from punchlist.cli.show.plan import count_files, plan_document, plan_text
+from punchlist.cli.show.progress import ProgressView, SilentView, open_view
+from punchlist.cli.show.question import ask_questions
+from punchlist.cli.show.summary import render_stop, render_summary
 from punchlist.cli.show.words import one_line
-from punchlist.cli.terminal import answer, interactive, note, say
-from punchlist.cli.tui_launch import can_watch, seated
+from punchlist.cli.terminal import is_interactive, note, print_json, say
+from punchlist.cli.tui_launch import check_terminal, open_backend
 from punchlist.model.ledger.run import Run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Drive = Callable[[View], Awaitable[Run]]
+Drive = Callable[[ProgressView], Awaitable[Run]]
 Tell = Callable[[Run], "Iterator[RenderableType]"]
 
 
-async def started(
-    session: Session, request: Request, output: Output, *, dry: bool = False, tell: Tell = summary
+async def start_and_show(
+    session: Session,
+    request: Request,
+    output: OutputMode,
+    *,
+    dry: bool = False,
+    tell: Tell = render_summary,
 ) -> Exit:
     if output.watch and not dry:
-        can_watch()
+        check_terminal()
     ready = await prepare_run(session, request)
     if dry:
-        files = await files_in_scope(session, ready.change)
-        prompts = await rehearse_run(session, ready, Silent())
-        answer(plan_document(ready, prompts)) if output.json else say(
+        files = await count_files(session, ready.change)
+        prompts = await rehearse_run(session, ready, SilentView())
+        print_json(plan_document(ready, prompts)) if output.json else say(
             *plan_text(ready, files, prompts, verbose=output.verbose)
         )
         return Exit.FINE
     if ready.checks and ready.checks_allowed is None:
-        ready = await _asked(session, request, ready, output)
+        ready = await _ask_checks(session, request, ready, output)
     if output.watch:
-        return await watched(session, lambda driving: driving.begin(session, ready), output, tell)
-    return await driven(session, lambda view: start_run(session, ready, view), output, tell)
+        return await watch_run(
+            session, lambda driving: driving.begin_run(session, ready), output, tell
+        )
+    return await drive_run(session, lambda view: start_run(session, ready, view), output, tell)
 
 
-async def gone_on(session: Session, run: Run, output: Output) -> Exit:
-    """Goes on with a run; in the terminal view one that waits can be answered as well."""
+async def resume_and_show(session: Session, run: Run, output: OutputMode) -> Exit:
+    """Resume a run; in the terminal view its questions can be answered as well."""
     if not output.watch:
-        return await driven(session, lambda view: resume_run(session, run.id, view), output)
-    can_watch()
-    return await watched(session, lambda driving: driving.resume(session, run.id), output, run=run)
+        return await drive_run(session, lambda view: resume_run(session, run.id, view), output)
+    check_terminal()
+    return await watch_run(
+        session, lambda driving: driving.resume_run(session, run.id), output, run=run
+    )
 
 
-async def watched(
+async def watch_run(
     session: Session,
-    begin: Callable[[Beside], Awaitable[str]],
-    output: Output,
-    tell: Tell = summary,
+    begin: Callable[[ThreadedDriver], Awaitable[str]],
+    output: OutputMode,
+    tell: Tell = render_summary,
     *,
     run: Run | None = None,
 ) -> Exit:
-    """In the terminal view, until it is closed; then what came of it is told as it always is."""
+    """Drive a run in the terminal view until it is closed, then show the result."""
     from punchlist.tui.app import watch
 
-    station = seated(session)
-    name = run.id if run is not None and run.waits else await station.drive(begin)
+    station = open_backend(session)
+    name = run.id if run is not None and run.waits else await station.drive_run(begin)
     *_, last = (run, *await watch(station, name))
-    return told(last, output, tell) if last is not None else Exit.FINE
+    return show_result(last, output, tell) if last is not None else Exit.FINE
 
 
-async def driven(session: Session, drive: Drive, output: Output, tell: Tell = summary) -> Exit:
-    """A run that waits is answered on the spot where somebody sits at the terminal; elsewhere it is
-    left waiting.
-    """
-    with watching(output) as view, stoppable(view.say):
+async def drive_run(
+    session: Session, drive: Drive, output: OutputMode, tell: Tell = render_summary
+) -> Exit:
+    """Drive a run; ask its questions on an interactive terminal, else leave it waiting."""
+    with open_view(output) as view, handle_signals(view.say):
         run = await drive(view)
-    while run.waits and not run.ended and interactive() and not output.machine and not output.quiet:
-        said = asked(run)
+    while (
+        run.waits and not run.ended and is_interactive() and not output.machine and not output.quiet
+    ):
+        said = ask_questions(run)
         if said is None:
             break
-        run = await answer_run(session, run.id, said, login(), asked=len(run.asking.questions))
+        run = await answer_run(session, run.id, said, login_name(), asked=len(run.asking.questions))
         if not run.waits:
-            with watching(output) as view, stoppable(view.say):
+            with open_view(output) as view, handle_signals(view.say):
                 run = await resume_run(session, run.id, view)
-    return told(run, output, tell)
+    return show_result(run, output, tell)
 
 
-def told(run: Run, output: Output, tell: Tell = summary) -> Exit:
-    """Shows where the run stands, in the way that was asked for."""
+def show_result(run: Run, output: OutputMode, tell: Tell = render_summary) -> Exit:
+    """Show the run in the chosen output mode; return the exit code."""
     halfway = run.interrupted and not run.ended
     if output.json:
-        answer(document(run))
+        print_json(make_document(run))
     elif not output.events and not halfway:
         say(*tell(run))
     if halfway:
-        note(*stopped(run))
-    return exit_of(run)
+        note(*render_stop(run))
+    return exit_code(run)
 
 
-async def _asked(session: Session, request: Request, ready: Prepared, output: Output) -> Prepared:
-    """Detected commands run only on somebody's word; where nobody can be asked the run goes on
-    unverified, and says so.
-    """
+async def _ask_checks(
+    session: Session, request: Request, ready: Prepared, output: OutputMode
+) -> Prepared:
+    """Ask whether detected checks may run; without a user to ask, fixes stay unverified."""
     commands = [
         f"  {one_line(' '.join(check.command))}   ({one_line(check.origin)})"
         for check in ready.checks
     ]
-    if not interactive() or output.machine:
+    if not is_interactive() or output.machine:
         if not output.quiet:
             note(
                 "These checks were found and may not run yet, so fixes stay unverified:",

@@ -1,6 +1,4 @@
-"""One command's session: opened, used, closed; Ctrl-C stops the work cleanly, a second
-one at once.
-"""
+"""Open and close the app for one command. Ctrl-C stops it cleanly, a second one at once."""
 
 import asyncio
 import os
@@ -12,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from punchlist.app import Session
-from punchlist.cli.terminal import err
+from punchlist.cli.terminal import stderr_console
 from punchlist.errors import UsageError
 
 T = TypeVar("T")
@@ -30,15 +28,17 @@ def run_session(
     """Opens the session in the current folder and does the work with it."""
 
     async def opened() -> T:
-        session = await Session.open(here(), flags, repository=repository, readonly=readonly)
+        session = await Session.open(
+            current_folder(), flags, repository=repository, readonly=readonly
+        )
         with closing(session):
             return await work(session)
 
     return asyncio.run(opened())
 
 
-def here() -> Path:
-    """The folder the user stands in."""
+def current_folder() -> Path:
+    """Return the current folder. Raise UsageError if it is gone."""
     try:
         return Path.cwd()
     except FileNotFoundError as error:
@@ -47,7 +47,7 @@ def here() -> Path:
         ) from error
 
 
-def login() -> str:
+def login_name() -> str:
     """Return the user's login name."""
     try:
         return getuser()
@@ -55,47 +55,46 @@ def login() -> str:
         return "a person"
 
 
-def reading(look: Callable[[Session], T], *, repository: bool = True) -> T:
-    """A session of commands that only read."""
+def run_reader(look: Callable[[Session], T], *, repository: bool = True) -> T:
+    """Run a session that only reads."""
 
-    async def looked(session: Session) -> T:
+    async def run_look(session: Session) -> T:
         return look(session)
 
-    return run_session(looked, repository=repository, readonly=True)
+    return run_session(run_look, repository=repository, readonly=True)
 
 
 @contextmanager
-def stoppable(say: Callable[[str], None]) -> Iterator[None]:
-    """The first signal cancels the present task, so that the run writes down that it was stopped;
-    the second ends the process.
+def handle_signals(say: Callable[[str], None]) -> Iterator[None]:
+    """Cancel the current task on the first signal, so that the run records the stop; exit at the
+    second.
 
-    Ending at once is safe: the ledger is always whole, and the guardian ends the children of a
-    process that is gone.
+    That is safe: the ledger is always whole, and the guardian ends orphaned children.
     """
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
     asked: list[int] = []
 
-    def stop(number: int) -> None:
+    def handle_signal(number: int) -> None:
         if asked:
-            _end_at_once(number)
+            _exit_now(number)
         asked.append(number)
         say("stopping; once more to stop at once")
         if task is not None:
             task.cancel()
 
     for number in _SIGNALS:
-        loop.add_signal_handler(number, stop, number)
+        loop.add_signal_handler(number, handle_signal, number)
     try:
         yield
     finally:
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
             if asked:  # what is left to do is short, but must not end in silence either
-                signal.signal(number, lambda number, _: _end_at_once(number))
+                signal.signal(number, lambda number, _: _exit_now(number))
 
 
-def _end_at_once(number: int) -> NoReturn:
-    err().show_cursor()
+def _exit_now(number: int) -> NoReturn:
+    stderr_console().show_cursor()
     os.write(2, b"\nstopped at once; `punchlist resume` goes on\n")
     os._exit(128 + number)

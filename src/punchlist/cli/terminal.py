@@ -1,6 +1,4 @@
-"""Where text goes: results to stdout, everything else to stderr; colour and width are rich's
-business, imported late.
-"""
+"""Results go to stdout, all else to stderr; rich is imported late."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -25,7 +23,7 @@ class Unread(Exception):
 
 
 @cache
-def _console(stream: str) -> "Console":
+def _get_console(stream: str) -> "Console":
     from rich.console import Console
 
     console = Console(stderr=stream == "stderr", highlight=False, markup=False, emoji=False)
@@ -34,24 +32,22 @@ def _console(stream: str) -> "Console":
     return console
 
 
-def out() -> "Console":
-    return _console("stdout")
+def stdout_console() -> "Console":
+    return _get_console("stdout")
 
 
-def err() -> "Console":
-    return _console("stderr")
+def stderr_console() -> "Console":
+    return _get_console("stderr")
 
 
-def forget() -> None:
-    """For callers that have replaced sys.stdout since the last command."""
-    _console.cache_clear()
+def reset_consoles() -> None:
+    """Drop the cached consoles after sys.stdout was replaced."""
+    _get_console.cache_clear()
 
 
 @contextmanager
-def writing() -> Iterator[None]:
-    """Around everything that goes to stdout: what cannot be written there is nobody's fault, and no
-    crash.
-    """
+def guard_stdout() -> Iterator[None]:
+    """Raise StdoutClosed if stdout cannot be written."""
     try:
         yield
     except BrokenPipeError as error:
@@ -60,70 +56,70 @@ def writing() -> Iterator[None]:
         raise Unread(f"stdout cannot be written: {error.strerror}") from error
 
 
-@writing()
+@guard_stdout()
 def say(*parts: "RenderableType") -> None:
-    """A result."""
-    if out().is_terminal:
+    """Print a result to stdout."""
+    if stdout_console().is_terminal:
         for part in parts:
-            out().print(part)
+            stdout_console().print(part)
         return
-    with out().capture() as captured:
+    with stdout_console().capture() as captured:
         for part in parts:
-            out().print(part, soft_wrap=isinstance(part, str))
+            stdout_console().print(part, soft_wrap=isinstance(part, str))
     # Columns are padded for the eye; a file or a program has no use for that.
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
     sys.stdout.flush()
 
 
 def note(*parts: "RenderableType") -> None:
-    """Something beside the result: progress, a warning, an error."""
+    """Print progress, a warning or an error to stderr."""
     for part in parts:
-        err().print(part, soft_wrap=not err().is_terminal)
+        stderr_console().print(part, soft_wrap=not stderr_console().is_terminal)
 
 
-@writing()
-def answer(document: object) -> None:
-    """One JSON document on stdout, whole or not at all."""
+@guard_stdout()
+def print_json(document: object) -> None:
+    """Print one JSON document, whole or not at all."""
     from punchlist.model.ledger.codec import encode
 
     sys.stdout.write(encode(document).decode() + "\n")
     sys.stdout.flush()
 
 
-@writing()
-def raw(chunks: Iterable[bytes]) -> None:
-    """Bytes as they are."""
+@guard_stdout()
+def print_bytes(chunks: Iterable[bytes]) -> None:
+    """Write bytes to stdout unchanged."""
     sys.stdout.flush()
     for chunk in chunks:
         sys.stdout.buffer.write(chunk)
     sys.stdout.buffer.flush()
 
 
-def done(*lines: str, json: bool) -> Exit:
+def show_done(*lines: str, json: bool) -> Exit:
     """Print what a short command did, in lines or as a document."""
-    from punchlist.cli.show.words import safe
+    from punchlist.cli.show.words import escape_text
 
     if json:
-        answer({"done": lines})
+        print_json({"done": lines})
     else:
-        say(*map(safe, lines))
+        say(*map(escape_text, lines))
     return Exit.FINE
 
 
 def error_text(message: str, hint: str) -> "Text":
     from rich.text import Text
 
-    from punchlist.cli.show.words import safe
+    from punchlist.cli.show.words import escape_text
 
-    first, *rest = safe(message).splitlines() or ["unknown"]
+    first, *rest = escape_text(message).splitlines() or ["unknown"]
     text = Text.assemble(
         ("error: ", "bold red"), (first, "bold"), *(f"\n       {line}" for line in rest)
     )
     if hint:
-        text.append("\n  hint: ", "cyan").append(safe(hint))
+        text.append("\n  hint: ", "cyan").append(escape_text(hint))
     return text
 
 
-def interactive() -> bool:
-    """Whether a person can be asked something here."""
+def is_interactive() -> bool:
+    """Return whether the user can be asked here."""
     return sys.stdin.isatty() and sys.stderr.isatty()

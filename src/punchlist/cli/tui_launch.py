@@ -1,19 +1,19 @@
-"""A seat before the terminal view: whether there can be one, and what it looks at."""
+"""Open the terminal view."""
 
 from typing import TYPE_CHECKING
 
 from punchlist.app import Session
-from punchlist.cli.session import here, login
-from punchlist.cli.terminal import err, interactive
+from punchlist.cli.session import current_folder, login_name
+from punchlist.cli.terminal import is_interactive, stderr_console
 from punchlist.errors import SettingsError, UsageError
 
 if TYPE_CHECKING:
-    from punchlist.tui.backend import Station
+    from punchlist.tui.backend import Backend
 
 
-def can_watch() -> None:
-    """Raises what is missing: a terminal, or the packages."""
-    if not interactive() or err().is_dumb_terminal:
+def check_terminal() -> None:
+    """Raise if a terminal or the packages are missing."""
+    if not is_interactive() or stderr_console().is_dumb_terminal:
         raise UsageError(
             "the terminal view needs a terminal",
             hint="punchlist status, or punchlist run without --watch",
@@ -26,10 +26,12 @@ def can_watch() -> None:
         ) from error
 
 
-def seated(session: Session) -> "Station":
-    """At the ledger of the repository that the session stands in, or of all."""
-    from punchlist.tui.backend import Station
+def open_backend(session: Session) -> "Backend":
+    """Return the backend of the terminal view: for the app's repository, or for all."""
+    from punchlist.tui.backend import Backend
 
-    folder = here()
+    folder = current_folder()
     repository = str(session.checkout.git_dir) if session.checkout else ""
-    return Station(session.home, repository, lambda: Session.open(folder, repository=None), login())
+    return Backend(
+        session.home, repository, lambda: Session.open(folder, repository=None), login_name()
+    )

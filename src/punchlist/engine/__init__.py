@@ -1,6 +1,8 @@
-"""The engine asks the step what may start, does it at most once, writes it down, and asks again."""
+"""The engine: asks the step which actions may start, performs each at most once, records it, asks
+again.
+"""
 
 from punchlist.engine.engine import Engine, Limits, Watcher
-from punchlist.engine.position import At, Decide, position
+from punchlist.engine.position import PendingDecision, PendingStep, find_position
 
-__all__ = ["At", "Decide", "Engine", "Limits", "Watcher", "position"]
+__all__ = ["Engine", "Limits", "PendingDecision", "PendingStep", "Watcher", "find_position"]

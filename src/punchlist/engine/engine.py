@@ -1,5 +1,5 @@
-"""Drives one run: names, performs, records, folds, asks again; no barrier between actions of a
-step.
+"""Drives one run: asks the step, performs actions, records and folds events; actions of a step run
+side by side.
 """
 
 import asyncio
@@ -7,13 +7,13 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from punchlist.engine.position import MORE, At, Decide, position
-from punchlist.engine.stop_rules import put_off, stop_reason
+from punchlist.engine.position import MORE, PendingDecision, PendingStep, find_position
+from punchlist.engine.stop_rules import block_deferred, stop_reason
 from punchlist.errors import NO_ROOM, PunchlistError, StoreError
 from punchlist.model.item.item import ACTIONABLE, Fact, Move, Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
-from punchlist.model.ledger.outcome import outcome
+from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Question, Run
 from punchlist.ports.store import Store
 from punchlist.ports.world import World
@@ -37,19 +37,19 @@ class Limits(Struct, frozen=True):
 
 
 class Watcher(Protocol):
-    """Whoever wants to see a run go by."""
+    """Receives the progress of a run."""
 
-    def began(self, place: str, action: Action) -> None: ...
+    def handle_start(self, place: str, action: Action) -> None: ...
 
-    def told(self, entry: ev.Entry, run: Run) -> None: ...
+    def handle_event(self, entry: ev.Entry, run: Run) -> None: ...
 
-    def heard(self, label: str, piece: str) -> None:
-        """What an agent says while it works; it is in no ledger."""
+    def handle_output(self, label: str, piece: str) -> None:
+        """Receive a piece of an agent's output while it works; it is not in the ledger."""
         ...
 
 
 class Engine:
-    """One process' hold on one run. The caller has the lease."""
+    """Drives one run in one process. The caller holds the lease."""
 
     def __init__(
         self, workflow: Workflow, world: World, store: Store, limits: Limits, watcher: Watcher
@@ -61,7 +61,9 @@ class Engine:
         self._watcher = watcher
 
     async def drive(self, run: Run) -> Run:
-        """To the end, to a question, or to a limit; cancelling stops it at an event boundary."""
+        """Drive the run to its end, a question or a limit; cancelling stops it
+        between two events.
+        """
         self._run = run
         try:
             while not self._run.ended and not self._run.waits:
@@ -70,32 +72,41 @@ class Engine:
                     # steps with nothing to do wait for nothing, and a signal must be heard between
                     # them
                 )
-                match position(self._workflow, self._run):
+                match find_position(self._workflow, self._run):
                     case None:
-                        self._tell("end", "ended", ev.Ended(outcome=outcome(self._run).value))
-                    case At() as at if VERBS[at.do.verb].last and self._run.having(Status.CLAIMED):
+                        self._record_event(
+                            "end", "ended", ev.Ended(outcome=run_outcome(self._run).value)
+                        )
+                    case PendingStep() as at if VERBS[at.do.verb].last and self._run.find_items(
+                        Status.CLAIMED
+                    ):
                         self._return_claims(at)
-                    case At() as at:
-                        await self._step(at)
-                    case Decide() as decide:
-                        self._decide(decide)
+                    case PendingStep() as at:
+                        await self._run_step(at)
+                    case PendingDecision() as decide:
+                        self._decide_round(decide)
         except (
             asyncio.CancelledError
         ) as stop:  # its message says on whose word, where somebody gave it
             reason = str(stop) or "stopped by a person or a signal"
-            self._tell("signal", f"interrupted {self._run.seq}", ev.Interrupted(reason=reason))
+            self._record_event(
+                "signal", f"interrupted {self._run.seq}", ev.Interrupted(reason=reason)
+            )
         return self._run
 
-    async def _step(self, at: At) -> None:
-        """Asks after every event. A limit lets nothing more begin, and time also ends what is under
-        way; neither what must run last nor what must be done whole is cut.
+    async def _run_step(self, at: PendingStep) -> None:
+        """Run the actions of one step, asking the step again after every event. At a limit no
+        action starts; the time limit also cancels running ones, except `last` verbs and
+        `whole` actions.
         """
         verb = VERBS[at.do.verb]
         running: _Running = {}
         begun = set(self._run.position.here if self._run.position.place == at.place else ())
         try:
             while True:
-                self._start(verb.step(self._run, at.do.options, at.place), at, running, begun)
+                self._start_actions(
+                    verb.step(self._run, at.do.options, at.place), at, running, begun
+                )
                 if not running:
                     break
                 await asyncio.wait(
@@ -103,24 +114,24 @@ class Engine:
                     timeout=self._time_left(verb, running),
                     return_when=asyncio.FIRST_COMPLETED,
                 )
-                ended = _taken_out(running)
-                self._write_down(at, ended)
+                ended = _pop_done(running)
+                self._record_results(at, ended)
                 if not ended:
                     self._halt("time")
                     break
         finally:
-            by_itself = _taken_out(running)
-            stop = await _brought_to_rest(running)
-            self._write_down(
+            by_itself = _pop_done(running)
+            stop = await _finish_running(running)
+            self._record_results(
                 at, by_itself | {task: action for task, action in running.items() if action.whole}
             )
             if stop is not None:
                 raise stop
         if not self._run.waits and (verb.last or not self._run.halted):
-            self._tell(at.place, _ITSELF, ev.StepDone(verb=at.do.verb))
+            self._record_event(at.place, _ITSELF, ev.StepDone(verb=at.do.verb))
 
-    def _start(
-        self, actions: tuple[Action, ...], at: At, running: _Running, begun: set[str]
+    def _start_actions(
+        self, actions: tuple[Action, ...], at: PendingStep, running: _Running, begun: set[str]
     ) -> None:
         last = VERBS[at.do.verb].last
         for action in actions:
@@ -128,24 +139,22 @@ class Engine:
             if action.key in begun or action.holds & held:
                 continue
             if 0 < self._limits.width <= len(running) or not (
-                last or action.whole or self._may_begin()
+                last or action.whole or self._can_begin()
             ):
                 return
-            self._watcher.began(at.place, action)
-            running[asyncio.create_task(self._perform(at, action))] = action
+            self._watcher.handle_start(at.place, action)
+            running[asyncio.create_task(self._perform_action(at, action))] = action
             begun.add(action.key)
 
-    def _write_down(self, at: At, ended: _Running) -> None:
-        """Every one that came to an end, also where another broke; then what broke
-        is let through.
-        """
+    def _record_results(self, at: PendingStep, ended: _Running) -> None:
+        """Record all finished actions, then raise the first error among them."""
         for task, action in ended.items():
             if not task.cancelled() and task.exception() is None:
-                self._tell(at.place, action.key, task.result())
+                self._record_event(at.place, action.key, task.result())
         for task in ended:
             task.result()
 
-    async def _perform(self, at: At, action: Action) -> ev.AnyEvent:
+    async def _perform_action(self, at: PendingStep, action: Action) -> ev.AnyEvent:
         performer = VERBS[at.do.verb].performers[type(action.input)]
         try:
             return await performer(action.input, self._run, self._world)
@@ -158,45 +167,47 @@ class Engine:
                 raise StoreError(str(error), hint="free some disk space, then resume") from error
             return ev.Failed(reason=str(error))
 
-    def _return_claims(self, at: At) -> None:
-        """What is told last must not find items claimed: nobody works on them any more."""
+    def _return_claims(self, at: PendingStep) -> None:
+        """Reject all claimed items before the last step: no fix is in progress any more."""
         why = "the limit came first" if self._run.halted else "its fix was not judged to the end"
         moves = tuple(
             Move(item.number, Fact.REJECTED, by="punchlist", why=why)
-            for item in self._run.having(Status.CLAIMED)
+            for item in self._run.find_items(Status.CLAIMED)
         )
-        self._tell("limit", f"claims before {at.place}", ev.Returned(why=why, moves=moves))
+        self._record_event("limit", f"claims before {at.place}", ev.Returned(why=why, moves=moves))
 
-    def _decide(self, at: Decide) -> None:
+    def _decide_round(self, at: PendingDecision) -> None:
         reason = stop_reason(at.until, self._run, self._workflow)
         question = next((q for q in self._run.asking.questions if q.place == at.place), None)
         if reason or not at.at_limit:
-            self._tell(
+            self._record_event(
                 at.place,
                 "decision",
                 ev.RoundEnded(
-                    round=at.round, stop=reason, moves=put_off(self._run, self._workflow)
+                    round=at.round, stop=reason, moves=block_deferred(self._run, self._workflow)
                 ),
             )
         elif not at.may_ask:
-            self._tell(at.place, "decision", self._at_the_limit(at))
+            self._record_event(at.place, "decision", self._end_at_limit(at))
         elif question is None:
-            self._tell(at.place, "question", self._question(at))
+            self._record_event(at.place, "question", self._ask_user(at))
         else:
-            self._tell(at.place, "decision", self._answered(at, question))
+            self._record_event(at.place, "decision", self._apply_answer(at, question))
 
-    def _at_the_limit(self, at: Decide) -> ev.RoundEnded:
+    def _end_at_limit(self, at: PendingDecision) -> ev.RoundEnded:
         stop = f"limit: {at.round} rounds"
-        return ev.RoundEnded(round=at.round, stop=stop, moves=put_off(self._run, self._workflow))
+        return ev.RoundEnded(
+            round=at.round, stop=stop, moves=block_deferred(self._run, self._workflow)
+        )
 
-    def _question(self, at: Decide) -> ev.Asked:
+    def _ask_user(self, at: PendingDecision) -> ev.Asked:
         choices = {
             "a": "block: leave the open items for a person",
             "b": "accept: the open items are dismissed on your word",
         }
         if at.left > 0:
             choices[MORE] = f"one more round ({at.left} can still be granted)"
-        still = sum(item.must_fix for item in self._run.having(*ACTIONABLE))
+        still = sum(item.must_fix for item in self._run.find_items(*ACTIONABLE))
         blind = (
             f" Not reviewed to the end: {'; '.join(self._run.blind)}." if self._run.blind else ""
         )
@@ -205,7 +216,7 @@ class Engine:
             choices=choices,
         )
 
-    def _answered(self, at: Decide, question: Question) -> ev.RoundEnded:
+    def _apply_answer(self, at: PendingDecision, question: Question) -> ev.RoundEnded:
         fact, stop = (
             (Fact.DISMISSED, "accepted")
             if question.answer == "b"
@@ -213,18 +224,16 @@ class Engine:
         )
         moves = tuple(
             Move(item.number, fact, by=question.by, why=f"{stop} after {at.round} rounds")
-            for item in self._run.having(*ACTIONABLE)
+            for item in self._run.find_items(*ACTIONABLE)
             if item.in_scope
         )
         return ev.RoundEnded(round=at.round, stop=f"{stop} by {question.by}", moves=moves)
 
-    def _may_begin(self) -> bool:
-        """Whether there is something left to spend; the first time that there is
-        not is an event.
-        """
+    def _can_begin(self) -> bool:
+        """Return whether money and time are left; the first time they are not, record Halted."""
         if self._limits.dollars and self._run.usage.dollars >= self._limits.dollars:
             self._halt("money")
-        elif self._limits.seconds and self._seconds() >= self._limits.seconds:
+        elif self._limits.seconds and self._driven_seconds() >= self._limits.seconds:
             self._halt("time")
         return not self._run.halted
 
@@ -233,36 +242,38 @@ class Engine:
             spent = {"time": f"{self._limits.seconds:g} s", "money": f"${self._limits.dollars:g}"}[
                 limit
             ]
-            self._tell("limit", "halted", ev.Halted(limit=f"{limit} limit of {spent} reached"))
+            self._record_event(
+                "limit", "halted", ev.Halted(limit=f"{limit} limit of {spent} reached")
+            )
 
     def _time_left(self, verb: Verb, running: _Running) -> float | None:
         uncut = verb.last or all(action.whole for action in running.values())
         return (
             None
             if uncut or not self._limits.seconds
-            else max(0.0, self._limits.seconds - self._seconds())
+            else max(0.0, self._limits.seconds - self._driven_seconds())
         )
 
-    def _seconds(self) -> float:
-        """How long the run has been driven, up to now."""
+    def _driven_seconds(self) -> float:
+        """Return how many seconds the run was driven, up to now."""
         return self._run.active + max(0.0, self._world.clock() - self._run.last_at)
 
-    def _tell(self, place: str, key: str, event: ev.AnyEvent) -> None:
-        """Written first, then folded, then shown."""
+    def _record_event(self, place: str, key: str, event: ev.AnyEvent) -> None:
+        """Append the event to the ledger, fold it, then notify the watcher."""
         entry = self._store.append(self._run.id, place, key, event, self._world.clock())
         self._run = fold(self._run, entry)
-        self._watcher.told(entry, self._run)
+        self._watcher.handle_event(entry, self._run)
 
 
-def _taken_out(running: _Running) -> _Running:
-    """Those that came to an end, in the order in which they began."""
+def _pop_done(running: _Running) -> _Running:
+    """Remove and return the finished tasks, in the order they started."""
     return {task: running.pop(task) for task in list(running) if task.done()}
 
 
-async def _brought_to_rest(running: _Running) -> asyncio.CancelledError | None:
-    """Waits for what must not be cut, and for the end of what is: that says nothing any more,
-    whatever it returns, for it was not seen to its end. A stop that comes meanwhile is obeyed
-    afterwards; who cannot wait ends the process, and a resume finds what was done.
+async def _finish_running(running: _Running) -> asyncio.CancelledError | None:
+    """Cancel all but `whole` actions and wait for all; results of cancelled ones are dropped.
+
+    Return a CancelledError that came meanwhile, or None.
     """
     stop = None
     for task, action in running.items():

@@ -1,5 +1,5 @@
-"""Where in the workflow a run is: computed from the ledger alone, so that resuming is the same as
-going on.
+"""Where in the workflow a run is, computed from the ledger alone: resuming is the
+same as going on.
 """
 
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ MORE = "c"
 """The answer that grants one more round."""
 
 
-class At(Struct, frozen=True):
+class PendingStep(Struct, frozen=True):
     """A step that is not done yet."""
 
     place: str
     do: Do
 
 
-class Decide(Struct, frozen=True):
-    """A loop that must be told whether to go round again. `left`: how many rounds a person could
-    still grant.
+class PendingDecision(Struct, frozen=True):
+    """A loop that must decide about another round. `left`: how many rounds the user can still
+    grant.
     """
 
     place: str
@@ -34,30 +34,32 @@ class Decide(Struct, frozen=True):
     left: int
 
 
-def position(workflow: Workflow, run: Run) -> At | Decide | None:
-    """The next thing to do; None at the end. After a limit only what must run last is left."""
+def find_position(workflow: Workflow, run: Run) -> PendingStep | PendingDecision | None:
+    """Return the next step or decision; None at the end. After a limit only `last` verbs remain."""
     if run.halted:
-        return next(_still_due(workflow, run), None)
+        return next(_find_last_steps(workflow, run), None)
     for index, step in enumerate(workflow.steps):
         here = (
-            _in_loop(step, index, run) if isinstance(step, Repeat) else _at(str(index), step, run)
+            _find_in_loop(step, index, run)
+            if isinstance(step, Repeat)
+            else _find_step(str(index), step, run)
         )
         if here is not None:
             return here
     return None
 
 
-def _still_due(workflow: Workflow, run: Run) -> Iterator[At]:
+def _find_last_steps(workflow: Workflow, run: Run) -> Iterator[PendingStep]:
     for index, step in enumerate(workflow.steps):
         if isinstance(step, Do) and VERBS[step.verb].last and str(index) not in run.position.done:
-            yield At(str(index), step)
+            yield PendingStep(str(index), step)
 
 
-def _at(place: str, step: Do, run: Run) -> At | None:
-    return None if place in run.position.done else At(place, step)
+def _find_step(place: str, step: Do, run: Run) -> PendingStep | None:
+    return None if place in run.position.done else PendingStep(place, step)
 
 
-def _in_loop(loop: Repeat, index: int, run: Run) -> At | Decide | None:
+def _find_in_loop(loop: Repeat, index: int, run: Run) -> PendingStep | PendingDecision | None:
     granted = sum(
         question.answer == MORE and question.place.startswith(f"{index}.")
         for question in run.asking.questions
@@ -69,7 +71,7 @@ def _in_loop(loop: Repeat, index: int, run: Run) -> At | Decide | None:
             if isinstance(step, StopWhen):
                 decision = run.position.decisions.get(place)
                 if decision is None:
-                    return Decide(
+                    return PendingDecision(
                         place,
                         number,
                         step.until,
@@ -79,6 +81,6 @@ def _in_loop(loop: Repeat, index: int, run: Run) -> At | Decide | None:
                     )
                 if decision:
                     return None
-            elif (here := _at(place, step, run)) is not None:
+            elif (here := _find_step(place, step, run)) is not None:
                 return here
     return None

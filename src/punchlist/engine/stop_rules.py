@@ -1,10 +1,10 @@
-"""When a loop has done its work, and when it only goes in circles."""
+"""When a loop is finished, and when it churns."""
 
 from itertools import pairwise
 
 from punchlist.model.item.item import ACTIONABLE, Move
 from punchlist.model.ledger.run import Run
-from punchlist.steps.support.batching import CHURN, given_up, tryable
+from punchlist.steps.support.batching import CHURN, can_try, give_up_items
 from punchlist.steps.support.batching import Options as PlanOptions
 from punchlist.workflow import Do, Repeat, Until, Workflow
 
@@ -13,51 +13,49 @@ _NO_FEWER = 2
 
 
 def stop_reason(until: Until, run: Run, workflow: Workflow) -> str:
-    """Why to stop, or an empty string to go on."""
+    """Return why the loop stops, or '' to go on."""
     match until:
         case Until.SETTLED:
-            return _settled(run, _plan(workflow))
+            return _settled_reason(run, _find_plan_options(workflow))
         case Until.NO_MUST_FIX:
-            return _no_must_fix(run)
+            return _done_reason(run)
         case Until.CONVERGED:
-            return _no_must_fix(run) or _churning(run)
+            return _done_reason(run) or _churn_reason(run)
 
 
-def put_off(run: Run, workflow: Workflow) -> tuple[Move, ...]:
-    """Items that agents put off as often as the workflow lets them: with the round they are
-    blocked.
-    """
-    return given_up(run, _plan(workflow))
+def block_deferred(run: Run, workflow: Workflow) -> tuple[Move, ...]:
+    """Return moves that block the items which agents deferred as often as the workflow allows."""
+    return give_up_items(run, _find_plan_options(workflow))
 
 
-def _plan(workflow: Workflow) -> PlanOptions:
-    """How this workflow plans: an item is settled when its own plan would not take it up again."""
+def _find_plan_options(workflow: Workflow) -> PlanOptions:
+    """Return the options of the workflow's `plan` step, or the defaults."""
     bodies = [step.steps if isinstance(step, Repeat) else (step,) for step in workflow.steps]
     chosen = (step.options for body in bodies for step in body if isinstance(step, Do))
     return next((options for options in chosen if isinstance(options, PlanOptions)), PlanOptions())
 
 
-def _settled(run: Run, plan: PlanOptions) -> str:
+def _settled_reason(run: Run, plan: PlanOptions) -> str:
     if not run.work.batches:
         return "settled: nothing more could be tried"
-    return "" if any(tryable(item, plan, run) for item in run.items.values()) else "settled"
+    return "" if any(can_try(item, plan, run) for item in run.items.values()) else "settled"
 
 
-def _no_must_fix(run: Run) -> str:
-    """Who failed to review may have something to say: the next round asks them again."""
+def _done_reason(run: Run) -> str:
+    """Return '' also if a reviewer failed: the next round asks it again."""
     open_ = any(item.must_fix and item.status in ACTIONABLE for item in run.items.values())
     return "" if open_ or run.blind else "no must-fix item is open"
 
 
-def _churning(run: Run) -> str:
+def _churn_reason(run: Run) -> str:
     undone = [item.number for item in run.items.values() if item.undone >= CHURN]
     if undone:
         return f"churning: item {undone[0]} came back after {CHURN} fixes"
-    left = [item for item in run.having(*ACTIONABLE) if item.in_scope]
+    left = [item for item in run.find_items(*ACTIONABLE) if item.in_scope]
     if (
         left
-        and _stuck([*(past.open for past in run.position.rounds), len(left)])
-        and _stuck(
+        and _is_stuck([*(past.open for past in run.position.rounds), len(left)])
+        and _is_stuck(
             [*(past.must_fix for past in run.position.rounds), sum(item.must_fix for item in left)]
         )
     ):
@@ -65,6 +63,6 @@ def _churning(run: Run) -> str:
     return ""
 
 
-def _stuck(counts: list[int]) -> bool:
+def _is_stuck(counts: list[int]) -> bool:
     recent = counts[-_NO_FEWER - 1 :]
     return len(recent) > _NO_FEWER and all(later >= earlier for earlier, later in pairwise(recent))

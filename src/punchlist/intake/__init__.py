@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Parse findings from reports of any format."""

@@ -1,6 +1,4 @@
-"""One finding as a JSON object, whatever its fields are called: reviewers agree on the things, not
-on the names.
-"""
+"""Parse one finding from a JSON object, whatever its fields are called."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,9 +6,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from punchlist.intake.raw_finding import Note, Unreadable, headline, ranked
+from punchlist.intake.raw_finding import RawFinding, Unreadable, rank_severity, split_headline
 from punchlist.model.finding import locations as places
-from punchlist.model.finding.locations import Place
+from punchlist.model.finding.locations import ParsedLocation
 
 Entry = Mapping[str, Any]
 
@@ -65,74 +63,72 @@ _NESTED = ("spot", "location", "loc", "position", "finding", "issue")
 """Where some put the place, or the whole finding, one level down."""
 
 
-def note_of(raw: bytes) -> Note:
-    """What one entry says."""
+def decode_entry(raw: bytes) -> RawFinding:
+    """Decode and parse one entry; raise Unreadable if it is no object or has no title."""
     entry = msgspec.json.decode(raw)
     if not isinstance(entry, dict):
-        raise Unreadable(f"is {_kind(entry)}, not an object with a title")
-    return note(entry)
+        raise Unreadable(f"is {_json_type(entry)}, not an object with a title")
+    return parse_entry(entry)
 
 
-def note(entry: Entry) -> Note:
-    entry = _flat(entry)
-    title, detail = _said(entry)
+def parse_entry(entry: Entry) -> RawFinding:
+    entry = _flatten_entry(entry)
+    title, detail = _parse_texts(entry)
     if not title:
         raise Unreadable(
             "has no title and no description, under none of the names"
             f" {', '.join((*TITLE, *DETAIL))}"
         )
-    word = text_of(entry, SEVERITY)
-    severity, odd = ranked(word)
-    place = place_of(entry)
-    return Note(
+    word = find_text(entry, SEVERITY)
+    severity, odd = rank_severity(word)
+    place = parse_place(entry)
+    return RawFinding(
         path=place.path,
         title=title,
         severity=severity,
-        rule=text_of(entry, RULE),
+        rule=find_text(entry, RULE),
         line=place.line,
         end_line=place.end_line,
         column=place.column,
-        end_column=places.lines(_first(entry, END_COLUMN)).line,
-        label=text_of(entry, LABEL),
+        end_column=places.parse_lines(_first_value(entry, END_COLUMN)).line,
+        label=find_text(entry, LABEL),
         detail=detail,
-        category=text_of(entry, CATEGORY),
-        suggestion=text_of(entry, SUGGESTION),
-        url=text_of(entry, URL),
+        category=find_text(entry, CATEGORY),
+        suggestion=find_text(entry, SUGGESTION),
+        url=find_text(entry, URL),
         severity_word=word,
-        marks=tuple(mark for mark in (odd, place.odd, _status(entry)) if mark),
+        marks=tuple(mark for mark in (odd, place.odd, _status_mark(entry)) if mark),
     )
 
 
-def place_of(entry: Entry) -> Place:
-    """The file and lines: each from its own field, or all from one text like "src/a.py:45"."""
-    start = places.lines(_first(entry, LINE))
-    path = text_of(entry, PATH)
+def parse_place(entry: Entry) -> ParsedLocation:
+    """Return file and lines: each from its own field, or all from one text like "src/a.py:45"."""
+    start = places.parse_lines(_first_value(entry, LINE))
+    path = find_text(entry, PATH)
     if start.line is None:
-        said = places.located(path)
+        said = places.parse_location(path)
         start = replace(said, odd=said.odd or start.odd)
         path = said.path
-    end = places.lines(_first(entry, END)).line
-    column = places.lines(_first(entry, COLUMN)).line or start.column
+    end = places.parse_lines(_first_value(entry, END)).line
+    column = places.parse_lines(_first_value(entry, COLUMN)).line or start.column
     last = (
         end if end is not None and start.line is not None and end >= start.line else start.end_line
     )
-    return Place(path, start.line, last, column, start.odd)
+    return ParsedLocation(path, start.line, last, column, start.odd)
 
 
-def text_of(entry: Entry, names: Iterable[str]) -> str:
-    """The first of the fields that has a text; lists of texts are lines, numbers
-    are their digits.
-    """
+def find_text(entry: Entry, names: Iterable[str]) -> str:
+    """Return the first field's text; lists of texts become lines, numbers digits."""
     for name in names:
-        if text := _text(entry.get(name)):
+        if text := _convert_text(entry.get(name)):
             return text
     return ""
 
 
-def _said(entry: Entry) -> tuple[str, str]:
-    title, rest = headline(text_of(entry, TITLE) or text_of(entry, DETAIL))
-    detail = text_of(entry, DETAIL)
-    impact = text_of(entry, IMPACT)
+def _parse_texts(entry: Entry) -> tuple[str, str]:
+    title, rest = split_headline(find_text(entry, TITLE) or find_text(entry, DETAIL))
+    detail = find_text(entry, DETAIL)
+    impact = find_text(entry, IMPACT)
     parts = [
         part
         for part in (
@@ -145,8 +141,8 @@ def _said(entry: Entry) -> tuple[str, str]:
     return title, "\n\n".join(parts)
 
 
-def _flat(entry: Entry) -> dict[str, Any]:
-    """The entry with what is nested one level down beside the rest; what stands above wins."""
+def _flatten_entry(entry: Entry) -> dict[str, Any]:
+    """Return the entry with fields nested one level down lifted; outer ones win."""
     flat = dict(entry)
     for name in _NESTED:
         inner = entry.get(name)
@@ -155,11 +151,11 @@ def _flat(entry: Entry) -> dict[str, Any]:
     return flat
 
 
-def _first(entry: Entry, names: Iterable[str]) -> Any:
+def _first_value(entry: Entry, names: Iterable[str]) -> Any:
     return next((entry[name] for name in names if entry.get(name) not in (None, "", [], {})), None)
 
 
-def _text(value: Any) -> str:
+def _convert_text(value: Any) -> str:
     match value:
         case str():
             return value.strip()
@@ -168,15 +164,15 @@ def _text(value: Any) -> str:
         case int() | float():
             return str(value)
         case list():
-            return "\n".join(text for text in map(_text, value) if text)
+            return "\n".join(text for text in map(_convert_text, value) if text)
         case {"value": inner} | {"text": inner} | {"name": inner} | {"id": inner}:
-            return _text(inner)
+            return _convert_text(inner)
         case _:
             return ""
 
 
-def _status(entry: Entry) -> str:
-    status = text_of(entry, ("status",)).casefold()
+def _status_mark(entry: Entry) -> str:
+    status = find_text(entry, ("status",)).casefold()
     return (
         f"its report calls it {status}"
         if status in ("fixed", "dismissed", "resolved", "closed")
@@ -184,7 +180,7 @@ def _status(entry: Entry) -> str:
     )
 
 
-def _kind(value: object) -> str:
+def _json_type(value: object) -> str:
     return {type(None): "null", str: "a text", list: "a list", bool: "true or false"}.get(
         type(value), "a number"
     )

@@ -1,18 +1,18 @@
-"""One entry of a report as its reader understood it, before it is held against the tree."""
+"""One parsed entry of a report, before it is located in the tree."""
 
 from functools import lru_cache
 
 from msgspec import Struct
 
 from punchlist.model.finding.finding import Fix
-from punchlist.model.finding.severity import Severity, severity_of
+from punchlist.model.finding.severity import Severity, parse_severity
 
 RAW_LIMIT = 4000
 _LONGEST_TITLE = 200
 
 
-class Note(Struct, frozen=True, kw_only=True, gc=False):
-    """What an entry says of itself; its place is not looked up yet."""
+class RawFinding(Struct, frozen=True, kw_only=True, gc=False):
+    """A parsed entry; its place is not looked up yet."""
 
     path: str
     title: str
@@ -33,13 +33,13 @@ class Note(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Unreadable(ValueError):  # it names what the entry is
-    """An entry that is well-formed and still says nothing usable; the message says why."""
+    """A well-formed entry without usable content; the message says why."""
 
 
 @lru_cache(maxsize=256)
-def ranked(word: str) -> tuple[Severity, str]:
-    """The rank of a report's word, and what is odd about the word."""
-    severity, known = severity_of(word)
+def rank_severity(word: str) -> tuple[Severity, str]:
+    """Return the severity of a report's word, and what is odd about the word."""
+    severity, known = parse_severity(word)
     if known:
         return severity, ""
     return (
@@ -50,17 +50,15 @@ def ranked(word: str) -> tuple[Severity, str]:
     )
 
 
-def headline(text: str) -> tuple[str, str]:
-    """A text as title and detail: its first line, shortened, and the whole where the title does not
-    say it all.
-    """
+def split_headline(text: str) -> tuple[str, str]:
+    """Return title and detail: the first line, shortened, and the whole text if it says more."""
     whole = text.strip()
     first = whole.splitlines()[0].strip() if whole else ""
     title = first if len(first) <= _LONGEST_TITLE else first[: _LONGEST_TITLE - 1].rstrip() + "…"
     return title, "" if title == whole else whole
 
 
-def shortened(raw: bytes) -> str:
+def shorten_raw(raw: bytes) -> str:
     text = raw.decode("utf-8", "replace")
     return (
         text

@@ -1,15 +1,15 @@
-"""The files of a tree as reports point into them, each read and parsed once."""
+"""The files of a tree that reports point into, each read and parsed once."""
 
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from punchlist.intake.raw_finding import Note
+from punchlist.intake.raw_finding import RawFinding
 from punchlist.model.dedup.identity import Source
 from punchlist.model.finding.finding import Context, Finding, Fix, Safety, Splice, Spot
-from punchlist.model.finding.paths import OUTSIDE, normal_path
-from punchlist.model.patch.patch import overlapping
+from punchlist.model.finding.paths import OUTSIDE, normalize_path
+from punchlist.model.patch.patch import has_overlap
 from punchlist.model.patch.text_positions import Positions
 
 UNTRACKED = "is not a file that git tracks here"
@@ -24,7 +24,7 @@ _ODD = re.compile("[\udc80-\udcff]")
 
 
 class Files(Protocol):
-    """What is asked of a tree."""
+    """The part of a tree that is needed here."""
 
     @property
     def root(self) -> Path: ...
@@ -35,27 +35,27 @@ class Files(Protocol):
 
 
 class Sources:
-    """What a parser may ask about the tree under review."""
+    """Looks up paths and positions for parsers in the tree under review."""
 
     def __init__(self, tree: Files) -> None:
         self._tree = tree
         self._roots = tuple(dict.fromkeys((str(tree.root), str(tree.root.resolve()))))
         self._files = frozenset(tree.files())
         # Tools that speak Unicode only write names of other bytes with replacement characters.
-        self._lossy = _lossy(self._files)
+        self._lossy = _lossy_names(self._files)
         self._paths: dict[str, tuple[str, str]] = {}
         self._positions: dict[str, Positions | None] = {}
         self._sources: dict[str, Source | None] = {}
 
-    def path(self, raw: str) -> tuple[str, str]:
-        """The tracked file a reported name means, and what is odd about it."""
+    def resolve_path(self, raw: str) -> tuple[str, str]:
+        """Return the tracked file a reported name means, and what is odd about it."""
         if raw not in self._paths:
-            self._paths[raw] = self._resolved(raw)
+            self._paths[raw] = self._find_path(raw)
         return self._paths[raw]
 
-    def _resolved(self, raw: str) -> tuple[str, str]:
+    def _find_path(self, raw: str) -> tuple[str, str]:
         answers = [
-            normal_path(raw, root, literal=literal)
+            normalize_path(raw, root, literal=literal)
             for literal in (True, False)
             for root in self._roots
         ]
@@ -68,32 +68,30 @@ class Sources:
         )
         return path, mark or UNTRACKED
 
-    def tracked(self, raw: str) -> str:
-        """The file a reported name means; empty where it means none."""
-        path, mark = self.path(raw)
+    def tracked_path(self, raw: str) -> str:
+        """Return the tracked file a reported name means, or ""."""
+        path, mark = self.resolve_path(raw)
         return "" if mark else path
 
-    def told(self, line: str) -> str:
-        """The file that a line of the form `name: what is wrong` is about; a name may have colons
-        itself.
-        """
+    def parse_path(self, line: str) -> str:
+        """Return the file that a line `name: message` is about, or ""; names may have colons."""
         parts = line.split(":")
         names = (":".join(parts[:count]) for count in range(len(parts), 0, -1))
-        return next((path for path in map(self.tracked, names) if path), "")
+        return next((path for path in map(self.tracked_path, names) if path), "")
 
     def positions(self, path: str) -> Positions | None:
-        """Of a path as `path` gave it; None where there is no such file."""
+        """Return the positions of a resolved path, or None if there is no such file."""
         if path not in self._positions:
             text = self._tree.text(path) if path in self._files else None
             self._positions[path] = None if text is None else Positions(text)
         return self._positions[path]
 
-    def positions_of(self, raw: str) -> Positions | None:
-        return self.positions(self.path(raw)[0])
+    def reported_positions(self, raw: str) -> Positions | None:
+        return self.positions(self.resolve_path(raw)[0])
 
-    def splice(self, raw: str, start: int | None, end: int | None, text: str) -> Splice | None:
-        """A replacement in a reported file; None where it does not fit into that file."""
-        path, mark = self.path(raw)
+    def make_splice(self, raw: str, start: int | None, end: int | None, text: str) -> Splice | None:
+        """Return a replacement in a reported file, or None if it does not fit."""
+        path, mark = self.resolve_path(raw)
         positions = self.positions(path)
         if (
             mark
@@ -105,10 +103,10 @@ class Sources:
             return None
         return Splice(path, start, end, text)
 
-    def finding(self, tool: str, number: int, note: Note) -> Finding:
-        """The note as a finding with its place in the tree; nothing odd about it drops it."""
-        path, mark = self.path(note.path)
-        spot, misplaced = self._spot(path, note)
+    def make_finding(self, tool: str, number: int, note: RawFinding) -> Finding:
+        """Return the note as a finding located in the tree; odd ones are marked, not dropped."""
+        path, mark = self.resolve_path(note.path)
+        spot, misplaced = self._make_spot(path, note)
         return Finding(
             id=f"{tool}:{number}",
             source=tool,
@@ -123,21 +121,23 @@ class Sources:
             url=note.url,
             severity_word=note.severity_word,
             fix=note.fix,
-            context=self._context(spot, note.title),
-            code=self._code(spot),
+            context=self._find_context(spot, note.title),
+            code=self._code_excerpt(spot),
             marks=tuple(word for word in (*note.marks, mark, misplaced) if word),
         )
 
-    def _spot(self, path: str, note: Note) -> tuple[Spot, str]:
+    def _make_spot(self, path: str, note: RawFinding) -> tuple[Spot, str]:
         if note.line is None or note.line < 1:
             return Spot(path), ""
         end = note.end_line if note.end_line is not None and note.end_line >= note.line else None
-        spot = Spot(path, note.line, end, _counted(note.column), _counted(note.end_column))
+        spot = Spot(
+            path, note.line, end, _check_column(note.column), _check_column(note.end_column)
+        )
         positions = self.positions(path)
         missing = positions is not None and positions.offset(note.line, 1) is None
         return spot, NO_SUCH_LINE if missing else ""
 
-    def _code(self, spot: Spot) -> str:
+    def _code_excerpt(self, spot: Spot) -> str:
         positions = self.positions(spot.path)
         if positions is None or spot.line is None:
             return ""
@@ -147,37 +147,33 @@ class Sources:
         )
         return "\n".join(line[:_WIDEST] for line in positions.lines(first, last))
 
-    def _context(self, spot: Spot, claim: str) -> Context:
+    def _find_context(self, spot: Spot, claim: str) -> Context:
         path = spot.path
         if path not in self._sources:
             positions = self.positions(path)
             self._sources[path] = None if positions is None else Source(path, positions.text)
         source = self._sources[path]
-        return Context() if source is None else source.context(spot, claim)
+        return Context() if source is None else source.context_at(spot, claim)
 
 
-def proposed(
+def make_fix(
     splices: Sequence[Splice | None], safety: Safety, title: str = ""
 ) -> tuple[Fix | None, tuple[str, ...]]:
-    """A fix of the splices, and a mark instead where one of them does not fit: half a fix is none,
-    and so are two at odds.
-    """
+    """Return a fix of the splices, or None and a mark if one does not fit or two overlap."""
     whole = tuple(splice for splice in splices if splice is not None)
     if len(whole) < len(splices):
         return None, (LOST_FIX,)
-    if overlapping(whole):
+    if has_overlap(whole):
         return None, (TORN_FIX,)
     return (Fix(whole, safety, title), ()) if whole else (None, ())
 
 
-def _counted(number: int | None) -> int | None:
+def _check_column(number: int | None) -> int | None:
     return number if number is not None and number >= 1 else None
 
 
-def _lossy(files: Iterable[str]) -> dict[str, str]:
-    """File names by what is left of them where odd bytes were replaced; what is left of two files
-    names neither.
-    """
+def _lossy_names(files: Iterable[str]) -> dict[str, str]:
+    """Map names with replaced odd bytes to their files; ambiguous names are left out."""
     meant: dict[str, set[str]] = {}
     for path in files:
         if not path.isascii():

@@ -1,1 +1,1 @@
-"""Punchlist for other agents, over the Model Context Protocol."""
+"""MCP server: punchlist for other agents."""

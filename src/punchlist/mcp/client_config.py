@@ -1,4 +1,4 @@
-"""What to write where, so that a client starts the server."""
+"""Configuration snippets with which MCP clients start the server."""
 
 import json
 import sys
@@ -10,10 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 
-class Command(Struct, frozen=True):
-    """How the server is started; `trees` are the folders in which the client must be able to write
-    to play the fixer.
-    """
+class Launcher(Struct, frozen=True):
+    """How to start the server. `trees`: folders the client must be able to write to as fixer."""
 
     arguments: tuple[str, ...]
     env: dict[str, str]
@@ -38,26 +36,26 @@ class Command(Struct, frozen=True):
 
 
 class Snippet(Struct, frozen=True):
-    """`note` says where it belongs, `text` is the file's part itself."""
+    """`note` says where it belongs; `text` is that part of the file."""
 
     note: str
     text: str
 
 
-def _claude(command: Command) -> Snippet:
+def _claude_config(command: Launcher) -> Snippet:
     note = (
         ".mcp.json in the repository; to play the fixer, start it as: claude --add-dir"
         f" {' '.join(command.trees)}"
     )
-    return Snippet(note, _servers(command))
+    return Snippet(note, _render_servers(command))
 
 
-def _codex(command: Command) -> Snippet:
-    pairs = ", ".join(f"{key} = {_text(value)}" for key, value in command.env.items())
+def _codex_config(command: Launcher) -> Snippet:
+    pairs = ", ".join(f"{key} = {_quote_text(value)}" for key, value in command.env.items())
     env = [f"env = {{ {pairs} }}"] if command.env else []
     lines = (
         "[mcp_servers.punchlist]",
-        f"command = {_text(command.program)}",
+        f"command = {_quote_text(command.program)}",
         f"args = {json.dumps(command.line)}",
         *env,
         "tool_timeout_sec = 330",
@@ -70,58 +68,59 @@ def _codex(command: Command) -> Snippet:
     return Snippet("~/.codex/config.toml", "\n".join(lines))
 
 
-def _gemini(command: Command) -> Snippet:
+def _gemini_config(command: Launcher) -> Snippet:
     folders = {"context": {"includeDirectories": command.trees}}
     return Snippet(
-        "~/.gemini/settings.json", _json({"mcpServers": {"punchlist": command.entry}, **folders})
+        "~/.gemini/settings.json",
+        _dump_json({"mcpServers": {"punchlist": command.entry}, **folders}),
     )
 
 
-def _opencode(command: Command) -> Snippet:
+def _opencode_config(command: Launcher) -> Snippet:
     entry = {"type": "local", "command": [command.program, *command.line], "enabled": True}
     own = {"environment": command.env} if command.env else {}
     return Snippet(
-        _where("opencode.json", command), _json({"mcp": {"punchlist": {**entry, **own}}})
+        _write_note("opencode.json", command), _dump_json({"mcp": {"punchlist": {**entry, **own}}})
     )
 
 
-def _vscode(command: Command) -> Snippet:
+def _vscode_config(command: Launcher) -> Snippet:
     entry = {"type": "stdio", **command.entry}
-    return Snippet(_where(".vscode/mcp.json", command), _json({"servers": {"punchlist": entry}}))
+    return Snippet(
+        _write_note(".vscode/mcp.json", command), _dump_json({"servers": {"punchlist": entry}})
+    )
 
 
-def _other(command: Command) -> Snippet:
-    return Snippet(_where("most clients take this", command), _servers(command))
+def _other_config(command: Launcher) -> Snippet:
+    return Snippet(_write_note("most clients take this", command), _render_servers(command))
 
 
-CLIENTS: Mapping[str, Callable[[Command], Snippet]] = MappingProxyType(
+CLIENTS: Mapping[str, Callable[[Launcher], Snippet]] = MappingProxyType(
     {
-        "claude": _claude,
-        "codex": _codex,
-        "gemini": _gemini,
-        "opencode": _opencode,
-        "vscode": _vscode,
-        "other": _other,
+        "claude": _claude_config,
+        "codex": _codex_config,
+        "gemini": _gemini_config,
+        "opencode": _opencode_config,
+        "vscode": _vscode_config,
+        "other": _other_config,
     }
 )
 """One line for each."""
 
 
-def _where(file: str, command: Command) -> str:
-    """For clients that ask the person when they write elsewhere, or have no setting for it that we
-    know.
-    """
+def _write_note(file: str, command: Launcher) -> str:
+    """Return the note for clients that have no known setting for writable folders."""
     return f"{file}; to play the fixer, it must be able to write in {' '.join(command.trees)}"
 
 
-def _servers(command: Command) -> str:
-    return _json({"mcpServers": {"punchlist": command.entry}})
+def _render_servers(command: Launcher) -> str:
+    return _dump_json({"mcpServers": {"punchlist": command.entry}})
 
 
-def _json(told: dict[str, Any]) -> str:
+def _dump_json(told: dict[str, Any]) -> str:
     return json.dumps(told, indent=2)
 
 
-def _text(value: str) -> str:
-    """As TOML and JSON both write it."""
+def _quote_text(value: str) -> str:
+    """Quote for TOML and JSON alike."""
     return json.dumps(value)

@@ -1,11 +1,11 @@
-"""What tools take: every field says what it is, and one that is not known is a mistake."""
+"""Inputs of the tools; each field is described, and unknown fields are errors."""
 
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from punchlist.model.finding.severity import Severity
-from punchlist.model.item.claim import Outcome
+from punchlist.model.item.claim import ClaimOutcome
 from punchlist.model.item.item import Status
 from punchlist.model.patch.change import ScopeKind
 
@@ -71,21 +71,21 @@ Played = Annotated[
 ]
 
 
-class Wish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A field that is not known is a mistake, and said to be one."""
+class ToolInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all inputs; unknown fields are errors."""
 
 
-class Listing(Wish, frozen=True, kw_only=True):
+class ListRunsInput(ToolInput, frozen=True, kw_only=True):
     repository: Repository = ""
     offset: Annotated[int, Meta(ge=0, le=10**9)] = 0
     limit: Annotated[int, Meta(ge=1, le=200)] = 20
 
 
-class OneRun(Wish, frozen=True, kw_only=True):
+class RunInput(ToolInput, frozen=True, kw_only=True):
     run: RunName = "last"
 
 
-class Following(Wish, frozen=True, kw_only=True):
+class RunStatusInput(ToolInput, frozen=True, kw_only=True):
     run: RunName = "last"
     after: Annotated[
         int,
@@ -96,7 +96,7 @@ class Following(Wish, frozen=True, kw_only=True):
     wait_seconds: Seconds = 0
 
 
-class Items(Wish, frozen=True, kw_only=True):
+class ListItemsInput(ToolInput, frozen=True, kw_only=True):
     run: RunName = "last"
     status: Annotated[tuple[Status, ...], Meta(max_length=10)] = ()
     severity: Annotated[tuple[Severity, ...], Meta(max_length=5)] = ()
@@ -107,17 +107,17 @@ class Items(Wish, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
-class OneItem(Wish, frozen=True, kw_only=True):
+class ItemInput(ToolInput, frozen=True, kw_only=True):
     item: Number
     run: RunName = "last"
 
 
-class Some(Wish, frozen=True, kw_only=True):
+class ItemsInput(ToolInput, frozen=True, kw_only=True):
     items: Numbers
     run: RunName = "last"
 
 
-class Again(Wish, frozen=True, kw_only=True):
+class LookAgainInput(ToolInput, frozen=True, kw_only=True):
     items: Numbers
     run: RunName = "last"
     look: Annotated[
@@ -130,7 +130,7 @@ class Again(Wish, frozen=True, kw_only=True):
     wait_seconds: Seconds = 60
 
 
-class Starting(Wish, frozen=True, kw_only=True):
+class StartRunInput(ToolInput, frozen=True, kw_only=True):
     repository: Repository = ""
     workflow: Annotated[
         str, Meta(pattern=r"^[a-z]{0,40}$", description="A built-in one. Default: the settings.")
@@ -158,7 +158,7 @@ class Starting(Wish, frozen=True, kw_only=True):
     force: Annotated[bool, Meta(description="Start even if the same request is under way.")] = False
 
 
-class Submitting(Wish, frozen=True, kw_only=True):
+class SubmitInput(ToolInput, frozen=True, kw_only=True):
     findings: Annotated[
         tuple[Any, ...],
         Meta(
@@ -186,7 +186,7 @@ class Submitting(Wish, frozen=True, kw_only=True):
     wait_seconds: Seconds = 60
 
 
-class NextTask(Wish, frozen=True, kw_only=True):
+class NextTaskInput(ToolInput, frozen=True, kw_only=True):
     run: RunName = "last"
     another: Annotated[
         bool, Meta(description="One more, beside those that you have; for work side by side.")
@@ -194,15 +194,15 @@ class NextTask(Wish, frozen=True, kw_only=True):
     wait_seconds: Seconds = 20
 
 
-class OneTask(Wish, frozen=True, kw_only=True):
+class TaskInput(ToolInput, frozen=True, kw_only=True):
     task: TaskName
 
 
-class Said(Wish, frozen=True, kw_only=True):
-    """What became of one item: a claim."""
+class ItemOutcome(ToolInput, frozen=True, kw_only=True):
+    """The claimed result of one item."""
 
     id: Annotated[str, Meta(max_length=80, description="The item's code, such as F003.")]
-    outcome: Outcome
+    outcome: ClaimOutcome
     explanation: Annotated[
         Text, Meta(description="What you did, or what is in the way; needed unless it is fixed.")
     ] = ""
@@ -215,17 +215,17 @@ class Said(Wish, frozen=True, kw_only=True):
     ] = ()
 
 
-class Reporting(Wish, frozen=True, kw_only=True):
+class OutcomesInput(ToolInput, frozen=True, kw_only=True):
     task: TaskName
-    outcomes: Annotated[tuple[Said, ...], Meta(min_length=1, max_length=1000)]
+    outcomes: Annotated[tuple[ItemOutcome, ...], Meta(min_length=1, max_length=1000)]
 
 
-class HandingIn(Wish, frozen=True, kw_only=True):
+class AnswerTaskInput(ToolInput, frozen=True, kw_only=True):
     task: TaskName
     answer: Annotated[dict[str, Any], Meta(description="As the task's `schema` wants it.")]
 
 
-class Answering(Wish, frozen=True, kw_only=True):
+class AnswerInput(ToolInput, frozen=True, kw_only=True):
     run: RunName = "last"
     choice: Annotated[
         str, Meta(max_length=20, description="The letter, for a question with choices.")
@@ -236,6 +236,6 @@ class Answering(Wish, frozen=True, kw_only=True):
     ] = {}
 
 
-class Applying(Wish, frozen=True, kw_only=True):
+class ApplyInput(ToolInput, frozen=True, kw_only=True):
     run: RunName = "last"
     squash: bool = False

@@ -1,10 +1,10 @@
-"""What tools give: runs, items, tasks and evidence as other programs read them."""
+"""Outputs of the tools: runs, items, tasks and evidence."""
 
 from typing import Any
 
 from msgspec import Struct
 
-from punchlist.app.after.second_look import Verdict
+from punchlist.app.after.second_look import LookVerdict
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.doubt import Doubt
@@ -18,12 +18,12 @@ from punchlist.views.run_state import State
 from punchlist.views.summary import Gap, Numbers
 
 
-class RepositoryLine(Struct, frozen=True, kw_only=True):
+class ListedRepository(Struct, frozen=True, kw_only=True):
     id: str
     name: str
 
 
-class RunLine(Struct, frozen=True, kw_only=True):
+class ListedRun(Struct, frozen=True, kw_only=True):
     id: str
     repository: str
     workflow: str
@@ -32,14 +32,14 @@ class RunLine(Struct, frozen=True, kw_only=True):
     started_at: float
 
 
-class RunPage(Struct, frozen=True, kw_only=True):
+class RunList(Struct, frozen=True, kw_only=True):
     total: int
-    runs: tuple[RunLine, ...]
-    repositories: tuple[RepositoryLine, ...]
+    runs: tuple[ListedRun, ...]
+    repositories: tuple[ListedRepository, ...]
 
 
-class RunNow(Struct, frozen=True, kw_only=True):
-    """How a run stands. `seq` is the last line of its ledger; `next` is what to do now."""
+class RunStatus(Struct, frozen=True, kw_only=True):
+    """State of a run. `seq`: last line of its ledger; `next`: what to do now."""
 
     id: str
     repository: str
@@ -64,8 +64,8 @@ class RunNow(Struct, frozen=True, kw_only=True):
     """What happened, the newest last; after `after` only, where that was given."""
 
 
-class ItemLine(Struct, frozen=True, kw_only=True):
-    """`code` is its name in tasks, `number` in every other request."""
+class ListedItem(Struct, frozen=True, kw_only=True):
+    """`code` names the item in tasks, `number` in all other requests."""
 
     number: int
     code: str
@@ -80,16 +80,14 @@ class ItemLine(Struct, frozen=True, kw_only=True):
     """Why it is not fixed, in the words of whoever said so last."""
 
 
-class ItemPage(Struct, frozen=True, kw_only=True):
+class ItemList(Struct, frozen=True, kw_only=True):
     run: str
     total: int
-    items: tuple[ItemLine, ...]
+    items: tuple[ListedItem, ...]
 
 
-class ItemWhole(Struct, frozen=True, kw_only=True):
-    """`findings` are the reports it is made of, with the code; `change` is what was tried last,
-    landed or not.
-    """
+class ItemDetail(Struct, frozen=True, kw_only=True):
+    """`findings`: its reports, with the code; `change`: the last one tried, landed or not."""
 
     run: str
     number: int
@@ -111,11 +109,11 @@ class ItemWhole(Struct, frozen=True, kw_only=True):
     change: Diff | None
 
 
-class Submitted(Struct, frozen=True, kw_only=True):
-    """`items` is what the findings came down to; empty while that is not known yet."""
+class SubmitResult(Struct, frozen=True, kw_only=True):
+    """`items`: the items made of the findings; empty while not known yet."""
 
     run: str
-    items: tuple[ItemLine, ...]
+    items: tuple[ListedItem, ...]
     refused: tuple[str, ...]
     """Entries that could not be understood, and why; they are in the ledger as well."""
     already: bool
@@ -123,17 +121,15 @@ class Submitted(Struct, frozen=True, kw_only=True):
     next: str
 
 
-class TaskWhole(Struct, frozen=True, kw_only=True):
-    """Work for you. Do it in `folder` and nowhere else; where not `writes`, change
-    nothing there.
-    """
+class TaskDetail(Struct, frozen=True, kw_only=True):
+    """A task for you. Work only in `folder`; unless `writes`, change nothing there."""
 
     task: str
     run: str
     role: str
     folder: str
     writes: bool
-    items: tuple[ItemLine, ...]
+    items: tuple[ListedItem, ...]
     prompt: str
     """What to do. One that is very long breaks off, and says so."""
     prompt_file: str
@@ -144,16 +140,16 @@ class TaskWhole(Struct, frozen=True, kw_only=True):
     """The tool that takes the answer."""
 
 
-class NextTask(Struct, frozen=True, kw_only=True):
-    """`task` is null where there is none now; `next` says what to do then."""
+class NextTaskResult(Struct, frozen=True, kw_only=True):
+    """`task` is null if there is none now; then `next` says what to do."""
 
     run: str
     state: State
-    task: TaskWhole | None
+    task: TaskDetail | None
     next: str
 
 
-class HandedIn(Struct, frozen=True, kw_only=True):
+class AnswerReceipt(Struct, frozen=True, kw_only=True):
     task: str
     message: str
     not_mentioned: tuple[str, ...]
@@ -161,15 +157,13 @@ class HandedIn(Struct, frozen=True, kw_only=True):
     next: str
 
 
-class Done(Struct, frozen=True, kw_only=True):
+class Receipt(Struct, frozen=True, kw_only=True):
     message: str
     next: str
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """What stands behind an item. `proven` is true only where punchlist saw a proof and git has the
-    commit.
-    """
+    """Evidence for an item. `proven`: punchlist saw a proof, and git has the commit."""
 
     number: int
     code: str
@@ -191,16 +185,16 @@ class EvidencePage(Struct, frozen=True, kw_only=True):
     next: str
 
 
-class Looked(Struct, frozen=True, kw_only=True):
-    """What a second look at the present commit saw. `look` is the run that looked; `over` says
-    whether it is done.
+class SecondLook(Struct, frozen=True, kw_only=True):
+    """Result of a second look at the present commit. `look`: the run that looked; `over`: it has
+    ended.
     """
 
     run: str
     look: str
     over: bool
     commit: str
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[LookVerdict, ...]
     checks: tuple[str, ...]
     notes: tuple[str, ...]
     next: str

@@ -1,4 +1,4 @@
-"""What can be read by its address: reports, the ledger as JSON lines, an item."""
+"""MCP resources: reports, the ledger as JSON lines, items."""
 
 import re
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from punchlist.app.after.reports import REPORT_NAMES, render_report
 from punchlist.app.report_formats import OFFERED, content_type
 from punchlist.errors import UsageError
-from punchlist.mcp.session import Desk
-from punchlist.mcp.tools.read import item_of
-from punchlist.mcp.views import item_whole
+from punchlist.mcp.session import McpSession
+from punchlist.mcp.tools.read import get_item
+from punchlist.mcp.views import build_detail
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import AnyEvent, Reproduced, Started
 from punchlist.model.ledger.run import Run
@@ -47,15 +47,15 @@ TEMPLATES = (
 )
 
 
-def templates() -> list[ResourceTemplate]:
+def list_templates() -> list[ResourceTemplate]:
     return [
         ResourceTemplate(uri_template=uri, name=name, description=about, mime_type=kind)
         for uri, name, about, kind in TEMPLATES
     ]
 
 
-def listed(desk: Desk) -> list[Resource]:
-    """Reports and ledgers of the newest runs."""
+def list_resources(desk: McpSession) -> list[Resource]:
+    """Return reports and ledgers of the newest runs."""
     return [
         Resource(
             uri=f"punchlist://runs/{row.id}/{what}", name=f"{what} of run {row.id}", mime_type=kind
@@ -65,38 +65,36 @@ def listed(desk: Desk) -> list[Resource]:
     ]
 
 
-def read(desk: Desk, address: str) -> tuple[str, str]:
-    """The text at an address, and its media type."""
+def read_resource(desk: McpSession, address: str) -> tuple[str, str]:
+    """Return the text at an address, and its media type; raise UsageError if there is none."""
     found = _ADDRESS.fullmatch(address)
     if found is None or (found["what"] == "items") != (found["item"] is not None):
         raise UsageError(
             f"nothing is at {address[:200]}",
             hint="resources/templates/list has the addresses there are",
         )
-    run = desk.run(found["run"])
+    run = desk.find_run(found["run"])
     if found["item"]:
-        return _text(
-            wire.encode(item_whole(item_of(run, int(found["item"])), run))
+        return _decode_text(
+            wire.encode(build_detail(get_item(run, int(found["item"])), run))
         ), "application/json"
     if found["what"] == "ledger.jsonl":
-        return "".join(_lines(desk, run)), _LINES
+        return "".join(_ledger_lines(desk, run)), _LINES
     if found["what"] not in REPORT_NAMES:
         raise UsageError(
             f"run {run.id} has no {found['what']}",
             hint=f"there are {', '.join(REPORT_NAMES)}, ledger.jsonl and items/N",
         )
-    return _text(render_report(run, found["what"])), content_type(found["what"])
+    return _decode_text(render_report(run, found["what"])), content_type(found["what"])
 
 
-def _lines(desk: Desk, run: Run) -> Iterator[str]:
+def _ledger_lines(desk: McpSession, run: Run) -> Iterator[str]:
     for entry in desk.store.read(run.id):
-        yield _text(wire.encode(replace(entry, event=_outward(entry.event)))) + "\n"
+        yield _decode_text(wire.encode(replace(entry, event=_redact_event(entry.event)))) + "\n"
 
 
-def _outward(event: AnyEvent) -> AnyEvent:
-    """Settings are the user's own business, and whoever reads this may be the fixer, who must not
-    see private tests.
-    """
+def _redact_event(event: AnyEvent) -> AnyEvent:
+    """Remove settings and private tests: the client may be the fixer."""
     match event:
         case Started():
             return replace(event, settings="")
@@ -106,5 +104,5 @@ def _outward(event: AnyEvent) -> AnyEvent:
             return event
 
 
-def _text(content: bytes) -> str:
+def _decode_text(content: bytes) -> str:
     return content.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""JSON Schemas of what tools take and give, made of the structs they are read into and made of."""
+"""JSON Schemas of tool inputs and outputs, made from their structs."""
 
 from typing import Any
 
@@ -9,28 +9,28 @@ Schema = dict[str, Any]
 _AT = "#/$defs/"
 
 
-def taken(kind: type[Struct]) -> Schema:
-    """Without references: not every client follows them."""
+def input_schema(kind: type[Struct]) -> Schema:
+    """Return the schema with references inlined: not every client resolves them."""
     whole = msgspec.json.schema(kind)
-    schema = _inlined({"$ref": whole["$ref"]}, whole.get("$defs", {}))
+    schema = _inline_refs({"$ref": whole["$ref"]}, whole.get("$defs", {}))
     return {**schema, "properties": schema.get("properties", {})}
 
 
-def given(kind: type[Struct]) -> Schema:
-    """The object itself at the top, as the protocol wants it."""
+def output_schema(kind: type[Struct]) -> Schema:
+    """Return the schema with the object at the top, as MCP requires."""
     whole = msgspec.json.schema(kind)
     parts = dict(whole["$defs"])
     top = parts[whole["$ref"].removeprefix(_AT)]
     return {**top, "$defs": parts}
 
 
-def _inlined(schema: Any, parts: dict[str, Any]) -> Any:
+def _inline_refs(schema: Any, parts: dict[str, Any]) -> Any:
     match schema:
         case {"$ref": str(name), **rest}:
-            return {**_inlined(parts[name.removeprefix(_AT)], parts), **rest}
+            return {**_inline_refs(parts[name.removeprefix(_AT)], parts), **rest}
         case dict():
-            return {key: _inlined(value, parts) for key, value in schema.items()}
+            return {key: _inline_refs(value, parts) for key, value in schema.items()}
         case list():
-            return [_inlined(each, parts) for each in schema]
+            return [_inline_refs(each, parts) for each in schema]
         case _:
             return schema

@@ -1,6 +1,4 @@
-"""What every tool works with: the repositories named at the start, the ledger, the runs driven
-here, the tasks taken.
-"""
+"""What all tools share: repositories, the ledger, runs driven here, tasks taken."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,9 +8,9 @@ from msgspec import Struct
 
 from punchlist.app import Request, Session
 from punchlist.app.access import Role
-from punchlist.app.drive.background import Driving, rung
+from punchlist.app.drive.background import RunDriver, wait_ring
 from punchlist.app.drive.tasks import Tasks
-from punchlist.app.repositories import Registered
+from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.workspace import Workspace
 from punchlist.errors import UsageError
 from punchlist.model.ledger.run import Run
@@ -35,27 +33,31 @@ class Options(Struct, frozen=True, kw_only=True):
     """Settings by name; they count for every run that is started here."""
 
 
-class Asker(Struct, frozen=True):
-    """Whoever calls a tool: the name it gave, and how it hears of progress."""
+class Caller(Struct, frozen=True):
+    """The client that calls a tool: its name, and a callback for progress."""
 
     name: str
     tell: Tell
 
 
-class Desk(Workspace[Driving]):
-    def __init__(self, home: Path, repositories: tuple[Registered, ...], options: Options) -> None:
-        super().__init__(Session(home, None, {}), Driving(), options.flags)
+class McpSession(Workspace[RunDriver]):
+    def __init__(
+        self, home: Path, repositories: tuple[RepositoryEntry, ...], options: Options
+    ) -> None:
+        super().__init__(Session(home, None, {}), RunDriver(), options.flags)
         self.repositories = repositories
         self.options = options
-        self.tasks = Tasks(home, options.name, self.run)
+        self.tasks = Tasks(home, options.name, self.find_run)
 
     async def close(self) -> None:
         await self.driving.close()
-        self.tasks.release()
+        self.tasks.release_all()
         self.session.close()
 
-    def repository(self, name: str) -> Registered:
-        """By name or id; nothing is made of it but a comparison."""
+    def find_repository(self, name: str) -> RepositoryEntry:
+        """Return the repository with that name or id; raise UsageError if not
+        exactly one matches.
+        """
         found = [each for each in self.repositories if not name or name in (each.id, each.name)]
         if len(found) == 1:
             return found[0]
@@ -63,9 +65,9 @@ class Desk(Workspace[Driving]):
         what = "which repository is meant?" if found else "no such repository is served here"
         raise UsageError(what, hint=f'give "repository": one of {known}')
 
-    def run(self, name: str) -> Run:
-        """The run of that id, or the last one, if it is about a repository that is served here;
-        others are not there.
+    def find_run(self, name: str) -> Run:
+        """Return the run of that id, prefix or "last" in the served repositories; else raise
+        UsageError.
         """
         known = [row.id for row in self.rows_of(self.repositories)]
         if not known:
@@ -80,17 +82,16 @@ class Desk(Workspace[Driving]):
             raise UsageError(what, hint="list_runs lists them")
         return self.load(found[0])
 
-    def home_of(self, run: Run) -> Registered:
+    def repository_of(self, run: Run) -> RepositoryEntry:
         git_dir = run.started.repository
         return next(each for each in self.repositories if each.git_dir == git_dir)
 
-    def state(self, run: Run) -> State:
-        return find_state(run, driven=self.driven(run.id))
+    def run_state(self, run: Run) -> State:
+        return find_state(run, driven=self.is_driven(run.id))
 
-    async def begin(
-        self, repository: Registered, request: Request, flags: Mapping[str, str]
+    async def start_run(
+        self, repository: RepositoryEntry, request: Request, flags: Mapping[str, str]
     ) -> Run:
-        """Starts a run; it goes on in the background."""
         return self.load(await self.begin_run(self.opened(repository, flags), lambda: request))
 
     async def resume(self, run: Run) -> Run:
@@ -98,18 +99,18 @@ class Desk(Workspace[Driving]):
         return self.load(run.id)
 
     async def stop(self, run: Run, by: str) -> Run:
-        """Between two events, whoever drives it."""
+        """Stop the run between two events, whichever process drives it."""
         await self.stop_run(run.id, by, _STOPPING)
         return self.load(run.id)
 
-    async def waited(
-        self, run: Run, seconds: float, asker: Asker, enough: Callable[[Run], bool]
+    async def wait_until(
+        self, run: Run, seconds: float, asker: Caller, enough: Callable[[Run], bool]
     ) -> Run:
-        """How the run stands when there is enough, or it does not go on, or the time is up."""
+        """Wait until `enough`, the run is not driven, or the time is up; return the run then."""
         until = time.monotonic() + seconds
         while True:
             bell = self.driving.bell.listen(run.id)
-            driven = self.driven(run.id)
+            driven = self.is_driven(run.id)
             now = self.load(run.id)
             if now.seq != run.seq:
                 await asker.tell(now)
@@ -117,4 +118,4 @@ class Desk(Workspace[Driving]):
             left = until - time.monotonic()
             if enough(run) or not driven or left <= 0:
                 return run
-            await rung(bell, min(_LOOK, left))
+            await wait_ring(bell, min(_LOOK, left))

@@ -1,6 +1,4 @@
-"""What a tool is: a name, what it takes and gives, who may call it, and what it
-does to the world.
-"""
+"""Description of a tool: name, input, output, required role, effects."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -8,14 +6,14 @@ from typing import Any
 from msgspec import Struct
 
 from punchlist.app.access import Role
-from punchlist.mcp.session import Asker, Desk
+from punchlist.mcp.session import Caller, McpSession
 
-Do = Callable[[Desk, Any, Asker], Awaitable[Struct]]
+Do = Callable[[McpSession, Any, Caller], Awaitable[Struct]]
 
 
-class Tool(Struct, frozen=True, kw_only=True):
-    """`idempotent`: called twice it does what it does once. `destructive`: something of the user's
-    may be changed.
+class McpTool(Struct, frozen=True, kw_only=True):
+    """`idempotent`: a second call changes nothing more. `destructive`: may change
+    the user's files.
     """
 
     name: str

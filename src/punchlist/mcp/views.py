@@ -1,17 +1,17 @@
-"""Runs, items and tasks as answers: pure functions of the fold."""
+"""Build the tools' outputs from a run; pure functions."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from punchlist.mcp.outputs import Evidence, ItemLine, ItemWhole, RunNow, TaskWhole
+from punchlist.mcp.outputs import Evidence, ItemDetail, ListedItem, RunStatus, TaskDetail
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import Moment
 from punchlist.ports.agent import Task
-from punchlist.views.item_words import find_proofs, proof_of, why_of
-from punchlist.views.plan_forms import code
+from punchlist.views.item_words import find_proofs, format_proofs, unfixed_reason
+from punchlist.views.plan_forms import item_code
 from punchlist.views.run_state import State
-from punchlist.views.summary import summary
+from punchlist.views.summary import summarize_run
 
 FIXER = "fixer"
 _LONGEST_PROMPT = 40_000
@@ -20,11 +20,11 @@ _TOLD = 15
 """Moments of the story that are told where nobody says since when."""
 
 
-def run_now(
+def build_status(
     run: Run, repository: str, state: State, tasks: int, story: Iterable[Moment] | None = None
-) -> RunNow:
-    told = summary(run)
-    return RunNow(
+) -> RunStatus:
+    told = summarize_run(run)
+    return RunStatus(
         id=run.id,
         repository=repository,
         workflow=run.started.workflow_name,
@@ -32,7 +32,7 @@ def run_now(
         seq=run.seq,
         outcome=told.outcome.value if run.ended else "",
         headline=told.headline,
-        next=next_of(run, state, tasks),
+        next=suggest_next(run, state, tasks),
         round=run.position.round,
         branch=run.landing.branch if run.landing.landed else "",
         counts=told.numbers,
@@ -46,8 +46,7 @@ def run_now(
     )
 
 
-def next_of(run: Run, state: State, tasks: int) -> str:
-    """What whoever called should do now."""
+def suggest_next(run: Run, state: State, tasks: int) -> str:
     match state:
         case State.ENDED if run.landing.landed:
             return (
@@ -74,10 +73,10 @@ def next_of(run: Run, state: State, tasks: int) -> str:
             )
 
 
-def item_line(item: Item) -> ItemLine:
-    return ItemLine(
+def summarize_item(item: Item) -> ListedItem:
+    return ListedItem(
         number=item.number,
-        code=code(item.number),
+        code=item_code(item.number),
         title=item.lead.title,
         severity=item.severity,
         status=item.status,
@@ -85,15 +84,15 @@ def item_line(item: Item) -> ItemLine:
         path=item.lead.spot.path,
         line=item.lead.spot.line,
         proof=" + ".join(find_proofs(item)),
-        why=why_of(item),
+        why=unfixed_reason(item),
     )
 
 
-def item_whole(item: Item, run: Run) -> ItemWhole:
-    return ItemWhole(
+def build_detail(item: Item, run: Run) -> ItemDetail:
+    return ItemDetail(
         run=run.id,
         number=item.number,
-        code=code(item.number),
+        code=item_code(item.number),
         fingerprint=item.fingerprint,
         title=item.lead.title,
         severity=item.severity,
@@ -112,19 +111,21 @@ def item_whole(item: Item, run: Run) -> ItemWhole:
     )
 
 
-def task_whole(task: Task, run: Run, file: Path) -> TaskWhole:
+def build_task(task: Task, run: Run, file: Path) -> TaskDetail:
     rest = (
         f"\n\n[It goes on in {file}: read it there before you begin.]"
         if len(task.prompt) > _LONGEST_PROMPT
         else ""
     )
-    return TaskWhole(
+    return TaskDetail(
         task=f"{run.id}/{task.id}",
         run=run.id,
         role=task.role,
         folder=task.folder,
         writes=task.writes,
-        items=tuple(item_line(run.items[number]) for number in task.items if number in run.items),
+        items=tuple(
+            summarize_item(run.items[number]) for number in task.items if number in run.items
+        ),
         prompt=task.prompt[:_LONGEST_PROMPT] + rest,
         prompt_file=str(file),
         schema=task.schema or {},
@@ -132,14 +133,14 @@ def task_whole(task: Task, run: Run, file: Path) -> TaskWhole:
     )
 
 
-def evidence(item: Item, run: Run) -> Evidence:
+def collect_evidence(item: Item, run: Run) -> Evidence:
     return Evidence(
         number=item.number,
-        code=code(item.number),
+        code=item_code(item.number),
         title=item.lead.title,
         status=item.status,
         proven=is_proven(item),
-        said=_said(item, run),
+        said=_describe_evidence(item, run),
         proofs=item.proofs,
         commit=item.commit,
         branch=run.landing.branch if item.commit else "",
@@ -151,13 +152,13 @@ def is_proven(item: Item) -> bool:
     return item.status is Status.FIXED and bool(item.proofs) and bool(item.commit)
 
 
-def _said(item: Item, run: Run) -> str:
+def _describe_evidence(item: Item, run: Run) -> str:
     if is_proven(item):
-        return f"fixed by {item.commit[:12]} on {run.landing.branch}: {proof_of(item)}"
+        return f"fixed by {item.commit[:12]} on {run.landing.branch}: {format_proofs(item)}"
     match item.status:
         case Status.CLAIMED:
             return "claimed: the fixer says that it is fixed, and it is not judged yet"
         case Status.DISMISSED:
-            return f"dismissed, not fixed: {why_of(item)}"
+            return f"dismissed, not fixed: {unfixed_reason(item)}"
         case _:
-            return f"{item.status}, no proof: {why_of(item) or 'no fix was tried'}"
+            return f"{item.status}, no proof: {unfixed_reason(item) or 'no fix was tried'}"

@@ -1,6 +1,4 @@
-"""A coding agent: asked in a folder, heard while it works, and answering with text that proves
-nothing.
-"""
+"""Port of a coding agent: asked in a folder, it streams output and answers with text."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -15,11 +13,10 @@ OUTSIDE = "outside"
 """The kind of an agent that punchlist does not start: it comes for its tasks by itself."""
 
 
-class Trouble(StrEnum):
-    """Why there is no answer, told from the agent's own error channel and never from words in its
-    answer.
+class AgentTrouble(StrEnum):
+    """Why there is no answer, read from the agent's own error channel, never from its answer.
 
-    RATE_LIMIT and OVERLOADED pass by themselves; the others do not.
+    Only RATE_LIMIT and OVERLOADED are worth a retry.
     """
 
     MISSING = "missing"
@@ -37,13 +34,13 @@ class Trouble(StrEnum):
     OTHER = "other"
 
     @property
-    def passing(self) -> bool:
-        return self in (Trouble.RATE_LIMIT, Trouble.OVERLOADED)
+    def is_transient(self) -> bool:
+        return self in (AgentTrouble.RATE_LIMIT, AgentTrouble.OVERLOADED)
 
 
 class Ask(Struct, frozen=True, kw_only=True):
-    """One question to an agent. `label` names it for good within the run: an answer that was heard
-    once is not paid for again.
+    """One question to an agent. `label` identifies it within the run: its answer is kept in the
+    journal and not paid for again.
     """
 
     role: str
@@ -83,8 +80,8 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of asking. Without `failed` the agent came to its own end; what it says is still
-    only a claim.
+    """Result of one question. Without `failed` the agent ended normally; its text
+    is only a claim.
     """
 
     agent: str
@@ -93,7 +90,7 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     session: str = ""
     usage: Usage = Usage()
     failed: str = ""
-    trouble: Trouble | None = None
+    trouble: AgentTrouble | None = None
     retry_after: float = 0
     opened: tuple[str, ...] = ()
     """Files its tools were seen to open, relative to the folder."""
@@ -111,5 +108,7 @@ class Agent(Protocol):
     def name(self) -> str: ...
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
-        """To its end, in time, with nothing left running; a failure is a value."""
+        """Ask and wait for the end or the deadline; no process is left. Failures are returned, not
+        raised.
+        """
         ...

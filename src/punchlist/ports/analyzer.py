@@ -5,15 +5,15 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from punchlist.model.finding.finding import Finding, Refused
+from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.ports.tree import Tree
 
 
 class Analysis(Struct, frozen=True, kw_only=True):
-    """What an analyzer reported of a tree."""
+    """Result of one analyzer on a tree."""
 
     findings: tuple[Finding, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedEntry, ...] = ()
     looked_at: int = 0
     failed: str = ""
     skipped: str = ""
@@ -30,7 +30,7 @@ class Analyzer(Protocol):
     def name(self) -> str: ...
 
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
-        """Findings of the given files, or of the whole tree for None. A tool that fails says so in
-        `failed`; it never raises.
+        """Return the findings in the given files, or in the whole tree for None; never raises, a
+        tool's error is in `failed`.
         """
         ...

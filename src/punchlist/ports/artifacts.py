@@ -7,14 +7,14 @@ class Artifacts(Protocol):
     """Evidence and reports of a run, by name."""
 
     def write(self, name: str, content: bytes) -> str:
-        """Stores it whole or not at all, and returns where a person finds it."""
+        """Store the content atomically and return its path for the user."""
         ...
 
     def read(self, name: str) -> bytes | None: ...
 
 
 class Cache(Protocol):
-    """What was measured once and holds for ever: keyed by everything it depends on."""
+    """Measurements that stay valid: the key holds everything they depend on."""
 
     def get(self, key: str) -> bytes | None: ...
 

@@ -11,17 +11,17 @@ class CheckRunner(Protocol):
     """Runs a check so that it judges the tree's code, and nothing else."""
 
     async def run(self, check: Check, tree: Tree, *, only: Sequence[str] = ()) -> CheckResult:
-        """One run; `only` limits it to these test ids where the runner can."""
+        """Run the check once; `only` limits it to these test ids if the runner can do that."""
         ...
 
-    async def sentinel(self, check: Check, tree: Tree, kinds: Sequence[str]) -> str:
-        """Plants a failure in the tree's own sources with these suffixes and runs the check: empty
-        if it was seen, else why the check cannot judge them. The tree is spent.
+    async def run_sentinel(self, check: Check, tree: Tree, kinds: Sequence[str]) -> str:
+        """Plant a failure in source files with these suffixes and run the check. Return '' if the
+        check failed, else why it cannot judge them. The tree is unusable afterwards.
         """
         ...
 
-    async def ground(self, check: Check) -> str:
-        """What a result depends on besides the tree (runner, programs, environment, leftovers), as
-        a short hash.
+    async def hash_environment(self, check: Check) -> str:
+        """Return a short hash of everything but the tree that a result depends on (runner,
+        programs, environment, untracked files).
         """
         ...

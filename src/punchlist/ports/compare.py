@@ -1,4 +1,4 @@
-"""Old and new code side by side on generated inputs."""
+"""Port that compares old and new code on generated inputs."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,8 +8,8 @@ from msgspec import Struct
 from punchlist.ports.tree import Tree
 
 
-class Compared(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of calling the changed functions of both trees with the same inputs."""
+class CompareResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Result of calling the changed functions of both trees with the same inputs."""
 
     functions: tuple[str, ...] = ()
     inputs: int = 0
@@ -35,10 +35,10 @@ class Compared(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Comparer(Protocol):
     async def compare(
         self, before: Tree, after: Tree, paths: Sequence[str], *, words: str = ""
-    ) -> Compared:
-        """The functions that differ in these files and can be called alone; code that hangs or
-        crashes is a value.
+    ) -> CompareResult:
+        """Compare the functions that differ in these files and can be called alone; crashes and
+        timeouts are values.
 
-        `words` is what was said about the code: examples in it are tried.
+        `words` is the text of the findings: examples in it are tried.
         """
         ...

@@ -11,8 +11,8 @@ from punchlist.model.patch.patch import Patch
 from punchlist.ports.tree import Tree
 
 
-class Fixed(Struct, frozen=True, kw_only=True):
-    """What a fixer did about one batch: a patch, or the reason why there is none."""
+class BatchFix(Struct, frozen=True, kw_only=True):
+    """Result of a fixer for one batch: a patch, or the reason why there is none."""
 
     batch: int
     patch: Patch | None = None
@@ -24,4 +24,4 @@ class Fixer(Protocol):
 
     async def fix(
         self, batches: Sequence[Batch], items: Mapping[int, Item], tree: Tree
-    ) -> Sequence[Fixed]: ...
+    ) -> Sequence[BatchFix]: ...

@@ -10,39 +10,39 @@ from punchlist.ports.tree import Pristine
 
 
 class Repository(Protocol):
-    """What a run needs of git, on branches of its own."""
+    """Git operations of a run, on its own branches."""
 
-    async def made(self, branch: str, parent: str, action: str) -> tuple[str, ...]:
-        """The commits above `parent` that this action made before, oldest first; what is there
-        needs nobody's leave again.
+    async def find_commits(self, branch: str, parent: str, action: str) -> tuple[str, ...]:
+        """Return the commits above `parent` that an earlier try of this action
+        made, oldest first.
         """
         ...
 
     async def commit_chain(
         self, branch: str, parent: str, commits: Sequence["Draft"], action: str
     ) -> tuple[str, ...]:
-        """One commit per draft on `branch` above `parent`, all or none; the same `action` again
-        returns the same commits.
+        """Create one commit per draft on `branch` above `parent`, all or none; the same `action`
+        again returns the same commits.
         """
         ...
 
     async def publish(self, branch: str) -> None:
-        """Makes the branch visible in the user's repository; nothing else there changes."""
+        """Make the branch visible in the user's repository; nothing else there changes."""
         ...
 
     async def text(self, commit: str, path: str) -> str | None:
-        """A file of a commit as text; None where there is no regular file."""
+        """Return a file of a commit as text; None if there is no regular file."""
         ...
 
     async def diff(self, old: str, new: str, paths: Sequence[str] | None = None) -> str:
-        """What changed between two commits as a unified diff, of these files or of all."""
+        """Return the unified diff between two commits, of these files or of all."""
         ...
 
-    async def hook(
+    async def run_hook(
         self, name: str, commit: str, patches: Sequence[Patch], *, pristine: Pristine | None
     ) -> "Heard":
-        """Asks a hook of the user's repository about the patched tree, steered by pristine files;
-        None: it must not be run.
+        """Run a hook of the user's repository on the patched tree, with its settings from
+        `pristine`; None: the hook must not be run.
         """
         ...
 

@@ -1,4 +1,6 @@
-"""The roles agents play: typed questions in, typed answers out; every one may be missing."""
+"""Ports of the roles that agents play: typed questions in, typed answers out; each
+may be missing.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,9 +8,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from punchlist.model.finding.finding import Finding, Refused
+from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.item.batch import Batch
-from punchlist.model.item.claim import Report
+from punchlist.model.item.claim import ItemClaim
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Item
 from punchlist.model.item.score import Score
@@ -18,8 +20,8 @@ from punchlist.ports.tree import Tree
 
 
 class Background(Struct, frozen=True, kw_only=True):
-    """What every role is told of the project; none of it is from the change under review, but for
-    the diff and the story.
+    """What every role is told of the project; only diff and specification come from the change
+    under review.
     """
 
     conventions: Mapping[str, str] = {}
@@ -37,7 +39,7 @@ class Background(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What every answer brings along. `failed` says why there is none."""
+    """Fields common to all answers. `failed` says why there is none."""
 
     agent: str = ""
     session: str = ""
@@ -49,12 +51,12 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Opinion(Answer, frozen=True, kw_only=True):
-    """What a reviewer found; `groups` are its own hints which findings can be fixed independently,
-    as indexes.
+    """Findings of a reviewer; `groups` are its hints which findings can be fixed independently, as
+    indexes.
     """
 
     findings: tuple[Finding, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedEntry, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
     opened: tuple[str, ...] = ()
     unshown: tuple[str, ...] = ()
@@ -65,8 +67,8 @@ class Opinion(Answer, frozen=True, kw_only=True):
     """The answer breaks off: what was complete is kept."""
 
 
-class Task(Struct, frozen=True, kw_only=True):
-    """Items to be clarified, planned, fixed, reproduced or judged. `label` names the call for good
+class RoleTask(Struct, frozen=True, kw_only=True):
+    """Items to clarify, plan, fix, reproduce or judge. `label` identifies the call
     within the run.
     """
 
@@ -95,11 +97,11 @@ class Plans(Answer, frozen=True, kw_only=True):
 
 
 class Claims(Answer, frozen=True, kw_only=True):
-    """What a fixer says; one report an item at most, and none for what it did not mention or
-    contradicted itself about.
+    """What a fixer says: at most one report per item; none if it said nothing or contradicted
+    itself.
     """
 
-    reports: tuple[Report, ...] = ()
+    reports: tuple[ItemClaim, ...] = ()
     contradicted: tuple[int, ...] = ()
     unknown: tuple[str, ...] = ()
     """Names it gave that are no item's."""
@@ -108,7 +110,7 @@ class Claims(Answer, frozen=True, kw_only=True):
 
 
 class Exhibit(Struct, frozen=True):
-    """A patch to be judged: the diff, and the items it is for."""
+    """A patch to judge: the diff, and the items it is for."""
 
     batch: int
     diff: str
@@ -121,7 +123,7 @@ class Judgement(Answer, frozen=True, kw_only=True):
 
 
 class Reproduction(Struct, frozen=True):
-    """A test file that shall fail while the item is not fixed."""
+    """A test file that must fail while the item is not fixed."""
 
     item: int
     path: str
@@ -142,25 +144,25 @@ class Reviewer(Protocol):
 
 
 class Clarifier(Protocol):
-    async def clarify(self, task: Task, tree: Tree) -> Doubts: ...
+    async def clarify(self, task: RoleTask, tree: Tree) -> Doubts: ...
 
 
 class Planner(Protocol):
-    async def plan(self, task: Task, tree: Tree) -> Plans: ...
+    async def plan(self, task: RoleTask, tree: Tree) -> Plans: ...
 
 
 class Fixer(Protocol):
     """Edits the files of the tree; what it did is read from the tree, not from its answer."""
 
-    async def fix(self, task: Task, tree: Tree) -> Claims: ...
+    async def fix(self, task: RoleTask, tree: Tree) -> Claims: ...
 
 
 class Challenger(Protocol):
-    async def judge(self, task: Task, exhibits: Sequence[Exhibit], tree: Tree) -> Judgement: ...
+    async def judge(self, task: RoleTask, exhibits: Sequence[Exhibit], tree: Tree) -> Judgement: ...
 
 
 class Reproducer(Protocol):
-    async def reproduce(self, task: Task, tree: Tree) -> Reproductions: ...
+    async def reproduce(self, task: RoleTask, tree: Tree) -> Reproductions: ...
 
 
 REVIEWERS = ("unified", "spec", "technical", "adversarial")
@@ -170,9 +172,7 @@ ROLES = (*REVIEWERS, "clarifier", "planner", "fixer", "challenger", "reproducer"
 
 @dataclass(frozen=True, kw_only=True)
 class Crew:
-    """Who plays what. Missing roles are None; then what they would have done is not done, and
-    nobody pretends it was.
-    """
+    """The agent of each role; a missing role is None, and its work is not done."""
 
     reviewers: Mapping[str, Reviewer] = field(default_factory=dict)
     clarifier: Clarifier | None = None

@@ -8,18 +8,18 @@ from punchlist.model.ledger.run_row import RunRow
 
 
 class Store(Protocol):
-    """The ledger: what is appended is there for good, and each (run, place, key) is there once."""
+    """The ledger: append-only, with one entry for each (run, place, key)."""
 
     def append(self, run: str, place: str, key: str, event: AnyEvent, at: float) -> Entry:
-        """Durable when it returns; if the action is recorded already, that entry is returned and
-        nothing is written.
+        """Write the event durably; if the action is already recorded, return that entry and write
+        nothing.
         """
         ...
 
     def read(self, run: str, after: int = 0) -> Iterator[Entry]:
-        """The entries of a run, in order."""
+        """Return the entries of a run in order."""
         ...
 
     def runs(self, repository: str = "") -> Sequence[RunRow]:
-        """Newest first; of one repository, or of all."""
+        """Return the runs of one repository, or of all, newest first."""
         ...

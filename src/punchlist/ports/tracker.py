@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from punchlist.views.issue_text import Dossier
+from punchlist.views.issue_text import IssueText
 
 
 class Filing(Struct, frozen=True, kw_only=True):
@@ -15,12 +15,12 @@ class Filing(Struct, frozen=True, kw_only=True):
 
 
 class Tracker(Protocol):
-    """Where leftovers are filed; get-or-create by the item's fingerprint."""
+    """Where unresolved items are filed; get-or-create by the item's fingerprint."""
 
     @property
     def name(self) -> str: ...
 
-    async def file(self, dossiers: Sequence[Dossier]) -> Sequence[Filing]: ...
+    async def file(self, dossiers: Sequence[IssueText]) -> Sequence[Filing]: ...
 
     def close(self, fingerprints: Collection[str], by: str, why: str) -> int | None:
         """Close the issues of dismissed items; return how many there were, or None if this tracker

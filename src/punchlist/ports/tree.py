@@ -1,4 +1,4 @@
-"""Files of a commit in a folder of our own, and who lends them."""
+"""Ports of isolated work trees: the files of a commit in a folder of their own."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -11,7 +11,7 @@ from punchlist.model.patch.patch import Patch
 
 
 class Tree(Protocol):
-    """Files of one commit, with patches laid on, in a folder of our own."""
+    """Files of one commit with patches applied, in an isolated folder."""
 
     @property
     def root(self) -> Path: ...
@@ -20,23 +20,22 @@ class Tree(Protocol):
     def commit(self) -> str: ...
 
     def text(self, path: str) -> str | None:
-        """A file as text (UTF-8, odd bytes kept as surrogates, line ends kept); None where there is
-        no regular file.
+        """Return a file as text (UTF-8, invalid bytes as surrogates, line ends kept); None if there
+        is no regular file.
         """
         ...
 
     def files(self) -> Sequence[str]:
-        """Every file git tracks there, links and submodules left out, in git's order."""
+        """Return all files that git tracks there, without links and submodules, in git's order."""
         ...
 
 
 class Pristine(Struct, frozen=True, kw_only=True):
-    """Which files of a tree are as in `origin`, whatever the commit and the patches made of them;
-    patterns as in Protected.
+    """Which files of a tree come from `origin`, not from the commit or the patches; patterns as in
+    Protected.
 
-    `alone`: there are no such files but those of `origin`. `kept`: those that only the commit has
-    stay too, as it has them. `opened`: paths that are none of this, and as the commit and the
-    patches want them.
+    `alone`: only the files of `origin` exist. `kept`: files that only the commit has stay
+    too. `opened`: paths that are exempt, taken from the commit and the patches.
     """
 
     origin: str
@@ -46,9 +45,9 @@ class Pristine(Struct, frozen=True, kw_only=True):
 
 
 class Trees(Protocol):
-    """Lends isolated work trees; the user's checkout is never one of them."""
+    """Lends isolated work trees; never the user's checkout."""
 
-    def at(
+    def open_tree(
         self,
         commit: str,
         patches: Iterable[Patch] = (),
@@ -56,23 +55,22 @@ class Trees(Protocol):
         pristine: Pristine | None = None,
         apart: bool = False,
     ) -> AbstractAsyncContextManager[Tree]:
-        """A tree of `commit` with `patches` on it, except for what is pristine. One that is `apart`
-        is gone afterwards, and no other is ever in its place: it is for those who may go on writing
+        """Lend a tree of `commit` with `patches` applied, except for `pristine` files. With
+        `apart` the folder is deleted afterwards and never reused: its user may go on writing
         there.
         """
         ...
 
-    def kept(
+    def resume_tree(
         self, commit: str, name: str, patches: Iterable[Patch] = (), *, fresh: bool = True
     ) -> AbstractAsyncContextManager[Tree]:
-        """A tree under a name of its own, for work that is dear: after a kill it is found as it was
-        left, unless `fresh` asks for a clean one. It is gone when the block ends.
+        """Lend a tree under a fixed name: after a kill it is reopened as it was left, unless
+        `fresh`. It is deleted when the block ends.
         """
         ...
 
-    async def changes(self, tree: Tree) -> Patch:
-        """All that was done to a lent tree since it was lent, whoever did it and however: new,
-        edited, staged, committed, renamed, deleted and mode-changed files. The patch is against the
-        tree's commit; what was laid on it counts as done.
+    async def collect_changes(self, tree: Tree) -> Patch:
+        """Return everything that differs from the tree's commit as a patch (new, edited, staged,
+        committed, renamed, deleted, mode-changed files), with the patches applied at the start.
         """
         ...

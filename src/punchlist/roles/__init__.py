@@ -1,1 +1,1 @@
-"""Roles: prompts in, typed replies out."""
+"""The roles that agents play: prompts in, typed answers out."""

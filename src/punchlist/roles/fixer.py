@@ -1,33 +1,33 @@
-"""The fixer: edits the files of its tree for one batch or for all, and must say of every item what
-became of it.
-"""
+"""The fixer: edits the files of its tree and must report an outcome for every item."""
 
 import asyncio
 
 from punchlist.ports.agent import Ask
-from punchlist.ports.roles import Claims, Task
+from punchlist.ports.roles import Claims, RoleTask
 from punchlist.ports.tree import Tree
 from punchlist.roles.answers import schemas
-from punchlist.roles.answers.ask import Heard, Seat, fitting, heard
-from punchlist.roles.answers.fix_answer import Statements, statements_of
+from punchlist.roles.answers.ask import ParsedAnswer, RoleSeat, ask_and_parse, retry_shorter
+from punchlist.roles.answers.fix_answer import Statements, parse_statements
 from punchlist.roles.prompting import sections as brief
-from punchlist.roles.prompting.fencing import attribute
-from punchlist.roles.prompting.template import Rendered, rendered
-from punchlist.views.plan_forms import code
+from punchlist.roles.prompting.fencing import clean_attribute
+from punchlist.roles.prompting.template import RenderedPrompt, render_template
+from punchlist.views.plan_forms import item_code
 
 
 class AgentFixer:
-    def __init__(self, seat: Seat) -> None:
+    def __init__(self, seat: RoleSeat) -> None:
         self._seat = seat
 
-    async def fix(self, task: Task, tree: Tree) -> Claims:
-        return await fitting(self._seat, lambda seat: _fixed(seat, task, tree))
+    async def fix(self, task: RoleTask, tree: Tree) -> Claims:
+        return await retry_shorter(self._seat, lambda seat: _fixed(seat, task, tree))
 
 
-async def _fixed(seat: Seat, task: Task, tree: Tree) -> tuple[Claims, Heard[Statements] | None]:
-    prompt = await asyncio.to_thread(prompt_for, task, seat)
+async def _fixed(
+    seat: RoleSeat, task: RoleTask, tree: Tree
+) -> tuple[Claims, ParsedAnswer[Statements] | None]:
+    prompt = await asyncio.to_thread(build_prompt, task, seat)
     shown = frozenset(prompt.shown.get("items", ()))
-    asked = tuple(item.number for item in task.items if code(item.number) in shown)
+    asked = tuple(item.number for item in task.items if item_code(item.number) in shown)
     left_out = tuple(item.number for item in task.items if item.number not in asked)
     if not asked:
         return (
@@ -50,8 +50,8 @@ async def _fixed(seat: Seat, task: Task, tree: Tree) -> tuple[Claims, Heard[Stat
         session=task.session,
         fork=task.fork,
     )
-    answer = await heard(
-        seat, ask, lambda text: statements_of(text, frozenset(asked), str(tree.root))
+    answer = await ask_and_parse(
+        seat, ask, lambda text: parse_statements(text, frozenset(asked), str(tree.root))
     )
     said = answer.reading or Statements()
     claims = Claims(
@@ -65,22 +65,20 @@ async def _fixed(seat: Seat, task: Task, tree: Tree) -> tuple[Claims, Heard[Stat
     return claims, answer
 
 
-def prompt_for(task: Task, seat: Seat) -> Rendered:
-    """The fixer's prompt: the first try and the next ones differ by the history
-    their items have.
-    """
+def build_prompt(task: RoleTask, seat: RoleSeat) -> RenderedPrompt:
+    """Return the fixer's prompt; in a retry the items carry their history."""
     told = task.told
     sections = [
-        brief.items(task.items, seat.limit, history=True),
-        brief.answers(task.doubts, 0.05),
-        brief.todos(task.todos, 0.1),
-        brief.change_near(told, task.items, 0.15),
-        brief.files("conventions", told.conventions, 0.1),
-        brief.files("specification", told.specification, 0.05),
+        brief.build_items(task.items, seat.limit, history=True),
+        brief.build_answers(task.doubts, 0.05),
+        brief.build_todos(task.todos, 0.1),
+        brief.build_near_diff(told, task.items, 0.15),
+        brief.build_files("conventions", told.conventions, 0.1),
+        brief.build_files("specification", told.specification, 0.05),
     ]
     values = {
-        **brief.values(told),
-        "groups": brief.groups(task),
-        "folder": attribute(task.todo_folder),
+        **brief.build_values(told),
+        "groups": brief.render_groups(task),
+        "folder": clean_attribute(task.todo_folder),
     }
-    return rendered(seat.prompt, values, sections, seat.limit)
+    return render_template(seat.prompt, values, sections, seat.limit)

@@ -3,26 +3,33 @@
 import asyncio
 from functools import partial
 
-from punchlist.ports.roles import Plans, Task
+from punchlist.ports.roles import Plans, RoleTask
 from punchlist.ports.tree import Tree
 from punchlist.roles.answers import schemas
-from punchlist.roles.answers.ask import Heard, Seat, fitting, heard, items_prompt, read_only_ask
-from punchlist.roles.answers.plan_answer import Planned, planned_in
+from punchlist.roles.answers.ask import (
+    ParsedAnswer,
+    RoleSeat,
+    ask_and_parse,
+    items_prompt,
+    read_only_ask,
+    retry_shorter,
+)
+from punchlist.roles.answers.plan_answer import PlanAnswer, parse_plan
 
 
 class AgentPlanner:
-    def __init__(self, seat: Seat) -> None:
+    def __init__(self, seat: RoleSeat) -> None:
         self._seat = seat
 
-    async def plan(self, task: Task, tree: Tree) -> Plans:
+    async def plan(self, task: RoleTask, tree: Tree) -> Plans:
         numbers = frozenset(item.number for item in task.items)
-        read = partial(planned_in, numbers=numbers, root=str(tree.root))
+        read = partial(parse_plan, numbers=numbers, root=str(tree.root))
 
-        async def attempt(seat: Seat) -> tuple[Plans, Heard[Planned]]:
+        async def ask_agent(seat: RoleSeat) -> tuple[Plans, ParsedAnswer[PlanAnswer]]:
             prompt = await asyncio.to_thread(items_prompt, task, seat, history=True)
             ask = read_only_ask(task, seat, prompt.text, tree, schemas.TODOS)
-            answer = await heard(seat, ask, read)
-            said = answer.reading or Planned()
+            answer = await ask_and_parse(seat, ask, read)
+            said = answer.reading or PlanAnswer()
             return Plans(**answer.about, cut=prompt.cut, todos=said.todos, after=said.after), answer
 
-        return await fitting(self._seat, attempt)
+        return await retry_shorter(self._seat, ask_agent)

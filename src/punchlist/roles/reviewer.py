@@ -1,5 +1,5 @@
-"""Reviewers: one that sends out experts, one for the specification, one for the technique, one
-adversary who knows nothing.
+"""Reviewers: one that sends out experts, one for the specification, a technical and an adversarial
+one.
 """
 
 import asyncio
@@ -12,13 +12,13 @@ from punchlist.ports.agent import Ask
 from punchlist.ports.roles import Background, Opinion
 from punchlist.ports.tree import Tree
 from punchlist.roles.answers import schemas
-from punchlist.roles.answers.ask import Heard, Seat, fitting, heard
-from punchlist.roles.answers.review_answer import Review, review_of
+from punchlist.roles.answers.ask import ParsedAnswer, RoleSeat, ask_and_parse, retry_shorter
+from punchlist.roles.answers.review_answer import ReviewAnswer, parse_review
 from punchlist.roles.answers.schemas import Schema
 from punchlist.roles.prompting import sections as brief
-from punchlist.roles.prompting.budget import Piece, Section
-from punchlist.roles.prompting.fencing import attribute
-from punchlist.roles.prompting.template import Rendered, rendered
+from punchlist.roles.prompting.budget import PromptPiece, Section
+from punchlist.roles.prompting.fencing import clean_attribute
+from punchlist.roles.prompting.template import RenderedPrompt, render_template
 
 
 class Lens(Struct, frozen=True):
@@ -40,11 +40,9 @@ LENSES = {
 
 
 class AgentReviewer:
-    """Always a conversation of its own: no reviewer knows what others, or it
-    itself, said before.
-    """
+    """Always starts a new conversation: it knows no earlier review."""
 
-    def __init__(self, seat: Seat, lens: Lens) -> None:
+    def __init__(self, seat: RoleSeat, lens: Lens) -> None:
         self._seat = seat
         self._lens = lens
 
@@ -57,7 +55,7 @@ class AgentReviewer:
     ) -> Opinion:
         sources = Sources(tree)
 
-        async def attempt(seat: Seat) -> tuple[Opinion, Heard[Review]]:
+        async def ask_agent(seat: RoleSeat) -> tuple[Opinion, ParsedAnswer[ReviewAnswer]]:
             prompt = await asyncio.to_thread(_prompt, seat, self._lens, told, paths)
             ask = Ask(
                 role=self.name,
@@ -66,14 +64,16 @@ class AgentReviewer:
                 folder=tree.root,
                 schema=self._lens.schema,
             )
-            answer = await heard(seat, ask, lambda text: review_of(text, self.name, sources))
-            return _opinion(answer, prompt), answer
+            answer = await ask_and_parse(
+                seat, ask, lambda text: parse_review(text, self.name, sources)
+            )
+            return _build_opinion(answer, prompt), answer
 
-        return await fitting(self._seat, attempt)
+        return await retry_shorter(self._seat, ask_agent)
 
 
-def _opinion(answer: Heard[Review], prompt: Rendered) -> Opinion:
-    review = answer.reading or Review()
+def _build_opinion(answer: ParsedAnswer[ReviewAnswer], prompt: RenderedPrompt) -> Opinion:
+    review = answer.reading or ReviewAnswer()
     return Opinion(
         **answer.about,
         cut=prompt.cut,
@@ -81,36 +81,42 @@ def _opinion(answer: Heard[Review], prompt: Rendered) -> Opinion:
         refused=review.refused,
         groups=review.groups,
         opened=answer.reply.opened,
-        unshown=_unshown(prompt),
+        unshown=_find_unshown(prompt),
         incomplete=review.incomplete,
     )
 
 
-def _unshown(prompt: Rendered) -> tuple[str, ...]:
-    """Also files that are only named: who does not open them has seen nothing of them."""
+def _find_unshown(prompt: RenderedPrompt) -> tuple[str, ...]:
+    """Return files that were cut or only named in the prompt."""
     left, shown = prompt.left, prompt.shown
     return tuple(
         dict.fromkeys((*left.get("diff", ()), *shown.get("paths", ()), *left.get("paths", ())))
     )
 
 
-def _prompt(seat: Seat, lens: Lens, told: Background, paths: Sequence[str] | None) -> Rendered:
+def _prompt(
+    seat: RoleSeat, lens: Lens, told: Background, paths: Sequence[str] | None
+) -> RenderedPrompt:
     sections = [
-        brief.change(told, lens.diff, paths),
-        brief.files(
+        brief.build_diff(told, lens.diff, paths),
+        brief.build_files(
             "specification", told.specification if lens.specification else {}, lens.specification
         ),
-        brief.files("conventions", told.conventions, lens.conventions),
-        _to_read(told, paths),
+        brief.build_files("conventions", told.conventions, lens.conventions),
+        _build_paths(told, paths),
     ]
-    return rendered(seat.prompt, brief.values(told), sections, seat.limit)
+    return render_template(seat.prompt, brief.build_values(told), sections, seat.limit)
 
 
-def _to_read(told: Background, paths: Sequence[str] | None) -> Section:
-    """Files that are to be reviewed and of which there is no diff to show."""
-    shown = {piece.name for piece in brief.change(told, 1, paths).pieces}
+def _build_paths(told: Background, paths: Sequence[str] | None) -> Section:
+    """Return the files to review that have no diff to show."""
+    shown = {piece.name for piece in brief.build_diff(told, 1, paths).pieces}
     return Section(
         "paths",
-        tuple(Piece(path, f"- `{attribute(path)}`") for path in paths or () if path not in shown),
+        tuple(
+            PromptPiece(path, f"- `{clean_attribute(path)}`")
+            for path in paths or ()
+            if path not in shown
+        ),
         0.05,
     )

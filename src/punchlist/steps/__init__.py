@@ -1,4 +1,6 @@
-"""The verbs: one file each, a pure step and the performers of its actions."""
+"""The verbs of the workflow language, one file each: a pure step and the
+performers of its actions.
+"""
 
 from punchlist.steps import (
     challenge,

@@ -1,6 +1,4 @@
-"""challenge: another agent judges what the fixers left standing; the number decides, and silence
-approves nothing.
-"""
+"""challenge: another agent scores the verified fixes; a missing score approves nothing."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,30 +7,30 @@ from msgspec.structs import replace
 
 from punchlist.errors import RepositoryError
 from punchlist.model.checks.protected import STEERS_AGENTS
-from punchlist.model.integrity.challenge_verdict import judged
+from punchlist.model.integrity.challenge_verdict import judge_batches
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Move
-from punchlist.model.item.score import THRESHOLD, Score, by_item
+from punchlist.model.item.score import THRESHOLD, Score, lowest_scores
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Challenged
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.unified_diff import unified
-from punchlist.ports.roles import Challenger, Exhibit, Judgement, Task
+from punchlist.model.patch.unified_diff import render_diff
+from punchlist.ports.roles import Challenger, Exhibit, Judgement, RoleTask
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
 from punchlist.steps.support.batching import standing
-from punchlist.steps.support.canary_planting import planted
-from punchlist.steps.support.project_context import background
-from punchlist.steps.verb import Action, Verb, missing
+from punchlist.steps.support.canary_planting import run_canaries
+from punchlist.steps.support.project_context import load_background
+from punchlist.steps.verb import Action, Verb, select_pending
 
 CHUNK = 12
 """Items that are judged in one call; more make judges careless."""
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`threshold`: the score from which a fix is approved. `all`: tools' fixes are judged, too.
-    `optional`: where nobody plays the challenger the step does nothing. `canaries`: how many
-    known-bad and known-good patches are planted among the real.
+    """`threshold`: the least score that approves a fix. `all`: tools' fixes are judged, too.
+    `optional`: without a challenger the step does nothing. `canaries`: how many known-bad and
+    known-good patches are mixed in.
     """
 
     threshold: int = THRESHOLD
@@ -41,7 +39,7 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     canaries: int = 0
 
 
-class Judge(Struct, frozen=True):
+class JudgeFixes(Struct, frozen=True):
     batches: tuple[int, ...]
     contested: tuple[int, ...]
     options: Options
@@ -49,7 +47,7 @@ class Judge(Struct, frozen=True):
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
-    batches = tuple(batch.number for batch in standing(run) if options.all or batch.by_agent)
+    batches = tuple(batch.number for batch in standing(run) if options.all or batch.uses_agent)
     contested = tuple(run.work.contested)
     there = "challenger" in run.started.crew
     if (
@@ -59,31 +57,33 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     ):
         return ()
     who = run.started.crew["challenger"][0] if there else "nobody"
-    return missing(
+    return select_pending(
         run,
         Action(
             "judge",
-            Judge(batches, contested, options, f"{place} challenger"),
+            JudgeFixes(batches, contested, options, f"{place} challenger"),
             f"{who} judges the fixes",
         ),
     )
 
 
-async def judge(task: Judge, run: Run, world: World) -> Challenged:
+async def judge_fixes(task: JudgeFixes, run: Run, world: World) -> Challenged:
     challenger = world.crew.challenger
     batches = [run.work.batches[number] for number in task.batches]
     said, spent = "", Usage()
     try:
-        heard = await _heard(challenger, task, batches, run, world) if challenger else []
-        said, spent = await planted(
+        heard = await _ask_challenger(challenger, task, batches, run, world) if challenger else []
+        said, spent = await run_canaries(
             task.options.canaries, task.options.threshold, challenger, run, world
         )
     except RepositoryError as error:  # as a failed action it would leave the claims standing
-        heard = [_unheard(str(error), batches)]
-    heard = heard or [_unheard("no agent plays the challenger any more", batches)]
-    scores = tuple(by_item(score for judgement in heard for score in judgement.scores).values())
+        heard = [_failed_judgement(str(error), batches)]
+    heard = heard or [_failed_judgement("no agent plays the challenger any more", batches)]
+    scores = tuple(
+        lowest_scores(score for judgement in heard for score in judgement.scores).values()
+    )
     agent = next((judgement.agent for judgement in heard if judgement.agent), "challenger")
-    verdict = judged(batches, run.items, scores, task.options.threshold, by=agent)
+    verdict = judge_batches(batches, run.items, scores, task.options.threshold, by=agent)
     return Challenged(
         scores=scores,
         threshold=task.options.threshold,
@@ -94,27 +94,30 @@ async def judge(task: Judge, run: Run, world: World) -> Challenged:
         agent=agent,
         transcript=next((judgement.transcript for judgement in heard if judgement.transcript), ""),
         canaries=said,
-        moves=(*verdict.moves, *_contested(task, scores, run, agent)),
+        moves=(*verdict.moves, *_close_contested(task, scores, run, agent)),
         usage=sum((judgement.usage for judgement in heard), spent),
     )
 
 
-async def _heard(
-    challenger: Challenger, task: Judge, batches: Sequence[Batch], run: Run, world: World
+async def _ask_challenger(
+    challenger: Challenger, task: JudgeFixes, batches: Sequence[Batch], run: Run, world: World
 ) -> list[Judgement]:
-    told = await background(run, world)
+    told = await load_background(run, world)
     heard: list[Judgement] = []
     patches = [run.work.patches[batch.number] for batch in batches]
     pristine = Pristine(
         origin=world.change.base, alone=STEERS_AGENTS
     )  # neither the change nor a fix tells its judge what to do
-    async with world.trees.at(
-        run.landing.tip, patches, pristine=pristine, apart=run.outside("challenger")
+    async with world.trees.open_tree(
+        run.landing.tip, patches, pristine=pristine, apart=run.has_outside_agent("challenger")
     ) as tree:
-        before = await world.trees.changes(tree)
-        for turn, (some, contested) in enumerate(_chunks(batches, task.contested), 1):
-            numbers = (*(number for batch in some for number in run.claims(batch)), *contested)
-            asked = Task(
+        before = await world.trees.collect_changes(tree)
+        for turn, (some, contested) in enumerate(_split_chunks(batches, task.contested), 1):
+            numbers = (
+                *(number for batch in some for number in run.claimed_items(batch)),
+                *contested,
+            )
+            asked = RoleTask(
                 label=f"{task.label} {turn}",
                 items=tuple(run.items[number] for number in numbers),
                 told=told,
@@ -125,24 +128,26 @@ async def _heard(
                     if doubt.item in numbers and doubt.answer
                 ),
             )
-            heard.append(await challenger.judge(asked, await _exhibits(some, run, world), tree))
-        spoiled = before != await world.trees.changes(tree)
-    spoilt = _unheard("it changed the files that it was to judge", batches)
+            heard.append(
+                await challenger.judge(asked, await _build_exhibits(some, run, world), tree)
+            )
+        spoiled = before != await world.trees.collect_changes(tree)
+    spoilt = _failed_judgement("it changed the files that it was to judge", batches)
     return [*(replace(each, scores=()) for each in heard), spoilt] if spoiled else heard
 
 
-def _unheard(why: str, batches: Iterable[Batch]) -> Judgement:
-    """No judgement, and why, of every item."""
+def _failed_judgement(why: str, batches: Iterable[Batch]) -> Judgement:
+    """Return a judgement that scores no item and gives the reason."""
     return Judgement(
         failed=why,
         scores=tuple(Score(number, feedback=why) for batch in batches for number in batch.items),
     )
 
 
-def _chunks(
+def _split_chunks(
     batches: Sequence[Batch], contested: Sequence[int]
 ) -> Iterable[tuple[list[Batch], Sequence[int]]]:
-    """So many items a call, a batch never torn apart; what is contested comes with the last."""
+    """Yield up to CHUNK items per call, batches undivided; contested items come with the last."""
     some: list[Batch] = []
     for batch in batches:
         if some and sum(len(each.items) for each in some) + len(batch.items) > CHUNK:
@@ -153,21 +158,25 @@ def _chunks(
         yield some, contested
 
 
-async def _exhibits(batches: Sequence[Batch], run: Run, world: World) -> list[Exhibit]:
+async def _build_exhibits(batches: Sequence[Batch], run: Run, world: World) -> list[Exhibit]:
     paths = sorted({path for batch in batches for path in run.work.patches[batch.number].paths})
     texts = {path: await world.repository.text(run.landing.tip, path) for path in paths}
     before = {path: text for path, text in texts.items() if text is not None}
     return [
-        Exhibit(batch.number, unified(run.work.patches[batch.number], before), run.claims(batch))
+        Exhibit(
+            batch.number,
+            render_diff(run.work.patches[batch.number], before),
+            run.claimed_items(batch),
+        )
         for batch in batches
     ]
 
 
-def _contested(task: Judge, scores: Iterable[Score], run: Run, agent: str) -> Iterable[Move]:
-    """A contest that the challenger agrees with ends the item; any other leaves it
-    open, as it is.
-    """
-    known = by_item(scores)
+def _close_contested(
+    task: JudgeFixes, scores: Iterable[Score], run: Run, agent: str
+) -> Iterable[Move]:
+    """Yield moves that close the contested items whose contest the challenger approves."""
+    known = lowest_scores(scores)
     for number in task.contested:
         score = known.get(number)
         if score is not None and score.approves(task.options.threshold):
@@ -177,4 +186,4 @@ def _contested(task: Judge, scores: Iterable[Score], run: Run, agent: str) -> It
             yield Move(number, Fact.CONTEST_AGREED, by=agent, why=why)
 
 
-VERB = Verb("another agent judges the fixes", Options, step, {Judge: judge})
+VERB = Verb("another agent judges the fixes", Options, step, {JudgeFixes: judge_fixes})

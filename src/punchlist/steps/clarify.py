@@ -1,6 +1,4 @@
-"""clarify: an agent says what is unclear about the items, a person answers, round after round,
-until nothing is.
-"""
+"""clarify: an agent asks the user what is unclear about the items, in rounds."""
 
 from msgspec import Struct
 
@@ -9,14 +7,12 @@ from punchlist.model.item.item import ACTIONABLE, Item, reading_order
 from punchlist.model.ledger.events import Clarified
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
-from punchlist.steps.support.project_context import to_think_over
-from punchlist.steps.verb import Action, Verb, missing
+from punchlist.steps.support.project_context import build_task
+from punchlist.steps.verb import Action, Verb, select_pending
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`rounds`: how often questions may come back. `floor`: the least severity
-    that is asked about.
-    """
+    """`rounds`: how often the agent may ask. `floor`: the lowest severity it asks about."""
 
     rounds: int = 3
     floor: Severity = Severity.MINOR
@@ -29,36 +25,38 @@ class Inquire(Struct, frozen=True):
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
-    """Nothing while a person is to answer; nothing more once the agent is ready, has failed, or has
-    asked often enough.
+    """Return nothing while the user must answer, or once the agent is ready, failed, or out of
+    rounds.
     """
     heard = [event for event in run.position.here.values() if isinstance(event, Clarified)]
     over = run.asking.clear or len(heard) >= options.rounds or any(event.failed for event in heard)
-    items = tuple(item.number for item in _asked_about(run, options))
+    items = tuple(item.number for item in _select_items(run, options))
     if over or run.unanswered or not items or "clarifier" not in run.started.crew:
         return ()
     turn = len(heard) + 1
     about = f"{run.started.crew['clarifier'][0]} looks for what is unclear"
-    return missing(
+    return select_pending(
         run, Action(f"questions {turn}", Inquire(turn, items, f"{place} clarifier {turn}"), about)
     )
 
 
-def _asked_about(run: Run, options: Options) -> list[Item]:
+def _select_items(run: Run, options: Options) -> list[Item]:
     wanted = [
         item
-        for item in run.having(*ACTIONABLE)
+        for item in run.find_items(*ACTIONABLE)
         if item.in_scope and item.severity.rank <= options.floor.rank
     ]
     return sorted(wanted, key=reading_order)
 
 
-async def inquire(task: Inquire, run: Run, world: World) -> Clarified:
+async def ask_clarifier(task: Inquire, run: Run, world: World) -> Clarified:
     clarifier = world.crew.clarifier
     if clarifier is None:
         return Clarified(failed="no agent plays the clarifier any more")
-    asked = await to_think_over(task.label, task.items, run, world)
-    async with world.trees.at(run.landing.tip, apart=run.outside("clarifier")) as tree:
+    asked = await build_task(task.label, task.items, run, world)
+    async with world.trees.open_tree(
+        run.landing.tip, apart=run.has_outside_agent("clarifier")
+    ) as tree:
         said = await clarifier.clarify(asked, tree)
     known = {doubt.id for doubt in run.asking.doubts.values()}
     return Clarified(
@@ -72,4 +70,4 @@ async def inquire(task: Inquire, run: Run, world: World) -> Clarified:
     )
 
 
-VERB = Verb("what is unclear is asked", Options, step, {Inquire: inquire})
+VERB = Verb("what is unclear is asked", Options, step, {Inquire: ask_clarifier})

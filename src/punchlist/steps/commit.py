@@ -1,23 +1,23 @@
-"""commit: what is proven lands on the run's own branch, one commit per batch, all or none."""
+"""commit: proven batches become commits on the run's own branch, one per batch, all or none."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from punchlist.errors import RepositoryError
-from punchlist.model.checks.coverage import judged_by, unjudged
-from punchlist.model.checks.protected import matches
+from punchlist.model.checks.coverage import explain_unjudged, find_judges
+from punchlist.model.checks.protected import matches_any
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Move
-from punchlist.model.item.proof import Proof, ProofClass, strongest
-from punchlist.model.item.score import by_item
+from punchlist.model.item.proof import Proof, ProofClass, strongest_proof
+from punchlist.model.item.score import lowest_scores
 from punchlist.model.ledger.events import Committed, Failed, Landed, Published, Returned
 from punchlist.model.ledger.run import Run
 from punchlist.ports.repository import Draft, Heard
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import judge_view
-from punchlist.steps.support.batching import key_of, standing
-from punchlist.steps.verb import Action, Verb, missing
+from punchlist.steps.support.batching import current_fix_key, standing
+from punchlist.steps.verb import Action, Verb, select_pending
 from punchlist.views.item_words import describe_proof
 from punchlist.views.safe_text import safe_text
 
@@ -30,15 +30,15 @@ UNHEARD = (
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`needs`: the least proof with which an agent's fix lands; `claim` trusts its word, but never
-    without a real diff.
+    """`needs`: the least proof for an agent's fix to be committed; `claim` accepts its word, if
+    there is a diff.
     """
 
     needs: ProofClass = ProofClass.CHECKED
 
 
 class GiveBack(Struct, frozen=True):
-    """Batches without the proof that is asked for: their items are open again."""
+    """Batches without the required proof: their items are reopened."""
 
     batches: tuple[int, ...]
     needs: ProofClass
@@ -55,16 +55,16 @@ class Publish(Struct, frozen=True):
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
-    """What is proven lands; then the user's repository is shown what it does not have yet, this
-    round's or an earlier one's.
+    """Give back unproven batches, then commit the proven ones, then publish what the user's
+    repository lacks.
     """
-    judged = [batch for batch in standing(run) if run.claims(batch)]
-    passed = tuple(batch.number for batch in judged if proven(batch, run, options.needs))
+    judged = [batch for batch in standing(run) if run.claimed_items(batch)]
+    passed = tuple(batch.number for batch in judged if is_proven(batch, run, options.needs))
     unproven = tuple(
-        batch.number for batch in judged if batch.by_agent and batch.number not in passed
+        batch.number for batch in judged if batch.uses_agent and batch.number not in passed
     )
     if unproven and (
-        first := missing(
+        first := select_pending(
             run, Action("unproven", GiveBack(unproven, options.needs), "what is unproven goes back")
         )
     ):
@@ -72,11 +72,11 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     land = Action(
         "land", Land(passed, f"{run.id}/{place}/land"), f"{len(passed)} commits", whole=True
     )
-    if passed and (first := missing(run, land)):
+    if passed and (first := select_pending(run, land)):
         return first
     if not run.landing.landed or run.landing.published == run.landing.tip:
         return ()
-    return missing(
+    return select_pending(
         run,
         Action(
             "publish",
@@ -88,41 +88,47 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
 
 
 async def give_back(task: GiveBack, run: Run, world: World) -> Returned:
-    """An agent's fix that nothing speaks for but its word."""
+    """Reopen the items of agents' fixes that lack the required proof."""
     why = f"nothing proves it: it needs to be {task.needs}"
     moves = []
     for number in task.batches:
         batch = run.work.batches[number]
-        blind = run.checks.unverified or unjudged(_code(batch), run.checks.baselines)
+        blind = run.checks.unverified or explain_unjudged(
+            _judged_paths(batch), run.checks.baselines
+        )
         moves += [
             Move(item, Fact.REJECTED, by="commit", why=why, evidence=blind)
-            for item in run.claims(batch)
+            for item in run.claimed_items(batch)
         ]
     return Returned(why=why, moves=tuple(moves))
 
 
-async def land(task: Land, run: Run, world: World) -> Committed | Failed:
-    """Where no commits come of it nobody's claim stays."""
+async def land_batches(task: Land, run: Run, world: World) -> Committed | Failed:
+    """Commit the batches; on a git error return their claims."""
     batches = [run.work.batches[number] for number in task.batches]
     try:
-        return await _landed(batches, task.action, run, world)
+        return await _commit_batches(batches, task.action, run, world)
     except RepositoryError as error:
-        return Failed(reason=str(error), hint=error.hint, moves=_not_made(batches, run, str(error)))
+        return Failed(
+            reason=str(error), hint=error.hint, moves=_return_claims(batches, run, str(error))
+        )
 
 
-async def _landed(batches: Sequence[Batch], action: str, run: Run, world: World) -> Committed:
-    """Commits that an earlier try made are there, whatever a hook says now."""
-    shas = await world.repository.made(run.landing.branch, run.landing.tip, action)
-    heard = Heard() if shas else await _heard(batches, run, world)
+async def _commit_batches(
+    batches: Sequence[Batch], action: str, run: Run, world: World
+) -> Committed:
+    """Create the commits, or find those of an earlier try; the hook runs only before new ones."""
+    shas = await world.repository.find_commits(run.landing.branch, run.landing.tip, action)
+    heard = Heard() if shas else await _run_hook(batches, run, world)
     if heard.refused:
         return Committed(
             branch=run.landing.branch,
             tip=run.landing.tip,
             refused=heard.refused,
-            moves=_rejected(batches, run, heard.refused),
+            moves=_reject_batches(batches, run, heard.refused),
         )
     shas = shas or await world.repository.commit_chain(
-        run.landing.branch, run.landing.tip, _drafts(batches, run), action
+        run.landing.branch, run.landing.tip, _build_drafts(batches, run), action
     )
     if len(shas) != len(batches):
         raise RepositoryError(
@@ -135,13 +141,13 @@ async def _landed(batches: Sequence[Batch], action: str, run: Run, world: World)
             item,
             Fact.COMMITTED,
             by="punchlist",
-            why=_title(batch, run),
-            proofs=proofs(batch, run, item),
+            why=_commit_title(batch, run),
+            proofs=find_proofs(batch, run, item),
             ref=sha,
-            flag=_flag(batch),
+            flag=_protected_flag(batch),
         )
         for batch, sha in zip(batches, shas, strict=True)
-        for item in run.claims(batch)
+        for item in run.claimed_items(batch)
     )
     return Committed(
         branch=run.landing.branch,
@@ -152,10 +158,8 @@ async def _landed(batches: Sequence[Batch], action: str, run: Run, world: World)
     )
 
 
-async def publish(task: Publish, run: Run, world: World) -> Published:
-    """A branch that cannot be shown is no lost work: the next commit step tries again, and so does
-    `apply`.
-    """
+async def publish_branch(task: Publish, run: Run, world: World) -> Published:
+    """Publish the branch; on failure the next commit step and `apply` retry."""
     try:
         await world.repository.publish(task.branch)
     except RepositoryError as error:
@@ -167,19 +171,17 @@ async def publish(task: Publish, run: Run, world: World) -> Published:
     return Published(branch=task.branch, tip=task.tip)
 
 
-async def _heard(batches: Sequence[Batch], run: Run, world: World) -> Heard:
-    """Hooks take their settings from the tree: the base's count, whatever the branch or a fix made
-    of them.
-    """
+async def _run_hook(batches: Sequence[Batch], run: Run, world: World) -> Heard:
+    """Run the pre-commit hook with configuration files of the base."""
     patches = [run.work.patches[batch.number] for batch in batches]
     fixed = {
         path
         for patch in patches
         for path in patch.paths
-        if not matches(path, world.protected.configuration)
+        if not matches_any(path, world.protected.configuration)
     }
     allowed = run.started.checks_allowed
-    return await world.repository.hook(
+    return await world.repository.run_hook(
         "pre-commit",
         run.landing.tip,
         patches,
@@ -187,18 +189,16 @@ async def _heard(batches: Sequence[Batch], run: Run, world: World) -> Heard:
     )
 
 
-def _drafts(batches: Sequence[Batch], run: Run) -> list[Draft]:
-    return [Draft(message(batch, run), run.work.patches[batch.number]) for batch in batches]
+def _build_drafts(batches: Sequence[Batch], run: Run) -> list[Draft]:
+    return [Draft(render_message(batch, run), run.work.patches[batch.number]) for batch in batches]
 
 
-def _flag(batch: Batch) -> str:
-    """The one case in which the judge may have been bent: its own files are what the finding is
-    about.
-    """
+def _protected_flag(batch: Batch) -> str:
+    """Return the warning for a batch that edits tests or check configuration, else ''."""
     return "changes tests or CI configuration: review it" if batch.protected else ""
 
 
-def _rejected(batches: Sequence[Batch], run: Run, refused: str) -> tuple[Move, ...]:
+def _reject_batches(batches: Sequence[Batch], run: Run, refused: str) -> tuple[Move, ...]:
     why = "a git hook refused the commit"
     return tuple(
         Move(
@@ -207,45 +207,43 @@ def _rejected(batches: Sequence[Batch], run: Run, refused: str) -> tuple[Move, .
             by="pre-commit",
             why=why,
             evidence=refused[-4000:],
-            ref=key_of(run.items[item]),
+            ref=current_fix_key(run.items[item]),
         )
         for batch in batches
-        for item in run.claims(batch)
+        for item in run.claimed_items(batch)
     )
 
 
-def _not_made(batches: Sequence[Batch], run: Run, why: str) -> tuple[Move, ...]:
-    """Nobody said anything against the fixes: they bear no mark that would keep them from being
-    tried again.
-    """
+def _return_claims(batches: Sequence[Batch], run: Run, why: str) -> tuple[Move, ...]:
+    """Return moves without a fix key, so that the same fixes may be tried again."""
     said = f"it could not be committed: {why}"
     return tuple(
         Move(item, Fact.REJECTED, by="git", why=said)
         for batch in batches
-        for item in run.claims(batch)
+        for item in run.claimed_items(batch)
     )
 
 
-def _title(batch: Batch, run: Run) -> str:
-    """What was planned, but for items that an agent put off: a commit names only what it fixes."""
-    claims = run.claims(batch)
-    if not batch.by_agent or not claims or len(claims) == len(batch.items):
+def _commit_title(batch: Batch, run: Run) -> str:
+    """Return the batch's title, or one that names only the items the agent fixed."""
+    claims = run.claimed_items(batch)
+    if not batch.uses_agent or not claims or len(claims) == len(batch.items):
         return batch.title
     more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
     return f"{run.items[claims[0]].current.title}{more}"
 
 
-def message(batch: Batch, run: Run) -> str:
-    """A subject people can read, what stands behind it, and trailers for machines."""
-    claims = run.claims(batch) or batch.items
+def render_message(batch: Batch, run: Run) -> str:
+    """Render the commit message: subject, location, proofs, and trailers for machines."""
+    claims = run.claimed_items(batch) or batch.items
     lead = run.items[claims[0]].current
-    subject = safe_text(" ".join(f"Fix {_title(batch, run)}".split()))
+    subject = safe_text(" ".join(f"Fix {_commit_title(batch, run)}".split()))
     short = subject if len(subject) <= _SUBJECT else subject[: _SUBJECT - 1].rstrip() + "…"
     path = safe_text(
         " ".join(lead.spot.path.split())
     )  # a name with line ends in it could pose as a trailer
     where = f"{path}:{lead.spot.line}" if lead.spot.line else path
-    known = dict.fromkeys(proof for item in claims for proof in proofs(batch, run, item))
+    known = dict.fromkeys(proof for item in claims for proof in find_proofs(batch, run, item))
     proven = "\n".join(
         f"Proof: {safe_text(' '.join(describe_proof(proof).split()))}" for proof in known
     )
@@ -256,32 +254,31 @@ def message(batch: Batch, run: Run) -> str:
     )
 
 
-def proven(batch: Batch, run: Run, needs: ProofClass) -> bool:
-    """A tool's fix needs any proof; of an agent's every item that it claims needs one as strong as
-    is asked for.
+def is_proven(batch: Batch, run: Run, needs: ProofClass) -> bool:
+    """Return whether a tool's fix has any proof, or every item of an agent's fix one as strong as
+    `needs`.
     """
-    if not batch.by_agent:
-        return bool(proofs(batch, run, batch.items[0]))
-    best = [strongest(proofs(batch, run, item)) for item in run.claims(batch)]
+    if not batch.uses_agent:
+        return bool(find_proofs(batch, run, batch.items[0]))
+    best = [strongest_proof(find_proofs(batch, run, item)) for item in run.claimed_items(batch)]
     return bool(best) and all(
         proof is not None and proof.kind.strength >= needs.strength for proof in best
     )
 
 
-def proofs(batch: Batch, run: Run, item: int) -> tuple[Proof, ...]:
-    """What was seen of this item, strongest first."""
-    found = [*_of_the_batch(batch, run, item), *_of_agents(batch, run, item)]
+def find_proofs(batch: Batch, run: Run, item: int) -> tuple[Proof, ...]:
+    """Return the proofs of this item, strongest first."""
+    found = [*_find_batch_proofs(batch, run, item), *_find_agent_proofs(batch, run, item)]
     return tuple(sorted(found, key=lambda proof: -proof.kind.strength))
 
 
-def _of_the_batch(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
-    """Where the judge's own files were changed, what the checks say is no proof of it. An
-    analyzer's silence speaks for what it had reported: of an agent's patch, for no other item in
-    it.
+def _find_batch_proofs(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
+    """CHECKED is not granted if the batch edits protected files. RECHECKED is granted only for
+    items the analyzer itself reported; in an agent's batch, per item.
     """
     rechecked, verified = run.work.rechecked, run.work.verified
-    judges = judged_by(_code(batch), run.checks.baselines)
-    numbers = (item,) if batch.by_agent else batch.items
+    judges = find_judges(_judged_paths(batch), run.checks.baselines)
+    numbers = (item,) if batch.uses_agent else batch.items
     reporters = {finding.source for number in numbers for finding in run.items[number].sighted}
     tools = sorted(reporters.intersection(run.started.reviewers))
     if rechecked is not None and batch.number in rechecked.silent and tools:
@@ -292,12 +289,12 @@ def _of_the_batch(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
         )
         yield Proof(ProofClass.RECHECKED, f"no longer reported by {', '.join(tools)}{extra}")
     if verified is not None and not verified.unverified and judges and not batch.protected:
-        yield Proof(ProofClass.CHECKED, _checked(run, judges))
+        yield Proof(ProofClass.CHECKED, _describe_checks(run, judges))
 
 
-def _of_agents(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
-    """The agent's word, what its patch stood up to by itself, and what another agent says of it."""
-    if not batch.by_agent:
+def _find_agent_proofs(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
+    """Yield the agent's claim, the proofs of the examination, and the challenger's approval."""
+    if not batch.uses_agent:
         return
     report = run.work.reports.get(item)
     yield Proof(
@@ -307,7 +304,7 @@ def _of_agents(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
     examined = run.work.examined.get(batch.number)
     yield from examined.proofs.get(item, ()) if examined is not None else ()
     challenged = run.work.challenged
-    score = by_item(challenged.scores).get(item) if challenged is not None else None
+    score = lowest_scores(challenged.scores).get(item) if challenged is not None else None
     if challenged is not None and score is not None and score.approves(challenged.threshold):
         said = f"scored {score.score} by {challenged.agent}"
         yield Proof(
@@ -315,13 +312,15 @@ def _of_agents(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
         )
 
 
-def _code(batch: Batch) -> tuple[str, ...]:
-    """The files a check must judge; prose beside code needs no judge."""
+def _judged_paths(batch: Batch) -> tuple[str, ...]:
+    """Return the files a check must judge: of an agent's batch without prose, unless it has only
+    prose.
+    """
     code = tuple(path for path in batch.paths if not path.endswith(_PROSE))
-    return code if batch.by_agent and code else batch.paths
+    return code if batch.uses_agent and code else batch.paths
 
 
-def _checked(run: Run, names: Iterable[str]) -> str:
+def _describe_checks(run: Run, names: Iterable[str]) -> str:
     judges = [run.checks.baselines[name] for name in names]
     return "; ".join(
         (
@@ -338,5 +337,5 @@ VERB = Verb(
     "what is proven lands on a branch",
     Options,
     step,
-    {GiveBack: give_back, Land: land, Publish: publish},
+    {GiveBack: give_back, Land: land_batches, Publish: publish_branch},
 )

@@ -1,5 +1,5 @@
-"""consolidate: what was reported becomes items, sightings of known items, and items that are seen
-no more.
+"""consolidate: findings become new items, or sightings of known ones; items no longer reported are
+closed.
 """
 
 from msgspec import Struct
@@ -9,14 +9,14 @@ from punchlist.model.item.item import ACTIONABLE, Fact, Move
 from punchlist.model.ledger.events import Dismissed, Reported
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
-from punchlist.steps.support.item_matching import Sort, sort
-from punchlist.steps.verb import Action, Verb, missing
+from punchlist.steps.support.item_matching import Sort, sort_findings
+from punchlist.steps.verb import Action, Verb, select_pending
 from punchlist.views.findings_document import findings_document
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`rule`: when two findings are one item. `document`: what was found is written down, a
-    document each round.
+    """`rule`: when two findings are one item. `document`: write the findings as a document each
+    round.
     """
 
     rule: MergeRule = MergeRule.SMART
@@ -33,16 +33,16 @@ class Remember(Struct, frozen=True):
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if run.reviewing.fresh_from or run.reviewing.fresh:
-        return missing(run, Action("items", Sort(options.rule), "findings become items"))
-    known = _dismissed_before(run)
+        return select_pending(run, Action("items", Sort(options.rule), "findings become items"))
+    known = _find_dismissed(run)
     if known and (
-        first := missing(
+        first := select_pending(
             run, Action("remembered", Remember(known), f"{len(known)} were dismissed before")
         )
     ):
         return first
     return (
-        missing(
+        select_pending(
             run, Action("document", WriteDown(run.position.round), "the findings are written down")
         )
         if options.document
@@ -50,18 +50,18 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     )
 
 
-async def write_down(task: WriteDown, run: Run, world: World) -> Reported:
+async def write_document(task: WriteDown, run: Run, world: World) -> Reported:
     name, content = findings_document(run, task.round)
     return Reported(artifacts=(world.artifacts.write(name, content),))
 
 
-def _dismissed_before(run: Run) -> tuple[int, ...]:
+def _find_dismissed(run: Run) -> tuple[int, ...]:
     told = run.started.dismissed
-    return tuple(item.number for item in run.having(*ACTIONABLE) if item.fingerprint in told)
+    return tuple(item.number for item in run.find_items(*ACTIONABLE) if item.fingerprint in told)
 
 
-async def remember(task: Remember, run: Run, world: World) -> Dismissed:
-    """What a person once dismissed stays dismissed, and stays on the list."""
+async def apply_dismissals(task: Remember, run: Run, world: World) -> Dismissed:
+    """Dismiss items that the user dismissed in an earlier run."""
     told = run.started.dismissed
     said = {number: told[run.items[number].fingerprint] for number in task.items}
     moves = tuple(
@@ -76,5 +76,8 @@ async def remember(task: Remember, run: Run, world: World) -> Dismissed:
 
 
 VERB = Verb(
-    "reports become items", Options, step, {Sort: sort, Remember: remember, WriteDown: write_down}
+    "reports become items",
+    Options,
+    step,
+    {Sort: sort_findings, Remember: apply_dismissals, WriteDown: write_document},
 )

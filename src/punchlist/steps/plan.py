@@ -1,6 +1,4 @@
-"""plan: which items are worked on this round, in which batches; what overlaps
-waits for the next.
-"""
+"""plan: choose the items of this round and group them in batches; overlapping fixes wait."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,20 +11,27 @@ from punchlist.model.item.item import ACTIONABLE, Fact, Move, reading_order
 from punchlist.model.ledger.events import Asked, Planned
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
-from punchlist.steps.support.batching import CHURN, Options, batched, by_agent, given_up, tryable
-from punchlist.steps.support.project_context import to_think_over
-from punchlist.steps.verb import Action, Verb, missing
-from punchlist.views.plan_files import Edited, plan_files, read_plan
+from punchlist.steps.support.batching import (
+    CHURN,
+    Options,
+    can_try,
+    give_up_items,
+    is_for_agent,
+    make_batches,
+)
+from punchlist.steps.support.project_context import build_task
+from punchlist.steps.verb import Action, Verb, select_pending
+from punchlist.views.plan_files import EditedPlan, plan_files, read_plan
 
 GONE = "Referenced file deleted"
 GO, STOP = "a", "b"
 _FOLDER = "plan"
 
-__all__ = ["CHURN", "GO", "GONE", "STOP", "VERB", "Options", "planned", "tryable"]
+__all__ = ["CHURN", "GO", "GONE", "STOP", "VERB", "Options", "can_try", "plan_batches"]
 
 
 class Consider(Struct, frozen=True):
-    """The planner says how each item shall be fixed."""
+    """Ask the planner how to fix each item."""
 
     items: tuple[int, ...]
     label: str
@@ -37,25 +42,25 @@ class Arrange(Struct, frozen=True):
 
 
 class Show(Struct, frozen=True):
-    """The plan waits for a person; `problem` is what was wrong with it the last time."""
+    """Ask the user to confirm the plan; `problem` is what was wrong with the last version."""
 
     problem: str = ""
 
 
 class Reread(Struct, frozen=True):
-    """What the person made of the plan."""
+    """Read the plan files that the user may have edited."""
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
-    """The planner first, where it is asked for; then batches; then, where it is asked for, a person
-    has a word.
+    """Return the planner's action first, then the batches, then the question to the user, as the
+    options say.
     """
-    if not run.having(*ACTIONABLE):
+    if not run.find_items(*ACTIONABLE):
         return ()
     theirs = [
         item
         for item in sorted(run.items.values(), key=reading_order)
-        if by_agent(item, options, run)
+        if is_for_agent(item, options, run)
     ]
     wanted = tuple(item.number for item in theirs if item.number not in run.by_item.todos)
     if (
@@ -65,20 +70,20 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
         and "todos" not in run.position.here
     ):
         about = f"{run.started.crew['planner'][0]} plans {len(wanted)} items"
-        return missing(run, Action("todos", Consider(wanted, f"{place} planner"), about))
+        return select_pending(run, Action("todos", Consider(wanted, f"{place} planner"), about))
     if "batches" not in run.position.here:
-        return missing(run, Action("batches", Arrange(options), "batches are planned"))
+        return select_pending(run, Action("batches", Arrange(options), "batches are planned"))
     return (
-        _with_a_person(run, place)
+        _confirm_plan(run, place)
         if options.ask and options.files and run.position.round == 1
         else ()
     )
 
 
-def _with_a_person(run: Run, place: str) -> tuple[Action, ...]:
+def _confirm_plan(run: Run, place: str) -> tuple[Action, ...]:
     arranged = run.position.here.get("batches")
     asked = [question for question in run.asking.questions if question.place == place]
-    if not isinstance(arranged, Planned) or not any(batch.by_agent for batch in arranged.batches):
+    if not isinstance(arranged, Planned) or not any(batch.uses_agent for batch in arranged.batches):
         return ()
     if not asked:
         return (Action("shown", Show(), "the plan is shown"),)
@@ -87,7 +92,7 @@ def _with_a_person(run: Run, place: str) -> tuple[Action, ...]:
     key = f"read {len(asked)}"
     read = run.position.here.get(key)
     if not isinstance(read, Planned):
-        return missing(run, Action(key, Reread(), "the plan is read again"))
+        return select_pending(run, Action(key, Reread(), "the plan is read again"))
     return (
         (Action(f"shown {len(asked) + 1}", Show(read.failed), "the plan is shown again"),)
         if read.failed
@@ -95,12 +100,14 @@ def _with_a_person(run: Run, place: str) -> tuple[Action, ...]:
     )
 
 
-async def consider(task: Consider, run: Run, world: World) -> Planned:
+async def ask_planner(task: Consider, run: Run, world: World) -> Planned:
     planner = world.crew.planner
     if planner is None:
         return Planned(batches=(), failed="no agent plays the planner any more")
-    asked = await to_think_over(task.label, task.items, run, world)
-    async with world.trees.at(run.landing.tip, apart=run.outside("planner")) as tree:
+    asked = await build_task(task.label, task.items, run, world)
+    async with world.trees.open_tree(
+        run.landing.tip, apart=run.has_outside_agent("planner")
+    ) as tree:
         said = await planner.plan(asked, tree)
     return Planned(
         batches=(),
@@ -114,33 +121,35 @@ async def consider(task: Consider, run: Run, world: World) -> Planned:
     )
 
 
-async def arrange(task: Arrange, run: Run, world: World) -> Planned:
-    async with world.trees.at(run.landing.tip) as tree:
+async def arrange_batches(task: Arrange, run: Run, world: World) -> Planned:
+    async with world.trees.open_tree(run.landing.tip) as tree:
         present = frozenset(tree.files())
-    plan = planned(run, task.options, world.protected, present)
+    plan = plan_batches(run, task.options, world.protected, present)
     considered = run.position.here.get("todos")
     if isinstance(considered, Planned) and considered.after:
-        plan = replace(plan, after=between(plan.batches, considered.after))
+        plan = replace(plan, after=order_batches(plan.batches, considered.after))
     return (
-        replace(plan, files=_written(plan.batches, plan.after, run, world))
+        replace(plan, files=_write_files(plan.batches, plan.after, run, world))
         if task.options.files
         else plan
     )
 
 
-def planned(run: Run, options: Options, protected: Protected, present: frozenset[str]) -> Planned:
-    moves = (*_blocked(run, present), *given_up(run, options))
+def plan_batches(
+    run: Run, options: Options, protected: Protected, present: frozenset[str]
+) -> Planned:
+    moves = (*_block_deleted(run, present), *give_up_items(run, options))
     gone = {move.item for move in moves}
     wanted = [
         item
         for item in run.items.values()
-        if item.number not in gone and tryable(item, options, run)
+        if item.number not in gone and can_try(item, options, run)
     ]
-    found = batched(sorted(wanted, key=reading_order), run, options, protected)
+    found = make_batches(sorted(wanted, key=reading_order), run, options, protected)
     return Planned(batches=found.batches, waiting=found.waiting, moves=moves)
 
 
-def _blocked(run: Run, present: frozenset[str]) -> Iterator[Move]:
+def _block_deleted(run: Run, present: frozenset[str]) -> Iterator[Move]:
     for item in run.items.values():
         path = item.current.spot.path
         if item.in_scope and item.status in ACTIONABLE and path and path not in present:
@@ -153,10 +162,10 @@ def _blocked(run: Run, present: frozenset[str]) -> Iterator[Move]:
             )
 
 
-def between(
+def order_batches(
     batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]]
 ) -> dict[int, tuple[int, ...]]:
-    """What was said of items, as a rule for batches."""
+    """Turn the order of items into an order of batches."""
     home = {item: batch.number for batch in batches for item in batch.items}
     found: dict[int, tuple[int, ...]] = {}
     for item, earlier in sorted(after.items()):
@@ -165,31 +174,29 @@ def between(
                 *found.get(home[item], ()),
                 *sorted({home[each] for each in earlier if each in home}),
             )
-    return in_order(found)
+    return merge_orders(found)
 
 
-def in_order(*rules: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-    """All the rules, the first one first; who would have to wait for whoever waits for them does
-    not.
-    """
+def merge_orders(*rules: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+    """Merge the rules, earlier ones first; a rule that would close a circle is dropped."""
     found: dict[int, tuple[int, ...]] = {}
     for here, each in (
         (here, each) for rule in rules for here, earlier in rule.items() for each in earlier
     ):
-        if here != each and each not in found.get(here, ()) and not _waits(each, here, found):
+        if here != each and each not in found.get(here, ()) and not _waits_for(each, here, found):
             found[here] = (*found.get(here, ()), each)
     return found
 
 
-def _waits(batch: int, other: int, after: Mapping[int, tuple[int, ...]]) -> bool:
-    """Whether a batch comes after another, directly or by way of others."""
-    return any(each == other or _waits(each, other, after) for each in after.get(batch, ()))
+def _waits_for(batch: int, other: int, after: Mapping[int, tuple[int, ...]]) -> bool:
+    """Return whether a batch comes after another, directly or through others."""
+    return any(each == other or _waits_for(each, other, after) for each in after.get(batch, ()))
 
 
-def _written(
+def _write_files(
     batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]], run: Run, world: World
 ) -> tuple[str, ...]:
-    mine = tuple(batch for batch in batches if batch.by_agent)
+    mine = tuple(batch for batch in batches if batch.uses_agent)
     if not mine:
         return ()
     folder = world.artifacts.write(f"{_FOLDER}/README.txt", _README).rpartition("/")[0]
@@ -205,7 +212,7 @@ remove from master_todo.json is not worked on in this round, and stays open.
 """
 
 
-async def show(task: Show, run: Run, world: World) -> Asked:
+async def show_plan(task: Show, run: Run, world: World) -> Asked:
     arranged = run.position.here["batches"]
     where = (
         arranged.files[0].rpartition("/")[0]
@@ -222,12 +229,12 @@ async def show(task: Show, run: Run, world: World) -> Asked:
     )
 
 
-async def reread(task: Reread, run: Run, world: World) -> Planned:
-    """The batches as the files have them now; what a person took out stays open, and says so."""
+async def reread_plan(task: Reread, run: Run, world: World) -> Planned:
+    """Return the batches as the plan files say now; items the user removed stay open."""
     arranged = run.position.here["batches"]
     batches = arranged.batches if isinstance(arranged, Planned) else ()
     after = arranged.after if isinstance(arranged, Planned) else {}
-    mine = tuple(batch for batch in batches if batch.by_agent)
+    mine = tuple(batch for batch in batches if batch.uses_agent)
     names = plan_files(run, mine, "", after=after).keys()
     texts = {
         name: content
@@ -237,11 +244,11 @@ async def reread(task: Reread, run: Run, world: World) -> Planned:
     edited = read_plan(texts, run, mine, after=after)
     if edited.problems:
         return Planned(batches=batches, after=after, failed="; ".join(edited.problems))
-    kept = tuple(found for batch in batches if (found := _without(batch, edited)) is not None)
+    kept = tuple(found for batch in batches if (found := _drop_items(batch, edited)) is not None)
     return Planned(
         batches=kept,
         todos=tuple(edited.todos.values()),
-        after=in_order(between(kept, edited.after), after),
+        after=merge_orders(order_batches(kept, edited.after), after),
         answers=edited.answers,
         moves=tuple(
             Move(number, Fact.SET_ASIDE, by="a person", why=why)
@@ -250,7 +257,7 @@ async def reread(task: Reread, run: Run, world: World) -> Planned:
     )
 
 
-def _without(batch: Batch, edited: Edited) -> Batch | None:
+def _drop_items(batch: Batch, edited: EditedPlan) -> Batch | None:
     items = tuple(number for number in batch.items if number not in edited.dropped)
     return replace(batch, items=items) if items else None
 
@@ -259,5 +266,5 @@ VERB = Verb(
     "items are put into batches",
     Options,
     step,
-    {Consider: consider, Arrange: arrange, Show: show, Reread: reread},
+    {Consider: ask_planner, Arrange: arrange_batches, Show: show_plan, Reread: reread_plan},
 )

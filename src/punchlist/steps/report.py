@@ -1,4 +1,4 @@
-"""report: what is left is filed with its history, and the run is told in every format."""
+"""report: file unresolved items with their history, and write the reports."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -10,26 +10,26 @@ from punchlist.errors import ToolError
 from punchlist.model.dedup.merge import MergeRule
 from punchlist.model.item.item import ENDED, Fact, Item, Move, Status, reading_order
 from punchlist.model.ledger.events import Debt, Filed, Reported
-from punchlist.model.ledger.outcome import outcome
+from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
-from punchlist.steps.support.item_matching import Sort, sort
-from punchlist.steps.verb import Action, Verb, missing
-from punchlist.views.issue_text import Dossier, dossier
+from punchlist.steps.support.item_matching import Sort, sort_findings
+from punchlist.steps.verb import Action, Verb, select_pending
+from punchlist.views.issue_text import IssueText, render_issue
 
 CHUNK = 500
 
 
-class Filing(StrEnum):
+class FilingScope(StrEnum):
     ALL = "all"
     MUST_FIX = "must-fix"
     NONE = "none"
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`file`: which leftovers go to the tracker; the others are listed."""
+    """`file`: which unresolved items go to the tracker; the others are only listed."""
 
-    file: Filing = Filing.ALL
+    file: FilingScope = FilingScope.ALL
 
 
 class File(Struct, frozen=True):
@@ -37,62 +37,62 @@ class File(Struct, frozen=True):
 
 
 class Settle(Struct, frozen=True):
-    """The debts of earlier runs."""
+    """File unresolved items that earlier runs could not file."""
 
     owed: tuple[Debt, ...]
 
 
-class Tell(Struct, frozen=True):
+class WriteReports(Struct, frozen=True):
     pass
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
-    """One thing after the other: what a limit kept from becoming items does so here, so that no
-    finding ends nowhere.
+    """Return one action at a time: first findings that a limit kept from becoming items, then
+    filing, debts, reports.
     """
     wanted = [
         item.number
         for item in sorted(run.left, key=reading_order)
-        if _to_file(item, options) and item.number not in run.filing.unfiled
+        if _should_file(item, options) and item.number not in run.filing.unfiled
     ]
     # Named by their first item: what is left shrinks as chunks are filed, and a finished chunk must
     # not be named again.
     chunks = [
         Action(f"file {numbers[0]}", File(tuple(numbers)), f"{len(numbers)} items are filed")
-        for numbers in _chunks(wanted)
+        for numbers in _split_chunks(wanted)
     ]
     unsorted = (
         [Action("items", Sort(MergeRule.SMART), "findings become items")]
         if run.reviewing.fresh
         else []
     )
-    owed = run.started.owed if options.file is not Filing.NONE else ()
+    owed = run.started.owed if options.file is not FilingScope.NONE else ()
     debts = (
         [Action("debts", Settle(owed), f"{len(owed)} items of earlier runs are filed")]
         if owed
         else []
     )
-    first = missing(run, *unsorted, *chunks, *debts)[:1]
-    return first or missing(run, Action("report", Tell(), "reports are written"))
+    first = select_pending(run, *unsorted, *chunks, *debts)[:1]
+    return first or select_pending(run, Action("report", WriteReports(), "reports are written"))
 
 
-def _chunks(numbers: list[int]) -> list[list[int]]:
+def _split_chunks(numbers: list[int]) -> list[list[int]]:
     return [numbers[start : start + CHUNK] for start in range(0, len(numbers), CHUNK)]
 
 
-def _to_file(item: Item, options: Options) -> bool:
+def _should_file(item: Item, options: Options) -> bool:
     match options.file:
-        case Filing.ALL:
+        case FilingScope.ALL:
             return True
-        case Filing.MUST_FIX:
+        case FilingScope.MUST_FIX:
             return item.must_fix
-        case Filing.NONE:
+        case FilingScope.NONE:
             return False
 
 
-async def file(task: File, run: Run, world: World) -> Filed:
-    refs, failed = await _given(
-        [dossier(run.items[number], run.id) for number in task.items], world
+async def file_items(task: File, run: Run, world: World) -> Filed:
+    refs, failed = await _file_dossiers(
+        [render_issue(run.items[number], run.id) for number in task.items], world
     )
     moves = tuple(
         Move(number, Fact.FILED, by=world.tracker.name, why="left over", ref=ref)
@@ -101,11 +101,9 @@ async def file(task: File, run: Run, world: World) -> Filed:
     return Filed(tracker=world.tracker.name, moves=moves, failed=failed)
 
 
-async def settle(task: Settle, run: Run, world: World) -> Filed:
-    """What this run has fixed or somebody dismissed needs no issue any more; the rest is filed
-    under its own run and number.
-    """
-    done = {item.fingerprint for item in run.having(Status.FIXED, Status.DISMISSED)}
+async def settle_debts(task: Settle, run: Run, world: World) -> Filed:
+    """File the debts under their own run and number, except items fixed or dismissed by now."""
+    done = {item.fingerprint for item in run.find_items(Status.FIXED, Status.DISMISSED)}
     settled = {debt.name: "" for debt in task.owed if debt.item.fingerprint in done}
     owed: dict[str, str] = {}
     for run_id in dict.fromkeys(debt.run for debt in task.owed):
@@ -114,17 +112,17 @@ async def settle(task: Settle, run: Run, world: World) -> Filed:
             for debt in task.owed
             if debt.run == run_id and debt.item.fingerprint not in done
         ]
-        refs, failed = await _given([dossier(item, run_id) for item in due], world)
+        refs, failed = await _file_dossiers([render_issue(item, run_id) for item in due], world)
         settled |= {f"{run_id}/{number}": ref for number, ref in refs.items()}
         owed |= {f"{run_id}/{number}": why for number, why in failed.items()}
     return Filed(tracker=world.tracker.name, settled=settled, owed=owed)
 
 
-async def _given(
-    dossiers: Sequence[Dossier], world: World
+async def _file_dossiers(
+    dossiers: Sequence[IssueText], world: World
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """By item: the issue it is now, and why others are none; one the tracker does not mention is
-    none.
+    """Return by item the issue reference, and by item the error; an item the tracker does not
+    mention is an error.
     """
     silence = "the tracker did not answer for it"
     try:
@@ -145,13 +143,11 @@ async def _given(
     return refs, failed
 
 
-async def tell(task: Tell, run: Run, world: World) -> Reported:
-    """The reports tell the run as it ends: what is left to do after this is to say so in the
-    ledger.
-    """
+async def write_reports(task: WriteReports, run: Run, world: World) -> Reported:
+    """Render the reports as of the end of the run."""
     listed = tuple(item.number for item in run.items.values() if item.status not in ENDED)
     filing = replace(run.filing, listed=listed)
-    ended = replace(run, filing=filing, ended=outcome(run).value)
+    ended = replace(run, filing=filing, ended=run_outcome(run).value)
     rendered = {
         name: content for name, render in world.reports.items() if (content := render(ended))
     }
@@ -163,6 +159,6 @@ VERB = Verb(
     "unresolved items are filed, and reports are written",
     Options,
     step,
-    {Sort: sort, File: file, Settle: settle, Tell: tell},
+    {Sort: sort_findings, File: file_items, Settle: settle_debts, WriteReports: write_reports},
     last=True,
 )

@@ -1,6 +1,4 @@
-"""review: every reviewer looks at the run's tip, side by side; agents in a role as well as
-analyzers.
-"""
+"""review: analyzers and agents in reviewer roles review the run's tip in parallel."""
 
 from collections.abc import Sequence
 
@@ -16,19 +14,18 @@ from punchlist.model.patch.patch import Patch
 from punchlist.ports.roles import Opinion
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
-from punchlist.steps.support.project_context import background, in_view
-from punchlist.steps.verb import Action, Verb, missing
+from punchlist.steps.support.project_context import load_background, select_files
+from punchlist.steps.verb import Action, Verb, select_pending
 
 _NAMED = 3
 EVERYTHING = "the whole repository"
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`again`: only where the tip has moved since the reviewer last looked. Documents speak once,
-    whatever is asked.
+    """`again`: only reviewers that have not seen the current tip; documents are never read again.
 
-    `by`: roles of agents that review as well; `optional` lets them stay away where no agent is set
-    up. `analyzers`: whether the analyzers look, too.
+    `by`: agent roles that review as well; `optional` skips them if no agent is set up.
+    `analyzers`: whether the analyzers run, too.
     """
 
     again: bool = False
@@ -37,14 +34,14 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     analyzers: bool = True
 
 
-class Look(Struct, frozen=True):
+class Analyze(Struct, frozen=True):
     reviewer: str
     commit: str
     place: str
 
 
 class Consult(Struct, frozen=True):
-    """An agent is asked, in a role, without anything of what was said before."""
+    """Ask an agent in a role, in a new conversation."""
 
     role: str
     commit: str
@@ -61,9 +58,9 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     names = (*(started.reviewers if options.analyzers else ()), *unheard)
     roles = tuple(role for role in options.by if role in started.crew)
     looks = [
-        Action(name, Look(name, run.landing.tip, place), f"{name} reviews")
+        Action(name, Analyze(name, run.landing.tip, place), f"{name} reviews")
         for name in names
-        if _stale(run, options, name)
+        if _is_stale(run, options, name)
     ]
     consults = [
         Action(
@@ -72,26 +69,26 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
             f"{started.crew[role][0]} reviews as {role}",
         )
         for role in roles
-        if _stale(run, options, role)
+        if _is_stale(run, options, role)
     ]
-    return missing(run, *looks, *consults)
+    return select_pending(run, *looks, *consults)
 
 
-def _stale(run: Run, options: Options, name: str) -> bool:
+def _is_stale(run: Run, options: Options, name: str) -> bool:
     review = run.reviewing.reviews.get(name)
     up_to_date = review is not None and review.commit == run.landing.tip and not review.failed
     return not (options.again and up_to_date)
 
 
-async def look(task: Look, run: Run, world: World) -> Reviewed:
+async def run_analyzer(task: Analyze, run: Run, world: World) -> Reviewed:
     reviewer = world.analyzers.get(task.reviewer) or world.documents[task.reviewer]
     began = world.clock()
     # A file of findings is not steered by anything; what it speaks of must be there.
     steering = world.protected.steering if task.reviewer in world.analyzers else ()
-    async with world.trees.at(
+    async with world.trees.open_tree(
         task.commit, pristine=Pristine(origin=world.change.base, alone=steering)
     ) as tree:
-        analysis = await reviewer.analyze(tree, in_view(world.change, run, tree))
+        analysis = await reviewer.analyze(tree, select_files(world.change, run, tree))
     found = tuple(
         replace(finding, id=f"{task.place}/{task.reviewer}:{n}")
         for n, finding in enumerate(analysis.findings)
@@ -109,22 +106,22 @@ async def look(task: Look, run: Run, world: World) -> Reviewed:
     )
 
 
-async def consult(task: Consult, run: Run, world: World) -> Reviewed:
-    """An agent may say what it likes and must change nothing: the tree is compared, and who wrote
-    in it has not reviewed.
-    """
+async def consult_reviewer(task: Consult, run: Run, world: World) -> Reviewed:
+    """Ask the agent; if it changed the tree, its review counts as failed."""
     began = world.clock()
-    told = await background(run, world)
+    told = await load_background(run, world)
     pristine = Pristine(origin=world.change.base, alone=STEERS_AGENTS)
-    async with world.trees.at(task.commit, pristine=pristine, apart=run.outside(task.role)) as tree:
-        view = in_view(world.change, run, tree)
+    async with world.trees.open_tree(
+        task.commit, pristine=pristine, apart=run.has_outside_agent(task.role)
+    ) as tree:
+        view = select_files(world.change, run, tree)
         shown = [path for path in view or () if _has_lines(path, world.change, tree)]
-        before = await world.trees.changes(tree)
+        before = await world.trees.collect_changes(tree)
         opinion = await world.crew.reviewers[task.role].review(
             tree, view, told, f"{task.place} {task.role}"
         )
-        after = await world.trees.changes(tree)
-    written = _written(before, after) if before != after else ""
+        after = await world.trees.collect_changes(tree)
+    written = _describe_writes(before, after) if before != after else ""
     found = tuple(
         replace(finding, id=f"{task.place}/{task.role}:{n}")
         for n, finding in enumerate(opinion.findings)
@@ -134,11 +131,13 @@ async def consult(task: Consult, run: Run, world: World) -> Reviewed:
         commit=task.commit,
         findings=found,
         refused=opinion.refused,
-        looked_at=len(shown) - len(unopened(shown, opinion)),
+        looked_at=len(shown) - len(find_unopened(shown, opinion)),
         failed=opinion.failed or written or opinion.incomplete,
-        unread=out_of_sight(task.role, opinion, run, world.change),
+        unread=find_unseen(task.role, opinion, run, world.change),
         agent=opinion.agent,
-        unopened=unopened(shown, opinion) if view is not None else _whole(opinion),
+        unopened=find_unopened(shown, opinion)
+        if view is not None
+        else _unopened_repository(opinion),
         groups=tuple(
             tuple(found[index].id for index in group if index < len(found))
             for group in opinion.groups
@@ -148,37 +147,33 @@ async def consult(task: Consult, run: Run, world: World) -> Reviewed:
     )
 
 
-def _written(before: Patch, after: Patch) -> str:
+def _describe_writes(before: Patch, after: Patch) -> str:
     named = sorted(set(before.paths) ^ set(after.paths)) or sorted(after.paths)
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     return f"it changed files, though it was only to look: {', '.join(named[:_NAMED])}{more}"
 
 
 def _has_lines(path: str, change: Change, tree: Tree) -> bool:
-    """Whether there is anything of the change to be read in a file: it may only be renamed, or
-    binary.
-    """
+    """Return whether the file has text of the change: it may only be renamed, or binary."""
     if change.kind is not ScopeKind.ALL:
         return bool(change.files.get(path))
     text = tree.text(path) or ""
     return bool(text) and "\0" not in text and change.covers(path, None, None)
 
 
-def _whole(opinion: Opinion) -> tuple[str, ...]:
-    """Of a whole repository too many files stay closed to name them; but who was seen to open none
-    has looked at nothing.
-    """
+def _unopened_repository(opinion: Opinion) -> tuple[str, ...]:
+    """Return EVERYTHING if the agent opened no file and found nothing, else ()."""
     return () if opinion.opened or opinion.findings else (EVERYTHING,)
 
 
-def unopened(shown: Sequence[str], opinion: Opinion) -> tuple[str, ...]:
-    """Files of the change whose diff it was not shown, and that it was not seen to open either."""
+def find_unopened(shown: Sequence[str], opinion: Opinion) -> tuple[str, ...]:
+    """Return changed files that the agent was not shown and did not open."""
     return tuple(path for path in shown if path in opinion.unshown and path not in opinion.opened)
 
 
-def out_of_sight(role: str, opinion: Opinion, run: Run, change: Change) -> tuple[str, ...]:
-    """Files in which the role found something before, and that it was neither shown nor seen to
-    open nor says anything of now.
+def find_unseen(role: str, opinion: Opinion, run: Run, change: Change) -> tuple[str, ...]:
+    """Return files with earlier findings of this role that it was not shown, did not open and does
+    not mention now.
     """
     before = {
         finding.spot.path
@@ -200,4 +195,9 @@ def out_of_sight(role: str, opinion: Opinion, run: Run, change: Change) -> tuple
     )
 
 
-VERB = Verb("every reviewer looks at the tip", Options, step, {Look: look, Consult: consult})
+VERB = Verb(
+    "every reviewer looks at the tip",
+    Options,
+    step,
+    {Analyze: run_analyzer, Consult: consult_reviewer},
+)

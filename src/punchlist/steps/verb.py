@@ -1,4 +1,4 @@
-"""What a verb is: a pure step that names actions, and a table of performers that do them."""
+"""A verb: a pure step that names actions, and the performers that run them."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,9 @@ from punchlist.ports.world import World
 
 
 class Action(Struct, frozen=True):
-    """Something to be done once. `(run, place, key)` names it for good; `about` is for people."""
+    """An action that runs once, identified by `(run, place, key)`; `about` is its
+    text for users.
+    """
 
     key: str
     input: Struct
@@ -28,7 +30,7 @@ class Action(Struct, frozen=True):
 
 
 class NoOptions(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """For verbs that leave nothing to choose."""
+    """For verbs without options."""
 
 
 Step = Callable[[Run, Any, str], tuple[Action, ...]]
@@ -37,8 +39,8 @@ Performer = Callable[[Any, Run, World], Awaitable[AnyEvent]]
 
 @dataclass(frozen=True)
 class Verb:
-    """`step(run, options, place)` names what may start now; nothing named and nothing running means
-    the step is done.
+    """`step(run, options, place)` returns the actions that may start now; the step is done when
+    none is returned and none runs.
     """
 
     about: str
@@ -49,7 +51,7 @@ class Verb:
     """Runs even after a limit was reached: what is left must still be reported."""
 
 
-def missing(run: Run, *actions: Action) -> tuple[Action, ...]:
-    """Those of the actions that have no event yet."""
+def select_pending(run: Run, *actions: Action) -> tuple[Action, ...]:
+    """Return the actions that have no event yet."""
     here = set(run.position.here)
     return tuple(action for action in actions if action.key not in here)

@@ -1,6 +1,4 @@
-"""verify: the analyzers look again, then the project's checks judge; group testing names who spoils
-them.
-"""
+"""verify: analyzers and checks judge the patches; group testing finds the culprits."""
 
 from collections.abc import Iterable, Sequence
 from itertools import count
@@ -8,39 +6,49 @@ from itertools import count
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.model.checks.coverage import unjudged
-from punchlist.model.checks.group_testing import Found, Result, Search, Trial, replayed, search
+from punchlist.model.checks.coverage import explain_unjudged
+from punchlist.model.checks.group_testing import (
+    GroupTrial,
+    Search,
+    SearchResult,
+    TrialResult,
+    replay_search,
+    search,
+)
 from punchlist.model.finding.finding import Safety
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Move
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.events import Rechecked, Tried, Verified
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.patch import Taken
+from punchlist.model.patch.patch import ReservedSpans
 from punchlist.ports.world import World
-from punchlist.steps.judging.baseline import Measure, allowed, measure, usable
-from punchlist.steps.judging.examine import Examine, examine
-from punchlist.steps.judging.recheck import Recheck, recheck
-from punchlist.steps.judging.trial import Try, attempt
-from punchlist.steps.support.batching import key_of
-from punchlist.steps.verb import Action, Verb, missing
+from punchlist.steps.judging.baseline import (
+    Measure,
+    allowed_checks,
+    measure_baseline,
+    usable_checks,
+)
+from punchlist.steps.judging.examine import Examine, examine_batch
+from punchlist.steps.judging.recheck import Recheck, recheck_batches
+from punchlist.steps.judging.trial import Try, run_trial
+from punchlist.steps.support.batching import current_fix_key
+from punchlist.steps.verb import Action, Verb, select_pending
 
 _NAMED = 3
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`unsafe-needs`: the proof without which a tool's unsafe fix does not land. `trials`: how many
-    check runs at most.
-    """
+    """`unsafe-needs`: the proof a tool's unsafe fix needs. `trials`: the most check runs."""
 
     unsafe_needs: ProofClass = ProofClass.CHECKED
     trials: int = 200
 
 
 class Conclude(Struct, frozen=True):
-    """What the search found, and whom the analyzers refused on the way."""
+    """Result of the search, and the batches that analyzers refused."""
 
-    found: Found
+    found: SearchResult
     refused: dict[int, str] = {}
     unverified: str = ""
     options: Options = Options()
@@ -51,18 +59,21 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
         return ()
     first = run.position.here.get("recheck")
     if not isinstance(first, Rechecked):
-        clashing = conflicts(run)
-        return missing(
-            run, _look(1, tuple(number for number in run.work.patches if number not in clashing))
+        clashing = find_conflicts(run)
+        return select_pending(
+            run,
+            _recheck_action(
+                1, tuple(number for number in run.work.patches if number not in clashing)
+            ),
         )
-    candidates = _ordered(run, first.passed)
+    candidates = _sort_batches(run, first.passed)
     unmeasured = (
-        [check for check in allowed(run) if check.name not in run.checks.baselines]
+        [check for check in allowed_checks(run) if check.name not in run.checks.baselines]
         if candidates
         else []
     )
     if unmeasured:
-        return missing(
+        return select_pending(
             run,
             *(
                 Action(f"baseline {c.name}", Measure(c), f"{c.name} on the base")
@@ -70,30 +81,30 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
             ),
         )
     unexamined = [
-        batch for batch in candidates if batch.by_agent and batch.number not in run.work.examined
+        batch for batch in candidates if batch.uses_agent and batch.number not in run.work.examined
     ]
     if unexamined:
-        return missing(run, *(_examination(batch) for batch in unexamined))
+        return select_pending(run, *(_examine_action(batch) for batch in unexamined))
     refuted = {number: seen.refuted for number, seen in run.work.examined.items() if seen.refuted}
     sound = [batch for batch in candidates if batch.number not in refuted]
-    so_far = Conclude(Found(), {**first.failed, **conflicts(run), **refuted}, options=options)
-    return missing(run, _next(run, sound, so_far))
+    so_far = Conclude(
+        SearchResult(), {**first.failed, **find_conflicts(run), **refuted}, options=options
+    )
+    return select_pending(run, _next_action(run, sound, so_far))
 
 
-def _examination(batch: Batch) -> Action:
+def _examine_action(batch: Batch) -> Action:
     return Action(f"examine {batch.number}", Examine(batch.number), f"a look at: {batch.title}")
 
 
-def conflicts(run: Run) -> dict[int, str]:
-    """Patches that cannot be laid beside one that was there first: agents may touch files that
-    nobody planned for.
-    """
-    taken = Taken()
+def find_conflicts(run: Run) -> dict[int, str]:
+    """Return agents' batches whose patch overlaps an earlier one, with the reason."""
+    taken = ReservedSpans()
     found: dict[int, str] = {}
-    for batch in _ordered(run, run.work.patches):
+    for batch in _sort_batches(run, run.work.patches):
         patch = run.work.patches[batch.number]
-        if not batch.by_agent or taken.admits(patch):
-            taken.take(patch)
+        if not batch.uses_agent or taken.admits(patch):
+            taken.reserve(patch)
         else:
             found[batch.number] = (
                 "it changes what another fix of this round changes; it is tried again on top of"
@@ -102,41 +113,43 @@ def conflicts(run: Run) -> dict[int, str]:
     return found
 
 
-def _look(turn: int, batches: tuple[int, ...]) -> Action:
+def _recheck_action(turn: int, batches: tuple[int, ...]) -> Action:
     key = "recheck" if turn == 1 else f"recheck {turn}"
     return Action(key, Recheck(batches), f"analyzers look again at {len(batches)} fixes")
 
 
-def _next(run: Run, candidates: Sequence[Batch], so_far: Conclude) -> Action:
-    """The next trial of the search, the next look of the analyzers at what it left, or the end of
-    both.
-    """
-    if not candidates or not usable(run):
-        found = Found(good=tuple(batch.number for batch in candidates))
-        return Action("verdict", replace(so_far, found=found, unverified=_why_unverified(run)))
+def _next_action(run: Run, candidates: Sequence[Batch], so_far: Conclude) -> Action:
+    """Return the next trial of the search, the next recheck of what passed, or the verdict."""
+    if not candidates or not usable_checks(run):
+        found = SearchResult(good=tuple(batch.number for batch in candidates))
+        return Action("verdict", replace(so_far, found=found, unverified=_unverified_reason(run)))
     tried = [event for event in run.position.here.values() if isinstance(event, Tried)]
-    results = [Result(event.green, _failing(event), _trouble(event)) for event in tried]
+    results = [
+        TrialResult(event.green, _failing_tests(event), _join_trouble(event)) for event in tried
+    ]
     culprits: dict[int, tuple[str, ...]] = {}
     for turn in count(2):
-        stands, used = replayed(_search(candidates), results)
-        if isinstance(stands, Trial):
-            return _trial(stands, tried, replace(so_far, found=Found(culprits=culprits)))
+        stands, used = replay_search(_search_culprits(candidates), results)
+        if isinstance(stands, GroupTrial):
+            return _trial_action(
+                stands, tried, replace(so_far, found=SearchResult(culprits=culprits))
+            )
         results = results[used:]
         found = replace(stands, culprits=culprits | stands.culprits)
-        again = run.position.here.get(_look(turn, ()).key)
+        again = run.position.here.get(_recheck_action(turn, ()).key)
         if not found.good or len(found.good) == len(candidates):
             break
         if not isinstance(again, Rechecked):  # what lands is less than what was looked at
-            return _look(turn, found.good)
+            return _recheck_action(turn, found.good)
         if not again.failed:
             break
         culprits = found.culprits
         so_far = replace(so_far, refused=so_far.refused | again.failed)
-        candidates = _ordered(run, again.passed)
+        candidates = _sort_batches(run, again.passed)
     return Action("verdict", replace(so_far, found=found))
 
 
-def _trial(trial: Trial, tried: Sequence[Tried], so_far: Conclude) -> Action:
+def _trial_action(trial: GroupTrial, tried: Sequence[Tried], so_far: Conclude) -> Action:
     limit = so_far.options.trials
     if len(tried) >= limit:
         green = [event.batches for event in tried if event.complete and event.green]
@@ -152,26 +165,26 @@ def _trial(trial: Trial, tried: Sequence[Tried], so_far: Conclude) -> Action:
     return Action(f"trial {len(tried) + 1}", Try(trial), about)
 
 
-def _failing(event: Tried) -> tuple[str, ...]:
+def _failing_tests(event: Tried) -> tuple[str, ...]:
     return tuple(test for verdict in event.verdicts for test in verdict.failing)
 
 
-def _trouble(event: Tried) -> str:
+def _join_trouble(event: Tried) -> str:
     return "; ".join(
         f"{verdict.check}: {verdict.trouble}" for verdict in event.verdicts if verdict.trouble
     )
 
 
-def _ordered(run: Run, numbers: Iterable[int]) -> list[Batch]:
+def _sort_batches(run: Run, numbers: Iterable[int]) -> list[Batch]:
     return sorted(
         (run.work.batches[number] for number in numbers),
         key=lambda batch: (batch.level, batch.number),
     )
 
 
-def _search(candidates: Sequence[Batch]) -> Search:
-    """First what the judge's own files are not touched by; then, on top of what is
-    good, the rest.
+def _search_culprits(candidates: Sequence[Batch]) -> Search:
+    """Search the batches that leave protected files alone, then, on top of the
+    good ones, the rest.
     """
     plain = yield from search([batch.number for batch in candidates if not batch.protected])
     if plain.gave_up:
@@ -179,10 +192,10 @@ def _search(candidates: Sequence[Batch]) -> Search:
     both = yield from search(
         [batch.number for batch in candidates if batch.protected], plain.good, plain.unstable
     )
-    return Found(both.good, plain.culprits | both.culprits, both.unstable, both.gave_up)
+    return SearchResult(both.good, plain.culprits | both.culprits, both.unstable, both.gave_up)
 
 
-def _why_unverified(run: Run) -> str:
+def _unverified_reason(run: Run) -> str:
     started = run.started
     if not started.checks:
         return "no checks are configured or were found"
@@ -200,31 +213,31 @@ def _why_unverified(run: Run) -> str:
 
 
 async def conclude(task: Conclude, run: Run, world: World) -> Verified:
-    return concluded(task, run)
+    return conclude_batches(task, run)
 
 
-def concluded(task: Conclude, run: Run) -> Verified:
-    """Who passed, and why the others did not."""
+def conclude_batches(task: Conclude, run: Run) -> Verified:
+    """Return which batches passed, and why the others failed."""
     failed = dict(task.refused)
     for number in run.work.patches:
         if (
             number in run.work.batches
             and number not in failed
-            and (why := _objection(run.work.batches[number], task, run))
+            and (why := _find_objection(run.work.batches[number], task, run))
         ):
             failed[number] = why
-    evidence = _evidence(run)
+    evidence = _first_evidence(run)
     moves = tuple(
         Move(
             item,
             Fact.REJECTED,
             by="verify",
             why=why,
-            ref=key_of(run.items[item]),
+            ref=current_fix_key(run.items[item]),
             evidence=evidence if number in task.found.culprits else "",
         )
         for number, why in sorted(failed.items())
-        for item in run.claims(run.work.batches[number])
+        for item in run.claimed_items(run.work.batches[number])
     )
     passed = tuple(number for number in run.work.patches if number not in failed)
     return Verified(
@@ -236,8 +249,8 @@ def concluded(task: Conclude, run: Run) -> Verified:
     )
 
 
-def _objection(batch: Batch, task: Conclude, run: Run) -> str:
-    """Why a batch may not land, or an empty string."""
+def _find_objection(batch: Batch, task: Conclude, run: Run) -> str:
+    """Return why a batch may not be committed, or ''."""
     found = task.found
     if batch.number in found.culprits:
         broken = found.culprits[batch.number]
@@ -245,11 +258,11 @@ def _objection(batch: Batch, task: Conclude, run: Run) -> str:
         return f"breaks {', '.join(broken[:_NAMED])}{more}" if broken else "turns the checks red"
     if batch.number not in found.good:
         return found.gave_up or "not judged"
-    if batch.by_agent:
+    if batch.uses_agent:
         # what it takes to land is the commit step's to say: a challenger may still be heard
         return ""
     silent = run.work.rechecked is not None and batch.number in run.work.rechecked.silent
-    blind = task.unverified or _unjudged(batch, run)
+    blind = task.unverified or _unjudged_reason(batch, run)
     if not silent and (blind or batch.protected):
         reason = blind or "it changes tests or CI configuration"
         return f"nothing could prove it: no analyzer to ask again, and no check judged it: {reason}"
@@ -264,15 +277,15 @@ def _objection(batch: Batch, task: Conclude, run: Run) -> str:
     return ""
 
 
-def _unjudged(batch: Batch, run: Run) -> str:
-    """Why no check speaks for these files; the judge's own are spoken for by a person, who is told
-    to look.
+def _unjudged_reason(batch: Batch, run: Run) -> str:
+    """Return why no check judges these files; '' for protected files, which the user is told to
+    review.
     """
-    return "" if batch.protected else unjudged(batch.paths, run.checks.baselines)
+    return "" if batch.protected else explain_unjudged(batch.paths, run.checks.baselines)
 
 
-def _evidence(run: Run) -> str:
-    """What the checks said, trimmed, the first time they went red."""
+def _first_evidence(run: Run) -> str:
+    """Return the check output, trimmed, of the first red trial."""
     red = next(
         (
             v
@@ -290,5 +303,11 @@ VERB = Verb(
     "analyzers and checks judge the patches",
     Options,
     step,
-    {Recheck: recheck, Measure: measure, Examine: examine, Try: attempt, Conclude: conclude},
+    {
+        Recheck: recheck_batches,
+        Measure: measure_baseline,
+        Examine: examine_batch,
+        Try: run_trial,
+        Conclude: conclude,
+    },
 )

@@ -1,1 +1,1 @@
-"""A run in the terminal: looked at, followed and steered with the keyboard."""
+"""Terminal view: show, follow and steer a run with the keyboard."""

@@ -1,6 +1,4 @@
-"""The window: screens, the keys that work everywhere, and an end that leaves no
-run without a word.
-"""
+"""The Textual app: screens, global keys, and a clean end of driven runs."""
 
 import asyncio
 import logging
@@ -14,8 +12,8 @@ from textual.binding import Binding, BindingType
 from textual.worker import WorkerFailed
 
 from punchlist.model.ledger.run import Run
-from punchlist.tui.backend import Station
-from punchlist.tui.dialogs import Help, Sure
+from punchlist.tui.backend import Backend
+from punchlist.tui.dialogs import ConfirmDialog, HelpDialog
 from punchlist.tui.run_screen import RunScreen
 from punchlist.tui.runs_screen import RunsScreen
 
@@ -24,7 +22,7 @@ _DARK = "textual-dark"
 _LIGHT = "textual-light"
 
 
-class Watch(App[None]):
+class WatchApp(App[None]):
     TITLE = "punchlist"
     CSS_PATH = "watch.tcss"
     ENABLE_COMMAND_PALETTE = False
@@ -36,7 +34,7 @@ class Watch(App[None]):
         Binding("ctrl+c,ctrl+q", "leave", "Quit", show=False, priority=True),
     ]
 
-    def __init__(self, station: Station, run: str = "") -> None:
+    def __init__(self, station: Backend, run: str = "") -> None:
         super().__init__()
         self._station = station
         self.run_name = run
@@ -58,7 +56,7 @@ class Watch(App[None]):
         self.switch_screen(RunsScreen(self._station, self.run_name))
 
     def action_help(self) -> None:
-        self.push_screen(Help())
+        self.push_screen(HelpDialog())
 
     def action_light(self) -> None:
         self.theme = _LIGHT if self.theme == _DARK else _DARK
@@ -69,18 +67,16 @@ class Watch(App[None]):
             self.run_worker(self._leave())
 
     async def _leave(self) -> None:
-        driven = self._station.driving.driven()
+        driven = self._station.driving.list_driven()
         if not driven or await self.push_screen_wait(
-            Sure("Stop the run, and leave?", _how_to_go_on(driven))
+            ConfirmDialog("Stop the run, and leave?", _resume_hint(driven))
         ):
-            await self._station.rest()
+            await self._station.stop_driving()
             self.exit()
         self._leaving = False
 
     def _handle_exception(self, error: Exception) -> None:
-        """Kept, and raised where the window was opened: what nobody foresaw leaves by the one door
-        for errors.
-        """
+        """Keep the error and close the window; `watch` raises it again."""
         self.failure = self.failure or (error.error if isinstance(error, WorkerFailed) else error)
         self._return_code = 1
         if self._exception is None:
@@ -89,29 +85,27 @@ class Watch(App[None]):
         self._close_messages_no_wait()
 
 
-def _how_to_go_on(runs: tuple[str, ...]) -> str:
+def _resume_hint(runs: tuple[str, ...]) -> str:
     return "This window drives it; it stops between two events.\n" + "\n".join(
         f"punchlist resume {run} goes on" for run in runs
     )
 
 
-async def watch(station: Station, run: str = "") -> tuple[Run, ...]:
-    """Opens the window; once it is closed, what was driven here is stopped. Returns these runs, as
-    they stand then.
-    """
-    window = Watch(station, run)
+async def watch(station: Backend, run: str = "") -> tuple[Run, ...]:
+    """Open the window until it is closed, then stop the runs driven here and return them."""
+    window = WatchApp(station, run)
     async with aclosing(station):
-        with _ended_by_signals(window), _nothing_beside_it():
+        with _exit_on_signals(window), _silence_logs():
             await window.run_async()
-        await station.rest()
+        await station.stop_driving()
         if window.failure is not None:
             raise window.failure
         return tuple(station.load(name) for name in station.drove)
 
 
 @contextmanager
-def _nothing_beside_it() -> Iterator[None]:
-    """A log line must not be written over the window; what it would say stands in the banner."""
+def _silence_logs() -> Iterator[None]:
+    """Keep log lines from being written over the window; the banner shows errors."""
     log, silence = logging.getLogger("punchlist"), logging.NullHandler()
     log.addHandler(silence)
     try:
@@ -121,8 +115,8 @@ def _nothing_beside_it() -> Iterator[None]:
 
 
 @contextmanager
-def _ended_by_signals(window: Watch) -> Iterator[None]:
-    """Nobody can be asked: the window closes, and the run is stopped between two events."""
+def _exit_on_signals(window: WatchApp) -> Iterator[None]:
+    """Close the window on SIGINT, SIGTERM and SIGHUP, without asking."""
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, window.exit)

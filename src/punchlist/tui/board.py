@@ -1,6 +1,4 @@
-"""The board: a run's items on shelves by status, and those of a shelf that
-somebody wants to see.
-"""
+"""The board: a run's items by status, filtered."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,10 +8,18 @@ from textual.content import Content
 
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status, reading_order
-from punchlist.model.ledger.run import Run, counts
-from punchlist.tui.text import MUTED, SEVERITIES, STATUSES, fitted, headline, line, where
-from punchlist.views.item_filter import Wanted, fits
-from punchlist.views.item_words import NO_FIX, proof_of, why_of
+from punchlist.model.ledger.run import Run, count_statuses
+from punchlist.tui.text import (
+    MUTED,
+    SEVERITIES,
+    STATUSES,
+    fit_text,
+    format_headline,
+    format_place,
+    line,
+)
+from punchlist.views.item_filter import ItemFilter, matches_filter
+from punchlist.views.item_words import NO_FIX, format_proofs, unfixed_reason
 
 _NUMBER = 6
 _SEVERITY = 9
@@ -23,13 +29,13 @@ _NARROW = 60
 
 
 class Shelf(Struct, frozen=True):
-    """Items in the change of one status, or all of these; or those outside the change."""
+    """Items in scope of one status or of all; or the items outside the change."""
 
     name: str
     status: Status | None = None
     outside: bool = False
 
-    def wanted(self, also: Wanted) -> Wanted:
+    def narrow_filter(self, also: ItemFilter) -> ItemFilter:
         return replace(
             also, status=(self.status,) if self.status else (), in_scope=not self.outside
         )
@@ -41,16 +47,14 @@ SHELVES = (ALL, *(Shelf(status.value, status) for status in Status), OUTSIDE)
 SEVERITY_CHOICES: tuple[tuple[Severity, ...], ...] = ((), *((severity,) for severity in Severity))
 
 
-class Board:
-    """The items of a run in reading order; the order is worked out again only where findings came
-    in.
-    """
+class ItemBoard:
+    """The items of a run in reading order; sorted again only if findings changed."""
 
     def __init__(self) -> None:
         self._keys: dict[int, tuple[tuple[object, ...], tuple[int, str, int, int]]] = {}
         self._ordered: list[int] = []
 
-    def ordered(self, run: Run) -> list[int]:
+    def order_items(self, run: Run) -> list[int]:
         fresh = {
             n: item
             for n, item in run.items.items()
@@ -63,35 +67,34 @@ class Board:
             self._ordered = sorted(self._keys, key=lambda number: self._keys[number][1])
         return self._ordered
 
-    def shown(self, run: Run, shelf: Shelf, wanted: Wanted) -> list[int]:
-        asked = shelf.wanted(wanted)
+    def select_items(self, run: Run, shelf: Shelf, wanted: ItemFilter) -> list[int]:
+        asked = shelf.narrow_filter(wanted)
         items = run.items
-        return [number for number in self.ordered(run) if fits(items[number], asked)]
+        return [number for number in self.order_items(run) if matches_filter(items[number], asked)]
 
 
-def tally(run: Run) -> dict[str, int]:
-    """How many are on each shelf."""
-    by_status = counts(run.items)
+def count_shelves(run: Run) -> dict[str, int]:
+    by_status = count_statuses(run.items)
     inside = sum(by_status.values())
     named = {status.value: count for status, count in by_status.items()}
     return {ALL.name: inside, **named, OUTSIDE.name: len(run.items) - inside}
 
 
 def shelf_bar(known: dict[str, int], chosen: Shelf, width: int) -> Content:
-    """The heads of the columns, in one line; the chosen one stands in brackets. Empty ones are
-    named where there is room.
+    """Return the shelves' names and counts in one line, the chosen one in brackets. Empty ones are
+    shown if they fit.
     """
     there = [each for each in SHELVES if each in (ALL, chosen) or known.get(each.name)]
     most = [each for each in SHELVES if each != OUTSIDE or each in there]
     bars = (
-        line(*_heads(known, chosen, most)),
-        line(*_heads(known, chosen, there)),
-        line(*_heads(known, chosen, there, "")),
+        line(*_render_heads(known, chosen, most)),
+        line(*_render_heads(known, chosen, there)),
+        line(*_render_heads(known, chosen, there, "")),
     )
     return next((bar for bar in bars if bar.cell_length <= width), bars[-1])
 
 
-def _heads(
+def _render_heads(
     known: dict[str, int], chosen: Shelf, shelves: Sequence[Shelf], pad: str = " "
 ) -> Iterator[tuple[str, str]]:
     for shelf in shelves:
@@ -106,7 +109,6 @@ def _heads(
 
 
 def item_row(item: Item, width: int, *, status: bool) -> Content:
-    """Number, severity, perhaps status, place and title, in as many columns as there are."""
     place = min(34, width // 4) if width >= _NARROW else 0
     parts: list[tuple[str, str]] = [
         (f"{item.number:>{_NUMBER - 1}} ", "bold"),
@@ -115,16 +117,16 @@ def item_row(item: Item, width: int, *, status: bool) -> Content:
     if status:
         parts.append((f"{item.status:<{_STATUS}}", STATUSES[item.status]))
     if place:
-        parts.append((f"{fitted(where(item.lead), place, tail=True)} ", MUTED))
-    parts.append((headline(item.lead), ""))
-    tail = proof_of(item) if item.status is Status.FIXED else why_of(item)
+        parts.append((f"{fit_text(format_place(item.lead), place, tail=True)} ", MUTED))
+    parts.append((format_headline(item.lead), ""))
+    tail = format_proofs(item) if item.status is Status.FIXED else unfixed_reason(item)
     if tail and tail != NO_FIX:
         parts.append((f"  ({tail})", MUTED))
     return line(*parts)
 
 
 def next_shelf(shelf: Shelf, by: int, known: dict[str, int]) -> Shelf:
-    """The shelf beside this one that has something on it."""
+    """Return the next shelf in that direction that has items."""
     full: Sequence[Shelf] = [
         each for each in SHELVES if each in (ALL, shelf) or known.get(each.name)
     ]

@@ -1,6 +1,4 @@
-"""Small questions to the person at the keyboard: yes or no, one of several, a line of text; and the
-help.
-"""
+"""Dialogs: yes or no, a choice, a line of text, a long text, and the help."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -16,8 +14,8 @@ from textual.widgets import Input, OptionList, Static
 from punchlist.tui.text import MUTED, block, line, page
 
 
-class Sure(ModalScreen[bool]):
-    """Yes or no; whoever presses Escape means no."""
+class ConfirmDialog(ModalScreen[bool]):
+    """Yes or no; Escape means no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "dismiss(True)", "Yes"),
@@ -35,10 +33,8 @@ class Sure(ModalScreen[bool]):
             yield Static(line(("y", "bold"), " yes   ", ("n", "bold"), " no"), classes="keys")
 
 
-class Asking(ModalScreen[str | None]):
-    """Something a person is asked. None leaves it open. A long question scrolls, whatever has the
-    focus.
-    """
+class QuestionDialog(ModalScreen[str | None]):
+    """Base of dialogs that ask the user; None means later. Long questions scroll."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "Later"),
@@ -51,9 +47,7 @@ class Asking(ModalScreen[str | None]):
         words.scroll_relative(y=by * max(1, words.size.height - 1), animate=False)
 
 
-class Choice(Asking):
-    """One of several, by its letter or by the cursor."""
-
+class ChoiceDialog(QuestionDialog):
     def __init__(self, question: str, choices: Mapping[str, str]) -> None:
         super().__init__()
         self._question = question
@@ -83,8 +77,8 @@ class Choice(Asking):
             self.dismiss(event.character)
 
 
-class Words(Asking):
-    """A line of text. Nothing typed is nothing said."""
+class TextDialog(QuestionDialog):
+    """Ask for a line of text; empty input is ignored."""
 
     def __init__(
         self, title: str, about: Sequence[str] = (), keys: str = "Enter: send   Escape: later"
@@ -124,8 +118,8 @@ HELP = (
 )
 
 
-class Reading(ModalScreen[None]):
-    """Something that did not fit into its line, whole."""
+class DetailDialog(ModalScreen[None]):
+    """Show the complete text of a line that was cut."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss(None)", "Close")]
 
@@ -143,7 +137,7 @@ class Reading(ModalScreen[None]):
         self.query_one(VerticalScroll).focus()
 
 
-class Help(ModalScreen[None]):
+class HelpDialog(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,enter", "dismiss(None)", "Close")
     ]

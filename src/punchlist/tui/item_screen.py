@@ -1,4 +1,4 @@
-"""One item on the whole screen; its neighbours are a key away."""
+"""One item on the whole screen, with keys for the next and previous one."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -9,14 +9,14 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from punchlist.tui import actions as acts
-from punchlist.tui.backend import Station
+from punchlist.tui.backend import Backend
 from punchlist.tui.item_text import item_lines
-from punchlist.tui.scroll_page import Page
-from punchlist.tui.snapshot import Look
+from punchlist.tui.scroll_page import TextPage
+from punchlist.tui.snapshot import Snapshot
 
 
 class ItemScreen(Screen[int]):
-    """Ends with the number of the item it showed last."""
+    """Returns the number of the item it showed last."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,backspace,enter", "close", "Back"),
@@ -26,7 +26,9 @@ class ItemScreen(Screen[int]):
         Binding("u", "restore_item", "Undo dismissal", show=False),
     ]
 
-    def __init__(self, station: Station, look: Look, numbers: Sequence[int], number: int) -> None:
+    def __init__(
+        self, station: Backend, look: Snapshot, numbers: Sequence[int], number: int
+    ) -> None:
         super().__init__()
         self._station = station
         self._look = look
@@ -34,15 +36,15 @@ class ItemScreen(Screen[int]):
         self.number = number
 
     def compose(self) -> ComposeResult:
-        yield Page(id="item")
+        yield TextPage(id="item")
         yield Footer()
 
     def on_mount(self) -> None:
-        self.query_one(Page).focus()
-        self._show()
+        self.query_one(TextPage).focus()
+        self._show_item()
 
-    def put(self, look: Look) -> None:
-        """The run went on: the same item, as it is now."""
+    def show_run(self, look: Snapshot) -> None:
+        """Show the same item again if it changed in the new snapshot."""
         before = self._look.run
         self._look = look
         changed = before.items.get(self.number) is not look.run.items.get(self.number)
@@ -51,7 +53,7 @@ class ItemScreen(Screen[int]):
             or before.by_item.scores is not look.run.by_item.scores
             or before.asking.doubts is not look.run.asking.doubts
         ):
-            self._show()
+            self._show_item()
 
     def action_close(self) -> None:
         self.dismiss(self.number)
@@ -61,18 +63,20 @@ class ItemScreen(Screen[int]):
             self.number = self._numbers[
                 (self._numbers.index(self.number) + by) % len(self._numbers)
             ]
-            self.query_one(Page).scroll_home(animate=False)
-            self._show()
+            self.query_one(TextPage).scroll_home(animate=False)
+            self._show_item()
 
     def action_dismiss_item(self) -> None:
         self.run_worker(
-            acts.dismiss(self, self._station, self._look, self._look.run.items[self.number])
+            acts.dismiss_item(self, self._station, self._look, self._look.run.items[self.number])
         )
 
     def action_restore_item(self) -> None:
         self.run_worker(
-            acts.restore(self, self._station, self._look, self._look.run.items[self.number])
+            acts.restore_item(self, self._station, self._look, self._look.run.items[self.number])
         )
 
-    def _show(self) -> None:
-        self.query_one(Page).put(item_lines(self._look.run, self._look.run.items[self.number]))
+    def _show_item(self) -> None:
+        self.query_one(TextPage).set_lines(
+            item_lines(self._look.run, self._look.run.items[self.number])
+        )

@@ -1,6 +1,4 @@
-"""One item on a page: what was found, the code, the change, what was tried and why, what proves it,
-and where it went.
-"""
+"""One item as text: findings, code, change, history, proofs, score and issue."""
 
 from collections.abc import Iterator
 
@@ -20,9 +18,9 @@ from punchlist.tui.text import (
     STATUSES,
     WARNING,
     block,
-    headline,
+    format_headline,
+    format_place,
     line,
-    where,
 )
 from punchlist.views.item_words import FACTS, PROOF_WORDS
 
@@ -32,17 +30,16 @@ _IN = "  "
 
 
 def item_lines(run: Run, item: Item) -> list[Content]:
-    """In reading order; parts of which there is nothing to say are left out."""
     parts = (
-        _head(run, item),
-        _findings(item),
-        _code(item),
-        _change(run.by_item.diffs.get(item.number), item),
-        _history(item),
-        _proofs(run, item),
-        _score(run.by_item.scores.get(item.number)),
-        _questions(run, item),
-        _ends(run, item),
+        _render_head(run, item),
+        _render_findings(item),
+        _render_code(item),
+        _render_change(run.by_item.diffs.get(item.number), item),
+        _render_history(item),
+        _render_proofs(run, item),
+        _render_score(run.by_item.scores.get(item.number)),
+        _render_questions(run, item),
+        _render_issue(run, item),
     )
     return [each for part in parts for each in part]
 
@@ -52,7 +49,7 @@ def _title(text: str) -> Iterator[Content]:
     yield line((text, f"bold underline {ACCENT}"))
 
 
-def _head(run: Run, item: Item) -> Iterator[Content]:
+def _render_head(run: Run, item: Item) -> Iterator[Content]:
     outside = " (outside the change)" if not item.in_scope else ""
     yield line(
         (f"Item {item.number}", "bold"),
@@ -61,30 +58,30 @@ def _head(run: Run, item: Item) -> Iterator[Content]:
         " · ",
         (item.severity.value, SEVERITIES[item.severity]),
         " · ",
-        (where(item.lead), ACCENT),
+        (format_place(item.lead), ACCENT),
     )
-    yield line((headline(item.lead), "bold"))
+    yield line((format_headline(item.lead), "bold"))
     yield line((f"fingerprint {item.fingerprint} · run {run.id}", MUTED))
     for flag in item.flags:
         yield line(("! flagged: ", f"bold {WARNING}"), flag)
 
 
-def _findings(item: Item) -> Iterator[Content]:
+def _render_findings(item: Item) -> Iterator[Content]:
     merged = f" ({len(item.findings)} findings, merged)" if len(item.findings) > 1 else ""
     yield from _title(f"Reported by{merged}")
     for finding in item.findings:
         yield line(
             _IN,
             (finding.source, "bold"),
-            f": {headline(finding)} ",
-            (f"at {where(finding)}", MUTED),
+            f": {format_headline(finding)} ",
+            (f"at {format_place(finding)}", MUTED),
         )
-        yield from _prose(finding)
+        yield from _render_detail(finding)
     if item.sightings:
         yield line((f"{_IN}seen again {item.sightings} times in later looks", MUTED))
 
 
-def _prose(finding: Finding) -> Iterator[Content]:
+def _render_detail(finding: Finding) -> Iterator[Content]:
     yield from block(finding.detail, _IN * 2)
     if finding.suggestion:
         yield line(_IN * 2, ("suggestion: ", "italic"), finding.suggestion)
@@ -99,12 +96,12 @@ def _prose(finding: Finding) -> Iterator[Content]:
     yield from (line(_IN * 2, ("mark: ", WARNING), mark) for mark in finding.marks)
 
 
-def _code(item: Item) -> Iterator[Content]:
-    """As it was when it was found; the lines it is about are marked."""
+def _render_code(item: Item) -> Iterator[Content]:
+    """Yield the code as it was reported; the lines of the finding are marked."""
     finding = item.current if item.current.code else item.lead
     if not finding.code:
         return
-    yield from _title(f"Code of {where(finding)}")
+    yield from _title(f"Code of {format_place(finding)}")
     line_ = finding.spot.line
     for number, text in enumerate(finding.code.splitlines(), max(1, (line_ or 1) - 1)):
         about = line_ is not None and line_ <= number <= (finding.spot.end_line or line_)
@@ -112,7 +109,7 @@ def _code(item: Item) -> Iterator[Content]:
         yield line((f"{_IN}{'>' if about else ' '}{shown}", MUTED), (text, "bold" if about else ""))
 
 
-def _change(diff: Diff | None, item: Item) -> Iterator[Content]:
+def _render_change(diff: Diff | None, item: Item) -> Iterator[Content]:
     if diff is None:
         return
     yield from _title(
@@ -121,25 +118,25 @@ def _change(diff: Diff | None, item: Item) -> Iterator[Content]:
         else "Change, tried and not landed"
     )
     for hunk in diff.hunks:
-        yield from _hunk(hunk)
+        yield from _render_hunk(hunk)
 
 
-def _hunk(hunk: Hunk) -> Iterator[Content]:
+def _render_hunk(hunk: Hunk) -> Iterator[Content]:
     yield line((f"{_IN}{hunk.path}:{hunk.line}", ACCENT))
     yield from (line(_IN, (each or " ", _DIFF.get(each[:1], ""))) for each in hunk.lines)
     if hunk.cut:
         yield line((f"{_IN}({hunk.cut:,} lines more)", MUTED))
 
 
-def _history(item: Item) -> Iterator[Content]:
+def _render_history(item: Item) -> Iterator[Content]:
     if not item.attempts:
         return
     yield from _title("History")
     for attempt in item.attempts:
-        yield from _attempt(attempt)
+        yield from _render_attempt(attempt)
 
 
-def _attempt(attempt: Attempt) -> Iterator[Content]:
+def _render_attempt(attempt: Attempt) -> Iterator[Content]:
     who = f" by {attempt.by}" if attempt.by else ""
     yield line(
         (f"{_IN}round {attempt.round} ", MUTED),
@@ -153,7 +150,7 @@ def _attempt(attempt: Attempt) -> Iterator[Content]:
     yield from lines[-_EVIDENCE_LINES:]
 
 
-def _proofs(run: Run, item: Item) -> Iterator[Content]:
+def _render_proofs(run: Run, item: Item) -> Iterator[Content]:
     if item.status is Status.FIXED or item.proofs:
         yield from _title("Proof")
         for proof in sorted(item.proofs, key=lambda each: -each.kind.strength):
@@ -172,7 +169,7 @@ def _proofs(run: Run, item: Item) -> Iterator[Content]:
         yield line(_IN, ("private test ", "bold"), f"{private.path} {seen}")
 
 
-def _score(score: Score | None) -> Iterator[Content]:
+def _render_score(score: Score | None) -> Iterator[Content]:
     if score is None:
         return
     yield from _title("Challenger")
@@ -189,7 +186,7 @@ def _score(score: Score | None) -> Iterator[Content]:
     yield from (line(_IN * 2, f"- {improvement}") for improvement in score.improvements)
 
 
-def _questions(run: Run, item: Item) -> Iterator[Content]:
+def _render_questions(run: Run, item: Item) -> Iterator[Content]:
     asked = [doubt for doubt in run.asking.doubts.values() if doubt.item == item.number]
     if not asked:
         return
@@ -200,7 +197,7 @@ def _questions(run: Run, item: Item) -> Iterator[Content]:
         yield line((f"{_IN * 2}{answer}", "" if doubt.answer else WARNING))
 
 
-def _ends(run: Run, item: Item) -> Iterator[Content]:
+def _render_issue(run: Run, item: Item) -> Iterator[Content]:
     unfiled = run.filing.unfiled.get(item.number, "")
     if item.issue or unfiled:
         yield from _title("Issue")

@@ -1,6 +1,4 @@
-"""One run on the screen: the board, what is under way, the story, the checks; kept up to date from
-the ledger.
-"""
+"""One run: items, running actions, log and checks, refreshed from the ledger."""
 
 import asyncio
 import time
@@ -17,20 +15,27 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Footer, Input, Static
 
-from punchlist.app.drive.background import Said
+from punchlist.app.drive.background import AgentOutput
 from punchlist.errors import PunchlistError
 from punchlist.tui import actions as acts
-from punchlist.tui.backend import Station
-from punchlist.tui.board import ALL, SEVERITY_CHOICES, Board, item_row, next_shelf, shelf_bar
-from punchlist.tui.dialogs import Reading
+from punchlist.tui.backend import Backend
+from punchlist.tui.board import ALL, SEVERITY_CHOICES, ItemBoard, item_row, next_shelf, shelf_bar
+from punchlist.tui.dialogs import DetailDialog
 from punchlist.tui.item_screen import ItemScreen
 from punchlist.tui.item_text import item_lines
-from punchlist.tui.run_text import banner, checks, head, moment_page, moment_row, under_way
-from punchlist.tui.scroll_page import Page
-from punchlist.tui.snapshot import Look
+from punchlist.tui.run_text import (
+    moment_page,
+    moment_row,
+    render_activity,
+    render_banner,
+    render_checks,
+    render_head,
+)
+from punchlist.tui.scroll_page import TextPage
+from punchlist.tui.snapshot import Snapshot
 from punchlist.tui.text import MUTED, line, page
 from punchlist.tui.virtual_list import Rows
-from punchlist.views.item_filter import Wanted
+from punchlist.views.item_filter import ItemFilter
 from punchlist.views.run_state import State
 
 VIEWS = ("items", "running", "log", "checks")
@@ -60,17 +65,17 @@ class RunScreen(Screen[None]):
     ]
 
     class Left(Message):
-        """The person wants to see the list of runs."""
+        """The user wants the list of runs."""
 
-    def __init__(self, station: Station, run: str) -> None:
+    def __init__(self, station: Backend, run: str) -> None:
         super().__init__()
         self.run = run
-        self.look: Look | None = None
+        self.look: Snapshot | None = None
         self._station = station
-        self._board = Board()
+        self._board = ItemBoard()
         self._shelf = ALL
-        self._wanted = Wanted()
-        self._talk: list[Said] = []
+        self._wanted = ItemFilter()
+        self._talk: list[AgentOutput] = []
         self._asked = 0
 
     def compose(self) -> ComposeResult:
@@ -86,54 +91,56 @@ class RunScreen(Screen[None]):
                 )
                 with Horizontal():
                     yield Rows(self._item_row, empty="No items here.", id="list")
-                    yield Page(id="preview")
-            yield Page(id="running")
+                    yield TextPage(id="preview")
+            yield TextPage(id="running")
             yield Rows(self._moment_row, empty="Nothing happened yet.", newest_first=True, id="log")
-            yield Page(id="checks")
+            yield TextPage(id="checks")
         yield Footer()
 
     def on_mount(self) -> None:
         self.query_one("#filter", Input).display = False
         self.query_one("#banner").display = False
         self.query_one("#list", Rows).focus()
-        self.run_worker(self._follow(), exclusive=True, group="follow")
+        self.run_worker(self._follow_run(), exclusive=True, group="follow")
         self.set_interval(1, self._tick)
 
-    async def _follow(self) -> None:
+    async def _follow_run(self) -> None:
         with suppress(NoMatches):  # the window closes, and parts of it are gone already
-            await self._followed()
+            await self._poll_ledger()
 
-    async def _followed(self) -> None:
-        """Each pass shows what is new in the ledger, whoever writes it."""
+    async def _poll_ledger(self) -> None:
+        """Show what is new in the ledger every 200 ms, whichever process writes it."""
         heard = 0
         while True:
             try:
-                self._put(await asyncio.to_thread(self._station.look, self.run, self.look))
+                self._show_snapshot(
+                    await asyncio.to_thread(self._station.take_snapshot, self.run, self.look)
+                )
             except PunchlistError as error:
-                self._put_trouble(f"{error} ({error.hint})" if error.hint else str(error))
-            if said := self._station.driving.talk.after(self.run, heard):
+                self._show_trouble(f"{error} ({error.hint})" if error.hint else str(error))
+            if said := self._station.driving.talk.list_after(self.run, heard):
                 heard = said[-1].number
                 self._talk = [*self._talk, *said][-_KEPT:]
                 self._tick()
             await asyncio.sleep(_POLL)
 
-    def _put(self, look: Look) -> None:
+    def _show_snapshot(self, look: Snapshot) -> None:
         before, self.look = self.look, look
         if before is not None and before.face == look.face:
             return
         if before is None or before.run.seq != look.run.seq:
             self._show_items()
-            self.query_one("#log", Rows).put(range(len(look.run.timeline) - 1, -1, -1))
-            self.query_one("#checks", Page).put(checks(look.run, look))
+            self.query_one("#log", Rows).set_rows(range(len(look.run.timeline) - 1, -1, -1))
+            self.query_one("#checks", TextPage).set_lines(render_checks(look.run, look))
             if isinstance(top := self.app.screen, ItemScreen):
-                top.put(look)
+                top.show_run(look)
         if look.run.waits and not look.run.ended and self._asked != look.run.seq:
             self._asked = look.run.seq
             self.app.bell()
         self._show_bars()
         self._tick()
 
-    def _put_trouble(self, text: str) -> None:
+    def _show_trouble(self, text: str) -> None:
         if self.look is not None:
             self.look = replace(self.look, trouble=text)
             self._show_bars()
@@ -141,28 +148,30 @@ class RunScreen(Screen[None]):
             self.query_one("#head", Static).update(line(text))
 
     def _tick(self) -> None:
-        """What changes with the clock alone."""
+        """Update what changes with the clock alone."""
         look = self.look
         if look is None:
             return
-        self.query_one("#head", Static).update(page(head(look, time.time())))
+        self.query_one("#head", Static).update(page(render_head(look, time.time())))
         if self.query_one(ContentSwitcher).current == "running":
-            self.query_one("#running", Page).put(under_way(look, self._talk), follow=True)
+            self.query_one("#running", TextPage).set_lines(
+                render_activity(look, self._talk), follow=True
+            )
 
     def _show_bars(self) -> None:
         look = self.look
         if look is None:
             return
-        told = banner(look)
+        told = render_banner(look)
         box = self.query_one("#banner", Static)
         box.display = told is not None
         box.set_class(look.run.waits or bool(look.trouble), "-asks")
         if told is not None:
             box.update(told)
-        self.query_one("#views", Static).update(self._views(look))
-        self.query_one("#shelves", Static).update(self._shelves(look))
+        self.query_one("#views", Static).update(self._format_views(look))
+        self.query_one("#shelves", Static).update(self._format_shelves(look))
 
-    def _views(self, look: Look) -> Content:
+    def _format_views(self, look: Snapshot) -> Content:
         busy = len(look.begun) or (
             len(look.due) + look.more_due if look.state is State.UNDER_WAY else 0
         )
@@ -183,7 +192,7 @@ class RunScreen(Screen[None]):
             )
         )
 
-    def _shelves(self, look: Look) -> Content:
+    def _format_shelves(self, look: Snapshot) -> Content:
         wanted = self._wanted
         asked = [f'"{wanted.text}"'] if wanted.text else []
         asked += [f"only {severity}" for severity in wanted.severity]
@@ -199,20 +208,20 @@ class RunScreen(Screen[None]):
     def _show_items(self) -> None:
         if self.look is None:
             return
-        keys = self._board.shown(self.look.run, self._shelf, self._wanted)
+        keys = self._board.select_items(self.look.run, self._shelf, self._wanted)
         empty = (
             "No item is like that; Escape clears the filter."
-            if self._wanted != Wanted()
+            if self._wanted != ItemFilter()
             else "No items here."
         )
-        self.query_one("#list", Rows).put(keys, empty)
+        self.query_one("#list", Rows).set_rows(keys, empty)
         self._show_preview()
         self._show_bars()
 
     def _show_preview(self) -> None:
         look, number = self.look, self.query_one("#list", Rows).key
         if look is not None and self.has_class("-wide"):
-            self.query_one("#preview", Page).put(
+            self.query_one("#preview", TextPage).set_lines(
                 item_lines(look.run, look.run.items[number]) if number else []
             )
 
@@ -229,15 +238,16 @@ class RunScreen(Screen[None]):
 
     def on_rows_moved(self, moved: Rows.Moved) -> None:
         if moved.rows.id == "list":
-            self.query_one("#preview", Page).scroll_home(animate=False)
+            self.query_one("#preview", TextPage).scroll_home(animate=False)
             self._show_preview()
 
     def on_rows_chosen(self, chosen: Rows.Chosen) -> None:
         if self.look is not None and chosen.rows.id == "log":
-            self.app.push_screen(Reading(moment_page(self.look.run.timeline[chosen.key])))
+            self.app.push_screen(DetailDialog(moment_page(self.look.run.timeline[chosen.key])))
         elif self.look is not None:
             self.app.push_screen(
-                ItemScreen(self._station, self.look, chosen.rows.keys, chosen.key), self._came_back
+                ItemScreen(self._station, self.look, chosen.rows.keys, chosen.key),
+                self._select_item,
             )
 
     def on_resize(self) -> None:
@@ -281,10 +291,10 @@ class RunScreen(Screen[None]):
         self._show_items()
 
     def action_back(self) -> None:
-        """First the filter goes, then the run."""
+        """Clear the filter; without a filter go to the list of runs."""
         box = self.query_one("#filter", Input)
-        if self._wanted != Wanted() or box.display:
-            self._wanted = Wanted()
+        if self._wanted != ItemFilter() or box.display:
+            self._wanted = ItemFilter()
             box.value = ""
             box.display = False
             self.query_one("#list", Rows).focus()
@@ -295,26 +305,28 @@ class RunScreen(Screen[None]):
     def action_answer(self) -> None:
         if self.look is not None:
             self.run_worker(
-                acts.answer(self, self._station, self.look), exclusive=True, group="act"
+                acts.answer_run(self, self._station, self.look), exclusive=True, group="act"
             )
 
     def action_resume(self) -> None:
         if self.look is not None:
             self.run_worker(
-                acts.resume(self, self._station, self.look), exclusive=True, group="act"
+                acts.resume_run(self, self._station, self.look), exclusive=True, group="act"
             )
 
     def action_stop(self) -> None:
         if self.look is not None:
-            self.run_worker(acts.stop(self, self._station, self.look), exclusive=True, group="act")
+            self.run_worker(
+                acts.stop_run(self, self._station, self.look), exclusive=True, group="act"
+            )
 
     def action_dismiss_item(self) -> None:
-        self._with_item(acts.dismiss)
+        self._act_on_item(acts.dismiss_item)
 
     def action_restore_item(self) -> None:
-        self._with_item(acts.restore)
+        self._act_on_item(acts.restore_item)
 
-    def _with_item(self, act: acts.OfItem) -> None:
+    def _act_on_item(self, act: acts.OfItem) -> None:
         number = self.query_one("#list", Rows).key
         if self.look is not None and number is not None:
             self.run_worker(
@@ -323,7 +335,7 @@ class RunScreen(Screen[None]):
                 group="act",
             )
 
-    def _came_back(self, number: int | None) -> None:
+    def _select_item(self, number: int | None) -> None:
         rows = self.query_one("#list", Rows)
         if number is not None and number in rows.keys:
             rows.action_move(rows.keys.index(number) - rows.cursor)

@@ -1,4 +1,4 @@
-"""A run in words: its head, its story, what is under way, and what was and was not checked."""
+"""One run as text: head, banner, log, running actions and checks."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -6,29 +6,26 @@ from datetime import datetime
 
 from textual.content import Content
 
-from punchlist.app.drive.background import Said
-from punchlist.model.ledger.outcome import Outcome
+from punchlist.app.drive.background import AgentOutput
+from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import Run
-from punchlist.model.ledger.timeline import Moment, amount
-from punchlist.tui.snapshot import Look
+from punchlist.model.ledger.timeline import Moment, pluralize
+from punchlist.tui.snapshot import Snapshot
 from punchlist.tui.text import ACCENT, BAD, GOOD, MUTED, TONES, WARNING, Part, block, line
 from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, State
-from punchlist.views.words import clock, dollars, duration, tokens
+from punchlist.views.words import clock, format_dollars, format_duration, tokens
 
 _STYLES = {
-    Outcome.CLEAN: f"bold {GOOD}",
-    Outcome.FIXED: f"bold {GOOD}",
-    Outcome.DISMISSED: "bold",
-    Outcome.LEFTOVERS: f"bold {WARNING}",
-    Outcome.INCOMPLETE: f"bold {BAD}",
+    RunOutcome.CLEAN: f"bold {GOOD}",
+    RunOutcome.FIXED: f"bold {GOOD}",
+    RunOutcome.DISMISSED: "bold",
+    RunOutcome.LEFTOVERS: f"bold {WARNING}",
+    RunOutcome.INCOMPLETE: f"bold {BAD}",
 }
 _IN = "  "
 
 
-def head(look: Look, now: float) -> list[Content]:
-    """What stands above everything else: which run, how it stands, what it has come to, what it
-    cost.
-    """
+def render_head(look: Snapshot, now: float) -> list[Content]:
     run = look.run
     name = run.started.workflow_name
     state, style = STATE_WORDS[look.state], f"bold {ACCENT}"
@@ -36,31 +33,31 @@ def head(look: Look, now: float) -> list[Content]:
         state, style = ": ".join(OUTCOME_WORDS[look.told.outcome]), _STYLES[look.told.outcome]
     first: list[Part] = [
         (f"Run {run.id}", "bold"),
-        f" · {name} · round {run.position.round} · {clock(_seconds(look, now))} · ",
+        f" · {name} · round {run.position.round} · {clock(_active_seconds(look, now))} · ",
         (state, style),
     ]
     if look.driver:
         first.append((f" ({look.driver})", MUTED))
-    return [line(*first), line(look.told.headline, (f"  {_spent(run)}", MUTED))]
+    return [line(*first), line(look.told.headline, (f"  {_format_cost(run)}", MUTED))]
 
 
-def _seconds(look: Look, now: float) -> float:
-    """While somebody drives it, time goes on between two entries."""
+def _active_seconds(look: Snapshot, now: float) -> float:
+    """Return the driven seconds; while the run is driven, up to `now`."""
     return look.run.active + (
         max(0, now - look.run.last_at) if look.state is State.UNDER_WAY else 0
     )
 
 
-def _spent(run: Run) -> str:
+def _format_cost(run: Run) -> str:
     usage = run.usage
-    parts = [amount(len(run.landing.landed), "commit"), amount(usage.checks, "check run")]
+    parts = [pluralize(len(run.landing.landed), "commit"), pluralize(usage.checks, "check run")]
     if usage.input_tokens or usage.output_tokens or usage.dollars:
-        parts += [tokens(usage), dollars(usage.dollars)]
+        parts += [tokens(usage), format_dollars(usage.dollars)]
     return " · ".join(parts)
 
 
-def banner(look: Look) -> Content | None:
-    """What somebody should do now, if anything, and with which key."""
+def render_banner(look: Snapshot) -> Content | None:
+    """Return what the user should do now, with the key; None if nothing."""
     run = look.run
     if look.trouble:
         return line(("! ", "bold"), look.trouble)
@@ -85,9 +82,8 @@ def banner(look: Look) -> Content | None:
 
 
 def moment_row(told: Moment, width: int) -> Content:
-    """A line of the story."""
     why = f" ({told.why})" if told.why else ""
-    took = duration(told.seconds) if told.seconds >= 1 else ""
+    took = format_duration(told.seconds) if told.seconds >= 1 else ""
     return line(
         (f"{clock(told.ended):>8} ", MUTED),
         (f"{told.round:>2} ", MUTED),
@@ -98,18 +94,19 @@ def moment_row(told: Moment, width: int) -> Content:
 
 
 def moment_page(told: Moment) -> list[Content]:
-    """The same, whole."""
+    """Return the same entry in full."""
     when = datetime.fromtimestamp(told.at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     took = f", after {told.seconds:.1f} s" if told.seconds else ""
     head_ = line((told.verb, "bold"), (f"  round {told.round}, {when}{took}", MUTED))
     return [head_, line(""), *block(told.said, style=TONES[told.tone]), *block(told.why)]
 
 
-def under_way(look: Look, talk: Iterable[Said], now: float | None = None) -> Iterator[Content]:
-    """What has begun and not ended, and what agents say meanwhile."""
+def render_activity(
+    look: Snapshot, talk: Iterable[AgentOutput], now: float | None = None
+) -> Iterator[Content]:
     yield line(("Running" if look.state is State.UNDER_WAY else "Next", f"bold underline {ACCENT}"))
     if not look.begun and not look.due:
-        yield line((f"{_IN}{_idle(look)}", MUTED))
+        yield line((f"{_IN}{_idle_text(look)}", MUTED))
     clock_now = time.time() if now is None else now
     for begun in look.begun:
         yield line(
@@ -126,15 +123,15 @@ def under_way(look: Look, talk: Iterable[Said], now: float | None = None) -> Ite
     yield line(("Agents", f"bold underline {ACCENT}"))
     said = list(talk)
     if not said:
-        yield line((f"{_IN}{_silence(look)}", MUTED))
-    yield from _spoken(said)
+        yield line((f"{_IN}{_silence_text(look)}", MUTED))
+    yield from _render_output(said)
 
 
-def _idle(look: Look) -> str:
+def _idle_text(look: Snapshot) -> str:
     return "the run has ended" if look.run.ended else "nothing at this moment"
 
 
-def _silence(look: Look) -> str:
+def _silence_text(look: Snapshot) -> str:
     if look.state is not State.UNDER_WAY:
         return "no agent is at work"
     return (
@@ -144,8 +141,8 @@ def _silence(look: Look) -> str:
     )
 
 
-def _spoken(said: Iterable[Said]) -> Iterator[Content]:
-    """By speaker: who goes on speaking is named once."""
+def _render_output(said: Iterable[AgentOutput]) -> Iterator[Content]:
+    """Yield the output; consecutive pieces of one agent share one label."""
     last = ""
     for each in said:
         if each.label != last:
@@ -154,9 +151,8 @@ def _spoken(said: Iterable[Said]) -> Iterator[Content]:
         yield from block(each.text, _IN * 2)
 
 
-def checks(run: Run, look: Look) -> Iterator[Content]:
-    """Who looked, what judged, what was not checked, and how the rounds went."""
-    yield from _questions(run)
+def render_checks(run: Run, look: Snapshot) -> Iterator[Content]:
+    yield from _render_decisions(run)
     yield line(("Not checked", f"bold underline {ACCENT}"))
     for gap in look.told.gaps:
         yield line(
@@ -166,12 +162,12 @@ def checks(run: Run, look: Look) -> Iterator[Content]:
         yield line(
             (f"{_IN}nothing that we know of" if run.ended else f"{_IN}nothing so far", MUTED)
         )
-    yield from _judges(run)
-    yield from _reviewers(run)
-    yield from _rounds(run)
+    yield from _render_baselines(run)
+    yield from _render_reviewers(run)
+    yield from _render_rounds(run)
 
 
-def _questions(run: Run) -> Iterator[Content]:
+def _render_decisions(run: Run) -> Iterator[Content]:
     answered = [question for question in run.asking.questions if question.answer]
     if answered:
         yield line(("Decided", f"bold underline {ACCENT}"))
@@ -184,7 +180,7 @@ def _questions(run: Run) -> Iterator[Content]:
         yield line("")
 
 
-def _judges(run: Run) -> Iterator[Content]:
+def _render_baselines(run: Run) -> Iterator[Content]:
     started = run.started
     yield line("")
     yield line(("Checks", f"bold underline {ACCENT}"))
@@ -214,7 +210,7 @@ def _judges(run: Run) -> Iterator[Content]:
         yield line((f"{_IN}! unverified: {run.checks.unverified}", WARNING))
 
 
-def _reviewers(run: Run) -> Iterator[Content]:
+def _render_reviewers(run: Run) -> Iterator[Content]:
     yield line("")
     yield line(("Reviewers", f"bold underline {ACCENT}"))
     for review in run.reviewing.reviews.values():
@@ -224,7 +220,7 @@ def _reviewers(run: Run) -> Iterator[Content]:
             said, style = f"did not look: {review.skipped}", MUTED
         else:
             said, style = (
-                f"{amount(review.findings, 'finding')} in {amount(review.looked_at, 'file')}",
+                f"{pluralize(review.findings, 'finding')} in {pluralize(review.looked_at, 'file')}",
                 "",
             )
         yield line(_IN, (review.reviewer, "bold"), (f"  {said}", style))
@@ -233,12 +229,12 @@ def _reviewers(run: Run) -> Iterator[Content]:
         yield line(_IN, (role, "bold"), (f"  played by {', '.join(agents)}", MUTED))
 
 
-def _rounds(run: Run) -> Iterator[Content]:
+def _render_rounds(run: Run) -> Iterator[Content]:
     if not run.position.rounds:
         return
     yield line("")
     yield line(("Rounds", f"bold underline {ACCENT}"))
     for past in run.position.rounds:
         stop = f"  {past.stop}" if past.stop else ""
-        told = f"{past.open:,} open, {past.fixed:,} fixed, {amount(past.landed, 'commit')}"
+        told = f"{past.open:,} open, {past.fixed:,} fixed, {pluralize(past.landed, 'commit')}"
         yield line(_IN, (f"round {past.round}", "bold"), f"  {told}", (stop, MUTED))

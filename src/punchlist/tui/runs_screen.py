@@ -1,4 +1,4 @@
-"""The runs one may look at, newest first, with how each stands."""
+"""The list of runs, newest first, with the state of each."""
 
 import asyncio
 import time
@@ -11,12 +11,12 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from punchlist.tui.backend import Station
-from punchlist.tui.text import MUTED, fitted, line
+from punchlist.tui.backend import Backend
+from punchlist.tui.text import MUTED, fit_text, line
 from punchlist.tui.virtual_list import Rows
-from punchlist.views.escaping import visible
+from punchlist.views.escaping import escape_controls
 from punchlist.views.run_line import RunLine
-from punchlist.views.words import ago, duration
+from punchlist.views.words import format_age, format_duration
 
 _POLL = 2.0
 
@@ -29,7 +29,7 @@ class RunsScreen(Screen[None]):
             super().__init__()
             self.run = run
 
-    def __init__(self, station: Station, last: str = "") -> None:
+    def __init__(self, station: Backend, last: str = "") -> None:
         super().__init__()
         self._station = station
         self._last = last
@@ -38,33 +38,36 @@ class RunsScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static(line(("Runs", "bold"), ("  Enter looks at one", MUTED)), id="head")
         yield Rows(
-            self._row, empty="No run is recorded here yet. `punchlist run` starts one.", id="runs"
+            self._run_row,
+            empty="No run is recorded here yet. `punchlist run` starts one.",
+            id="runs",
         )
         yield Footer()
 
     def on_mount(self) -> None:
         self.query_one(Rows).focus()
-        self.run_worker(self._follow(), exclusive=True)
+        self.run_worker(self._poll_runs(), exclusive=True)
 
     def on_rows_chosen(self, chosen: Rows.Chosen) -> None:
         self.post_message(self.Picked(self._lines[chosen.key].id))
 
-    async def _follow(self) -> None:
+    async def _poll_runs(self) -> None:
         while True:
-            self._lines = await asyncio.to_thread(self._station.runs)
+            self._lines = await asyncio.to_thread(self._station.list_runs)
             rows = self.query_one(Rows)
-            rows.put(range(len(self._lines)))
+            rows.set_rows(range(len(self._lines)))
             if self._last:
                 known = [each.id for each in self._lines]
                 rows.action_move(known.index(self._last) if self._last in known else 0)
                 self._last = ""
             await asyncio.sleep(_POLL)
 
-    def _row(self, key: int, width: int) -> Content:
-        """Of a long path the end stays: it has the repository's name."""
+    def _run_row(self, key: int, width: int) -> Content:
         row = self._lines[key]
         name, stands = f"{row.id:<15} ", f"{row.result:<22} "
-        times = f"{ago(time.time() - row.started_at):<12} {duration(row.seconds):>11}  "
+        times = (
+            f"{format_age(time.time() - row.started_at):<12} {format_duration(row.seconds):>11}  "
+        )
         rest = max(1, width - len(name) - len(stands) - len(times))
-        where = fitted(visible(row.repository.removesuffix("/.git")), rest, tail=True)
+        where = fit_text(escape_controls(row.repository.removesuffix("/.git")), rest, tail=True)
         return line((name, "bold"), stands, (times, MUTED), where)

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from punchlist.tui.text import page
 
 
-class Page(VerticalScroll, can_focus=True):
+class TextPage(VerticalScroll, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("k", "scroll_up", "Up", show=False),
         Binding("j", "scroll_down", "Down", show=False),
@@ -24,8 +24,8 @@ class Page(VerticalScroll, can_focus=True):
     def compose(self) -> ComposeResult:
         yield Static()
 
-    def put(self, lines: Iterable[Content], *, follow: bool = False) -> None:
-        """`follow`: who is at the end stays at the end."""
+    def set_lines(self, lines: Iterable[Content], *, follow: bool = False) -> None:
+        """Show these lines; with `follow`, stay at the end if the user is there."""
         at_end = self.scroll_offset.y >= self.max_scroll_y
         self.query_one(Static).update(page(lines))
         if follow and at_end:

@@ -1,15 +1,15 @@
-"""One look at a run: everything the screen shows of it, worked out beside the screen."""
+"""Snapshot of a run: all that the screen shows, computed in a thread."""
 
 from msgspec import Struct
 
-from punchlist.app.drive.background import Begun
+from punchlist.app.drive.background import ActiveAction
 from punchlist.model.ledger.run import Run
 from punchlist.steps import Action
 from punchlist.views.run_state import State
 from punchlist.views.summary import Summary
 
 
-class Look(Struct, frozen=True, kw_only=True):
+class Snapshot(Struct, frozen=True, kw_only=True):
     run: Run
     told: Summary
     state: State
@@ -18,7 +18,7 @@ class Look(Struct, frozen=True, kw_only=True):
     """Who drives it, in words; empty if nobody does."""
     here: bool = False
     """Whether this process drives it."""
-    begun: tuple[Begun, ...] = ()
+    begun: tuple[ActiveAction, ...] = ()
     due: tuple[Action, ...] = ()
     """What the ledger says is next, where nobody tells what has begun."""
     more_due: int = 0
@@ -27,5 +27,5 @@ class Look(Struct, frozen=True, kw_only=True):
 
     @property
     def face(self) -> tuple[object, ...]:
-        """Whether two looks show the same can be told by this."""
+        """Equal for two snapshots that look the same."""
         return (self.run.seq, self.state, self.driver, self.begun, self.trouble)

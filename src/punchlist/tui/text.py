@@ -1,6 +1,4 @@
-"""Text on the screen: what others wrote shows itself, and neither styles anything nor steers the
-terminal.
-"""
+"""Text for the screen; foreign text can neither style it nor control the terminal."""
 
 from collections.abc import Iterable
 
@@ -11,7 +9,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.timeline import Tone
 from punchlist.views import words
-from punchlist.views.escaping import one_line, visible
+from punchlist.views.escaping import escape_controls, one_line
 
 Part = str | tuple[str, str]
 """Text, or text and its style."""
@@ -35,36 +33,35 @@ _TAB = 4
 
 
 def line(*parts: Part) -> Content:
-    """One line. All text comes in here or in `block`, so that none can come in unseen."""
-    return Content.assemble(*(_safe(part) for part in parts))
+    """Return one line, escaped. All text passes here or through `block`."""
+    return Content.assemble(*(_escape_part(part) for part in parts))
 
 
 def block(text: str, indent: str = "", style: str = "") -> list[Content]:
-    """Several lines, each set in."""
-    return [line(indent, (each, style)) for each in visible(text).expandtabs(_TAB).splitlines()]
+    return [
+        line(indent, (each, style)) for each in escape_controls(text).expandtabs(_TAB).splitlines()
+    ]
 
 
 def page(lines: Iterable[Content]) -> Content:
     return Content("\n").join(lines)
 
 
-def _safe(part: Part) -> Part:
+def _escape_part(part: Part) -> Part:
     text, style = (part, "") if isinstance(part, str) else part
-    return " ".join(visible(text).expandtabs(_TAB).splitlines()), style
+    return " ".join(escape_controls(text).expandtabs(_TAB).splitlines()), style
 
 
-def fitted(text: str, width: int, *, tail: bool = False) -> str:
-    """Exactly so wide, as far as letters are one column wide; of what is too long the beginning
-    stays, or the end.
-    """
+def fit_text(text: str, width: int, *, tail: bool = False) -> str:
+    """Pad or cut to exactly `width` characters; `tail` keeps the end."""
     if len(text) <= width:
         return text.ljust(width)
     return f"…{text[len(text) - width + 1 :]}" if tail else f"{text[: width - 1]}…"
 
 
-def where(finding: Finding) -> str:
+def format_place(finding: Finding) -> str:
     return one_line(words.place(finding))
 
 
-def headline(finding: Finding) -> str:
+def format_headline(finding: Finding) -> str:
     return one_line(words.headline(finding))

@@ -1,4 +1,4 @@
-"""A list of any length of which only what is on the screen is drawn."""
+"""A list of any length that draws only the rows on the screen."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -22,7 +22,7 @@ _PLAIN = "  "
 
 
 class Rows(ScrollView, can_focus=True):
-    """Rows are known by keys: whatever comes or goes around it, the cursor stays with its row."""
+    """Rows are identified by keys; the cursor stays on its key when others change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
@@ -37,7 +37,7 @@ class Rows(ScrollView, can_focus=True):
     cursor: var[int] = var(0)
 
     class Moved(Message):
-        """The cursor is on another row; None where there is none."""
+        """The cursor is on another row; `key` is None if there is none."""
 
         def __init__(self, rows: "Rows", key: int | None) -> None:
             super().__init__()
@@ -68,13 +68,13 @@ class Rows(ScrollView, can_focus=True):
     def key(self) -> int | None:
         return self.keys[self.cursor] if self.cursor < len(self.keys) else None
 
-    def put(self, keys: Sequence[int], empty: str = "") -> None:
-        """Shows these rows. Who is at the top of a list that grows there stays at the top."""
+    def set_rows(self, keys: Sequence[int], empty: str = "") -> None:
+        """Show these rows. With `newest_first`, a cursor at the top stays at the top."""
         before, top = self.key, self._newest_first and self.cursor == 0
         self.keys = keys
         self._empty = empty or self._empty
         self.virtual_size = Size(0, max(1, len(keys)))
-        self.cursor = 0 if top else self._place_of(before)
+        self.cursor = 0 if top else self._find_index(before)
         self._show_cursor()
         if self.key != before:
             self.post_message(self.Moved(self, self.key))
@@ -97,10 +97,10 @@ class Rows(ScrollView, can_focus=True):
         return Visual.to_strips(self, shown, width, 1, style, apply_selection=False)[0]
 
     def action_move(self, by: int) -> None:
-        self._go(self.cursor + by)
+        self._move_to(self.cursor + by)
 
     def action_page(self, by: int) -> None:
-        self._go(self.cursor + by * max(1, self.scrollable_content_region.height - 1))
+        self._move_to(self.cursor + by * max(1, self.scrollable_content_region.height - 1))
 
     def action_choose(self) -> None:
         if self.key is not None:
@@ -110,7 +110,7 @@ class Rows(ScrollView, can_focus=True):
         index = self.scroll_offset.y + event.y
         if index < len(self.keys):
             again = index == self.cursor
-            self._go(index)
+            self._move_to(index)
             if again:
                 self.action_choose()
 
@@ -123,7 +123,7 @@ class Rows(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         self._show_cursor()
 
-    def _go(self, index: int) -> None:
+    def _move_to(self, index: int) -> None:
         before = self.cursor
         self.cursor = min(max(0, index), max(0, len(self.keys) - 1))
         if self.cursor != before:
@@ -131,7 +131,7 @@ class Rows(ScrollView, can_focus=True):
             self.refresh()
             self.post_message(self.Moved(self, self.key))
 
-    def _place_of(self, key: int | None) -> int:
+    def _find_index(self, key: int | None) -> int:
         try:
             return self.keys.index(key) if key is not None else 0
         except ValueError:

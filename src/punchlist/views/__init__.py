@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Pure read models and texts made from a run."""

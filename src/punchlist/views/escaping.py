@@ -1,6 +1,4 @@
-"""Text of others made fit to be shown: nothing in it acts on the reader's screen, and nothing in it
-hides.
-"""
+"""Make foreign text safe to show: nothing in it acts on the screen or hides."""
 
 import re
 from urllib.parse import urlsplit
@@ -12,10 +10,8 @@ _ODD = re.compile(
 )
 
 
-def visible(text: str) -> str:
-    """Colours are taken off; other controls, direction marks and broken characters are shown as
-    what they are.
-    """
+def escape_controls(text: str) -> str:
+    """Remove colours; show other controls, direction marks and broken characters as code points."""
     if text.isascii() and text.isprintable():
         return text
     plain = _COLOURS.sub("", text.replace("\r\n", "\n"))
@@ -23,11 +19,11 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    return " ".join(visible(text).split())
+    return " ".join(escape_controls(text).split())
 
 
 def web_address(url: str) -> str:
-    """The address if a browser may follow it from a report, else an empty string."""
+    """Return the address if a browser may follow it from a report, or ""."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -35,7 +31,7 @@ def web_address(url: str) -> str:
     safe = (
         parts.scheme in ("http", "https")
         and parts.netloc
-        and visible(url) == url
+        and escape_controls(url) == url
         and not any(c.isspace() for c in url)
     )
     return url if safe else ""

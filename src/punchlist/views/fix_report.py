@@ -1,6 +1,4 @@
-"""The fix report: cycle by cycle what the agent said, what it changed, what verification made of
-it, and how long it took.
-"""
+"""The fix report: per cycle the agent's claims, changes, verification and duration."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -9,12 +7,12 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from punchlist.model.item.claim import Report
+from punchlist.model.item.claim import ItemClaim
 from punchlist.model.item.item import Fact
 from punchlist.model.item.score import Score
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.round_history import Past
+from punchlist.model.ledger.round_history import PastEvent
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import Hunk
 
@@ -24,9 +22,7 @@ E = TypeVar("E", bound=ev.Event)
 
 
 class CycleStatus(StrEnum):
-    """PASSED: what was changed was judged, all of it, and nothing was held against it. UNVERIFIED:
-    nothing judged it.
-    """
+    """PASSED: all changes were judged and none failed. UNVERIFIED: no check judged them."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -34,10 +30,10 @@ class CycleStatus(StrEnum):
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """One call of an agent: what it says it did. `claims` are its words, no more."""
+    """One call of an agent. `claims` are its words, not verified."""
 
     agent: str
-    claims: tuple[Report, ...] = ()
+    claims: tuple[ItemClaim, ...] = ()
     failed: str = ""
     refused: dict[int, str] = {}
     """By batch: why there is no patch of it."""
@@ -98,10 +94,10 @@ class FixReport(Struct, frozen=True, kw_only=True):
 
 
 def fix_report(run: Run) -> FixReport:
-    """Made of what the run remembers; empty where no agent tried anything."""
+    """Build the report from the run's history; without cycles if no agent tried anything."""
     rounds = [list(pasts) for _, pasts in groupby(run.history, key=lambda past: past.round)]
-    tried = [pasts for pasts in rounds if _events(pasts, ev.Attempted)]
-    cycles = tuple(_cycle(number, pasts) for number, pasts in enumerate(tried, 1))
+    tried = [pasts for pasts in rounds if _filter_events(pasts, ev.Attempted)]
+    cycles = tuple(_make_cycle(number, pasts) for number, pasts in enumerate(tried, 1))
     return FixReport(
         run=run.id,
         cycles=cycles,
@@ -112,21 +108,21 @@ def fix_report(run: Run) -> FixReport:
     )
 
 
-def _events(pasts: Iterable[Past], kind: type[E]) -> list[E]:
+def _filter_events(pasts: Iterable[PastEvent], kind: type[E]) -> list[E]:
     return [past.event for past in pasts if isinstance(past.event, kind)]
 
 
-def _cycle(number: int, pasts: Sequence[Past]) -> Cycle:
-    attempts = _events(pasts, ev.Attempted)
+def _make_cycle(number: int, pasts: Sequence[PastEvent]) -> Cycle:
+    attempts = _filter_events(pasts, ev.Attempted)
     first = next(index for index, past in enumerate(pasts) if isinstance(past.event, ev.Attempted))
     theirs = [past for past in pasts[first:] if not isinstance(past.event, ev.Reviewed)]
     shown = [hunk for attempt in attempts for hunks in attempt.hunks.values() for hunk in hunks]
     changed = any(attempt.patches for attempt in attempts)
     return Cycle(
         cycle=number,
-        agents=tuple(_turn(attempt) for attempt in attempts),
-        verification=_verification(theirs, attempts),
-        diff=unified_diff(shown),
+        agents=tuple(_make_turn(attempt) for attempt in attempts),
+        verification=_make_verification(theirs, attempts),
+        diff=render_hunks(shown),
         files=tuple(
             sorted(
                 {
@@ -138,12 +134,12 @@ def _cycle(number: int, pasts: Sequence[Past]) -> Cycle:
             )
         ),
         note="" if changed else NO_CHANGES,
-        landed=_landed(theirs, attempts),
+        landed=_count_landed(theirs, attempts),
         seconds=round(max(past.ended for past in theirs) - min(past.began for past in theirs), 3),
     )
 
 
-def _turn(event: ev.Attempted) -> Turn:
+def _make_turn(event: ev.Attempted) -> Turn:
     return Turn(
         agent=event.agent,
         claims=event.reports,
@@ -156,36 +152,41 @@ def _turn(event: ev.Attempted) -> Turn:
     )
 
 
-def _landed(pasts: Sequence[Past], attempts: Sequence[ev.Attempted]) -> int:
-    """Commits of the agents' own batches; tools may have landed others in the same round."""
+def _count_landed(pasts: Sequence[PastEvent], attempts: Sequence[ev.Attempted]) -> int:
+    """Count the commits of agents' batches, without those of tools."""
     ours = {number for attempt in attempts for number in attempt.patches}
     return sum(
-        landed.batch in ours for event in _events(pasts, ev.Committed) for landed in event.landed
+        landed.batch in ours
+        for event in _filter_events(pasts, ev.Committed)
+        for landed in event.landed
     )
 
 
-def _verification(pasts: Sequence[Past], attempts: Sequence[ev.Attempted]) -> Verification:
-    """Of the agents' own batches: what is said of tools' fixes in the same round
-    is not about them.
-    """
+def _make_verification(
+    pasts: Sequence[PastEvent], attempts: Sequence[ev.Attempted]
+) -> Verification:
+    """Return the verification of the agents' batches, without tools' fixes."""
     absorbed = {number for attempt in attempts for number in attempt.absorbed}
     ours = frozenset(number for attempt in attempts for number in attempt.patches) - absorbed
-    failures = tuple(dict.fromkeys(_failures(pasts, ours)))
-    verdicts = _events(pasts, ev.Verified)
+    failures = tuple(dict.fromkeys(_list_failures(pasts, ours)))
+    verdicts = _filter_events(pasts, ev.Verified)
     unverified = next((event.unverified for event in reversed(verdicts) if event.unverified), "")
     passed = {number for event in verdicts for number in event.passed}
     judged = bool(ours) and ours <= passed and not unverified
     unfailed = CycleStatus.PASSED if judged else CycleStatus.UNVERIFIED
     return Verification(
         status=CycleStatus.FAILED if failures else unfailed,
-        checks=tuple(_check_runs(_events(pasts, ev.Tried))),
-        scores=tuple(score for event in _events(pasts, ev.Challenged) for score in event.scores),
+        checks=tuple(_check_runs(_filter_events(pasts, ev.Tried))),
+        scores=tuple(
+            score for event in _filter_events(pasts, ev.Challenged) for score in event.scores
+        ),
         failures=failures,
-        unverified=unverified or ("" if judged or failures else _silence(changed=bool(ours))),
+        unverified=unverified
+        or ("" if judged or failures else _explain_unjudged(changed=bool(ours))),
     )
 
 
-def _silence(*, changed: bool) -> str:
+def _explain_unjudged(*, changed: bool) -> str:
     return "the changes were not judged to the end" if changed else NO_CHANGES
 
 
@@ -202,16 +203,16 @@ def _check_runs(trials: Iterable[ev.Tried]) -> Iterator[CheckRun]:
             )
 
 
-def _failures(pasts: Sequence[Past], ours: frozenset[int]) -> Iterator[str]:
-    """In the order in which they were seen, a line each."""
-    verdicts = _events(pasts, ev.Verified)
+def _list_failures(pasts: Sequence[PastEvent], ours: frozenset[int]) -> Iterator[str]:
+    """Yield one line per failure, in order."""
+    verdicts = _filter_events(pasts, ev.Verified)
     innocent = bool(verdicts) and not any(ours & set(event.failed) for event in verdicts)
     for past in pasts:
         match past.event:
             case ev.Attempted(agent=agent, failed=failed) if failed:
                 yield f"{agent}: {failed}"
             case ev.Rechecked(failed=failed):
-                yield from _of_batches("re-check", failed, ours)
+                yield from _batch_failures("re-check", failed, ours)
             case ev.Examined(batch=number, refuted=refuted) if refuted and number in ours:
                 yield f"examination, batch {number}: {refuted}"
             case ev.Tried(batches=batches, verdicts=seen, complete=True) if (
@@ -221,7 +222,7 @@ def _failures(pasts: Sequence[Past], ours: frozenset[int]) -> Iterator[str]:
                     f"{verdict.check}: {verdict.why}" for verdict in seen if not verdict.passed
                 )
             case ev.Verified(failed=failed):
-                yield from _of_batches("verdict", failed, ours)
+                yield from _batch_failures("verdict", failed, ours)
             case ev.Challenged(agent=agent, failed=failed, moves=moves):
                 yield from ([f"{agent or 'challenger'}: {failed}"] if failed else [])
                 yield from (
@@ -233,23 +234,23 @@ def _failures(pasts: Sequence[Past], ours: frozenset[int]) -> Iterator[str]:
                 yield f"a git hook refused: {refused.splitlines()[0]}"
 
 
-def _of_batches(who: str, failed: Mapping[int, str], ours: frozenset[int]) -> Iterator[str]:
+def _batch_failures(who: str, failed: Mapping[int, str], ours: frozenset[int]) -> Iterator[str]:
     return (f"{who}, batch {number}: {why}" for number, why in failed.items() if number in ours)
 
 
-def unified_diff(hunks: Iterable[Hunk]) -> str:
-    """The hunks one after the other, each file named once where its hunks are together."""
+def render_hunks(hunks: Iterable[Hunk]) -> str:
+    """Return the hunks as a unified diff; adjacent hunks of a file share its header."""
     lines: list[str] = []
     for path, group in groupby(hunks, key=lambda hunk: hunk.path):
         lines += [f"--- a/{path}", f"+++ b/{path}"]
         for hunk in group:
-            lines += [_range(hunk), *hunk.lines]
+            lines += [_hunk_header(hunk), *hunk.lines]
             if hunk.cut:
                 lines.append(f"\\ {hunk.cut} lines more")
     return "\n".join(lines) + "\n" if lines else ""
 
 
-def _range(hunk: Hunk) -> str:
+def _hunk_header(hunk: Hunk) -> str:
     before = sum(line[:1] in (" ", "-") for line in hunk.lines)
     after = sum(line[:1] in (" ", "+") for line in hunk.lines)
     return f"@@ -{hunk.line},{before} +{hunk.line},{after} @@"

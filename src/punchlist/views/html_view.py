@@ -1,4 +1,4 @@
-"""What the HTML page shows, worked out beforehand so that the template only lays it out."""
+"""Data of the HTML report, ready for the template."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -9,14 +9,14 @@ from msgspec import Struct
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status, reading_order
-from punchlist.model.item.proof import Proof, strongest
+from punchlist.model.item.proof import Proof, strongest_proof
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.hunk import Hunk
 from punchlist.views.escaping import web_address
-from punchlist.views.issue_text import place
+from punchlist.views.issue_text import format_place
 from punchlist.views.item_words import FACTS, PROOF_WORDS
-from punchlist.views.words import duration
+from punchlist.views.words import format_duration
 
 OUTSIDE = "outside"
 GROUPS = {
@@ -34,9 +34,9 @@ _THINNEST = 0.35
 _NOTHING = 0.005
 
 
-class Line(NamedTuple):
-    """One line of code, a tuple because there are so many. `kind` is a(dded), d(eleted), h(it by
-    the finding), n(ote) or empty; `tail` is white space at its end.
+class CodeLine(NamedTuple):
+    """One line of code; a tuple, as there are many. `kind`: a(dded), d(eleted), h(it by the
+    finding), n(ote) or empty; `tail`: white space at its end.
     """
 
     kind: str
@@ -47,11 +47,11 @@ class Line(NamedTuple):
 
 class Code(Struct, frozen=True):
     where: str
-    lines: tuple[Line, ...]
+    lines: tuple[CodeLine, ...]
     cut: int = 0
 
 
-class Said(Struct, frozen=True):
+class ReviewerText(Struct, frozen=True):
     """A reviewer's own words."""
 
     who: str
@@ -65,10 +65,8 @@ class Said(Struct, frozen=True):
     marks: tuple[str, ...]
 
 
-class Step(Struct, frozen=True):
-    """One line of an item's history. The same evidence is shown once: `same_as` is the item that
-    shows it.
-    """
+class HistoryStep(Struct, frozen=True):
+    """One line of an item's history. Equal evidence is shown once: by the item `same_as`."""
 
     round: int
     fact: str
@@ -94,8 +92,8 @@ class Row(Struct, frozen=True, kw_only=True):
     tried: bool
     proposed: bool
     code: tuple[Code, ...]
-    history: tuple[Step, ...]
-    said: tuple[Said, ...]
+    history: tuple[HistoryStep, ...]
+    said: tuple[ReviewerText, ...]
     commit: str
     issue: str
     unfiled: str
@@ -103,14 +101,14 @@ class Row(Struct, frozen=True, kw_only=True):
     sightings: int
 
 
-class Group(Struct, frozen=True):
+class ItemGroup(Struct, frozen=True):
     key: str
     title: str
     rows: tuple[Row, ...]
 
 
 class Bar(Struct, frozen=True):
-    """A moment with its place on the time line, in percent."""
+    """A moment with its position on the time line, in percent."""
 
     moment: Moment
     start: float
@@ -119,7 +117,7 @@ class Bar(Struct, frozen=True):
 
 
 class Lane(Struct, frozen=True):
-    """All that one verb took time for."""
+    """All moments of one verb that took time."""
 
     verb: str
     bars: tuple[Bar, ...]
@@ -134,21 +132,21 @@ class Lap(Struct, frozen=True):
     took: str
 
 
-def groups(run: Run) -> tuple[Group, ...]:
+def group_items(run: Run) -> tuple[ItemGroup, ...]:
     evidence: dict[str, int] = {}
     commits = {landed.batch: landed.commit for landed in run.landing.landed}
     by_group: dict[str, list[Row]] = {key: [] for key in GROUPS}
     for item in sorted(run.items.values(), key=reading_order):
-        row = _row(item, run, commits, evidence)
+        row = _make_row(item, run, commits, evidence)
         by_group[row.group].append(row)
-    return tuple(Group(key, GROUPS[key], tuple(rows)) for key, rows in by_group.items() if rows)
+    return tuple(ItemGroup(key, GROUPS[key], tuple(rows)) for key, rows in by_group.items() if rows)
 
 
-def _row(item: Item, run: Run, commits: dict[int, str], evidence: dict[str, int]) -> Row:
+def _make_row(item: Item, run: Run, commits: dict[int, str], evidence: dict[str, int]) -> Row:
     lead, diff = item.lead, run.by_item.diffs.get(item.number)
     fixed = item.status is Status.FIXED
     ours = fixed and diff is not None and commits.get(diff.batch) == item.commit
-    best = strongest(item.proofs)
+    best = strongest_proof(item.proofs)
     return Row(
         number=item.number,
         group=item.status.value if item.in_scope else OUTSIDE,
@@ -156,7 +154,7 @@ def _row(item: Item, run: Run, commits: dict[int, str], evidence: dict[str, int]
         title=lead.title,
         rule=lead.rule,
         path=lead.spot.path,
-        where=place(lead),
+        where=format_place(lead),
         tools=tuple(dict.fromkeys(finding.source for finding in item.findings)),
         fingerprint=item.fingerprint,
         proofs=item.proofs,
@@ -164,9 +162,9 @@ def _row(item: Item, run: Run, commits: dict[int, str], evidence: dict[str, int]
         landed=ours,
         tried=diff is not None and not fixed,
         proposed=any(finding.fix for finding in item.findings),
-        code=_code(diff.hunks if diff and (ours or not fixed) else (), item),
-        history=tuple(_history(item, evidence)),
-        said=tuple(map(_said, item.findings)),
+        code=_make_code(diff.hunks if diff and (ours or not fixed) else (), item),
+        history=tuple(_make_history(item, evidence)),
+        said=tuple(map(_quote_finding, item.findings)),
         commit=item.commit if fixed else "",
         issue=item.issue,
         unfiled=run.filing.unfiled.get(item.number, ""),
@@ -175,25 +173,25 @@ def _row(item: Item, run: Run, commits: dict[int, str], evidence: dict[str, int]
     )
 
 
-def _history(item: Item, evidence: dict[str, int]) -> Iterator[Step]:
+def _make_history(item: Item, evidence: dict[str, int]) -> Iterator[HistoryStep]:
     for each in item.attempts:
         shown_by = evidence.setdefault(each.evidence, item.number)
         same = shown_by if each.evidence and shown_by != item.number else None
-        yield Step(
+        yield HistoryStep(
             each.round, FACTS[each.fact], each.by, each.why, "" if same else each.evidence, same
         )
 
 
-def _said(finding: Finding) -> Said:
+def _quote_finding(finding: Finding) -> ReviewerText:
     detail = finding.detail if finding.detail != finding.title else ""
     suggestion = finding.suggestion or (
         f"{finding.fix.title} ({finding.fix.safety})" if finding.fix and finding.fix.title else ""
     )
-    return Said(
+    return ReviewerText(
         finding.source,
         finding.rule,
         finding.label,
-        place(finding),
+        format_place(finding),
         finding.title,
         detail,
         suggestion,
@@ -202,32 +200,32 @@ def _said(finding: Finding) -> Said:
     )
 
 
-def _code(shown: Sequence[Hunk], item: Item) -> tuple[Code, ...]:
+def _make_code(shown: Sequence[Hunk], item: Item) -> tuple[Code, ...]:
     if shown:
         return tuple(Code(hunk.path, tuple(diff_lines(hunk)), hunk.cut) for hunk in shown)
     lead = next((finding for finding in item.findings if finding.code), None)
-    return (Code(lead.spot.path, tuple(excerpt(lead))),) if lead else ()
+    return (Code(lead.spot.path, tuple(excerpt_lines(lead))),) if lead else ()
 
 
-def diff_lines(hunk: Hunk) -> Iterator[Line]:
+def diff_lines(hunk: Hunk) -> Iterator[CodeLine]:
     number = hunk.line
     for line in hunk.lines:
         kind = {"+": "a", "-": "d", "\\": "n"}.get(line[:1], "")
         text = line[1:].rstrip() if kind in ("a", "d") else line[1:]
-        yield Line(kind, number if kind in ("", "d") else None, text, line[1 + len(text) :])
+        yield CodeLine(kind, number if kind in ("", "d") else None, text, line[1 + len(text) :])
         number += kind in ("", "d")
 
 
-def excerpt(finding: Finding) -> Iterator[Line]:
+def excerpt_lines(finding: Finding) -> Iterator[CodeLine]:
     line = finding.spot.line or 1
     last = finding.spot.last_line or line
     for number, text in enumerate(finding.code.split("\n"), max(1, line - 1)):
-        yield Line("h" if line <= number <= last else "", number, text)
+        yield CodeLine("h" if line <= number <= last else "", number, text)
 
 
-def lanes(run: Run) -> tuple[Lane, ...]:
-    """The verbs that took time, in the order in which they first did."""
-    total = _total(run)
+def make_lanes(run: Run) -> tuple[Lane, ...]:
+    """Return the verbs that took time, in order of their first moment."""
+    total = _total_seconds(run)
     by_verb: dict[str, list[Moment]] = {}
     for moment in run.timeline:
         if moment.seconds >= _NOTHING:
@@ -235,47 +233,47 @@ def lanes(run: Run) -> tuple[Lane, ...]:
     return tuple(
         Lane(
             verb,
-            tuple(_bar(each, total) for each in moments),
-            duration(sum(each.seconds for each in moments)),
+            tuple(_make_bar(each, total) for each in moments),
+            format_duration(sum(each.seconds for each in moments)),
         )
         for verb, moments in by_verb.items()
     )
 
 
-def turns(run: Run) -> tuple[float, ...]:
-    """Where on the time line each round but the last ended, in percent."""
+def round_ends(run: Run) -> tuple[float, ...]:
+    """Return where each round but the last ended, in percent."""
     ends = [moment.ended for moment in run.timeline if moment.verb == "round"]
-    return tuple(round(100 * end / _total(run), 2) for end in ends[:-1])
+    return tuple(round(100 * end / _total_seconds(run), 2) for end in ends[:-1])
 
 
-def _total(run: Run) -> float:
+def _total_seconds(run: Run) -> float:
     return max([run.active, 0.001, *(moment.ended for moment in run.timeline)])
 
 
-def laps(run: Run) -> tuple[Lap, ...]:
-    total = _total(run)
+def make_laps(run: Run) -> tuple[Lap, ...]:
+    total = _total_seconds(run)
     return tuple(
-        _lap(round_, tuple(moments), total)
+        _make_lap(round_, tuple(moments), total)
         for round_, moments in groupby(run.timeline, key=lambda moment: moment.round)
     )
 
 
-def _lap(round_: int, moments: Sequence[Moment], total: float) -> Lap:
-    bars = tuple(_bar(moment, total) for moment in moments)
+def _make_lap(round_: int, moments: Sequence[Moment], total: float) -> Lap:
+    bars = tuple(_make_bar(moment, total) for moment in moments)
     first = min(moment.ended - moment.seconds for moment in moments)
-    return Lap(round_, bars, duration(max(0, moments[-1].ended - first)))
+    return Lap(round_, bars, format_duration(max(0, moments[-1].ended - first)))
 
 
-def _bar(moment: Moment, total: float) -> Bar:
+def _make_bar(moment: Moment, total: float) -> Bar:
     start = 100 * max(0, moment.ended - moment.seconds) / total
     width = max(_THINNEST, 100 * moment.ended / total - start)
-    took = duration(moment.seconds) if moment.seconds >= _NOTHING else ""
+    took = format_duration(moment.seconds) if moment.seconds >= _NOTHING else ""
     return Bar(moment, round(min(start, 100 - _THINNEST), 2), round(width, 2), took)
 
 
-def tools(found: Iterable[Group]) -> list[str]:
+def list_tools(found: Iterable[ItemGroup]) -> list[str]:
     return sorted({tool for group in found for row in group.rows for tool in row.tools})
 
 
-def paths(found: Iterable[Group]) -> list[str]:
+def list_paths(found: Iterable[ItemGroup]) -> list[str]:
     return sorted({row.path for group in found for row in group.rows})

@@ -1,6 +1,4 @@
-"""All that is known of an item that was not fixed, as the text of an issue; everything foreign in
-it is made safe.
-"""
+"""Text of the issue for an unresolved item, made safe for trackers."""
 
 from collections.abc import Iterator
 
@@ -22,8 +20,8 @@ stays whole.
 """
 
 
-class Dossier(Struct, frozen=True, kw_only=True):
-    """All an issue needs: the item with its history, and the run it comes from."""
+class IssueText(Struct, frozen=True, kw_only=True):
+    """An issue's text: the item with its history, and its run."""
 
     item: Item
     title: str
@@ -32,65 +30,70 @@ class Dossier(Struct, frozen=True, kw_only=True):
     run: str
 
 
-def dossier(item: Item, run_id: str) -> Dossier:
-    return Dossier(
+def render_issue(item: Item, run_id: str) -> IssueText:
+    return IssueText(
         item=item,
-        title=_title(item),
-        body=_body(item, run_id),
+        title=_render_title(item),
+        body=_render_body(item, run_id),
         labels=("tech-debt", str(item.severity)),
         run=run_id,
     )
 
 
 def fingerprint_comment(fingerprint: str) -> str:
-    """How an issue is found again; safe text cannot hold such a comment."""
+    """Return the comment by which an issue is found again; safe text cannot contain it."""
     return f"<!-- punchlist:fingerprint {fingerprint} -->"
 
 
-def _title(item: Item) -> str:
+def _render_title(item: Item) -> str:
     title = f"[{item.severity.upper()}] {' '.join(safe_text(item.lead.title).split())}"
     return title if len(title) <= TITLE_LIMIT else title[: TITLE_LIMIT - 1].rstrip() + "…"
 
 
-def _body(item: Item, run_id: str) -> str:
+def _render_body(item: Item, run_id: str) -> str:
     sections = (
-        _facts(item),
-        _section("What was found", _found(item)),
-        _section("Suggested fix", _suggested(item)),
-        _section(
+        _render_facts(item),
+        _render_section("What was found", _render_findings(item)),
+        _render_section("Suggested fix", _render_suggestions(item)),
+        _render_section(
             "What was tried",
-            "\n".join(_history(item.attempts)) or "Nothing yet: no fixer was asked.",
+            "\n".join(_render_history(item.attempts)) or "Nothing yet: no fixer was asked.",
         ),
-        _section("Flagged", "\n".join(f"- {_line(flag)}" for flag in item.flags)),
+        _render_section("Flagged", "\n".join(f"- {_one_line(flag)}" for flag in item.flags)),
         (
-            f"---\nFiled by punchlist: run {code(run_id)}, item"
+            f"---\nFiled by punchlist: run {inline_code(run_id)}, item"
             f" {item.number}.\n\n{fingerprint_comment(item.fingerprint)}"
         ),
     )
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def _facts(item: Item) -> str:
+def _render_facts(item: Item) -> str:
     lead = item.lead
     rows = [
         (
             "Severity",
-            f"{item.severity}{f' ({_line(lead.severity_word)})' if lead.severity_word else ''}",
+            f"{item.severity}{f' ({_one_line(lead.severity_word)})' if lead.severity_word else ''}",
         )
     ]
-    rows.append(("Location", code(place(lead)) if lead.spot.path else "no file was named"))
     rows.append(
-        ("Reported by", ", ".join(dict.fromkeys(_reporter(finding) for finding in item.findings)))
+        ("Location", inline_code(format_place(lead)) if lead.spot.path else "no file was named")
+    )
+    rows.append(
+        (
+            "Reported by",
+            ", ".join(dict.fromkeys(_format_reporter(finding) for finding in item.findings)),
+        )
     )
     if lead.category:
-        rows.append(("Category", _line(lead.category)))
+        rows.append(("Category", _one_line(lead.category)))
     if not item.in_scope:
         rows.append(("Scope", "outside the change that was reviewed"))
     return "\n".join(f"- **{name}:** {value}" for name, value in rows)
 
 
-def place(finding: Finding) -> str:
-    """Path and lines, as people write them."""
+def format_place(finding: Finding) -> str:
+    """Return path and lines: "a.py:3-5"."""
     spot = finding.spot
     if not spot.line:
         return spot.path
@@ -98,16 +101,18 @@ def place(finding: Finding) -> str:
     return f"{spot.path}:{spot.line}{end}"
 
 
-def _found(item: Item) -> str:
+def _render_findings(item: Item) -> str:
     lead = item.lead
-    parts = [_line(lead.title), _cut(lead.detail, _DETAIL_LIMIT)]
-    parts += [f"More: {_line(lead.url)}"] if lead.url else []
+    parts = [_one_line(lead.title), _clip_text(lead.detail, _DETAIL_LIMIT)]
+    parts += [f"More: {_one_line(lead.url)}"] if lead.url else []
     parts += (
-        ["\n".join(f"- Odd about it: {_line(mark)}" for mark in lead.marks)] if lead.marks else []
+        ["\n".join(f"- Odd about it: {_one_line(mark)}" for mark in lead.marks)]
+        if lead.marks
+        else []
     )
     others = item.findings[1:]
     said = [
-        f"- {_reporter(other)} at {code(place(other))}: {_line(other.title)}"
+        f"- {_format_reporter(other)} at {inline_code(format_place(other))}: {_one_line(other.title)}"
         for other in others[:_OTHERS]
     ]
     if len(others) > _OTHERS:
@@ -117,62 +122,62 @@ def _found(item: Item) -> str:
     )
 
 
-def _suggested(item: Item) -> str:
+def _render_suggestions(item: Item) -> str:
     said = dict.fromkeys(finding.suggestion for finding in item.findings if finding.suggestion)
     tools = dict.fromkeys(
         finding.fix.title or "a change of its own" for finding in item.findings if finding.fix
     )
-    texts = [_cut(text, _DETAIL_LIMIT // 2) for text in list(said)[:_OTHERS]]
+    texts = [_clip_text(text, _DETAIL_LIMIT // 2) for text in list(said)[:_OTHERS]]
     return "\n\n".join(
-        [*texts, *(f"The tool proposes: {_line(title)}" for title in list(tools)[:_OTHERS])]
+        [*texts, *(f"The tool proposes: {_one_line(title)}" for title in list(tools)[:_OTHERS])]
     )
 
 
-def _history(attempts: tuple[Attempt, ...]) -> Iterator[str]:
+def _render_history(attempts: tuple[Attempt, ...]) -> Iterator[str]:
     room = min(_EVIDENCE_LIMIT, _EVIDENCE_IN_ALL // max(len(attempts), 1))
     for number, attempt in enumerate(attempts, 1):
-        why = f": {_line(_middle_out(attempt.why, _WHY_LIMIT))}" if attempt.why else ""
+        why = f": {_one_line(_cut_middle(attempt.why, _WHY_LIMIT))}" if attempt.why else ""
         yield (
-            f"{number}. Round {attempt.round}, {_line(attempt.by) or 'punchlist'}:"
+            f"{number}. Round {attempt.round}, {_one_line(attempt.by) or 'punchlist'}:"
             f" {FACTS[attempt.fact]}{why}"
         )
         if attempt.evidence.strip():
-            yield _indented(_fenced(_middle_out(attempt.evidence.strip(), room)))
+            yield _indent_text(_fence_text(_cut_middle(attempt.evidence.strip(), room)))
 
 
-def _section(name: str, text: str) -> str:
+def _render_section(name: str, text: str) -> str:
     return f"## {name}\n\n{text}" if text.strip() else ""
 
 
-def _reporter(finding: Finding) -> str:
-    return _line(finding.source) + (f" ({_line(finding.rule)})" if finding.rule else "")
+def _format_reporter(finding: Finding) -> str:
+    return _one_line(finding.source) + (f" ({_one_line(finding.rule)})" if finding.rule else "")
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(safe_text(text).split())
 
 
-def _cut(text: str, limit: int) -> str:
-    return safe_text(_middle_out(text.strip(), limit))
+def _clip_text(text: str, limit: int) -> str:
+    return safe_text(_cut_middle(text.strip(), limit))
 
 
-def _middle_out(text: str, limit: int) -> str:
-    """A long text keeps its beginning and its end, and says what is missing."""
+def _cut_middle(text: str, limit: int) -> str:
+    """Shorten a long text in the middle, and say how much is missing."""
     if len(text) <= limit:
         return text
     half = limit // 2
     return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
 
 
-def code(text: str) -> str:
-    """Text as inline code, whatever it holds."""
-    plain = _line(text)
+def inline_code(text: str) -> str:
+    """Return the text as inline code in Markdown."""
+    plain = _one_line(text)
     ticks = "`" * (_longest_ticks(plain) + 1)
     pad = " " if plain.startswith("`") or plain.endswith("`") else ""
     return f"{ticks}{pad}{plain}{pad}{ticks}"
 
 
-def _fenced(text: str) -> str:
+def _fence_text(text: str) -> str:
     safe = safe_text(text)
     fence = "`" * max(3, _longest_ticks(safe) + 1)
     return f"{fence}text\n{safe}\n{fence}"
@@ -186,5 +191,5 @@ def _longest_ticks(text: str) -> int:
     return longest
 
 
-def _indented(text: str) -> str:
+def _indent_text(text: str) -> str:
     return "\n".join(f"   {line}" for line in text.split("\n"))

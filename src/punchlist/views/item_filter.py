@@ -1,14 +1,14 @@
-"""Which items somebody wants to see."""
+"""Filter items by user conditions."""
 
 from msgspec import Struct
 
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status
-from punchlist.views.plan_forms import code
+from punchlist.views.plan_forms import item_code
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """Which items: empty means all."""
+class ItemFilter(Struct, frozen=True, kw_only=True):
+    """Conditions; an empty one fits all items."""
 
     status: tuple[Status, ...] = ()
     severity: tuple[Severity, ...] = ()
@@ -17,15 +17,15 @@ class Wanted(Struct, frozen=True, kw_only=True):
     in_scope: bool | None = None
 
 
-def fits(item: Item, wanted: Wanted) -> bool:
+def matches_filter(item: Item, wanted: ItemFilter) -> bool:
     return (
         (not wanted.status or item.status in wanted.status)
         and (not wanted.severity or item.severity in wanted.severity)
         and item.lead.spot.path.startswith(wanted.path)
         and (wanted.in_scope is None or item.in_scope == wanted.in_scope)
-        and (not wanted.text or wanted.text.casefold() in _words(item).casefold())
+        and (not wanted.text or wanted.text.casefold() in _search_text(item).casefold())
     )
 
 
-def _words(item: Item) -> str:
-    return f"{item.lead.title}\n{item.lead.spot.path}\n{code(item.number)}"
+def _search_text(item: Item) -> str:
+    return f"{item.lead.title}\n{item.lead.spot.path}\n{item_code(item.number)}"

@@ -50,8 +50,8 @@ def find_proofs(item: Item) -> list[ProofClass]:
     return sorted({proof.kind for proof in item.proofs}, key=lambda kind: -kind.strength)
 
 
-def proof_of(item: Item) -> str:
-    """Return the words for every kind of proof it has, strongest first."""
+def format_proofs(item: Item) -> str:
+    """Return all kinds of proof, strongest first."""
     return " + ".join(PROOF_WORDS[kind][0] for kind in find_proofs(item)) or "no proof"
 
 
@@ -65,10 +65,8 @@ def describe_attempt(attempt: Attempt) -> str:
     return f"round {attempt.round}: {FACTS[attempt.fact]}{who}{why}"
 
 
-def why_of(item: Item) -> str:
-    """Why it is not fixed, in the words of whoever said so last; of a fixed or untouched item
-    nothing.
-    """
+def unfixed_reason(item: Item) -> str:
+    """Return the reason of the last setback; '' for a fixed or untouched item."""
     if item.status is Status.FIXED:
         return ""
     setback = next(

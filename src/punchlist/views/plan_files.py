@@ -1,4 +1,4 @@
-"""The plan as files a person may change before the fixing starts, and what they say afterwards."""
+"""The plan as files that the user may edit before fixing starts, and their parser."""
 
 import codecs
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,12 +16,12 @@ from punchlist.views.plan_forms import (
     Blueprint,
     Master,
     Sheet,
-    blueprint,
-    code,
-    master_of,
+    assign_steps,
+    item_code,
+    make_blueprint,
+    make_master,
+    make_sheet,
     sheet_name,
-    sheet_of,
-    steps,
 )
 
 T = TypeVar("T", Master, Sheet)
@@ -29,10 +29,8 @@ T = TypeVar("T", Master, Sheet)
 TAKEN_OUT = f"taken out of {MASTER} by hand: not worked on this round"
 
 
-class Edited(Struct, frozen=True, kw_only=True):
-    """What the files say now. What could not be read stays as it was planned, with a problem that
-    says so: nothing is lost.
-    """
+class EditedPlan(Struct, frozen=True, kw_only=True):
+    """The plan as edited. An unreadable part stays as planned, and is named in `problems`."""
 
     todos: dict[int, Todo] = {}
     order: dict[int, int] = {}
@@ -55,12 +53,12 @@ def plan_files(
     folder: str,
     after: Mapping[int, tuple[int, ...]] | None = None,
 ) -> dict[str, bytes]:
-    """The files by name, in the order in which a person opens them; `folder` is where they will be.
-    `after`: by batch, those whose work must be done before it begins.
+    """Return the files by name, in reading order; `folder` is where they will be. `after`: by
+    batch, those that must be done before it begins.
     """
-    plan = blueprint(run, batches, folder, after)
-    sheets = {sheet_name(number): written(sheet_of(plan, number)) for number in plan.numbers}
-    return {MASTER: written(master_of(plan)), **sheets}
+    plan = make_blueprint(run, batches, folder, after)
+    sheets = {sheet_name(number): encode_file(make_sheet(plan, number)) for number in plan.numbers}
+    return {MASTER: encode_file(make_master(plan)), **sheets}
 
 
 def read_plan(
@@ -68,29 +66,27 @@ def read_plan(
     run: Run,
     batches: Iterable[Batch],
     after: Mapping[int, tuple[int, ...]] | None = None,
-) -> Edited:
-    """`files` are those of the plan's folder, by name; the rest is what they were made of. Never
-    raises.
-    """
-    plan = blueprint(run, batches, after=after)
-    master, wrong = _master(files, plan)
-    planned = steps(plan)
+) -> EditedPlan:
+    """Parse the plan's `files`, by name, against the plan they were made from. Never raises."""
+    plan = make_blueprint(run, batches, after=after)
+    master, wrong = _read_master(files, plan)
+    planned = assign_steps(plan)
     if master is None:
         step, dropped = planned, {}
     else:
-        step, said = _placed(master, plan)
+        step, said = _read_steps(master, plan)
         wrong += said
         dropped = {number: TAKEN_OUT for number in plan.numbers if number not in step}
     todos: dict[int, Todo] = {}
     answers: dict[str, str] = {}
     for number in step:
-        sheet, said = _sheet(files, number)
+        sheet, said = _read_sheet(files, number)
         wrong += said
-        todos[number] = plan.todo(number) if sheet is None else _todo(plan, number, sheet)
-        answers |= _answers(sheet, plan) if sheet is not None else {}
-    wrong += list(_strays(files, plan, step))
-    moved = _moved(step, planned, dropped)
-    return Edited(
+        todos[number] = plan.todo(number) if sheet is None else _merge_todo(plan, number, sheet)
+        answers |= _changed_answers(sheet, plan) if sheet is not None else {}
+    wrong += list(_find_strays(files, plan, step))
+    moved = _find_moved(step, planned, dropped)
+    return EditedPlan(
         todos=todos,
         order=step,
         after=moved,
@@ -100,24 +96,22 @@ def read_plan(
     )
 
 
-def _master(files: Mapping[str, bytes], plan: Blueprint) -> tuple[Master | None, list[str]]:
-    """Without a readable order of work nobody took anything out of it."""
+def _read_master(files: Mapping[str, bytes], plan: Blueprint) -> tuple[Master | None, list[str]]:
+    """Return the master file, or None and problems: then nothing counts as taken out."""
     if MASTER not in files:
         hint = (
             "put it back, or take single issues out of it:"
-            f" {', '.join(map(code, plan.numbers[:5])) or 'there are none'}"
+            f" {', '.join(map(item_code, plan.numbers[:5])) or 'there are none'}"
         )
         return None, [f"{MASTER}: it is gone, so every issue stays planned as it was; {hint}"]
-    master, wrong = decoded(MASTER, files[MASTER], Master)
+    master, wrong = decode_file(MASTER, files[MASTER], Master)
     remedy = "every issue stays planned as it was until that is put right"
     return master, [f"{each}; {remedy}" for each in wrong]
 
 
-def _placed(master: Master, plan: Blueprint) -> tuple[dict[int, int], list[str]]:
-    """The step of each issue that is named, by the order of the steps in the file, whatever number
-    each has.
-    """
-    known = {code(number).casefold(): number for number in plan.numbers}
+def _read_steps(master: Master, plan: Blueprint) -> tuple[dict[int, int], list[str]]:
+    """Return each issue's step, by the order of steps in the file, and problems."""
+    known = {item_code(number).casefold(): number for number in plan.numbers}
     step: dict[int, int] = {}
     wrong: list[str] = []
     for place, each in enumerate(master.execution_steps):
@@ -139,23 +133,23 @@ def _placed(master: Master, plan: Blueprint) -> tuple[dict[int, int], list[str]]
     return step, wrong
 
 
-def _sheet(files: Mapping[str, bytes], number: int) -> tuple[Sheet | None, list[str]]:
+def _read_sheet(files: Mapping[str, bytes], number: int) -> tuple[Sheet | None, list[str]]:
     name = sheet_name(number)
     remedy = (
-        f"its plan stays as it was until that is put right, or {code(number)} is taken out of"
+        f"its plan stays as it was until that is put right, or {item_code(number)} is taken out of"
         f" {MASTER}"
     )
     if name not in files:
         return None, [f"{name}: it is gone; {remedy}"]
-    sheet, wrong = decoded(name, files[name], Sheet)
-    if sheet is not None and sheet.issue_code.strip().casefold() != code(number).casefold():
+    sheet, wrong = decode_file(name, files[name], Sheet)
+    if sheet is not None and sheet.issue_code.strip().casefold() != item_code(number).casefold():
         return None, [
-            f'{name}: issue_code: is "{sheet.issue_code}" and must be {code(number)}; {remedy}'
+            f'{name}: issue_code: is "{sheet.issue_code}" and must be {item_code(number)}; {remedy}'
         ]
     return sheet, [f"{each}; {remedy}" for each in wrong]
 
 
-def decoded(name: str, raw: bytes, shape: type[T]) -> tuple[T | None, list[str]]:
+def decode_file(name: str, raw: bytes, shape: type[T]) -> tuple[T | None, list[str]]:
     try:
         return msgspec.json.decode(raw.removeprefix(codecs.BOM_UTF8), type=shape), []
     except msgspec.ValidationError as error:
@@ -168,11 +162,9 @@ def decoded(name: str, raw: bytes, shape: type[T]) -> tuple[T | None, list[str]]
         return None, [f"{name}: nested too deeply"]
 
 
-def _todo(plan: Blueprint, number: int, sheet: Sheet) -> Todo:
-    """What a person changed, over what was planned. `files` is ours alone: the sheet has no place
-    for it.
-    """
-    planned, written = plan.todo(number), sheet_of(plan, number)
+def _merge_todo(plan: Blueprint, number: int, sheet: Sheet) -> Todo:
+    """Return the planned todo with the user's changes; `files` is not in the sheet."""
+    planned, written = plan.todo(number), make_sheet(plan, number)
     said = {ours: getattr(part(sheet), theirs) for ours, (part, theirs) in _FIELDS.items()}
     before = {ours: getattr(part(written), theirs) for ours, (part, theirs) in _FIELDS.items()}
     return replace(
@@ -180,28 +172,28 @@ def _todo(plan: Blueprint, number: int, sheet: Sheet) -> Todo:
     )
 
 
-def _way(sheet: Sheet) -> Struct:
+def _sheet_plan(sheet: Sheet) -> Struct:
     return sheet.plan
 
 
-def _surroundings(sheet: Sheet) -> Struct:
+def _sheet_context(sheet: Sheet) -> Struct:
     return sheet.context
 
 
 _FIELDS: dict[str, tuple[Callable[[Sheet], Struct], str]] = {
-    "approach": (_way, "approach"),
-    "steps": (_way, "steps"),
-    "lines_changed": (_way, "estimated_lines_changed"),
-    "risks": (_way, "risks"),
-    "verification": (_way, "verification"),
-    "related": (_surroundings, "related_files"),
-    "patterns": (_surroundings, "existing_patterns"),
-    "snippet": (_surroundings, "file_content_snippet"),
+    "approach": (_sheet_plan, "approach"),
+    "steps": (_sheet_plan, "steps"),
+    "lines_changed": (_sheet_plan, "estimated_lines_changed"),
+    "risks": (_sheet_plan, "risks"),
+    "verification": (_sheet_plan, "verification"),
+    "related": (_sheet_context, "related_files"),
+    "patterns": (_sheet_context, "existing_patterns"),
+    "snippet": (_sheet_context, "file_content_snippet"),
 }
 """A todo's fields, and where a sheet has each."""
 
 
-def _answers(sheet: Sheet, plan: Blueprint) -> dict[str, str]:
+def _changed_answers(sheet: Sheet, plan: Blueprint) -> dict[str, str]:
     known = {doubt.id: doubt.answer for doubt in plan.doubts}
     said = {each.question_id: each.answer.strip() for each in sheet.clarifications}
     return {
@@ -211,8 +203,8 @@ def _answers(sheet: Sheet, plan: Blueprint) -> dict[str, str]:
     }
 
 
-def _strays(files: Mapping[str, bytes], plan: Blueprint, step: Iterable[int]) -> Iterator[str]:
-    """Sheets of issues that are not planned: somebody may have hoped to add one."""
+def _find_strays(files: Mapping[str, bytes], plan: Blueprint, step: Iterable[int]) -> Iterator[str]:
+    """Yield problems for sheets of issues that are not planned."""
     ours = {MASTER, *(sheet_name(number) for number in (*plan.numbers, *step))}
     for name in sorted(files):
         if name.startswith("fix_todo_") and name not in ours:
@@ -222,14 +214,16 @@ def _strays(files: Mapping[str, bytes], plan: Blueprint, step: Iterable[int]) ->
             )
 
 
-def _moved(
+def _find_moved(
     step: Mapping[int, int], planned: Mapping[int, int], dropped: Mapping[int, str]
 ) -> dict[int, tuple[int, ...]]:
-    """Only what a person moved waits for whole steps: the others wait for whom they share files
-    with, and for nobody else.
+    """Return items that the user moved, and those of earlier steps they wait for. Others wait only
+    for items they share files with.
     """
-    written = _dense({number: place for number, place in planned.items() if number not in dropped})
-    now = _dense(step)
+    written = _renumber_steps(
+        {number: place for number, place in planned.items() if number not in dropped}
+    )
+    now = _renumber_steps(step)
     return {
         number: tuple(other for other, place in now.items() if place < now[number])
         for number in now
@@ -237,31 +231,29 @@ def _moved(
     }
 
 
-def _dense(step: Mapping[int, int]) -> dict[int, int]:
-    """The same order without the numbers of steps that are empty by now."""
+def _renumber_steps(step: Mapping[int, int]) -> dict[int, int]:
+    """Return the same order without empty steps."""
     rank = {place: index for index, place in enumerate(sorted(set(step.values())), 1)}
     return {number: rank[place] for number, place in step.items()}
 
 
-def written(value: Master | Sheet) -> bytes:
-    """For people, so that odd bytes of names are shown as replacements; the items are known by
-    their codes.
-    """
+def encode_file(value: Master | Sheet) -> bytes:
+    """Encode as indented JSON; odd bytes in names become replacement characters."""
     plain = msgspec.to_builtins(value)
     try:
         raw = msgspec.json.encode(plain)
     except UnicodeEncodeError:
-        raw = msgspec.json.encode(_readable(plain))
+        raw = msgspec.json.encode(_replace_odd(plain))
     return msgspec.json.format(raw, indent=2) + b"\n"
 
 
-def _readable(value: object) -> object:
+def _replace_odd(value: object) -> object:
     match value:
         case str():
             return value.encode("utf-8", "replace").decode()
         case list() | tuple():
-            return [_readable(each) for each in value]
+            return [_replace_odd(each) for each in value]
         case dict():
-            return {key: _readable(each) for key, each in value.items()}
+            return {key: _replace_odd(each) for key, each in value.items()}
         case _:
             return value

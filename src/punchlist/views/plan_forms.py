@@ -1,4 +1,4 @@
-"""The forms of the plan files: the order of work in steps, and one sheet for each item."""
+"""Forms of the plan files: the order of work in steps, and one sheet per item."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -15,17 +15,17 @@ MASTER = "master_todo.json"
 _FIXER = "fixer-single"
 
 
-def code(number: int) -> str:
-    """An item's name for agents and in files."""
+def item_code(number: int) -> str:
+    """Return an item's name for agents and in files."""
     return f"F{number:03}"
 
 
 def sheet_name(number: int) -> str:
-    return f"fix_todo_{code(number)}.json"
+    return f"fix_todo_{item_code(number)}.json"
 
 
 class Blueprint(Struct, frozen=True, kw_only=True):
-    """All that the files are made of, and read against. `folder` is where they are written."""
+    """What the files are made from and read against. `folder`: where they are written."""
 
     run: str
     branch: str
@@ -50,13 +50,13 @@ class Blueprint(Struct, frozen=True, kw_only=True):
         return self.todos.get(number) or Todo(item=number)
 
 
-def blueprint(
+def make_blueprint(
     run: Run,
     batches: Iterable[Batch],
     folder: str = "",
     after: Mapping[int, tuple[int, ...]] | None = None,
 ) -> Blueprint:
-    """What a run knows of the items in these batches."""
+    """Collect what a run knows of the items in these batches."""
     return Blueprint(
         run=run.id,
         branch=run.landing.branch,
@@ -131,16 +131,16 @@ class Sheet(Struct, frozen=True):
     plan: Way = Way()
 
 
-def steps(plan: Blueprint) -> dict[int, int]:
-    """By item: the step it is in. What shares a file with an earlier one, or must wait for its
-    batch, comes after it.
+def assign_steps(plan: Blueprint) -> dict[int, int]:
+    """Return each item's step: after earlier items that share a file, and after batches it must
+    wait for.
     """
     batch_of = {number: batch.number for batch in plan.batches for number in batch.items}
     known: dict[int, int] = {}
     last_of_file: dict[str, int] = {}
     last_of_batch: dict[int, int] = {}
     for number in plan.numbers:
-        files, batch = touched(plan, number), batch_of[number]
+        files, batch = find_touched(plan, number), batch_of[number]
         before = [last_of_file.get(path, 0) for path in files]
         before += [last_of_batch.get(other, 0) for other in plan.after.get(batch, ())]
         known[number] = max(before, default=0) + 1
@@ -149,31 +149,35 @@ def steps(plan: Blueprint) -> dict[int, int]:
     return known
 
 
-def touched(plan: Blueprint, number: int) -> tuple[str, ...]:
-    """The files an item's fix will touch, as far as anybody knows: where it was found, and where
-    its plan will go.
+def find_touched(plan: Blueprint, number: int) -> tuple[str, ...]:
+    """Return the files an item's fix will touch, as far as known: its location and its plan's
+    files.
     """
     files = (plan.items[number].current.spot.path, *plan.todo(number).files)
     return tuple(dict.fromkeys(path for path in files if path))
 
 
-def master_of(plan: Blueprint) -> Master:
-    known = steps(plan)
+def make_master(plan: Blueprint) -> Master:
+    known = assign_steps(plan)
     numbers = range(1, max(known.values(), default=0) + 1)
     drawn = tuple(
-        _step(plan, each, [number for number, step in known.items() if step == each], known)
+        _make_step(plan, each, [number for number, step in known.items() if step == each], known)
         for each in numbers
     )
     return Master(plan.run, plan.branch, drawn, Total(len(known), len(drawn)))
 
 
-def _step(plan: Blueprint, step: int, numbers: Sequence[int], known: Mapping[int, int]) -> Step:
+def _make_step(
+    plan: Blueprint, step: int, numbers: Sequence[int], known: Mapping[int, int]
+) -> Step:
     folder = PurePosixPath(plan.folder)
-    issues = tuple(Issue(code(number), str(folder / sheet_name(number))) for number in numbers)
-    return Step(step, _reason(plan, step, numbers, known), issues)
+    issues = tuple(Issue(item_code(number), str(folder / sheet_name(number))) for number in numbers)
+    return Step(step, _step_reason(plan, step, numbers, known), issues)
 
 
-def _reason(plan: Blueprint, step: int, numbers: Sequence[int], known: Mapping[int, int]) -> str:
+def _step_reason(
+    plan: Blueprint, step: int, numbers: Sequence[int], known: Mapping[int, int]
+) -> str:
     if step == 1:
         return (
             "Issues on different files - can run in parallel"
@@ -181,21 +185,21 @@ def _reason(plan: Blueprint, step: int, numbers: Sequence[int], known: Mapping[i
             else "Nothing has to be done before it"
         )
     earlier = {
-        path for number, each in known.items() if each < step for path in touched(plan, number)
+        path for number, each in known.items() if each < step for path in find_touched(plan, number)
     }
-    shared = sorted({path for number in numbers for path in touched(plan, number)} & earlier)
+    shared = sorted({path for number in numbers for path in find_touched(plan, number)} & earlier)
     if not shared:
         return f"The plan wants it so - must run after step {step - 1}"
     files = ", ".join(shared[:3]) + (f" and {len(shared) - 3} more" if len(shared) > 3 else "")
     return f"Issues on same file ({files}) - must run after step {step - 1}"
 
 
-def sheet_of(plan: Blueprint, number: int) -> Sheet:
-    """What is known of one item before anybody changes it."""
+def make_sheet(plan: Blueprint, number: int) -> Sheet:
+    """Return an item's sheet before the user edits it."""
     item, todo = plan.items[number], plan.todo(number)
     found = item.current
     return Sheet(
-        issue_code=code(number),
+        issue_code=item_code(number),
         issue_id=item.fingerprint,
         file=found.spot.path,
         line=found.spot.line,

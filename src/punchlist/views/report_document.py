@@ -1,4 +1,4 @@
-"""The run as one JSON document with stable keys, for programs."""
+"""The run as a JSON document with stable keys."""
 
 from datetime import UTC, datetime
 
@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from punchlist._version import __version__
 from punchlist.model.checks.check import Check
-from punchlist.model.finding.finding import Finding, Refused
+from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Attempt, Item, Status, reading_order
@@ -14,18 +14,18 @@ from punchlist.model.item.proof import Proof
 from punchlist.model.item.score import Score
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Baselined
-from punchlist.model.ledger.outcome import Outcome
-from punchlist.model.ledger.run import Question, Review, Round, Run
+from punchlist.model.ledger.outcome import RunOutcome
+from punchlist.model.ledger.run import LatestReview, Question, Round, Run
 from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.change import Change
 from punchlist.model.patch.hunk import Diff
-from punchlist.views.summary import Gap, Numbers, summary
+from punchlist.views.summary import Gap, Numbers, summarize_run
 
 SCHEMA = "punchlist-report/1"
 
 
-class RunPart(Struct, frozen=True, kw_only=True):
-    """Which run this is, and what it was asked to do."""
+class ReportedRun(Struct, frozen=True, kw_only=True):
+    """Which run this is, and its inputs."""
 
     id: str
     repository: str
@@ -47,9 +47,7 @@ class RunPart(Struct, frozen=True, kw_only=True):
 
 
 class ItemPart(Struct, frozen=True, kw_only=True):
-    """One item with all that is known of it. `findings` are the reports it is made of; the first
-    one leads.
-    """
+    """One item with all that is known of it. The first of its `findings` leads."""
 
     number: int
     fingerprint: str
@@ -81,15 +79,15 @@ class CheckPart(Struct, frozen=True, kw_only=True):
     """What it said of the base; null where it was not run."""
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class ReportDocument(Struct, frozen=True, kw_only=True):
     """The whole document."""
 
     schema: str = SCHEMA
     punchlist: str = field(default=__version__)
     """The version that wrote this document."""
-    run: RunPart
+    run: ReportedRun
     change: Change | None
-    outcome: Outcome
+    outcome: RunOutcome
     headline: str
     advice: str
     counts: Numbers
@@ -101,8 +99,8 @@ class Report(Struct, frozen=True, kw_only=True):
     items: tuple[ItemPart, ...]
     pending: tuple[Finding, ...]
     """Reported, and not yet sorted into items."""
-    refused: tuple[Refused, ...]
-    reviewers: tuple[Review, ...]
+    refused: tuple[RefusedEntry, ...]
+    reviewers: tuple[LatestReview, ...]
     checks: tuple[CheckPart, ...]
     flaky: tuple[str, ...]
     rounds: tuple[Round, ...]
@@ -116,10 +114,10 @@ class Report(Struct, frozen=True, kw_only=True):
     timeline: tuple[Moment, ...]
 
 
-def report(run: Run) -> Report:
-    told = summary(run)
-    return Report(
-        run=_run(run),
+def make_report(run: Run) -> ReportDocument:
+    told = summarize_run(run)
+    return ReportDocument(
+        run=_describe_run(run),
         change=run.started.change if run.started else None,
         outcome=told.outcome,
         headline=told.headline,
@@ -128,11 +126,13 @@ def report(run: Run) -> Report:
         by_status=told.by_status,
         not_checked=told.gaps,
         unverified=run.checks.unverified,
-        items=tuple(_item(item, run) for item in sorted(run.items.values(), key=reading_order)),
+        items=tuple(
+            _describe_item(item, run) for item in sorted(run.items.values(), key=reading_order)
+        ),
         pending=run.reviewing.fresh,
         refused=run.reviewing.refused,
         reviewers=tuple(run.reviewing.reviews.values()),
-        checks=_checks(run),
+        checks=_describe_checks(run),
         flaky=tuple(sorted(run.checks.flaky)),
         rounds=run.position.rounds,
         questions=run.asking.questions,
@@ -144,9 +144,9 @@ def report(run: Run) -> Report:
     )
 
 
-def _run(run: Run) -> RunPart:
+def _describe_run(run: Run) -> ReportedRun:
     started = run.started
-    return RunPart(
+    return ReportedRun(
         id=run.id,
         repository=started.repository if started else "",
         workflow=started.workflow_name if started else "",
@@ -162,7 +162,7 @@ def _run(run: Run) -> RunPart:
     )
 
 
-def _item(item: Item, run: Run) -> ItemPart:
+def _describe_item(item: Item, run: Run) -> ItemPart:
     return ItemPart(
         number=item.number,
         fingerprint=item.fingerprint,
@@ -185,7 +185,7 @@ def _item(item: Item, run: Run) -> ItemPart:
     )
 
 
-def _checks(run: Run) -> tuple[CheckPart, ...]:
+def _describe_checks(run: Run) -> tuple[CheckPart, ...]:
     started = run.started
     return tuple(
         CheckPart(

@@ -1,4 +1,4 @@
-"""What became of items between two moments: two rounds of a run, or two runs of a repository."""
+"""Compare the items of two rounds of a run, or of two runs of a repository."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from enum import StrEnum
@@ -13,8 +13,8 @@ from punchlist.model.ledger.fold import begin, fold
 K = TypeVar("K", bound=Hashable)
 
 
-class Fate(StrEnum):
-    """Every item of either moment has exactly one."""
+class ItemFate(StrEnum):
+    """What became of an item between two snapshots; each item has one."""
 
     BACK = "back"
     """Fixed at the first moment, and not at the second."""
@@ -30,10 +30,10 @@ class Fate(StrEnum):
     """Had its end at the first moment already."""
 
 
-class Changed(Struct, frozen=True, kw_only=True):
-    """An item as it was and as it is; None where it was not on the list."""
+class ItemChange(Struct, frozen=True, kw_only=True):
+    """An item before and after; None where it was not on the list."""
 
-    fate: Fate
+    fate: ItemFate
     before: Item | None
     after: Item | None
 
@@ -45,35 +45,37 @@ class Changed(Struct, frozen=True, kw_only=True):
         return found
 
 
-def changes(before: Mapping[K, Item], after: Mapping[K, Item]) -> dict[Fate, tuple[Changed, ...]]:
-    """By fate, each in reading order; every fate is named."""
-    found: dict[Fate, list[Changed]] = {fate: [] for fate in Fate}
+def compare_items(
+    before: Mapping[K, Item], after: Mapping[K, Item]
+) -> dict[ItemFate, tuple[ItemChange, ...]]:
+    """Return changes by fate, in reading order; every fate is a key."""
+    found: dict[ItemFate, list[ItemChange]] = {fate: [] for fate in ItemFate}
     for key in dict.fromkeys((*before, *after)):
         old, new = before.get(key), after.get(key)
-        fate = fate_of(old, new)
-        found[fate].append(Changed(fate=fate, before=old, after=new))
+        fate = find_fate(old, new)
+        found[fate].append(ItemChange(fate=fate, before=old, after=new))
     return {
         fate: tuple(sorted(each, key=lambda one: reading_order(one.item)))
         for fate, each in found.items()
     }
 
 
-def fate_of(old: Item | None, new: Item | None) -> Fate:
+def find_fate(old: Item | None, new: Item | None) -> ItemFate:
     if new is None:
-        return Fate.GONE
+        return ItemFate.GONE
     if old is None:
-        return Fate.NEW
+        return ItemFate.NEW
     if new.status is Status.FIXED:
-        return Fate.SETTLED if old.status is Status.FIXED else Fate.FIXED
+        return ItemFate.SETTLED if old.status is Status.FIXED else ItemFate.FIXED
     if old.status is Status.FIXED:
-        return Fate.BACK
+        return ItemFate.BACK
     if new.status not in ENDED:
-        return Fate.STILL
-    return Fate.SETTLED if old.status in ENDED else Fate.ENDED
+        return ItemFate.STILL
+    return ItemFate.SETTLED if old.status in ENDED else ItemFate.ENDED
 
 
-def by_round(run_id: str, entries: Iterable[Entry]) -> dict[int, dict[int, Item]]:
-    """The items as each round left them; the last one as they are now."""
+def items_by_round(run_id: str, entries: Iterable[Entry]) -> dict[int, dict[int, Item]]:
+    """Return the items after each round; the last round as they are now."""
     lines, rounds = iter(entries), dict[int, dict[int, Item]]()
     run = begin(run_id, lines)
     for entry in lines:
@@ -84,6 +86,6 @@ def by_round(run_id: str, entries: Iterable[Entry]) -> dict[int, dict[int, Item]
     return {**rounds, run.position.round: run.items}
 
 
-def by_fingerprint(items: Iterable[Item]) -> dict[str, Item]:
-    """How items of two runs are told to be the same."""
+def index_fingerprints(items: Iterable[Item]) -> dict[str, Item]:
+    """Return items by fingerprint, which matches them across runs."""
     return {item.fingerprint: item for item in items}

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from punchlist.model.ledger.outcome import Outcome
+from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
 
@@ -27,11 +27,11 @@ STATE_WORDS = {
     State.KILLED: "killed",
 }
 OUTCOME_WORDS = {
-    Outcome.CLEAN: ("clean", "nothing was found"),
-    Outcome.FIXED: ("fixed", "everything found was fixed or dismissed"),
-    Outcome.DISMISSED: ("dismissed", "everything found was dismissed"),
-    Outcome.LEFTOVERS: ("unresolved", "some findings are left"),
-    Outcome.INCOMPLETE: ("incomplete", "not everything could be reviewed or done"),
+    RunOutcome.CLEAN: ("clean", "nothing was found"),
+    RunOutcome.FIXED: ("fixed", "everything found was fixed or dismissed"),
+    RunOutcome.DISMISSED: ("dismissed", "everything found was dismissed"),
+    RunOutcome.LEFTOVERS: ("unresolved", "some findings are left"),
+    RunOutcome.INCOMPLETE: ("incomplete", "not everything could be reviewed or done"),
 }
 """By outcome: the word for it, and what it means."""
 
@@ -49,4 +49,4 @@ def find_state(run: Run | RunRow, *, driven: bool) -> State:
 
 def describe_state(state: State, outcome: str = "") -> str:
     """Return the word for an ended run's outcome, or for the state of another."""
-    return OUTCOME_WORDS[Outcome(outcome)][0] if outcome else STATE_WORDS[state]
+    return OUTCOME_WORDS[RunOutcome(outcome)][0] if outcome else STATE_WORDS[state]

@@ -1,6 +1,4 @@
-"""Text that leaves for issues, comments and commits: secrets taken out, and nothing in it that a
-tracker would act on.
-"""
+"""Make text safe for issues, comments and commits: no secrets, nothing a tracker acts on."""
 
 import re
 from collections import Counter
@@ -105,50 +103,52 @@ _ACTED_ON = tuple(
 
 
 def safe_text(text: str) -> str:
-    """The text for the outside; doing it twice changes nothing more."""
+    """Return the text made safe for trackers; idempotent."""
     plain = _ANSI.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).translate(_UNSEEN)
-    safe = without_secrets(_JOINERS.sub("", plain.encode("utf-8", "replace").decode()))
+    safe = remove_secrets(_JOINERS.sub("", plain.encode("utf-8", "replace").decode()))
     for marker, pattern, instead in _ACTED_ON:
         if marker in safe:
             safe = pattern.sub(instead, safe)
     return safe
 
 
-def without_secrets(text: str) -> str:
-    """The text with every secret replaced by what it was."""
+def remove_secrets(text: str) -> str:
+    """Return the text with every secret replaced by its kind."""
     for removed, marker, pattern in _PATTERNS:
         if marker in text:
             text = pattern.sub(removed, text)
     folded = text.casefold()
     if any(stem in folded for stem in _STEMS):
-        text = _ASSIGNED.sub(_assigned, text)
+        text = _ASSIGNED.sub(_redact_value, text)
     if any(word in folded for word in ("bearer", "basic", "token")):
         text = _HEADER.sub(
             lambda match: (
-                match["name"] + _removed("credential") if _mixed(match["bare"]) else match[0]
+                match["name"] + _secret_note("credential") if _is_mixed(match["bare"]) else match[0]
             ),
             text,
         )
-    return _RUN.sub(lambda match: _removed("high entropy") if _random(match[0]) else match[0], text)
+    return _RUN.sub(
+        lambda match: _secret_note("high entropy") if _is_random(match[0]) else match[0], text
+    )
 
 
-def _removed(kind: str) -> str:
+def _secret_note(kind: str) -> str:
     return f"[secret removed: {kind}]"
 
 
-def _assigned(match: "re.Match[str]") -> str:
-    """A quoted value is one; a bare word only if it does not look like a word."""
+def _redact_value(match: "re.Match[str]") -> str:
+    """Redact a quoted value; a bare one only if it does not look like a word."""
     quote, value = match["quote"] or "", match["quoted"] or match["bare"]
-    real = not value.startswith(_NOT_A_VALUE) and (quote or _mixed(value))
-    return f"{match['name']}{quote}{_removed('password')}{quote}" if real else match[0]
+    real = not value.startswith(_NOT_A_VALUE) and (quote or _is_mixed(value))
+    return f"{match['name']}{quote}{_secret_note('password')}{quote}" if real else match[0]
 
 
-def _mixed(word: str) -> bool:
+def _is_mixed(word: str) -> bool:
     return any(char.isdigit() for char in word) and any(char.isalpha() for char in word)
 
 
-def _random(run: str) -> bool:
-    """Whether it looks drawn by lot. Hexadecimal is left: commits and fingerprints are that."""
+def _is_random(run: str) -> bool:
+    """Whether it looks random. Hexadecimal does not: commits and fingerprints are that."""
     run = run[:_ENOUGH]
     kinds = run.translate(_KINDS)
     if (

@@ -1,6 +1,4 @@
-"""What a run comes down to, in plain words: the sentence, the numbers, what was not checked, and
-what to do next.
-"""
+"""Summary of a run in plain words: headline, numbers, gaps and advice."""
 
 from collections.abc import Iterator
 
@@ -8,17 +6,17 @@ from msgspec import Struct
 
 from punchlist.model.item.item import ENDED, Status
 from punchlist.model.item.proof import ProofClass
-from punchlist.model.ledger.outcome import Outcome, outcome
-from punchlist.model.ledger.run import Run, counts
-from punchlist.model.ledger.timeline import amount
+from punchlist.model.ledger.outcome import RunOutcome, run_outcome
+from punchlist.model.ledger.run import Run, count_statuses
+from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import PROOF_WORDS
 
 _RAW = 200
 
 
 class Gap(Struct, frozen=True):
-    """Something this run cannot vouch for. `about` sorts them: reviewer, check, entry, scope,
-    limit, stop, trouble, filing, flag.
+    """Something this run did not verify. `about`: reviewer, check, entry, scope, limit, stop,
+    trouble, filing or flag.
     """
 
     about: str
@@ -52,7 +50,7 @@ class Numbers(Struct, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    outcome: Outcome
+    outcome: RunOutcome
     headline: str
     numbers: Numbers
     by_status: dict[Status, int]
@@ -60,21 +58,21 @@ class Summary(Struct, frozen=True, kw_only=True):
     advice: str
 
 
-def summary(run: Run) -> Summary:
-    numbers = _numbers(run)
-    result = outcome(run)
+def summarize_run(run: Run) -> Summary:
+    numbers = _item_numbers(run)
+    result = run_outcome(run)
     return Summary(
         outcome=result,
-        headline=_headline(result, numbers, run),
+        headline=_write_headline(result, numbers, run),
         numbers=numbers,
-        by_status=counts(run.items),
-        gaps=tuple(gaps(run)),
-        advice=_advice(result, numbers, run),
+        by_status=count_statuses(run.items),
+        gaps=tuple(find_gaps(run)),
+        advice=_write_advice(result, numbers, run),
     )
 
 
-def _numbers(run: Run) -> Numbers:
-    tally = counts(run.items)
+def _item_numbers(run: Run) -> Numbers:
+    tally = count_statuses(run.items)
     inside = sum(tally.values())
     return Numbers(
         reported=run.reviewing.reported,
@@ -94,31 +92,34 @@ def _numbers(run: Run) -> Numbers:
     )
 
 
-def _headline(result: Outcome, numbers: Numbers, run: Run) -> str:
+def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     if not numbers.in_scope:
-        looked = amount(
+        looked = pluralize(
             sum(not (r.failed or r.skipped) for r in run.reviewing.reviews.values()), "reviewer"
         )
         return (
             f"{looked} looked and reported nothing here."
-            if result is Outcome.CLEAN
-            else _nothing(numbers, run)
+            if result is RunOutcome.CLEAN
+            else _describe_empty(numbers, run)
         )
-    seen = _unchecked(run)
+    seen = _proof_caveat(run)
     if numbers.fixed == numbers.in_scope:
         all_ = "The one item is" if numbers.fixed == 1 else f"All {numbers.fixed:,} items are"
         return f"{all_} fixed{seen or ', each with a proof'}."
-    done = f"{numbers.fixed:,} of {amount(numbers.in_scope, 'item')} fixed" + (
+    done = f"{numbers.fixed:,} of {pluralize(numbers.in_scope, 'item')} fixed" + (
         seen or " with a proof" if numbers.fixed else ""
     )
     rest = [(numbers.filed, "filed"), (numbers.left, "left"), (numbers.dismissed, "dismissed")]
     return ", ".join([done, *(f"{count:,} {word}" for count, word in rest if count)]) + "."
 
 
-def _unchecked(run: Run) -> str:
-    """What the word "proof" would promise too much of: no test stands behind any of these fixes."""
+def _proof_caveat(run: Run) -> str:
+    """Return a caveat if no test judged any of the fixes, or ""."""
     kinds = {
-        proof.kind for item in run.having(Status.FIXED) if item.in_scope for proof in item.proofs
+        proof.kind
+        for item in run.find_items(Status.FIXED)
+        if item.in_scope
+        for proof in item.proofs
     }
     if not kinds or kinds & {ProofClass.CHECKED, ProofClass.WITNESSED, ProofClass.REPRODUCED}:
         return ""
@@ -129,9 +130,11 @@ def _unchecked(run: Run) -> str:
     )
 
 
-def _nothing(numbers: Numbers, run: Run) -> str:
+def _describe_empty(numbers: Numbers, run: Run) -> str:
     if numbers.pending:
-        return f"{amount(numbers.pending, 'finding')} reported so far, not yet sorted into items."
+        return (
+            f"{pluralize(numbers.pending, 'finding')} reported so far, not yet sorted into items."
+        )
     if not run.reviewing.reviews and not run.ended:
         return "Nothing was looked at yet."
     if run.reviewing.reviews and all(review.skipped for review in run.reviewing.reviews.values()):
@@ -139,31 +142,31 @@ def _nothing(numbers: Numbers, run: Run) -> str:
     return "No items, but that does not mean clean: not everything was looked at."
 
 
-def _advice(result: Outcome, numbers: Numbers, run: Run) -> str:
+def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     apply = (
-        f"`punchlist apply {run.id}` merges {amount(numbers.commits, 'commit')} into your branch"
+        f"`punchlist apply {run.id}` merges {pluralize(numbers.commits, 'commit')} into your branch"
         if numbers.commits
         else ""
     )
     match result:
-        case Outcome.CLEAN:
+        case RunOutcome.CLEAN:
             return "nothing to do"
-        case Outcome.FIXED | Outcome.DISMISSED:
+        case RunOutcome.FIXED | RunOutcome.DISMISSED:
             return apply or "nothing to do"
-        case Outcome.LEFTOVERS:
+        case RunOutcome.LEFTOVERS:
             rest = numbers.filed + numbers.left + numbers.refused
-            return "; ".join(filter(None, (apply, f"look at {amount(rest, 'unresolved item')}")))
-        case Outcome.INCOMPLETE:
+            return "; ".join(filter(None, (apply, f"look at {pluralize(rest, 'unresolved item')}")))
+        case RunOutcome.INCOMPLETE:
             return "; ".join(
                 filter(None, ("this run is not complete: see what was not checked", apply))
             )
 
 
-def gaps(run: Run) -> Iterator[Gap]:
-    """What was not checked, worst first."""
+def find_gaps(run: Run) -> Iterator[Gap]:
+    """Yield what was not checked, worst first."""
     yield from _silent_reviewers(run)
     yield from _idle_checks(run)
-    yield from _overlooked(run)
+    yield from _overlooked_files(run)
     judged = run.work.challenged
     if judged is not None and judged.failed:
         yield Gap(
@@ -206,15 +209,15 @@ def gaps(run: Run) -> Iterator[Gap]:
     if run.checks.flaky:
         yield Gap(
             "check",
-            f"{amount(len(run.checks.flaky), 'test is', 'tests are')} flaky, and not counted",
+            f"{pluralize(len(run.checks.flaky), 'test is', 'tests are')} flaky, and not counted",
             ", ".join(sorted(run.checks.flaky)),
         )
     outside = [item for item in run.items.values() if not item.in_scope]
     if outside:
-        where = amount(len({item.lead.spot.path for item in outside}), "file")
+        where = pluralize(len({item.lead.spot.path for item in outside}), "file")
         yield Gap(
             "scope",
-            f"{amount(len(outside), 'item')} in {where} outside the change",
+            f"{pluralize(len(outside), 'item')} in {where} outside the change",
             "listed, and not worked on",
         )
     yield from (Gap("scope", note) for note in run.started.change.notes)
@@ -240,10 +243,10 @@ def _silent_reviewers(run: Run) -> Iterator[Gap]:
     )
 
 
-def _overlooked(run: Run) -> Iterator[Gap]:
+def _overlooked_files(run: Run) -> Iterator[Gap]:
     nobody = run.overlooked
     if nobody:
-        what = f"No agent looked at {amount(len(nobody), 'file')} of the change"
+        what = f"No agent looked at {pluralize(len(nobody), 'file')} of the change"
         yield Gap("reviewer", what, ", ".join(nobody[:10]) + (", ..." if len(nobody) > 10 else ""))
 
 

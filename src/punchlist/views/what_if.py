@@ -1,6 +1,4 @@
-"""What a recorded run would have come to under other rules, as far as the ledger can tell without
-asking anybody again.
-"""
+"""What a recorded run would have resulted in under other rules, from its ledger alone."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -11,17 +9,17 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.model.finding.severity import Severity
-from punchlist.model.integrity.challenge_verdict import judged
+from punchlist.model.integrity.challenge_verdict import judge_batches
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Item, Status
-from punchlist.model.item.score import Score, by_item
+from punchlist.model.item.score import Score, lowest_scores
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import begin, fold
 from punchlist.model.ledger.run import Run
 
 
-class Rules(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReplayRules(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`threshold`: the score that approves. `attempts`: after so many an item is left. `floor`: the
     least severity worked on.
     """
@@ -31,10 +29,10 @@ class Rules(Struct, frozen=True, kw_only=True, omit_defaults=True):
     floor: Severity | None = None
 
 
-class Fate(StrEnum):
-    """AGAIN: it goes round again. APPROVED: the challenger lets it through. LEFT: nobody works on
-    it any more. TRIED: somebody does. DISMISSED: its contest is agreed to. UNSURE: what it was
-    built on is not there.
+class ReplayFate(StrEnum):
+    """AGAIN: it goes round again. APPROVED: the challenger approves it. LEFT: it is no longer
+    worked on. TRIED: it is worked on. DISMISSED: its contest is agreed to. UNSURE: what it was
+    built on is missing.
     """
 
     AGAIN = "goes round again"
@@ -46,32 +44,30 @@ class Fate(StrEnum):
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """The first thing that would have gone differently for an item; what follows from it nobody can
-    know.
-    """
+    """The first thing that would have gone differently for an item."""
 
     item: int
     title: str
     round: int
     ended: Status
     """What it came to in truth."""
-    fate: Fate
+    fate: ReplayFate
     why: str
 
 
-_LOST = frozenset({Fate.AGAIN, Fate.LEFT})
+_LOST = frozenset({ReplayFate.AGAIN, ReplayFate.LEFT})
 """Fates of items whose fix would not have landed when it did."""
 UNKNOWN = {
-    Fate.AGAIN: (
+    ReplayFate.AGAIN: (
         "what another attempt would have made of what goes round again: no agent was started"
     ),
-    Fate.APPROVED: (
+    ReplayFate.APPROVED: (
         "whether what is approved would have landed: later proofs and git hooks were not asked"
     ),
-    Fate.TRIED: (
+    ReplayFate.TRIED: (
         "what would have come of work that was not done, and whether a round was left for it"
     ),
-    Fate.UNSURE: (
+    ReplayFate.UNSURE: (
         "whether fixes still fit that were made together with, or on top of, one that would not"
         " have landed"
     ),
@@ -79,33 +75,35 @@ UNKNOWN = {
 """By fate: what the ledger cannot tell."""
 
 
-def state_hash(run: Run) -> str:
-    """One name for all that a run is: the same ledger gives the same, on every machine."""
-    plain = msgspec.to_builtins(run, order="deterministic", str_keys=True, enc_hook=_plain)
+def hash_state(run: Run) -> str:
+    """Return a hash of the run; the same ledger gives the same on every machine."""
+    plain = msgspec.to_builtins(run, order="deterministic", str_keys=True, enc_hook=_encode_mapping)
     return sha256(wire.encode(plain)).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _encode_mapping(value: Any) -> Any:
     if isinstance(value, Mapping):  # what grows without being copied is a mapping like any other
         return dict(value)
     raise NotImplementedError(f"{type(value).__name__} has no JSON")
 
 
 def what_if(
-    run_id: str, entries: Iterable[ev.Entry], then: Rules, now: Rules
+    run_id: str, entries: Iterable[ev.Entry], then: ReplayRules, now: ReplayRules
 ) -> tuple[Difference, ...]:
-    """`then` are the rules the run had, where they matter; `now` those that are tried on."""
-    other = _Other(then, now)
+    """Return the differences if the run's rules `then` had been `now`."""
+    other = _Simulation(then, now)
     lines = iter(entries)
     run = begin(run_id, lines)
     for entry in lines:
-        other.heard(run, entry.event)
+        other.apply_event(run, entry.event)
         run = fold(run, entry)
-    other.ended(run)
-    return tuple(_told(run, other.found))
+    other.finish_run(run)
+    return tuple(_list_differences(run, other.found))
 
 
-def _told(run: Run, found: Mapping[int, tuple[int, Fate, str]]) -> Iterator[Difference]:
+def _list_differences(
+    run: Run, found: Mapping[int, tuple[int, ReplayFate, str]]
+) -> Iterator[Difference]:
     for number, (round_, fate, why) in sorted(found.items()):
         item = run.items[number]
         yield Difference(
@@ -113,45 +111,47 @@ def _told(run: Run, found: Mapping[int, tuple[int, Fate, str]]) -> Iterator[Diff
         )
 
 
-class _Other:
-    """The run that was not: remembers for each item where it first parts from the one that was."""
+class _Simulation:
+    """The run under other rules; records each item's first difference."""
 
-    def __init__(self, then: Rules, now: Rules) -> None:
+    def __init__(self, then: ReplayRules, now: ReplayRules) -> None:
         self._then = then
         self._now = now
         self._gone: dict[str, int] = {}
         """Files in which a fix would not have landed, and of which item."""
-        self.found: dict[int, tuple[int, Fate, str]] = {}
+        self.found: dict[int, tuple[int, ReplayFate, str]] = {}
 
-    def heard(self, run: Run, event: ev.AnyEvent) -> None:
-        """`run` is what was known just before the event."""
+    def apply_event(self, run: Run, event: ev.AnyEvent) -> None:
+        """Apply an event; `run` is the state before it."""
         match event:
             case ev.Planned():
-                self._planned(run, event)
+                self._check_plan(run, event)
             case ev.Challenged() if self._now.threshold is not None:
-                self._challenged(run, event, self._now.threshold)
-                self._contests(run, by_item(event.scores), event.threshold, self._now.threshold)
+                self._check_scores(run, event, self._now.threshold)
+                self._check_contests(
+                    run, lowest_scores(event.scores), event.threshold, self._now.threshold
+                )
             case ev.Committed():
-                self._committed(run, event)
+                self._check_commits(run, event)
             case _:
                 pass
 
-    def ended(self, run: Run) -> None:
-        """What was left over, and would not have been."""
+    def finish_run(self, run: Run) -> None:
+        """Record unresolved items that would have been worked on."""
         for item in run.left:
-            if (why := self._worked_on(item)) and item.number not in self.found:
-                self.found[item.number] = (run.position.round, Fate.TRIED, why)
+            if (why := self._explain_tried(item)) and item.number not in self.found:
+                self.found[item.number] = (run.position.round, ReplayFate.TRIED, why)
 
-    def _part(self, run: Run, number: int, fate: Fate, why: str) -> None:
+    def _record_difference(self, run: Run, number: int, fate: ReplayFate, why: str) -> None:
         self.found.setdefault(number, (run.position.round, fate, why))
 
-    def _planned(self, run: Run, event: ev.Planned) -> None:
+    def _check_plan(self, run: Run, event: ev.Planned) -> None:
         for batch in event.batches:
             for number in batch.items:
-                if number in run.items and (why := self._left(run.items[number])):
-                    self._part(run, number, Fate.LEFT, why)
+                if number in run.items and (why := self._explain_left(run.items[number])):
+                    self._record_difference(run, number, ReplayFate.LEFT, why)
 
-    def _left(self, item: Item) -> str:
+    def _explain_left(self, item: Item) -> str:
         now = self._now
         if now.floor is not None and item.severity.rank > now.floor.rank:
             return f"it is {item.severity}, below the floor {now.floor}"
@@ -159,7 +159,7 @@ class _Other:
             return f"it was tried {item.tries} times before, and {now.attempts} are allowed"
         return ""
 
-    def _worked_on(self, item: Item) -> str:
+    def _explain_tried(self, item: Item) -> str:
         then, now = self._then, self._now
         if (
             then.floor is not None
@@ -175,46 +175,50 @@ class _Other:
             return f"it was left after {item.tries} attempts, and {now.attempts} are allowed"
         return ""
 
-    def _challenged(self, run: Run, event: ev.Challenged, threshold: int) -> None:
-        asked = _asked(run, event)
-        verdict = judged(asked, run.items, event.scores, threshold, by=event.agent or "challenger")
+    def _check_scores(self, run: Run, event: ev.Challenged, threshold: int) -> None:
+        asked = _judged_batches(run, event)
+        verdict = judge_batches(
+            asked, run.items, event.scores, threshold, by=event.agent or "challenger"
+        )
         reasons = {move.item: move.why for move in verdict.moves}
         for batch in asked:
             was, would = batch.number in event.approved, batch.number in verdict.approved
             for number in batch.items if was != would else ():
                 if was and number in reasons:
-                    self._part(run, number, Fate.AGAIN, reasons[number])
+                    self._record_difference(run, number, ReplayFate.AGAIN, reasons[number])
                 elif would:
-                    self._part(
+                    self._record_difference(
                         run,
                         number,
-                        Fate.APPROVED,
-                        _praise(run, batch, by_item(event.scores).get(number), threshold),
+                        ReplayFate.APPROVED,
+                        _explain_approval(
+                            run, batch, lowest_scores(event.scores).get(number), threshold
+                        ),
                     )
 
-    def _contests(self, run: Run, scores: Mapping[int, Score], before: int, threshold: int) -> None:
+    def _check_contests(
+        self, run: Run, scores: Mapping[int, Score], before: int, threshold: int
+    ) -> None:
         for number in run.work.contested:
             score = scores.get(number)
             was, would = (score is not None and score.approves(bar) for bar in (before, threshold))
             if was and not would:
-                self._part(
+                self._record_difference(
                     run,
                     number,
-                    Fate.AGAIN,
+                    ReplayFate.AGAIN,
                     f"that there is nothing to fix would not have been agreed to at {threshold}",
                 )
             elif would and not was:
-                self._part(
+                self._record_difference(
                     run,
                     number,
-                    Fate.DISMISSED,
+                    ReplayFate.DISMISSED,
                     f"that there is nothing to fix would have been agreed to at {threshold}",
                 )
 
-    def _committed(self, run: Run, event: ev.Committed) -> None:
-        """What landed together with something that would not have, or on top of it, was made for
-        another text.
-        """
+    def _check_commits(self, run: Run, event: ev.Committed) -> None:
+        """Record fixes that landed with, or on top of, one that would not have landed."""
         landed = [
             run.work.batches[each.batch] for each in event.landed if each.batch in run.work.batches
         ]
@@ -228,11 +232,11 @@ class _Other:
                 self._gone |= dict.fromkeys(batch.paths, lost[0])
         for batch in landed:
             for number in batch.items:
-                if why := self._shaken(batch):
-                    self._part(run, number, Fate.UNSURE, why)
+                if why := self._explain_unsure(batch):
+                    self._record_difference(run, number, ReplayFate.UNSURE, why)
 
-    def _shaken(self, batch: Batch) -> str:
-        """What a fix that landed stood on, and would not have."""
+    def _explain_unsure(self, batch: Batch) -> str:
+        """Return which missing fix a landed one was built on, or ""."""
         together = [
             number
             for number in batch.items
@@ -251,8 +255,8 @@ class _Other:
         )
 
 
-def _asked(run: Run, event: ev.Challenged) -> list[Batch]:
-    """The batches that were judged: those with a patch, of whose items something was said."""
+def _judged_batches(run: Run, event: ev.Challenged) -> list[Batch]:
+    """Return the judged batches: with a patch, and a score or rejection of an item."""
     named = {score.item for score in event.scores} | {
         move.item for move in event.moves if move.fact is Fact.REJECTED
     }
@@ -263,7 +267,7 @@ def _asked(run: Run, event: ev.Challenged) -> list[Batch]:
     ]
 
 
-def _praise(run: Run, batch: Batch, score: Score | None, threshold: int) -> str:
+def _explain_approval(run: Run, batch: Batch, score: Score | None, threshold: int) -> str:
     points = (
         f"scored {score.score}, and {threshold} are needed"
         if score is not None

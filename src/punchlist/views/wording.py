@@ -1,10 +1,10 @@
-"""The words all reports share."""
+"""Words that all reports share."""
 
 from punchlist.model.patch.change import Change, ScopeKind
 
 
-def scope(change: Change) -> str:
-    """What was under review."""
+def describe_scope(change: Change) -> str:
+    """Return in words what was under review."""
     base, head = change.base_name or change.base[:9], change.head[:9]
     said = {
         ScopeKind.ALL: f"everything at {head}",

@@ -12,8 +12,8 @@ _DAY = 86400
 _DIME = 0.1
 
 
-def duration(seconds: float) -> str:
-    """Return how long something took: 840 ms, 3.1 s, 1 min 05 s, 2 h 03 min."""
+def format_duration(seconds: float) -> str:
+    """Return the duration as short text."""
     if seconds < 1:
         return f"{max(0, seconds) * 1000:.0f} ms"
     if seconds < _MINUTE:
@@ -34,7 +34,7 @@ def clock(seconds: float) -> str:
     )
 
 
-def ago(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """Return how long ago something was: 5 min ago, 2 h ago, 3 d ago."""
     for size, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
         if seconds >= size:
@@ -42,8 +42,8 @@ def ago(seconds: float) -> str:
     return "just now"
 
 
-def dollars(value: float) -> str:
-    """Return a price; below ten cents a tenth of a cent counts."""
+def format_dollars(value: float) -> str:
+    """Return dollars with cents; below one dollar with three digits."""
     return f"${value:,.2f}" if value >= _DIME or not value else f"${value:.3f}"
 
 

@@ -1,3 +1,3 @@
-"""The HTTP surface: reads the ledger, calls the use cases of `app`, and owns no rule; what needs a
-server is imported late.
+"""The HTTP surface: calls the use cases of `app`, owns no rule; server packages
+are imported late.
 """

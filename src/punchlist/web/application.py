@@ -1,4 +1,4 @@
-"""The application: all routes behind the gate, every error in one shape."""
+"""The web application: all routes behind the gate, all errors in one format."""
 
 import asyncio
 import logging
@@ -19,51 +19,51 @@ from punchlist.errors import PunchlistError
 from punchlist.web.api import read as looks
 from punchlist.web.api import repositories, runs
 from punchlist.web.api.fix_sessions import routes as fixes
-from punchlist.web.api.openapi import document
+from punchlist.web.api.openapi import build_document
 from punchlist.web.gate import Gate, Rules
-from punchlist.web.pages.rendering import is_page, prepare, refused
-from punchlist.web.pages.router import router
-from punchlist.web.problem import Problem, Refused, problem_of
+from punchlist.web.pages.rendering import is_page, load_templates, render_problem
+from punchlist.web.pages.router import build_router
+from punchlist.web.problem import Problem, Refused, make_problem
 from punchlist.web.schemas import LARGEST_BODY
-from punchlist.web.security.sessions import Entrance
-from punchlist.web.state import Desk
+from punchlist.web.security.sessions import Sessions
+from punchlist.web.state import WebSession
 
 _log = logging.getLogger("punchlist")
 _ROUTES = (*repositories.ROUTES, *runs.ROUTES, *looks.ROUTES, *fixes.ROUTES)
 _NEXT = "GET /api/openapi.json says what is there and what it takes"
 
 
-def site(desk: Desk, entrance: Entrance, rules: Rules) -> Gate:
-    return Gate(application(desk, entrance), entrance.tokens, rules, desk.hide, entrance)
+def build_site(desk: WebSession, entrance: Sessions, rules: Rules) -> Gate:
+    return Gate(build_application(desk, entrance), entrance.tokens, rules, desk.hide, entrance)
 
 
-def application(desk: Desk, entrance: Entrance) -> Litestar:
-    """Without the gate nobody is known, and so nothing but the open routes answers."""
+def build_application(desk: WebSession, entrance: Sessions) -> Litestar:
+    """Build the application; without the gate only open routes answer."""
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
-        going = asyncio.create_task(desk.go_on(desk.left))
-        preparing = asyncio.create_task(asyncio.to_thread(prepare))
+        going = asyncio.create_task(desk.resume_left(desk.left))
+        preparing = asyncio.create_task(asyncio.to_thread(load_templates))
         yield
         going.cancel()
         await preparing
         await desk.close()
 
     return Litestar(
-        route_handlers=[_router(), router(desk)],
+        route_handlers=[_api_router(), build_router(desk)],
         dependencies={
             "desk": Provide(lambda: desk, sync_to_thread=False),
             "entrance": Provide(lambda: entrance, sync_to_thread=False),
         },
         exception_handlers={
-            Refused: _refused,
-            PunchlistError: _failed,
-            HTTPException: _http,
-            RecursionError: _too_deep,
-            Exception: _broken,
+            Refused: _handle_refusal,
+            PunchlistError: _handle_error,
+            HTTPException: _handle_http,
+            RecursionError: _handle_nesting,
+            Exception: _handle_crash,
         },
         openapi_config=None,
-        state=State({"document": described}),
+        state=State({"document": load_openapi}),
         request_max_body_size=LARGEST_BODY,
         lifespan=[lifespan],
         debug=False,
@@ -71,10 +71,8 @@ def application(desk: Desk, entrance: Entrance) -> Litestar:
 
 
 @cache
-def described() -> dict[str, Any]:
-    """The OpenAPI document of all routes. It is made by an application that serves nothing, so that
-    no other page comes along.
-    """
+def load_openapi() -> dict[str, Any]:
+    """Return the OpenAPI document, made by an application without pages."""
     config = OpenAPIConfig(
         title="Punchlist",
         version=__version__,
@@ -88,86 +86,90 @@ def described() -> dict[str, Any]:
         render_plugins=[],
         use_handler_docstrings=True,
     )
-    return document(
+    return build_document(
         Litestar(
-            route_handlers=[_router()],
+            route_handlers=[_api_router()],
             openapi_config=config,
-            dependencies={"desk": Provide(_nobody)},
+            dependencies={"desk": Provide(_no_session)},
         )
     )
 
 
-def _router() -> Router:
+def _api_router() -> Router:
     return Router("/api", route_handlers=list(_ROUTES))
 
 
-async def _nobody() -> Desk:
+async def _no_session() -> WebSession:
     raise NotImplementedError
 
 
-def _where(request: Request[Any, Any, Any]) -> str:
+def _request_line(request: Request[Any, Any, Any]) -> str:
     return f"{request.method} {request.url.path}"
 
 
-def _answer(
+def _make_response(
     request: Request[Any, Any, Any], problem: Problem, headers: dict[str, str] | None = None
 ) -> Response[Any]:
     if is_page(request.url.path):
-        return refused(request, problem)
+        return render_problem(request, problem)
     return Response(
         problem, status_code=problem.status, headers=headers or {}, media_type="application/json"
     )
 
 
-def _refused(request: Request[Any, Any, Any], error: Refused) -> Response[Any]:
-    return _answer(request, error.problem(_where(request)), error.headers)
+def _handle_refusal(request: Request[Any, Any, Any], error: Refused) -> Response[Any]:
+    return _make_response(request, error.to_problem(_request_line(request)), error.headers)
 
 
-def _failed(request: Request[Any, Any, Any], error: PunchlistError) -> Response[Any]:
-    return _answer(request, problem_of(error, _where(request)))
+def _handle_error(request: Request[Any, Any, Any], error: PunchlistError) -> Response[Any]:
+    return _make_response(request, make_problem(error, _request_line(request)))
 
 
-def _http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
-    """What the framework refuses: unknown paths, wrong methods, bodies that are too large or not
-    what they should be.
-    """
+def _handle_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
+    """Answer the framework's errors: unknown paths, wrong methods, bad bodies."""
     what = error.detail
     if isinstance(error, ValidationException) and isinstance(error.extra, list):
         told = [each for each in error.extra if isinstance(each, dict)]
         what = "; ".join(f"{each.get('key', 'body')}: {each.get('message', '')}" for each in told)
-        if _bodiless(request) and any(each.get("key") == "data" for each in told):
+        if _has_no_body(request) and any(each.get("key") == "data" for each in told):
             what = "the body is missing: a JSON object, {} at least"
     problem = Problem(
-        status=error.status_code, what=what or error.detail, where=_where(request), next=_NEXT
+        status=error.status_code,
+        what=what or error.detail,
+        where=_request_line(request),
+        next=_NEXT,
     )
-    return _answer(request, problem, dict(error.headers or {}))
+    return _make_response(request, problem, dict(error.headers or {}))
 
 
-def _bodiless(request: Request[Any, Any, Any]) -> bool:
+def _has_no_body(request: Request[Any, Any, Any]) -> bool:
     return (
         "transfer-encoding" not in request.headers
         and request.headers.get("content-length", "0") == "0"
     )
 
 
-def _too_deep(request: Request[Any, Any, Any], _: RecursionError) -> Response[Any]:
-    return _answer(
+def _handle_nesting(request: Request[Any, Any, Any], _: RecursionError) -> Response[Any]:
+    return _make_response(
         request,
         Problem(
-            status=400, what="the body is nested too deeply", where=_where(request), next=_NEXT
+            status=400,
+            what="the body is nested too deeply",
+            where=_request_line(request),
+            next=_NEXT,
         ),
     )
 
 
-def _broken(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
-    """The web's door: what nobody foresaw ends here, in the log and not in the answer."""
-    _log.error("%s failed", _where(request), exc_info=error)
-    return _answer(
+def _handle_crash(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """Log an unexpected error; the answer does not show it."""
+    _log.error("%s failed", _request_line(request), exc_info=error)
+    return _make_response(
         request,
         Problem(
             status=500,
             what="punchlist itself failed",
-            where=_where(request),
+            where=_request_line(request),
             next="the server's log says why",
         ),
     )

@@ -1,6 +1,4 @@
-"""A client of the HTTP API in Python: one method for each operation of the OpenAPI document, by the
-same name.
-"""
+"""Python client of the HTTP API: one method per operation of the OpenAPI document."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -40,7 +38,7 @@ _NO_CONTENT = 204
 
 
 class NotDone(PunchlistError):
-    """The server refused; `problem` is what it said."""
+    """The server refused; `problem` is its answer."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(
@@ -50,7 +48,7 @@ class NotDone(PunchlistError):
 
 
 class Event(Struct, frozen=True):
-    """One event of a stream; without an `id` it is beside the ledger, and is not sent again."""
+    """One event of a stream; without an `id` it is not in the ledger, and is not sent again."""
 
     name: str
     data: dict[str, Any]
@@ -58,8 +56,8 @@ class Event(Struct, frozen=True):
 
 
 class Client:
-    """`timeout` in seconds, for requests that wait for agents, too. `patience`: how long a stream
-    that broke is tried again.
+    """`timeout` (seconds) holds also while agents work. A broken stream is retried for
+    `patience` seconds.
     """
 
     def __init__(
@@ -87,24 +85,24 @@ class Client:
         self.close()
 
     def health(self) -> Health:
-        return self._asked(Health, "GET", "/api/health")
+        return self._request_json(Health, "GET", "/api/health")
 
     def openapi(self) -> dict[str, Any]:
-        return self._asked(dict[str, Any], "GET", "/api/openapi.json")
+        return self._request_json(dict[str, Any], "GET", "/api/openapi.json")
 
     def repositories(self) -> tuple[RepositoryPart, ...]:
-        return self._asked(tuple[RepositoryPart, ...], "GET", "/api/repositories")
+        return self._request_json(tuple[RepositoryPart, ...], "GET", "/api/repositories")
 
     def register(self, data: Registering) -> RepositoryPart:
-        return self._asked(RepositoryPart, "POST", "/api/repositories", data)
+        return self._request_json(RepositoryPart, "POST", "/api/repositories", data)
 
     def forget(self, repository_id: str) -> None:
-        self._sent("DELETE", f"/api/repositories/{repository_id}")
+        self._send_request("DELETE", f"/api/repositories/{repository_id}")
 
     def runs(
         self, *, repository_id: str | None = None, offset: int = 0, limit: int = 50
     ) -> RunPage:
-        return self._asked(
+        return self._request_json(
             RunPage,
             "GET",
             "/api/runs",
@@ -112,103 +110,103 @@ class Client:
         )
 
     def start_run(self, data: Starting, *, key: str | None = None) -> RunPart:
-        return self._asked(RunPart, "POST", "/api/runs", data, headers=_keyed(key))
+        return self._request_json(RunPart, "POST", "/api/runs", data, headers=_key_header(key))
 
     def run(self, run_id: str) -> RunPart:
-        return self._asked(RunPart, "GET", f"/api/runs/{run_id}")
+        return self._request_json(RunPart, "GET", f"/api/runs/{run_id}")
 
     def answer(self, run_id: str, data: Answering) -> RunPart:
-        return self._asked(RunPart, "POST", f"/api/runs/{run_id}/answers", data)
+        return self._request_json(RunPart, "POST", f"/api/runs/{run_id}/answers", data)
 
     def cancel(self, run_id: str) -> RunPart:
-        return self._asked(RunPart, "POST", f"/api/runs/{run_id}/cancel")
+        return self._request_json(RunPart, "POST", f"/api/runs/{run_id}/cancel")
 
     def resume(self, run_id: str) -> RunPart:
-        return self._asked(RunPart, "POST", f"/api/runs/{run_id}/resume")
+        return self._request_json(RunPart, "POST", f"/api/runs/{run_id}/resume")
 
     def apply(self, run_id: str, data: Applying) -> Done:
-        return self._asked(Done, "POST", f"/api/runs/{run_id}/apply", data)
+        return self._request_json(Done, "POST", f"/api/runs/{run_id}/apply", data)
 
     def dismiss(self, run_id: str, data: Dismissing) -> Dismissals:
-        return self._asked(Dismissals, "POST", f"/api/runs/{run_id}/dismissals", data)
+        return self._request_json(Dismissals, "POST", f"/api/runs/{run_id}/dismissals", data)
 
     def items(self, run_id: str, **wanted: Any) -> ItemPage:
         """`wanted`: status, severity (lists), path, text, in_scope, offset, limit."""
-        return self._asked(ItemPage, "GET", f"/api/runs/{run_id}/items", query=wanted)
+        return self._request_json(ItemPage, "GET", f"/api/runs/{run_id}/items", query=wanted)
 
     def item(self, run_id: str, number: int) -> ItemPart:
-        return self._asked(ItemPart, "GET", f"/api/runs/{run_id}/items/{number}")
+        return self._request_json(ItemPart, "GET", f"/api/runs/{run_id}/items/{number}")
 
     def diff(self, run_id: str) -> bytes:
-        return self._sent("GET", f"/api/runs/{run_id}/diff").content
+        return self._send_request("GET", f"/api/runs/{run_id}/diff").content
 
     def events(self, run_id: str, *, after: int = 0, limit: int = 100) -> EventPage:
-        return self._asked(
+        return self._request_json(
             EventPage, "GET", f"/api/runs/{run_id}/events", query={"after": after, "limit": limit}
         )
 
     def stream(self, run_id: str, *, last_event_id: str = "") -> Iterator[Event]:
-        """The ledger until the run has ended: every line once, also if the connection or the server
-        breaks in between.
-        """
-        return self._followed(
+        """Yield every ledger entry once until the run ends; reconnect if the stream breaks."""
+        return self._follow_stream(
             lambda last: self._stream("GET", f"/api/runs/{run_id}/stream", last),
             last_event_id,
-            _ended,
+            _is_end,
         )
 
     def artifacts(self, run_id: str) -> tuple[ArtifactLine, ...]:
-        return self._asked(tuple[ArtifactLine, ...], "GET", f"/api/runs/{run_id}/artifacts")
+        return self._request_json(tuple[ArtifactLine, ...], "GET", f"/api/runs/{run_id}/artifacts")
 
     def artifact(self, run_id: str, name: str) -> bytes:
-        return self._sent("GET", f"/api/runs/{run_id}/artifacts/{name}").content
+        return self._send_request("GET", f"/api/runs/{run_id}/artifacts/{name}").content
 
     def report(self, run_id: str, form: str) -> bytes:
-        return self._sent("GET", f"/api/runs/{run_id}/reports/{form}").content
+        return self._send_request("GET", f"/api/runs/{run_id}/reports/{form}").content
 
     def clarify(self, data: Clarify, *, key: str | None = None) -> Clarified:
-        return self._asked(Clarified, "POST", "/api/fix/clarify", data, headers=_keyed(key))
+        return self._request_json(
+            Clarified, "POST", "/api/fix/clarify", data, headers=_key_header(key)
+        )
 
     def make_plan(self, data: MakePlan, *, key: str | None = None) -> Plan:
-        return self._asked(Plan, "POST", "/api/fix/plan", data, headers=_keyed(key))
+        return self._request_json(Plan, "POST", "/api/fix/plan", data, headers=_key_header(key))
 
     def plan(self, session_id: str) -> Plan:
-        return self._asked(Plan, "GET", f"/api/fix/{session_id}/plan")
+        return self._request_json(Plan, "GET", f"/api/fix/{session_id}/plan")
 
     def replace_master_todo(self, session_id: str, data: Master) -> Plan:
-        return self._asked(Plan, "PUT", f"/api/fix/{session_id}/plan/master_todo", data)
+        return self._request_json(Plan, "PUT", f"/api/fix/{session_id}/plan/master_todo", data)
 
     def replace_fix_todo(self, session_id: str, code: str, data: Sheet) -> Plan:
-        return self._asked(Plan, "PUT", f"/api/fix/{session_id}/plan/fix_todo/{code}", data)
+        return self._request_json(Plan, "PUT", f"/api/fix/{session_id}/plan/fix_todo/{code}", data)
 
     def start_fix(
         self, data: StartFix, *, key: str | None = None, last_event_id: str = ""
     ) -> Iterator[Event]:
-        """The session's events until it says no more. A stream that breaks is gone on with; before
-        its first event only if there is a key, since another session might begin.
+        """Yield the session's events to its end. A broken stream is resumed; before its first event
+        only with a key, since a second session might begin.
         """
         session: list[str] = []
 
-        def opened(last: str) -> AbstractContextManager[httpx.Response]:
+        def open_stream(last: str) -> AbstractContextManager[httpx.Response]:
             if session:
                 return self._stream("GET", f"/api/fix/{session[0]}/stream", last)
-            return self._stream("POST", "/api/fix/start", last, data, _keyed(key))
+            return self._stream("POST", "/api/fix/start", last, data, _key_header(key))
 
-        for event in self._followed(
-            opened, last_event_id, _final, again=lambda: bool(session or key)
+        for event in self._follow_stream(
+            open_stream, last_event_id, _final, again=lambda: bool(session or key)
         ):
             session[:] = [event.data["session_id"]] if "session_id" in event.data else session
             yield event
 
     def fix_stream(self, session_id: str, *, last_event_id: str = "") -> Iterator[Event]:
-        """The same, for a session that is there."""
-        return self._followed(
+        """Follow an existing session."""
+        return self._follow_stream(
             lambda last: self._stream("GET", f"/api/fix/{session_id}/stream", last),
             last_event_id,
             _final,
         )
 
-    def _asked(  # noqa: PLR0913 - what a request is made of
+    def _request_json(  # noqa: PLR0913 - what a request is made of
         self,
         answer: type[T],
         method: str,
@@ -219,10 +217,11 @@ class Client:
         query: Mapping[str, Any] | None = None,
     ) -> T:
         return msgspec.json.decode(
-            self._sent(method, path, data, headers=headers, query=query).content, type=answer
+            self._send_request(method, path, data, headers=headers, query=query).content,
+            type=answer,
         )
 
-    def _sent(
+    def _send_request(
         self,
         method: str,
         path: str,
@@ -234,7 +233,11 @@ class Client:
         given = {name: value for name, value in (query or {}).items() if value is not None}
         body = None if data is None else msgspec.json.encode(data)
         answer = self._http.request(
-            method, path, content=body, headers={**_typed(body), **(headers or {})}, params=given
+            method,
+            path,
+            content=body,
+            headers={**_type_header(body), **(headers or {})},
+            params=given,
         )
         if answer.is_error:
             raise _not_done(answer)
@@ -251,10 +254,10 @@ class Client:
         body = None if data is None else msgspec.json.encode(data)
         since = {"last-event-id": last} if last else {}
         return self._http.stream(
-            method, path, content=body, headers={**_typed(body), **since, **(headers or {})}
+            method, path, content=body, headers={**_type_header(body), **since, **(headers or {})}
         )
 
-    def _followed(
+    def _follow_stream(
         self,
         opened: Callable[[str], AbstractContextManager[httpx.Response]],
         last: str,
@@ -266,7 +269,7 @@ class Client:
         while True:
             try:
                 with opened(last) as answer:
-                    for event in _heard(answer):
+                    for event in _read_events(answer):
                         seen, last, until = (
                             event,
                             event.id or last,
@@ -290,7 +293,7 @@ class Client:
             time.sleep(_PAUSE)
 
 
-def _heard(answer: httpx.Response) -> Iterator[Event]:
+def _read_events(answer: httpx.Response) -> Iterator[Event]:
     if answer.is_error:
         answer.read()
         raise _not_done(answer)
@@ -309,12 +312,12 @@ def _heard(answer: httpx.Response) -> Iterator[Event]:
         fields = {}
 
 
-def _ended(event: Event) -> bool:
+def _is_end(event: Event) -> bool:
     return event.name == _END
 
 
 def _final(event: Event) -> bool:
-    """Whether a fix session whose stream closes after this event says no more."""
+    """Return whether a fix session ends with this event."""
     return event.name in ("fix_session_completed", "fix_session_error")
 
 
@@ -331,9 +334,9 @@ def _not_done(answer: httpx.Response) -> NotDone:
         )
 
 
-def _keyed(key: str | None) -> dict[str, str]:
+def _key_header(key: str | None) -> dict[str, str]:
     return {"x-idempotency-key": key} if key else {}
 
 
-def _typed(body: bytes | None) -> dict[str, str]:
+def _type_header(body: bytes | None) -> dict[str, str]:
     return {"content-type": "application/json"} if body is not None else {}

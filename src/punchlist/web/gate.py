@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from punchlist.app.report_formats import CONTENT_TYPES
 from punchlist.errors import PunchlistError
-from punchlist.web.pages.rendering import HEADERS, is_page, rendered
-from punchlist.web.problem import Problem, Refused, problem_of
+from punchlist.web.pages.rendering import HEADERS, is_page, render_template
+from punchlist.web.problem import Problem, Refused, make_problem
 from punchlist.web.schemas import LARGEST_BODY
-from punchlist.web.security.hiding import Hiding
-from punchlist.web.security.sessions import Entrance
+from punchlist.web.security.hiding import PathMasker
+from punchlist.web.security.sessions import Sessions
 from punchlist.web.security.tokens import Tokens, Visitor
 
 _log = logging.getLogger("punchlist")
@@ -48,8 +48,8 @@ class Rules(Struct, frozen=True):
     burst: float = 1000
 
 
-class Buckets:
-    """How often each client may still come; who has not come for long is forgotten."""
+class RateLimiter:
+    """Token buckets by client; those not used for long are dropped."""
 
     def __init__(
         self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic
@@ -59,8 +59,8 @@ class Buckets:
         self._clock = clock
         self._left: dict[str, tuple[float, float]] = {}
 
-    def wait(self, client: str) -> float:
-        """Zero, or the seconds after which another try is worth it."""
+    def take_token(self, client: str) -> float:
+        """Return 0, or the seconds to wait before the next request."""
         now = self._clock()
         left, at = self._left.pop(client, (self._burst, now))
         left = min(self._burst, left + (now - at) * self._rate)
@@ -72,9 +72,8 @@ class Buckets:
 
 
 class Gate:
-    """An ASGI application around another. Whose token it is is in `scope["auth"]`, whose cookie in
-    `scope["user"]`: the API goes by the one, pages by the other. What they may is for the routes to
-    say.
+    """ASGI application around another. `scope["auth"]` is the visitor of the token (API),
+    `scope["user"]` that of the cookie (pages); routes check their roles.
     """
 
     def __init__(
@@ -82,15 +81,15 @@ class Gate:
         inside: Callable[..., Any],
         tokens: Tokens,
         rules: Rules,
-        hide: Hiding,
-        entrance: Entrance | None = None,
+        hide: PathMasker,
+        entrance: Sessions | None = None,
     ) -> None:
         self._inside = inside
         self._entrance = entrance
         self._tokens = tokens
         self._rules = rules
         self._hide = hide
-        self._buckets = Buckets(rules.rate, rules.burst)
+        self._buckets = RateLimiter(rules.rate, rules.burst)
 
     async def __call__(
         self, scope: Scope, receive: Callable[..., Any], send: Callable[..., Any]
@@ -99,33 +98,33 @@ class Gate:
             if scope["type"] == "lifespan":
                 await self._inside(scope, receive, send)
             return
-        sending, where = Sending(send, self._hide), f"{scope['method']} {scope['path']}"
+        sending, where = ResponseSender(send, self._hide), f"{scope['method']} {scope['path']}"
         try:
-            scope["auth"] = self._admitted(scope)
+            scope["auth"] = self._admit_request(scope)
         except Refused as error:
-            await _told(error.problem(where), error.headers, scope, sending)
+            await _told(error.to_problem(where), error.headers, scope, sending)
         except PunchlistError as error:  # who may come in cannot be read, and so nobody does
             _log.error("%s", error)
-            await _told(problem_of(error, where), {}, scope, sending)
+            await _told(make_problem(error, where), {}, scope, sending)
         else:
             await self._inside(scope, receive, sending)
 
-    def _admitted(self, scope: Scope) -> Visitor | None:
+    def _admit_request(self, scope: Scope) -> Visitor | None:
         headers = [
             (name.decode("latin-1").lower(), value.decode("latin-1"))
             for name, value in scope["headers"]
         ]
-        self._right_host([value for name, value in headers if name == "host"])
+        self._check_host([value for name, value in headers if name == "host"])
         for origin in (value for name, value in headers if name == "origin"):
-            self._right_origin(origin)
-        _right_size(headers)
+            self._check_origin(origin)
+        _check_size(headers)
         given = [value for name, value in headers if name == "authorization"]
-        visitor = self._known(given)
-        scope["user"] = self._entrance.visitor(scope) if self._entrance else None
-        scope["welcome"] = lambda: self._welcome(given, scope)
+        visitor = self._find_visitor(given)
+        scope["user"] = self._entrance.find_visitor(scope) if self._entrance else None
+        scope["welcome"] = lambda: self._is_admitted(given, scope)
         known = visitor or scope["user"]
         client = scope.get("client") or ("", 0)
-        wait = self._buckets.wait(known.id if known else str(client[0]))
+        wait = self._buckets.take_token(known.id if known else str(client[0]))
         if wait:
             seconds = str(max(1, round(wait + 0.5)))
             raise Refused(
@@ -144,18 +143,18 @@ class Gate:
             )
         return visitor
 
-    def _welcome(self, given: list[str], scope: Scope) -> bool:
-        """Whether whoever was let in would be let in now: a stream goes on for days, and a token
-        may be dropped meanwhile.
+    def _is_admitted(self, given: list[str], scope: Scope) -> bool:
+        """Return whether the client would be admitted now: a token may be dropped while a stream is
+        open.
         """
         try:
             return (
-                self._known(given) or (self._entrance and self._entrance.visitor(scope))
+                self._find_visitor(given) or (self._entrance and self._entrance.find_visitor(scope))
             ) is not None
         except PunchlistError:
             return False
 
-    def _right_host(self, hosts: list[str]) -> None:
+    def _check_host(self, hosts: list[str]) -> None:
         if len(hosts) != 1 or _name(hosts[0]) not in self._rules.hosts:
             raise Refused(
                 421,
@@ -163,7 +162,7 @@ class Gate:
                 next_="call it as it was started, or start it with --allow-host",
             )
 
-    def _right_origin(self, origin: str) -> None:
+    def _check_origin(self, origin: str) -> None:
         parts = _split(origin)
         if (
             parts is None
@@ -176,17 +175,15 @@ class Gate:
                 next_="open the address that `punchlist serve` printed",
             )
 
-    def _known(self, given: list[str]) -> Visitor | None:
+    def _find_visitor(self, given: list[str]) -> Visitor | None:
         scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        return self._tokens.visitor(token.strip()) if scheme.lower() == "bearer" else None
+        return self._tokens.find_visitor(token.strip()) if scheme.lower() == "bearer" else None
 
 
-class Sending:
-    """Sends an answer on with our headers; whole answers in plain text lose the state folder's path
-    on the way.
-    """
+class ResponseSender:
+    """Adds our headers; masks the state folder's path in whole text responses."""
 
-    def __init__(self, send: Callable[..., Any], hide: Hiding) -> None:
+    def __init__(self, send: Callable[..., Any], hide: PathMasker) -> None:
         self._send = send
         self._hide = hide
         self._start: Message | None = None
@@ -196,11 +193,11 @@ class Sending:
             self._start = message
         elif self._start is not None and message["type"] == "http.response.body":
             start, self._start = self._start, None
-            await self._first(start, message)
+            await self._send_first(start, message)
         else:
             await self._send(message)
 
-    async def _first(self, start: Message, message: Message) -> None:
+    async def _send_first(self, start: Message, message: Message) -> None:
         headers = [(name.lower(), value) for name, value in start["headers"]]
         kind = next(
             (value.decode("latin-1") for name, value in headers if name == b"content-type"), ""
@@ -217,10 +214,8 @@ class Sending:
         await self._send(message)
 
 
-def _right_size(headers: list[tuple[str, str]]) -> None:
-    """What says in two ways where it ends could be read as two requests; what says that it is too
-    large is not waited for.
-    """
+def _check_size(headers: list[tuple[str, str]]) -> None:
+    """Refuse bodies that are too large, or that declare two ends (request smuggling)."""
     lengths = [value for name, value in headers if name == "content-length"]
     if lengths and any(name == "transfer-encoding" for name, _ in headers):
         raise Refused(
@@ -259,7 +254,9 @@ async def _told(
         name == b"accept" and b"text/html" in value for name, value in scope["headers"]
     )
     body = (
-        rendered("problem.html", problem=problem).encode() if page else msgspec.json.encode(problem)
+        render_template("problem.html", problem=problem).encode()
+        if page
+        else msgspec.json.encode(problem)
     )
     kind = b"text/html; charset=utf-8" if page else b"application/json"
     said = {

@@ -16,9 +16,7 @@ from punchlist.errors import (
 
 
 class Problem(Struct, frozen=True, kw_only=True):
-    """`run` and `session_id` name the run at work, where that is what stands in the way; both are
-    the same.
-    """
+    """`run` and `session_id` (the same id) name the run that stands in the way, if one does."""
 
     status: int
     what: str
@@ -46,7 +44,7 @@ class Refused(Exception):
         self.run = run
         self.headers = headers or {}
 
-    def problem(self, where: str) -> Problem:
+    def to_problem(self, where: str) -> Problem:
         return Problem(
             status=self.status,
             what=str(self),
@@ -69,7 +67,7 @@ STATUSES: dict[type[PunchlistError], int] = {
 }
 
 
-def problem_of(error: PunchlistError, where: str) -> Problem:
+def make_problem(error: PunchlistError, where: str) -> Problem:
     run = error.run if isinstance(error, AlreadyRunning) else ""
     status = STATUSES.get(type(error), 500)
     return Problem(

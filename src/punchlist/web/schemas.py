@@ -28,7 +28,7 @@ Rule = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What comes in: a field that is not known is a mistake, and said to be one."""
+    """A request body; an unknown field is an error."""
 
 
 class Health(Struct, frozen=True):
@@ -112,7 +112,7 @@ class Done(Struct, frozen=True):
 
 
 class Dismissals(Struct, frozen=True, kw_only=True):
-    """The items that were dismissed, or taken up again, and on whose word."""
+    """The items that were dismissed, or restored, and by which user."""
 
     run: str
     items: tuple[int, ...]

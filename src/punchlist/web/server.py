@@ -1,6 +1,4 @@
-"""Serves the site: on loopback unless told otherwise, and so that nothing under way is lost when it
-stops.
-"""
+"""The web server: on loopback by default; when it stops, active runs stop between two events."""
 
 import asyncio
 import os
@@ -16,13 +14,13 @@ import uvicorn
 from msgspec import Struct
 
 from punchlist.app.access import Role
-from punchlist.app.drive.unfinished import Unfinished, unfinished
+from punchlist.app.drive.unfinished import UnfinishedRun, find_unfinished
 from punchlist.errors import UsageError
-from punchlist.web.application import site
+from punchlist.web.application import build_site
 from punchlist.web.gate import Rules
-from punchlist.web.security.sessions import Entrance
+from punchlist.web.security.sessions import Sessions
 from punchlist.web.security.tokens import Tokens
-from punchlist.web.state import Desk, Options
+from punchlist.web.state import Options, WebSession
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
@@ -31,7 +29,7 @@ _HANG_UP = 3
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class ListenOptions(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: int = 8470
     names: tuple[str, ...] = ()
@@ -41,16 +39,14 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class _Server(uvicorn.Server):
-    """Tells its streams that it is about to stop; else it would wait for them."""
+    """Tells its streams that it stops; else it would wait for them."""
 
     closing = False
     on_exit: Callable[[], None] = staticmethod(lambda: None)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """A signal is how a server ends: it is not raised once more, as uvicorn would, and the exit
-        code is that of success.
-        """
+        """Handle signals without raising them again, so that the exit code is 0."""
         before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
         try:
             yield
@@ -59,9 +55,7 @@ class _Server(uvicorn.Server):
                 signal.signal(number, theirs)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The second one ends it at once. That is safe: ledgers are always whole, and children end
-        with their parent.
-        """
+        """Stop at the first signal, exit at the second; ledgers stay whole, children end."""
         if self.closing:
             os._exit(128 + sig)
         self.closing = self.should_exit = True
@@ -73,40 +67,35 @@ class _Server(uvicorn.Server):
         hanging_up.cancel()
 
     async def _hang_up(self) -> None:
-        """Whoever does not read holds their connection open for ever: it is cut, before uvicorn
-        does so with a noise.
-        """
+        """Abort connections of clients that do not read, before uvicorn logs them."""
         await asyncio.sleep(_HANG_UP)
         for connection in self.server_state.connections.copy():
             if connection.transport is not None:
                 connection.transport.abort()
 
 
-class Opened(Struct, frozen=True, kw_only=True):
-    """What whoever starts a server is told. `token` is good for this start, where no other was
-    made; `link` signs in, once.
-    """
+class ServerInfo(Struct, frozen=True, kw_only=True):
+    """`token` is good for this start, if there is no other; `link` signs in once."""
 
     address: str
     token: str
     link: str
-    left: tuple[Unfinished, ...] = ()
+    left: tuple[UnfinishedRun, ...] = ()
     """Runs that were left in the middle."""
 
 
-def serve(home: Path, place: Place, options: Options, ready: Callable[[Opened], None]) -> None:
-    """Until a signal comes; `ready` is told where it is.
-
-    Runs under way are stopped between two events, and can be resumed.
-    """
+def serve(
+    home: Path, place: ListenOptions, options: Options, ready: Callable[[ServerInfo], None]
+) -> None:
+    """Serve until a signal comes; `ready` gets the address. Active runs can be resumed later."""
     tokens = Tokens(home)
-    entrance = Entrance(home, tokens)
-    rules = Rules(hosts=hosts(place, tokens), rate=place.rate, burst=place.burst)
-    listening = _bound(place)
+    entrance = Sessions(home, tokens)
+    rules = Rules(hosts=allowed_hosts(place, tokens), rate=place.rate, burst=place.burst)
+    listening = _bind_socket(place)
     server: _Server | None = None
-    desk = Desk(home, options, lambda: server is not None and server.closing)
+    desk = WebSession(home, options, lambda: server is not None and server.closing)
     config = uvicorn.Config(
-        site(desk, entrance, rules),
+        build_site(desk, entrance, rules),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -117,47 +106,47 @@ def serve(home: Path, place: Place, options: Options, ready: Callable[[Opened], 
         ws="none",
     )
     server = _Server(config)
-    server.on_exit = desk.driving.stop
-    left = unfinished(home, desk.store, desk.repositories.all())
+    server.on_exit = desk.driving.stop_all
+    left = find_unfinished(home, desk.store, desk.repositories.list_all())
     desk.left = left if options.resume else ()
-    passing = "" if tokens.all() else tokens.make_passing(Role.ADMIN)
+    passing = "" if tokens.list_all() else tokens.create_temporary(Role.ADMIN)
     with listening:
-        address = _address(listening)
-        link = f"{_called(address, place)}/sign-in?code={entrance.code()}"
-        ready(Opened(address=address, token=passing, link=link, left=left))
+        address = _socket_address(listening)
+        link = f"{_public_address(address, place)}/sign-in?code={entrance.issue_code()}"
+        ready(ServerInfo(address=address, token=passing, link=link, left=left))
         server.run(sockets=[listening])
 
 
-def hosts(place: Place, tokens: Tokens) -> frozenset[str]:
-    """The names it may be called by; refuses to listen where others could reach it and nobody has a
-    token.
+def allowed_hosts(place: ListenOptions, tokens: Tokens) -> frozenset[str]:
+    """Return the host names to accept. Raise UsageError if others could reach the server and there
+    is no token.
     """
     if is_loopback(place.host):
         return frozenset({*_LOOPBACK, place.host.lower(), *(name.lower() for name in place.names)})
-    if not tokens.all():
+    if not tokens.list_all():
         raise UsageError(
             f"{place.host}: others could reach the server there, and there is no token yet",
             hint="punchlist serve --new-token admin, then try again; or leave --host out",
         )
-    own = () if ip_address_or_none(place.host) in _EVERYWHERE else (place.host.lower(),)
+    own = () if parse_ip(place.host) in _EVERYWHERE else (place.host.lower(),)
     return frozenset({*own, *(name.lower() for name in place.names)})
 
 
 def is_loopback(host: str) -> bool:
     if host.lower() == "localhost":
         return True
-    address = ip_address_or_none(host)
+    address = parse_ip(host)
     return address is not None and ip_address(address).is_loopback
 
 
-def ip_address_or_none(host: str) -> str | None:
+def parse_ip(host: str) -> str | None:
     try:
         return str(ip_address(host))
     except ValueError:
         return None
 
 
-def _bound(place: Place) -> socket.socket:
+def _bind_socket(place: ListenOptions) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             place.host, place.port, type=socket.SOCK_STREAM
@@ -175,12 +164,12 @@ def _bound(place: Place) -> socket.socket:
     return listening
 
 
-def _called(address: str, place: Place) -> str:
-    """Who listens everywhere is called by a name of theirs."""
-    everywhere = ip_address_or_none(place.host) in _EVERYWHERE and place.names
+def _public_address(address: str, place: ListenOptions) -> str:
+    """Return the address with an own name if the server listens everywhere."""
+    everywhere = parse_ip(place.host) in _EVERYWHERE and place.names
     return f"http://{place.names[0]}:{address.rpartition(':')[2]}" if everywhere else address
 
 
-def _address(listening: socket.socket) -> str:
+def _socket_address(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,6 +1,4 @@
-"""What every route works with: the state folder, the registered repositories, the ledger, and the
-runs driven here.
-"""
+"""What every route works with: state folder, repositories, ledger, driven runs."""
 
 import asyncio
 import logging
@@ -13,25 +11,25 @@ from msgspec import Struct
 
 from punchlist.app import Request, Session
 from punchlist.app.access import Role
-from punchlist.app.drive.background import Said
+from punchlist.app.drive.background import AgentOutput
 from punchlist.app.drive.run_cache import read_start
-from punchlist.app.drive.threaded import Beside
-from punchlist.app.drive.unfinished import Unfinished
-from punchlist.app.repositories import Registered, Repositories
+from punchlist.app.drive.threaded import ThreadedDriver
+from punchlist.app.drive.unfinished import UnfinishedRun
+from punchlist.app.repositories import Repositories, RepositoryEntry
 from punchlist.app.start.findings_files import keep_findings
 from punchlist.app.workspace import Workspace
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
-from punchlist.settings import load
+from punchlist.settings import load_settings
 from punchlist.views.run_state import State, find_state
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import Document
-from punchlist.web.security.hiding import Hiding
-from punchlist.web.security.idempotency import Keys
-from punchlist.web.sse.follow import Following, Pace, followed
-from punchlist.web.sse.frames import Frames, sse
-from punchlist.web.sse.stories import Stories
+from punchlist.web.security.hiding import PathMasker
+from punchlist.web.security.idempotency import IdempotencyKeys
+from punchlist.web.sse.follow import Pace, Subscription, follow_run
+from punchlist.web.sse.frames import FrameCache, encode_sse
+from punchlist.web.sse.stories import FixFrames
 
 _log = logging.getLogger("punchlist")
 _MOST_READERS = 900
@@ -51,10 +49,8 @@ class Options(Struct, frozen=True):
     """Whether it goes on with what was left in the middle."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """A run that somebody wants. `whole` is the request as it came: under one `key` there is only
-    one.
-    """
+class RunRequest(Struct, frozen=True, kw_only=True):
+    """A run that a client wants. `whole` is its request: there is one under each `key`."""
 
     whole: bytes
     wish: Callable[[], Request]
@@ -62,43 +58,43 @@ class Asked(Struct, frozen=True, kw_only=True):
     key: str = ""
 
 
-class Desk(Workspace[Beside]):
+class WebSession(Workspace[ThreadedDriver]):
     def __init__(self, home: Path, options: Options, closing: Callable[[], bool]) -> None:
-        super().__init__(Session(home, None, {}), Beside(), options.flags)
+        super().__init__(Session(home, None, {}), ThreadedDriver(), options.flags)
         self.options = options
         self.closing = closing
         self.repositories = Repositories(home)
-        self.keys = Keys(home)
-        self.hide = Hiding(home)
-        self.frames = Frames(self.store, self.hide)
-        self.stories = Stories(self.store, self.hide)
+        self.keys = IdempotencyKeys(home)
+        self.hide = PathMasker(home)
+        self.frames = FrameCache(self.store, self.hide)
+        self.stories = FixFrames(self.store, self.hide)
         self._readers = 0
         self.onward: dict[str, asyncio.Task[None]] = {}
         """Sessions that do not stop at their plan, until they are past it."""
-        self.left: tuple[Unfinished, ...] = ()
+        self.left: tuple[UnfinishedRun, ...] = ()
         """Runs to go on with as soon as it is opened."""
 
     async def close(self) -> None:
         await self.driving.close(_CLOSING)
         self.session.close()
 
-    async def go_on(self, runs: Sequence[Unfinished]) -> None:
-        """Goes on with runs that were left in the middle, a few at a time; what keeps one from it
-        keeps no other.
-        """
+    async def resume_left(self, runs: Sequence[UnfinishedRun]) -> None:
+        """Resume unfinished runs, a few at a time; an error of one stops no other."""
         turns = asyncio.Semaphore(_AT_ONCE)
 
-        async def one(run: str) -> None:
+        async def resume_one(run: str) -> None:
             async with turns:
-                await self.resume_run(self.run(run).id)
-                await self.driving.settled(run)
+                await self.resume_run(self.find_run(run).id)
+                await self.driving.wait_settled(run)
 
-        came = await asyncio.gather(*(one(each.run) for each in runs), return_exceptions=True)
+        came = await asyncio.gather(
+            *(resume_one(each.run) for each in runs), return_exceptions=True
+        )
         for each, error in zip(runs, came, strict=True):
             if error is not None:
                 _log.error("run %s does not go on: %s", each.run, error)
 
-    def repository(self, identifier: str) -> Registered:
+    def find_repository(self, identifier: str) -> RepositoryEntry:
         found = self.repositories.find(identifier)
         if found is None:
             raise Refused(
@@ -106,63 +102,65 @@ class Desk(Workspace[Beside]):
             )
         return found
 
-    def run(self, identifier: str) -> Run:
-        """The run of that id, if it is about a registered repository; others are not there."""
+    def find_run(self, identifier: str) -> Run:
+        """Return the run; refuse with 404 if its repository is not registered."""
         if not _RUN.fullmatch(identifier) or next(iter(self.store.read(identifier)), None) is None:
             raise _no_run()
         run = self.load(identifier)
-        self.home_of(run)
+        self.repository_of(run)
         return run
 
-    def home_of(self, run: Run) -> Registered:
-        found = self.repositories.of(run.started.repository)
+    def repository_of(self, run: Run) -> RepositoryEntry:
+        found = self.repositories.find_git_dir(run.started.repository)
         if found is None:
             raise _no_run()
         return found
 
-    def rows(self, repository: Registered | None) -> list[RunRow]:
-        return self.rows_of([repository] if repository else self.repositories.all())
+    def list_rows(self, repository: RepositoryEntry | None) -> list[RunRow]:
+        return self.rows_of([repository] if repository else self.repositories.list_all())
 
-    def state(self, run: Run) -> State:
-        return find_state(run, driven=self.driven(run.id))
+    def run_state(self, run: Run) -> State:
+        return find_state(run, driven=self.is_driven(run.id))
 
-    def why(self, run: Run) -> str:
-        """What a run that does not go on waits for, or came to."""
+    def explain_state(self, run: Run) -> str:
+        """Return the run's question, its outcome, or why it broke off."""
         if run.waiting_for:
             return run.waiting_for.question
-        return f"the session has ended: {run.ended}" if run.ended else self.driving.broke(run.id)
+        return (
+            f"the session has ended: {run.ended}"
+            if run.ended
+            else self.driving.failure_reason(run.id)
+        )
 
-    def agents(self, names: tuple[str, ...], role: Role) -> dict[str, str]:
-        """The setting that asks these agents. Which ones may cost something is for the user to say,
-        or for an admin.
-        """
-        known = load(None, self.options.flags).settings.agents.use
-        if not set(names) <= set(known) and not role.may(Role.ADMIN):
+    def agent_settings(self, names: tuple[str, ...], role: Role) -> dict[str, str]:
+        """Return the setting that names these agents; those not in use need the role admin."""
+        known = load_settings(None, self.options.flags).settings.agents.use
+        if not set(names) <= set(known) and not role.includes(Role.ADMIN):
             hint = (
                 f"those in the settings: {', '.join(known) or 'none'}; others take the role admin"
             )
             raise Refused(403, "these agents are not in use here", next_=hint)
         return {"agents.use": ",".join(names)} if names else {}
 
-    async def begin(self, repository: Registered, asked: Asked) -> str:
-        """Starts a run, once for each key."""
-        async with self.keys.turn(asked.key):
-            run = self.keys.known(
-                asked.key, asked.whole, lambda mark, since: self.begun(repository, mark, since)
+    async def begin(self, repository: RepositoryEntry, asked: RunRequest) -> str:
+        """Start a run, once for each key; return its id."""
+        async with self.keys.lock_key(asked.key):
+            run = self.keys.find_run(
+                asked.key, asked.whole, lambda mark, since: self.find_begun(repository, mark, since)
             )
             if not run:
                 run = await self.begin_run(
                     self.opened(repository, asked.flags),
                     asked.wish,
-                    lambda ready: self.keys.intend(
+                    lambda ready: self.keys.save_intent(
                         asked.key, asked.whole, ready.fingerprint(repository.git_dir)
                     ),
                 )
-                self.keys.remember(asked.key, asked.whole, run)
+                self.keys.save_run(asked.key, asked.whole, run)
         return run
 
-    def begun(self, repository: Registered, fingerprint: str, since: float) -> str:
-        """The first run of such a fingerprint since then, or nothing."""
+    def find_begun(self, repository: RepositoryEntry, fingerprint: str, since: float) -> str:
+        """Return the first run with this fingerprint since then, or ''."""
         rows = [row for row in self.store.runs(repository.git_dir) if row.started_at >= since]
         for row in reversed(rows):
             started = read_start(self.store, row.id)
@@ -171,21 +169,21 @@ class Desk(Workspace[Beside]):
         return ""
 
     async def stop(self, run: Run, by: str) -> Run:
-        """Stops a run between two events, whoever drives it. One that goes on a
-        while was asked to.
+        """Stop a run between two events, whichever process drives it; it may still
+        go on a while.
         """
         await self.stop_run(run.id, by, _STOPPING, here=_STOPPING)
-        return self.run(run.id)
+        return self.find_run(run.id)
 
-    async def answer(self, run: Run, said: str | dict[str, str], by: str, asked: int = 0) -> Run:
-        """`asked`: how many questions there were where the person looked."""
+    async def answer_run(
+        self, run: Run, said: str | dict[str, str], by: str, asked: int = 0
+    ) -> Run:
+        """`asked`: how many questions there were when the user looked."""
         await self.answer_question(run.id, said, by, asked)
-        return self.run(run.id)
+        return self.find_run(run.id)
 
-    def received(self, documents: tuple[Document, ...]) -> tuple[str, ...]:
-        """Findings that came with a request, as files: the same ones are the same files, so that
-        the same request is known.
-        """
+    def store_findings(self, documents: tuple[Document, ...]) -> tuple[str, ...]:
+        """Write a request's findings to files; the same findings give the same files."""
         return tuple(
             keep_findings(
                 self.home,
@@ -196,8 +194,8 @@ class Desk(Workspace[Beside]):
             for index, document in enumerate(documents)
         )
 
-    def follow(self, reader: Following) -> AsyncIterator[bytes]:
-        """A stream, if there are not too many: each keeps a connection open."""
+    def open_stream(self, reader: Subscription) -> AsyncIterator[bytes]:
+        """Return a stream; refuse it if too many are open."""
         if self._readers >= _MOST_READERS:
             raise Refused(
                 429,
@@ -205,12 +203,10 @@ class Desk(Workspace[Beside]):
                 next_="try again later",
                 headers={"retry-after": "10"},
             )
-        return self._counted(followed(reader, self.driving, self.options.pace, self.closing))
+        return self._count_reader(follow_run(reader, self.driving, self.options.pace, self.closing))
 
-    async def _counted(self, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """Many may come at once, before any of them is counted: what is too many then ends before
-        it begins.
-        """
+    async def _count_reader(self, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Count the reader; end at once if too many came at the same time."""
         if self._readers >= _MOST_READERS:
             return
         self._readers += 1
@@ -220,8 +216,8 @@ class Desk(Workspace[Beside]):
         finally:
             self._readers -= 1
 
-    def voice(self, name: str) -> Callable[[Said], bytes]:
-        return lambda said: sse(
+    def output_encoder(self, name: str) -> Callable[[AgentOutput], bytes]:
+        return lambda said: encode_sse(
             self.hide(wire.encode({"label": said.label, "text": said.text})), event=name
         )
 

@@ -1,7 +1,7 @@
-"""A workflow is a short list of verbs, one loop form, one stop form: this is the whole language."""
+"""The workflow language: a list of verbs, one loop form, one stop form."""
 
 from punchlist.workflow.language import Do, OnLimit, Repeat, StopWhen, Until, Workflow
-from punchlist.workflow.loader import builtin_names, load, load_builtin
+from punchlist.workflow.loader import builtin_names, load_builtin, load_workflow
 
 __all__ = [
     "Do",
@@ -11,6 +11,6 @@ __all__ = [
     "Until",
     "Workflow",
     "builtin_names",
-    "load",
     "load_builtin",
+    "load_workflow",
 ]

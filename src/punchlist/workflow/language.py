@@ -6,8 +6,8 @@ from msgspec import Struct
 
 
 class Until(StrEnum):
-    """SETTLED: no item can move by going round again. NO_MUST_FIX: nothing critical or major is
-    open. CONVERGED: that, or the loop is seen to churn.
+    """SETTLED: no item can change in another round. NO_MUST_FIX: no critical or major item is open.
+    CONVERGED: as NO_MUST_FIX, or the loop churns.
     """
 
     SETTLED = "settled"
@@ -21,7 +21,7 @@ class OnLimit(StrEnum):
 
 
 class Do(Struct, frozen=True):
-    """One step: a verb and its options, already checked."""
+    """One step: a verb and its validated options."""
 
     verb: str
     options: Struct
@@ -32,9 +32,7 @@ class StopWhen(Struct, frozen=True):
 
 
 class Repeat(Struct, frozen=True):
-    """A body that is gone round at most `rounds` times; a person may grant more,
-    up to `hard_cap`.
-    """
+    """A loop of at most `rounds` rounds; the user may grant more, up to `hard_cap`."""
 
     rounds: int
     on_limit: OnLimit

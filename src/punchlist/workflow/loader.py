@@ -1,4 +1,4 @@
-"""YAML in, Workflow out; every mistake is named with its file, its path and a remedy."""
+"""Parses YAML into a Workflow; every error names its file, path and remedy."""
 
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
@@ -38,18 +38,20 @@ def builtin_names() -> list[str]:
 def load_builtin(name: str) -> Workflow:
     if name not in builtin_names():
         raise WorkflowError(
-            f'no workflow is called "{name}"{_guess(name, builtin_names())}',
+            f'no workflow is called "{name}"{_suggest_name(name, builtin_names())}',
             hint="`punchlist workflows` lists them",
         )
-    return parse(
+    return parse_workflow(
         (files("punchlist.workflow") / "builtin" / f"{name}.yaml").read_text("utf-8"),
         name,
         f"{name}.yaml",
     )
 
 
-def load(name: str) -> Workflow:
-    """A built-in one by name, or a file by path (anything with a slash or ending in .yaml)."""
+def load_workflow(name: str) -> Workflow:
+    """Load a built-in workflow by name, or a file by path (with a slash, or ending in .yaml or
+    .yml).
+    """
     path = Path(name)
     if "/" not in name and path.suffix not in (".yaml", ".yml"):
         return load_builtin(name)
@@ -60,15 +62,15 @@ def load(name: str) -> Workflow:
             f"{name}: cannot be read: {error}",
             hint="give the path of a workflow file, or the name of a built-in one",
         ) from error
-    return parse(text, path.stem, name)
+    return parse_workflow(text, path.stem, name)
 
 
-def parse(text: str, name: str, origin: str) -> Workflow:
+def parse_workflow(text: str, name: str, origin: str) -> Workflow:
     mistakes: list[str] = []
-    data = _yaml(text, origin)
+    data = _parse_yaml(text, origin)
     unknown = set(data) - {"about", "steps"}
     mistakes += (
-        f"{origin}: {key}: unknown key{_guess(str(key), ['about', 'steps'])}"
+        f"{origin}: {key}: unknown key{_suggest_name(str(key), ['about', 'steps'])}"
         for key in sorted(unknown, key=str)
     )
     about = data.get("about", "")
@@ -80,8 +82,8 @@ def parse(text: str, name: str, origin: str) -> Workflow:
             f"{origin}: steps: must be a list with at least one step",
             hint="see `punchlist workflows show proven`",
         )
-    steps = _elements(listed, f"{origin}: steps", mistakes, outer=True)
-    if not mistakes and not _ends_well(steps):
+    steps = _parse_elements(listed, f"{origin}: steps", mistakes, outer=True)
+    if not mistakes and not _ends_with_report(steps):
         mistakes.append(
             f"{origin}: steps: must end with `report`; without it what is left is neither filed nor"
             " listed"
@@ -95,12 +97,12 @@ def parse(text: str, name: str, origin: str) -> Workflow:
     )
 
 
-def _ends_well(steps: list[Do | Repeat | StopWhen]) -> bool:
+def _ends_with_report(steps: list[Do | Repeat | StopWhen]) -> bool:
     last = steps[-1]
     return isinstance(last, Do) and VERBS[last.verb].last
 
 
-def _yaml(text: str, origin: str) -> Mapping[Any, Any]:
+def _parse_yaml(text: str, origin: str) -> Mapping[Any, Any]:
     if len(text) > _LARGEST:
         raise WorkflowError(
             f"{origin}: {len(text)} characters is no workflow; the limit is {_LARGEST}"
@@ -124,7 +126,7 @@ def _yaml(text: str, origin: str) -> Mapping[Any, Any]:
     return data
 
 
-def _elements(
+def _parse_elements(
     listed: Iterable[Any], path: str, mistakes: list[str], *, outer: bool
 ) -> list[Do | Repeat | StopWhen]:
     steps = []
@@ -136,18 +138,20 @@ def _elements(
             mistakes.append(f"{where}: must be one `verb: {{options}}`")
             continue
         ((key, value),) = element.items()
-        step = _element(str(key), value, where, mistakes, outer=outer)
+        step = _parse_element(str(key), value, where, mistakes, outer=outer)
         if step is not None:
             steps.append(step)
     return steps
 
 
-def _element(
+def _parse_element(
     key: str, value: Any, where: str, mistakes: list[str], *, outer: bool
 ) -> Do | Repeat | StopWhen | None:
     read = _FORMS.get(key)
     if read is None and key not in VERBS:
-        mistakes.append(f'{where}: no verb is called "{key}"{_guess(key, [*VERBS, *_FORMS])}')
+        mistakes.append(
+            f'{where}: no verb is called "{key}"{_suggest_name(key, [*VERBS, *_FORMS])}'
+        )
         return None
     if (key == "repeat") != outer and key in _FORMS:
         place = "only inside repeat" if key == "stop-when" else "not inside another repeat"
@@ -155,22 +159,22 @@ def _element(
         return None
     if read is not None:
         return read(value, f"{where}.{key}", mistakes)
-    return _do(key, value, f"{where}.{key}", mistakes)
+    return _parse_step(key, value, f"{where}.{key}", mistakes)
 
 
-def _do(verb: str, value: Any, where: str, mistakes: list[str]) -> Do | None:
+def _parse_step(verb: str, value: Any, where: str, mistakes: list[str]) -> Do | None:
     kind = VERBS[verb].options
-    options = _converted({} if value is None else value, kind, where, mistakes)
+    options = _convert_options({} if value is None else value, kind, where, mistakes)
     return None if options is None else Do(verb, options)
 
 
-def _repeat(value: Any, where: str, mistakes: list[str]) -> Repeat | None:
-    loop = _converted({} if value is None else value, _Loop, where, mistakes)
+def _parse_repeat(value: Any, where: str, mistakes: list[str]) -> Repeat | None:
+    loop = _convert_options({} if value is None else value, _Loop, where, mistakes)
     if loop is None:
         return None
     if loop.rounds < 1:
         mistakes.append(f"{where}.rounds: must be at least 1; zero rounds prove nothing")
-    body = _elements(loop.steps, f"{where}.steps", mistakes, outer=False)
+    body = _parse_elements(loop.steps, f"{where}.steps", mistakes, outer=False)
     stops = sum(isinstance(step, StopWhen) for step in body)
     if stops != 1:
         mistakes.append(f"{where}.steps: needs exactly one `stop-when`, has {stops}")
@@ -183,11 +187,11 @@ def _repeat(value: Any, where: str, mistakes: list[str]) -> Repeat | None:
     )
 
 
-def _stop_when(value: Any, where: str, mistakes: list[str]) -> StopWhen | None:
+def _parse_stop(value: Any, where: str, mistakes: list[str]) -> StopWhen | None:
     known = [until.value for until in Until]
     if value not in known:
         mistakes.append(
-            f"{where}: {value!r} is no condition{_guess(str(value), known)}; there are"
+            f"{where}: {value!r} is no condition{_suggest_name(str(value), known)}; there are"
             f" {', '.join(known)}"
         )
         return None
@@ -195,16 +199,18 @@ def _stop_when(value: Any, where: str, mistakes: list[str]) -> StopWhen | None:
 
 
 _FORMS: dict[str, Callable[[Any, str, list[str]], Repeat | StopWhen | None]] = {
-    "repeat": _repeat,
-    "stop-when": _stop_when,
+    "repeat": _parse_repeat,
+    "stop-when": _parse_stop,
 }
 
 
-def _converted(value: Any, kind: type[T], where: str, mistakes: list[str]) -> T | None:
+def _convert_options(value: Any, kind: type[T], where: str, mistakes: list[str]) -> T | None:
     if isinstance(value, dict):
         fields = [field.encode_name for field in msgspec.structs.fields(kind)]
         unknown = [str(key) for key in value if key not in fields]
-        mistakes += (f"{where}.{key}: no such option{_guess(key, fields)}" for key in unknown)
+        mistakes += (
+            f"{where}.{key}: no such option{_suggest_name(key, fields)}" for key in unknown
+        )
         value = {key: entry for key, entry in value.items() if key in fields}
     try:
         return msgspec.convert(value, kind)
@@ -214,14 +220,14 @@ def _converted(value: Any, kind: type[T], where: str, mistakes: list[str]) -> T 
         return None
 
 
-def _guess(word: str, known: Iterable[str]) -> str:
+def _suggest_name(word: str, known: Iterable[str]) -> str:
     close = get_close_matches(word, list(known), n=1)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
 def with_rounds(workflow: Workflow, rounds: int) -> Workflow:
-    """The same steps, every loop gone round at most so often. The text changes with it: it is what
-    a run pins.
+    """Return the workflow with every loop limited to `rounds`; its text, which a run pins, changes
+    too.
     """
     if rounds < 1:
         raise WorkflowError(
@@ -237,4 +243,4 @@ def with_rounds(workflow: Workflow, rounds: int) -> Workflow:
             loop["rounds"] = rounds
             loop["hard_cap"] = max(rounds, loop.get("hard_cap", 0))
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)
-    return parse(text, workflow.name, f"{workflow.name} with {rounds} rounds")
+    return parse_workflow(text, workflow.name, f"{workflow.name} with {rounds} rounds")

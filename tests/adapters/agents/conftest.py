@@ -15,8 +15,8 @@ from calculator import BUG, KEY
 from msgspec.structs import replace
 from stubmodel import StubModel
 
-from punchlist.adapters.agents.cli_agent import CliAgent, Dialect, Seat
-from punchlist.adapters.agents.home import Place
+from punchlist.adapters.agents.cli_agent import AgentDialect, AgentSetup, CliAgent
+from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.ports.agent import Ask, Reply
@@ -25,16 +25,18 @@ from punchlist.ports.agent import Ask, Reply
 class Bench:
     """A real agent on a bench: a tree with a bug, a scripted model, and what is left afterwards."""
 
-    def __init__(self, kind: str, dialect: Dialect, tree: Path, state: Path) -> None:
+    def __init__(self, kind: str, dialect: AgentDialect, tree: Path, state: Path) -> None:
         self.tree, self.state = tree, state
         self.artifacts = FolderArtifacts(state / "run" / "artifacts")
-        self.place = Place(folder=state / "run" / "agents", state=state, user=state.parent / "user")
+        self.place = AgentPlace(
+            folder=state / "run" / "agents", state=state, user=state.parent / "user"
+        )
         self.settings = AgentSettings(command=realcli.command(kind), timeout=90, silence=60)
         self.heard: list[str] = []
         self._kind, self._dialect = kind, dialect
 
     def agent(self, *, sandbox: bool = True, **settings: Any) -> CliAgent:
-        seat = Seat(
+        seat = AgentSetup(
             self._kind,
             replace(self.settings, **settings),
             replace(self.place, sandbox=sandbox),
@@ -100,7 +102,7 @@ def bench(
     """Makes a bench for a kind of agent; when the test ends nothing of it may be running."""
     benches: list[Bench] = []
 
-    def made(kind: str, dialect: Dialect) -> Bench:
+    def made(kind: str, dialect: AgentDialect) -> Bench:
         for name in dialect.keys:
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv(dialect.keys[0], KEY)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from punchlist.adapters.agents.cli_agent import Call, Desk, Dialect
+from punchlist.adapters.agents.cli_agent import AgentCall, AgentDialect, CallContext
 from punchlist.adapters.agents.dialects.claude import Claude
 from punchlist.adapters.agents.dialects.codex import Codex
 from punchlist.adapters.agents.dialects.qwen import Qwen
@@ -17,7 +17,7 @@ from punchlist.ports.agent import Ask
 class Kind:
     """`traps` are files a hostile repository would carry; `guards` are what keeps them from running, for a control without."""
 
-    dialect: Dialect
+    dialect: AgentDialect
     url: str
     path: str
     traps: Callable[[Path], dict[str, str]]
@@ -41,17 +41,19 @@ class Careless:
         self.program, self.keys = self._dialect.program, self._dialect.keys
         self.cumulative, self.piece, self.told = (
             self._dialect.cumulative,
-            self._dialect.piece,
-            self._dialect.told,
+            self._dialect.describe_event,
+            self._dialect.parse_output,
         )
 
-    def call(self, ask: Ask, desk: Desk) -> Call:
-        call = self._dialect.call(ask, desk)
+    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
+        call = self._dialect.build_call(ask, desk)
         arguments = list(call.arguments)
         for guard in self._kind.guards:
             at = arguments.index(guard)
             del arguments[at : at + 1 + (arguments[at + 1 : at + 2] == [""])]
-        return Call(arguments=tuple(arguments), stdin=call.stdin, env=call.env, files=call.files)
+        return AgentCall(
+            arguments=tuple(arguments), stdin=call.stdin, env=call.env, files=call.files
+        )
 
 
 def _touch(mark: Path, name: str) -> str:

@@ -3,8 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from punchlist.adapters.agents.cli_agent import Seat
-from punchlist.adapters.agents.home import Place
+from punchlist.adapters.agents.cli_agent import AgentSetup
+from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.ports.agent import Agent, Ask, Reply
@@ -18,17 +18,17 @@ def tree(folder: Path) -> Path:
     return made
 
 
-def seat(folder: Path, name: str = "one", *, sandbox: bool = True, **settings) -> Seat:
+def seat(folder: Path, name: str = "one", *, sandbox: bool = True, **settings) -> AgentSetup:
     user = folder / "user"
     user.mkdir(exist_ok=True)
-    place = Place(
+    place = AgentPlace(
         folder=folder / "state" / "run" / "agents",
         state=folder / "state",
         user=user,
         sandbox=sandbox,
     )
     own = AgentSettings(**{"timeout": 30, "silence": 20, **settings})
-    return Seat(name, own, place, FolderArtifacts(folder / "state" / "run"))
+    return AgentSetup(name, own, place, FolderArtifacts(folder / "state" / "run"))
 
 
 def asked(

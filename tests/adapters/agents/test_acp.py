@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from seating import asked, seat, tree
 from stubmodel import StubModel
 
-from punchlist.adapters.agents.dialects.acp import AcpAgent, told
-from punchlist.adapters.agents.dialects.acp_client import mode_for
-from punchlist.adapters.agents.json_lines import Event
-from punchlist.adapters.process.sandbox import available
+from punchlist.adapters.agents.dialects.acp import AcpAgent, parse_messages
+from punchlist.adapters.agents.dialects.acp_client import choose_mode
+from punchlist.adapters.agents.json_lines import JsonEvent
+from punchlist.adapters.process.sandbox import sandbox_kind
 from punchlist.errors import SettingsError
-from punchlist.ports.agent import Reply, Trouble
+from punchlist.ports.agent import AgentTrouble, Reply
 
 PARROT = Path(__file__).with_name("acp_parrot.py")
 OPTIONS = [
@@ -238,7 +238,7 @@ def test_the_mode_fits_what_was_asked_for(current, there, writes, mode):
     modes = {
         "modes": {"currentModeId": current, "availableModes": [{"id": name} for name in there]}
     }
-    assert mode_for(Event(modes), writes=writes) == ({"modeId": mode} if mode else {})
+    assert choose_mode(JsonEvent(modes), writes=writes) == ({"modeId": mode} if mode else {})
     option = {
         "id": "m",
         "category": "mode",
@@ -247,7 +247,7 @@ def test_the_mode_fits_what_was_asked_for(current, there, writes, mode):
     }
     other = {**option, "category": "model"}
     wanted = {"configId": "m", "value": mode} if mode else {}
-    assert mode_for(Event({"configOptions": [other, option]}), writes=writes) == wanted
+    assert choose_mode(JsonEvent({"configOptions": [other, option]}), writes=writes) == wanted
 
 
 @pytest.mark.parametrize(
@@ -261,22 +261,22 @@ def test_the_mode_fits_what_was_asked_for(current, there, writes, mode):
                     "data": {"details": "HTTP status 429"},
                 }
             },
-            Trouble.RATE_LIMIT,
+            AgentTrouble.RATE_LIMIT,
             "429",
         ),
         (
             {"error": {"code": -32000, "message": "Authentication required"}},
-            Trouble.AUTH,
+            AgentTrouble.AUTH,
             "Authentication",
         ),
         (
             {"error": {"code": -32603, "message": "overloaded, try again in 9 s"}},
-            Trouble.OVERLOADED,
+            AgentTrouble.OVERLOADED,
             "9 s",
         ),
-        ({"result": {"stopReason": "max_tokens"}}, Trouble.LIMIT, "max_tokens"),
-        ({"result": {"stopReason": "refusal"}}, Trouble.OTHER, "refusal"),
-        ({"result": {}}, Trouble.OTHER, "it stopped"),
+        ({"result": {"stopReason": "max_tokens"}}, AgentTrouble.LIMIT, "max_tokens"),
+        ({"result": {"stopReason": "refusal"}}, AgentTrouble.OTHER, "refusal"),
+        ({"result": {}}, AgentTrouble.OTHER, "it stopped"),
     ],
 )
 def test_a_turn_that_does_not_end_well_is_a_failure(talk, end, trouble, said):
@@ -288,7 +288,7 @@ def test_a_turn_that_does_not_end_well_is_a_failure(talk, end, trouble, said):
 
 def test_one_that_dies_is_cut_and_says_why(talk):
     reply = talk.ask({"say": "half a"}, {"die": 3})
-    assert (reply.trouble, reply.failed) == (Trouble.CUT, "parrot: dying")
+    assert (reply.trouble, reply.failed) == (AgentTrouble.CUT, "parrot: dying")
 
 
 def test_when_time_is_nearly_up_it_is_told_to_stop(talk):
@@ -297,14 +297,14 @@ def test_when_time_is_nearly_up_it_is_told_to_stop(talk):
         end={"result": {"stopReason": "cancelled"}},
         settings={"timeout": 2},
     )
-    assert (reply.trouble, reply.session) == (Trouble.TIMEOUT, "s-1")
+    assert (reply.trouble, reply.session) == (AgentTrouble.TIMEOUT, "s-1")
     assert talk.heard(method="session/cancel")["params"] == {"sessionId": "s-1"}
 
 
 @pytest.mark.parametrize("plan", [{"deaf": True}, {"turn": [{"sleep": 60}]}])
 @pytest.mark.parametrize(
     ("settings", "trouble"),
-    [({"timeout": 0.7}, Trouble.TIMEOUT), ({"silence": 0.7}, Trouble.SILENT)],
+    [({"timeout": 0.7}, AgentTrouble.TIMEOUT), ({"silence": 0.7}, AgentTrouble.SILENT)],
     ids=["time", "silence"],
 )
 def test_one_that_hangs_is_ended(talk, plan, settings, trouble):
@@ -322,7 +322,7 @@ def test_one_that_does_not_go_after_its_answer_is_ended_and_its_answer_counts(ta
 def test_settings_for_agents_in_the_repository_are_hidden_or_the_agent_is_not_started(talk):
     (talk.tree / ".claude").mkdir()
     (talk.tree / ".claude/settings.json").write_text("{}")
-    if available() == "bubblewrap":
+    if sandbox_kind() == "bubblewrap":
         look = f"import os; print(os.listdir({str(talk.tree / '.claude')!r}))"
         talk.program.write_text(f"{look}\n{PARROT.read_text()}")
         reply = talk.ask({"say": "done"})
@@ -380,7 +380,7 @@ values = st.recursive(
 
 @given(st.lists(st.dictionaries(words, values).map(json.dumps) | st.text(max_size=20), max_size=8))
 def test_whatever_it_writes_is_read(lines):
-    answer = told("\n".join(lines).encode(errors="replace"))
+    answer = parse_messages("\n".join(lines).encode(errors="replace"))
     assert bool(answer.failed) == (answer.trouble is not None)
 
 
@@ -441,14 +441,14 @@ def planted(folder: Path, ran: Path) -> None:
     (folder / "evil.js").write_text(plugin)
 
 
-@pytest.mark.skipif(available() != "bubblewrap", reason="needs bubblewrap")
+@pytest.mark.skipif(sandbox_kind() != "bubblewrap", reason="needs bubblewrap")
 @pytest.mark.parametrize("kind", REAL)
 @pytest.mark.parametrize("writes", [True, False], ids=["fixer", "reader"])
 def test_a_real_one_edits_only_where_it_may(tmp_path, monkeypatch, kind, writes):
     command = realcli.command(kind)
     monkeypatch.setenv("GEMINI_API_KEY", "sk-dummy-0123456789abcdef")
     folder = tree(tmp_path)
-    ran = seat(tmp_path, kind).place.tmp(kind) / "ran"
+    ran = seat(tmp_path, kind).place.make_tmp(kind) / "ran"
     planted(folder, ran)
     path = str(folder / "calc.py")
     edit = {"path": path, "old": "    return a - b", "new": "    return a + b"}

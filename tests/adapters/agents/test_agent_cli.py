@@ -8,18 +8,25 @@ import msgspec
 import pytest
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import Call, CliAgent, Seat, Told, plain, since
-from punchlist.adapters.agents.home import Place
-from punchlist.adapters.agents.json_lines import events
-from punchlist.adapters.agents.registry import agents
+from punchlist.adapters.agents.cli_agent import (
+    AgentCall,
+    AgentSetup,
+    CliAgent,
+    ParsedReply,
+    make_filename,
+    subtract_usage,
+)
+from punchlist.adapters.agents.home import AgentPlace
+from punchlist.adapters.agents.json_lines import parse_events
+from punchlist.adapters.agents.registry import build_agents
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
-from punchlist.adapters.process.sandbox import available
+from punchlist.adapters.process.sandbox import sandbox_kind
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Ask, Trouble
+from punchlist.ports.agent import AgentTrouble, Ask
 
-walled = pytest.mark.skipif(available() != "bubblewrap", reason="needs bubblewrap")
+walled = pytest.mark.skipif(sandbox_kind() != "bubblewrap", reason="needs bubblewrap")
 SAY = "import json,os,sys,time,pathlib; say=lambda **e: print(json.dumps(e), flush=True); "
 
 
@@ -30,31 +37,31 @@ class Parrot:
     keys = ("PARROT_API_KEY",)
     cumulative = ("input_tokens",)
 
-    def call(self, ask, desk):
-        return Call(
+    def build_call(self, ask, desk):
+        return AgentCall(
             arguments=("-c", SAY + ask.prompt), stdin="a question", files={"conf/parrot.json": "{}"}
         )
 
-    def piece(self, event):
+    def describe_event(self, event):
         return event.text("say")
 
-    def told(self, ran, ask):
-        found = list(events(ran.stdout))
+    def parse_output(self, ran, ask):
+        found = list(parse_events(ran.stdout))
         for event in found:
             if event.text("type") == "result":
                 usage = Usage(input_tokens=event.count("tokens"), output_tokens=event.count("out"))
-                return Told(
+                return ParsedReply(
                     text=event.text("text"),
                     session=event.text("session"),
                     usage=usage,
                     opened=tuple(e.text("open") for e in found),
                 )
             if event.text("type") == "error":
-                return Told(
-                    failed=event.text("text"), trouble=troubles.of_error(event.text("text"))
+                return ParsedReply(
+                    failed=event.text("text"), trouble=troubles.classify_error(event.text("text"))
                 )
-        failed, trouble = troubles.no_result(ran)
-        return Told(failed=failed, trouble=trouble)
+        failed, trouble = troubles.explain_no_result(ran)
+        return ParsedReply(failed=failed, trouble=trouble)
 
 
 @pytest.fixture
@@ -71,14 +78,17 @@ def asked(tmp_path, tree):
     user = tmp_path / "user"
     user.mkdir()
     artifacts = FolderArtifacts(tmp_path / "state" / "run" / "artifacts")
-    place = Place(folder=tmp_path / "state" / "run" / "agents", state=tmp_path / "state", user=user)
+    place = AgentPlace(
+        folder=tmp_path / "state" / "run" / "agents", state=tmp_path / "state", user=user
+    )
 
     def ask(program, heard=None, *, settings=None, **options):
         options = {"role": "reviewer", "label": "review/1", "folder": tree, **options}
         sandbox = options.pop("sandbox", True)
         own = AgentSettings(**{"timeout": 20, "silence": 10, **(settings or {})})
         agent = CliAgent(
-            Parrot(), Seat("polly", own, msgspec.structs.replace(place, sandbox=sandbox), artifacts)
+            Parrot(),
+            AgentSetup("polly", own, msgspec.structs.replace(place, sandbox=sandbox), artifacts),
         )
         said = [] if heard is None else heard
         reply = asyncio.run(agent.ask(Ask(prompt=program, **options), said.append))
@@ -108,7 +118,7 @@ def test_the_answer_is_what_the_result_event_says_and_pieces_are_heard_on_the_wa
     assert reply.usage.seconds > 0
     assert (
         reply.transcript
-        == "calls/review-1-" + plain("review/1").rpartition("-")[2] + ".polly.1.jsonl"
+        == "calls/review-1-" + make_filename("review/1").rpartition("-")[2] + ".polly.1.jsonl"
     )
     assert '"say": "one"' in asked.transcript
 
@@ -116,20 +126,28 @@ def test_the_answer_is_what_the_result_event_says_and_pieces_are_heard_on_the_wa
 @pytest.mark.parametrize(
     ("program", "trouble", "words"),
     [
-        ("pass", Trouble.CUT, "it ended without a result"),
-        ("say(say='rate limit 429, invalid api key')", Trouble.CUT, "it ended without a result"),
-        ("sys.exit('boom')", Trouble.CRASHED, "it ended with code 1 and without a result: boom"),
-        ("sys.exit('HTTP 429 slow down')", Trouble.RATE_LIMIT, "429"),
-        ("say(type='error', text='status 401: bad key')", Trouble.AUTH, "status 401"),
+        ("pass", AgentTrouble.CUT, "it ended without a result"),
+        (
+            "say(say='rate limit 429, invalid api key')",
+            AgentTrouble.CUT,
+            "it ended without a result",
+        ),
+        (
+            "sys.exit('boom')",
+            AgentTrouble.CRASHED,
+            "it ended with code 1 and without a result: boom",
+        ),
+        ("sys.exit('HTTP 429 slow down')", AgentTrouble.RATE_LIMIT, "429"),
+        ("say(type='error', text='status 401: bad key')", AgentTrouble.AUTH, "status 401"),
         (
             "say(type='error', text='status 401: bad key'); sys.exit(145)",
-            Trouble.AUTH,
+            AgentTrouble.AUTH,
             "status 401",
         ),
-        ("os.kill(os.getpid(), 9)", Trouble.CRASHED, "ended by signal 9"),
+        ("os.kill(os.getpid(), 9)", AgentTrouble.CRASHED, "ended by signal 9"),
         (
             "say(type='result', text='fine'); os.kill(os.getpid(), 9)",
-            Trouble.CRASHED,
+            AgentTrouble.CRASHED,
             "ended by signal 9",
         ),
     ],
@@ -148,13 +166,13 @@ def test_hanging_and_taking_too_long_are_told_apart(asked):
         "[(say(say='hm'), time.sleep(0.1)) for _ in range(600)]",
         settings={"timeout": 1.2, "silence": 1},
     )
-    assert (silent.trouble, silent.failed) == (Trouble.SILENT, "silent for 0.7 s")
-    assert (late.trouble, late.failed) == (Trouble.TIMEOUT, "timed out after 1.2 s")
+    assert (silent.trouble, silent.failed) == (AgentTrouble.SILENT, "silent for 0.7 s")
+    assert (late.trouble, late.failed) == (AgentTrouble.TIMEOUT, "timed out after 1.2 s")
 
 
 def test_a_program_that_is_not_there_is_missing(asked):
     reply = asked("pass", settings={"command": ("no-such-agent",)})
-    assert reply.trouble is Trouble.MISSING
+    assert reply.trouble is AgentTrouble.MISSING
     assert "no-such-agent" in reply.failed
 
 
@@ -259,7 +277,10 @@ def test_what_the_session_had_spent_before_is_taken_off(asked):
         asked("say(type='result', session='s', tokens=300)", session="s").usage.input_tokens == 50
     )
     assert (
-        since(Usage(input_tokens=30), Usage(input_tokens=100), ("input_tokens",)).input_tokens == 30
+        subtract_usage(
+            Usage(input_tokens=30), Usage(input_tokens=100), ("input_tokens",)
+        ).input_tokens
+        == 30
     )
 
 
@@ -295,13 +316,13 @@ def test_every_try_keeps_its_own_transcript(asked):
 
 def test_labels_never_share_a_file_name():
     labels = ["a/b", "a-b", "a b", "a.b", "ä", "", "/", "x" * 200, "x" * 201]
-    assert len({plain(label) for label in labels}) == len(labels)
-    assert plain("a-b") == "a-b"
+    assert len({make_filename(label) for label in labels}) == len(labels)
+    assert make_filename("a-b") == "a-b"
 
 
 def test_an_agent_of_no_known_kind_is_named(tmp_path):
-    place = Place(folder=tmp_path, state=tmp_path, user=tmp_path)
+    place = AgentPlace(folder=tmp_path, state=tmp_path, user=tmp_path)
     with pytest.raises(
         SettingsError, match=r"agent\.cluade: there is no kind of agent called 'cluade'"
     ):
-        agents(["cluade"], {}, AgentsSettings(), place, FolderArtifacts(tmp_path))
+        build_agents(["cluade"], {}, AgentsSettings(), place, FolderArtifacts(tmp_path))

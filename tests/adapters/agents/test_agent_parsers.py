@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import Desk, Told
+from punchlist.adapters.agents.cli_agent import CallContext, ParsedReply
 from punchlist.adapters.agents.dialects.claude import Claude
-from punchlist.adapters.agents.dialects.codex import Codex, strict
+from punchlist.adapters.agents.dialects.codex import Codex, is_strict
 from punchlist.adapters.agents.dialects.qwen import Qwen
-from punchlist.adapters.agents.json_lines import Event, Lines, event, events
+from punchlist.adapters.agents.json_lines import JsonEvent, LineBuffer, parse_event, parse_events
 from punchlist.adapters.agents.settings import AgentSettings
-from punchlist.adapters.process.run import Ran
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Ask, Trouble
+from punchlist.ports.agent import AgentTrouble, Ask
 
 DATA = Path(__file__).parents[2] / "data" / "agents"
 SAMPLES = {path.stem: path.read_bytes() for path in sorted(DATA.glob("*.jsonl"))}
@@ -29,7 +29,9 @@ ASK = Ask(role="fixer", label="fix/1", prompt="Fix it", folder=Path("/tree"), sc
 
 
 def ran(stdout=b"", exit_code=0, stderr=b""):
-    return Ran(command=("agent",), exit_code=exit_code, stdout=stdout, stderr=stderr, seconds=1)
+    return ProcessResult(
+        command=("agent",), exit_code=exit_code, stdout=stdout, stderr=stderr, seconds=1
+    )
 
 
 def told(dialect, *printed, exit_code=0, stderr=b"", ask=ASK):
@@ -39,11 +41,11 @@ def told(dialect, *printed, exit_code=0, stderr=b"", ask=ASK):
 
 
 def test_a_real_session_of_claude_is_understood():
-    read = Claude().told(ran(SAMPLES["claude-fix"]), ASK)
+    read = Claude().parse_output(ran(SAMPLES["claude-fix"]), ASK)
     assert (json.loads(read.text), read.failed, read.trouble) == (ANSWER, "", None)
     assert read.usage == Usage(input_tokens=4000, output_tokens=400, dollars=0.024)
     assert read.opened == ("/tree/calc.py", "/tree/calc.py")
-    said = [Claude().piece(found) for found in events(SAMPLES["claude-fix"])]
+    said = [Claude().describe_event(found) for found in parse_events(SAMPLES["claude-fix"])]
     assert [words for words in said if words] == [
         "Reading.",
         "Read /tree/calc.py",
@@ -54,11 +56,11 @@ def test_a_real_session_of_claude_is_understood():
 
 
 def test_a_real_session_of_codex_is_understood():
-    read = Codex().told(ran(SAMPLES["codex-fix"]), ASK)
+    read = Codex().parse_output(ran(SAMPLES["codex-fix"]), ASK)
     assert (json.loads(read.text), read.failed, read.trouble) == (ANSWER, "", None)
     assert read.usage == Usage(input_tokens=4000, output_tokens=400)
     assert set(read.opened) == {"/tree/calc.py"}
-    said = [Codex().piece(found) for found in events(SAMPLES["codex-fix"])]
+    said = [Codex().describe_event(found) for found in parse_events(SAMPLES["codex-fix"])]
     assert "edited /tree/calc.py" in said
     assert "Reading." in said
 
@@ -66,7 +68,7 @@ def test_a_real_session_of_codex_is_understood():
 @pytest.mark.parametrize("kind", ["claude", "codex"])
 def test_a_real_refusal_of_the_key_is_understood(kind):
     read = DIALECTS[kind].told(ran(SAMPLES[f"{kind}-denied"], exit_code=1), ASK)
-    assert (read.trouble, read.text) == (Trouble.AUTH, "")
+    assert (read.trouble, read.text) == (AgentTrouble.AUTH, "")
     assert "401" in read.failed
     assert read.session
 
@@ -84,21 +86,25 @@ RESULT = {
     ("changes", "exit_code", "trouble"),
     [
         ({}, 0, None),
-        ({}, 1, Trouble.CRASHED),
-        ({"is_error": True, "api_error_status": 429, "result": "slow down"}, 1, Trouble.RATE_LIMIT),
-        ({"is_error": True, "api_error_status": 529, "result": "busy"}, 1, Trouble.OVERLOADED),
-        ({"is_error": True, "result": "Not logged in · Please run /login"}, 1, Trouble.AUTH),
-        ({"is_error": True, "result": "Prompt is too long"}, 1, Trouble.TOO_LONG),
-        ({"is_error": True, "subtype": "error_max_turns"}, 1, Trouble.LIMIT),
-        ({"is_error": True, "subtype": "error_max_budget_usd"}, 1, Trouble.LIMIT),
+        ({}, 1, AgentTrouble.CRASHED),
+        (
+            {"is_error": True, "api_error_status": 429, "result": "slow down"},
+            1,
+            AgentTrouble.RATE_LIMIT,
+        ),
+        ({"is_error": True, "api_error_status": 529, "result": "busy"}, 1, AgentTrouble.OVERLOADED),
+        ({"is_error": True, "result": "Not logged in · Please run /login"}, 1, AgentTrouble.AUTH),
+        ({"is_error": True, "result": "Prompt is too long"}, 1, AgentTrouble.TOO_LONG),
+        ({"is_error": True, "subtype": "error_max_turns"}, 1, AgentTrouble.LIMIT),
+        ({"is_error": True, "subtype": "error_max_budget_usd"}, 1, AgentTrouble.LIMIT),
         (
             {"is_error": True, "subtype": "error_max_structured_output_retries", "errors": ["no"]},
             1,
-            Trouble.OTHER,
+            AgentTrouble.OTHER,
         ),
-        ({"is_error": True}, 0, Trouble.OTHER),
-        ({"subtype": "error_during_execution"}, 0, Trouble.OTHER),
-        ({"subtype": None}, 0, Trouble.OTHER),
+        ({"is_error": True}, 0, AgentTrouble.OTHER),
+        ({"subtype": "error_during_execution"}, 0, AgentTrouble.OTHER),
+        ({"subtype": None}, 0, AgentTrouble.OTHER),
     ],
 )
 def test_claude_s_result_decides_and_not_its_exit_code(changes, exit_code, trouble):
@@ -173,11 +179,11 @@ def test_codex_is_done_when_its_turn_is_and_a_retry_is_not_the_end():
         "type": "turn.failed",
         "error": {"message": "exceeded retry limit, last status: 429 Too Many Requests"},
     }
-    assert told("codex", begun, retry, word, done) == Told(
+    assert told("codex", begun, retry, word, done) == ParsedReply(
         text="done", session="t", usage=Usage(input_tokens=1)
     )
-    assert told("codex", begun, word).trouble is Trouble.CUT
-    assert told("codex", begun, word, failed, exit_code=1).trouble is Trouble.RATE_LIMIT
+    assert told("codex", begun, word).trouble is AgentTrouble.CUT
+    assert told("codex", begun, word, failed, exit_code=1).trouble is AgentTrouble.RATE_LIMIT
     assert told("codex", begun, word, done, exit_code=1).failed
 
 
@@ -187,31 +193,31 @@ def test_without_a_result_the_error_channel_is_asked_and_never_the_answer(dialec
         "type": "assistant",
         "message": {"content": [{"type": "text", "text": "429 rate limit"}]},
     }
-    assert told(dialect, said).trouble is Trouble.CUT
+    assert told(dialect, said).trouble is AgentTrouble.CUT
     assert (
         told(dialect, said, exit_code=1, stderr=b"error: unknown option '--restricted'").trouble
-        is Trouble.CRASHED
+        is AgentTrouble.CRASHED
     )
-    assert told(dialect, said, exit_code=1, stderr=b"HTTP 429").trouble is Trouble.RATE_LIMIT
+    assert told(dialect, said, exit_code=1, stderr=b"HTTP 429").trouble is AgentTrouble.RATE_LIMIT
 
 
 @pytest.mark.parametrize(
     ("message", "trouble"),
     [
-        ("exceeded retry limit, last status: 429 Too Many Requests", Trouble.RATE_LIMIT),
-        ("unexpected status 529 <unknown status code>: overloaded", Trouble.OVERLOADED),
-        ("API Error: 401 bad key", Trouble.AUTH),
-        ("Failed to authenticate", Trouble.AUTH),
-        ("stream disconnected before completion", Trouble.CUT),
-        ("API Error: Connection dropped (ECONNRESET)", Trouble.CUT),
-        ("Resource exhausted, please try again later", Trouble.RATE_LIMIT),
-        ("prompt is too long: 300000 tokens > 200000 maximum", Trouble.TOO_LONG),
-        ("We are currently experiencing high demand", Trouble.OVERLOADED),
-        ("no such file", Trouble.OTHER),
+        ("exceeded retry limit, last status: 429 Too Many Requests", AgentTrouble.RATE_LIMIT),
+        ("unexpected status 529 <unknown status code>: overloaded", AgentTrouble.OVERLOADED),
+        ("API Error: 401 bad key", AgentTrouble.AUTH),
+        ("Failed to authenticate", AgentTrouble.AUTH),
+        ("stream disconnected before completion", AgentTrouble.CUT),
+        ("API Error: Connection dropped (ECONNRESET)", AgentTrouble.CUT),
+        ("Resource exhausted, please try again later", AgentTrouble.RATE_LIMIT),
+        ("prompt is too long: 300000 tokens > 200000 maximum", AgentTrouble.TOO_LONG),
+        ("We are currently experiencing high demand", AgentTrouble.OVERLOADED),
+        ("no such file", AgentTrouble.OTHER),
     ],
 )
 def test_error_messages_are_told_apart(message, trouble):
-    assert troubles.of_error(message) is trouble
+    assert troubles.classify_error(message) is trouble
 
 
 @pytest.mark.parametrize(
@@ -225,11 +231,11 @@ def test_error_messages_are_told_apart(message, trouble):
     ],
 )
 def test_a_wait_that_is_told_is_understood(message, seconds):
-    assert troubles.wait_told(message) == pytest.approx(seconds)
+    assert troubles.parse_retry_delay(message) == pytest.approx(seconds)
 
 
 def desk(**options):
-    return Desk(
+    return CallContext(
         home=Path("/home"),
         tmp=Path("/tmp"),
         settings=AgentSettings(**options),
@@ -248,7 +254,7 @@ def test_a_prompt_goes_to_the_standard_input_whatever_it_says(dialect):
         session="s1",
         fork=True,
     )
-    call = DIALECTS[dialect].call(ask, desk(model="m1", effort="high"))
+    call = DIALECTS[dialect].build_call(ask, desk(model="m1", effort="high"))
     assert call.stdin == ask.prompt
     assert "--help" not in call.arguments
     assert {"m1", "s1"} <= set(call.arguments)
@@ -256,13 +262,13 @@ def test_a_prompt_goes_to_the_standard_input_whatever_it_says(dialect):
 
 def test_codex_gets_a_schema_only_if_the_api_would_take_it():
     loose = {"type": "object", "properties": {"a": {"type": "string"}}}
-    assert strict(SCHEMA)
-    assert not strict(loose)
-    assert not strict({"type": "array", "items": loose})
-    assert not strict(
+    assert is_strict(SCHEMA)
+    assert not is_strict(loose)
+    assert not is_strict({"type": "array", "items": loose})
+    assert not is_strict(
         {**SCHEMA, "properties": {**SCHEMA["properties"], "files": {"type": "object"}}}
     )
-    call = Codex().call(ASK, desk())
+    call = Codex().build_call(ASK, desk())
     assert [json.loads(text) for text in call.files.values()] == [SCHEMA]
     assert call.arguments[-1] == "-"
     assert 'model_providers.named.base_url="http://there/v1"' in call.arguments
@@ -308,10 +314,10 @@ LINES = st.dictionaries(NAMES, VALUES, max_size=6).map(
 def test_nothing_that_is_printed_breaks_a_reader(dialect, lines, exit_code, stderr):
     output = b"\n".join(lines)
     read = DIALECTS[dialect].told(ran(output, exit_code, stderr), ASK)
-    assert isinstance(read, Told)
+    assert isinstance(read, ParsedReply)
     assert read.text == "" or not read.failed
-    for found in events(output):
-        assert isinstance(DIALECTS[dialect].piece(found), str)
+    for found in parse_events(output):
+        assert isinstance(DIALECTS[dialect].describe_event(found), str)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -324,7 +330,7 @@ def test_a_damaged_sample_is_read_or_refused_and_never_breaks(name, data):
         length = data.draw(st.integers(0, 200))
         sample[at : at + length] = data.draw(st.binary(max_size=6))
     for dialect in DIALECTS.values():
-        assert isinstance(dialect.told(ran(bytes(sample)), ASK), Told)
+        assert isinstance(dialect.told(ran(bytes(sample)), ASK), ParsedReply)
 
 
 def spent(read) -> float:
@@ -340,11 +346,11 @@ def spent(read) -> float:
 @pytest.mark.parametrize(
     "read",
     [
-        lambda n: Claude().told(
+        lambda n: Claude().parse_output(
             ran(b'{"type":"assistant","message":{"content":[{"type":"text","text":"x"}]}}\n' * n),
             ASK,
         ),
-        lambda n: Codex().told(
+        lambda n: Codex().parse_output(
             ran(
                 b'{"type":"item.completed","item":{"type":"command_execution","command":"'
                 + b"cat a " * (20 * n)
@@ -352,9 +358,9 @@ def spent(read) -> float:
             ),
             ASK,
         ),
-        lambda n: troubles.of_error("error " * (40 * n)),
-        lambda n: event(b"[" * (40 * n)),
-        lambda n: event(b'{"a":' * n),
+        lambda n: troubles.classify_error("error " * (40 * n)),
+        lambda n: parse_event(b"[" * (40 * n)),
+        lambda n: parse_event(b'{"a":' * n),
     ],
     ids=["lines", "a long command", "a long error", "brackets", "objects"],
 )
@@ -364,24 +370,27 @@ def test_a_flood_of_eight_times_the_size_takes_nothing_like_sixty_four_times_as_
 
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=8))
 def test_pieces_make_the_lines_that_the_whole_has(output, cuts):
-    lines, places = Lines(), sorted({0, len(output), *(cut for cut in cuts if cut < len(output))})
-    heard = [line for start, end in pairwise(places) for line in lines.fed(output[start:end])]
+    lines, places = (
+        LineBuffer(),
+        sorted({0, len(output), *(cut for cut in cuts if cut < len(output))}),
+    )
+    heard = [line for start, end in pairwise(places) for line in lines.feed(output[start:end])]
     assert heard == output.split(b"\n")[:-1]
 
 
 def test_a_line_without_an_end_is_not_kept_and_those_after_it_are_heard():
-    lines, piece = Lines(), b"x" * (8 << 20)
+    lines, piece = LineBuffer(), b"x" * (8 << 20)
     tracemalloc.start()
-    assert [line for _ in range(16) for line in lines.fed(bytes(piece))] == []
+    assert [line for _ in range(16) for line in lines.feed(bytes(piece))] == []
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kept < 1 << 20
-    assert lines.fed(b"the end of it\nnext\nbegun") == [b"", b"next"]
-    assert lines.fed(b"\n") == [b"begun"]
+    assert lines.feed(b"the end of it\nnext\nbegun") == [b"", b"next"]
+    assert lines.feed(b"\n") == [b"begun"]
 
 
 def test_values_of_any_shape_read_as_empty():
-    odd = Event({"a": [1], "n": True, "big": 1e300, "nan": float("nan")})
+    odd = JsonEvent({"a": [1], "n": True, "big": 1e300, "nan": float("nan")})
     assert (
         odd.text("a"),
         odd.text("a", "b"),
@@ -390,7 +399,7 @@ def test_values_of_any_shape_read_as_empty():
         odd.number("nan"),
         odd.items("n"),
     ) == ("", "", 0, 0, 0, [])
-    assert not event(b"not json").has()
+    assert not parse_event(b"not json").has()
 
 
 @pytest.mark.parametrize(
@@ -403,4 +412,4 @@ def test_values_of_any_shape_read_as_empty():
     ],
 )
 def test_half_a_character_costs_a_letter_and_not_the_line(line, text):
-    assert event(line).text("a") == text
+    assert parse_event(line).text("a") == text

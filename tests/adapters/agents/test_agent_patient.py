@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from punchlist.adapters.agents.journal import Journal
-from punchlist.adapters.agents.retry import Patience, Patient
+from punchlist.adapters.agents.retry import AgentRetryPolicy, RetryingAgent
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Ask, Reply, Trouble
+from punchlist.ports.agent import AgentTrouble, Ask, Reply
 
 ASK = Ask(role="fixer", label="fix/1", prompt="fix it", folder=Path("/"))
 GOOD = Reply(agent="", text="done", session="s1", usage=Usage(output_tokens=10, dollars=0.5))
@@ -46,7 +46,7 @@ def asked(agents, ask=ASK, patience=None, luck=1.0):
     async def sleep(seconds):
         slept.append(seconds)
 
-    patient = Patient(agents, patience or Patience(), sleep=sleep, luck=lambda: luck)
+    patient = RetryingAgent(agents, patience or AgentRetryPolicy(), sleep=sleep, luck=lambda: luck)
     return asyncio.run(patient.ask(ask, heard.append)), slept, heard
 
 
@@ -66,9 +66,9 @@ def test_passing_trouble_is_waited_out_longer_each_time_and_all_tries_are_paid()
         [
             Actor(
                 "claude",
-                bad(Trouble.RATE_LIMIT),
-                bad(Trouble.OVERLOADED),
-                bad(Trouble.RATE_LIMIT),
+                bad(AgentTrouble.RATE_LIMIT),
+                bad(AgentTrouble.OVERLOADED),
+                bad(AgentTrouble.RATE_LIMIT),
                 GOOD,
             )
         ]
@@ -79,21 +79,23 @@ def test_passing_trouble_is_waited_out_longer_each_time_and_all_tries_are_paid()
 
 
 def test_it_waits_as_long_as_it_was_told_and_not_for_somebody_who_wants_hours():
-    _, slept, _ = asked([Actor("claude", bad(Trouble.RATE_LIMIT, retry_after=30), GOOD)])
+    _, slept, _ = asked([Actor("claude", bad(AgentTrouble.RATE_LIMIT, retry_after=30), GOOD)])
     assert slept == [30]
     reply, slept, _ = asked(
-        [Actor("claude", bad(Trouble.RATE_LIMIT, retry_after=18000)), Actor("codex", GOOD)]
+        [Actor("claude", bad(AgentTrouble.RATE_LIMIT, retry_after=18000)), Actor("codex", GOOD)]
     )
     assert (reply.agent, slept) == ("codex", [])
 
 
 def test_patience_ends_and_the_next_agent_is_asked():
-    first = Actor("claude", *[bad(Trouble.RATE_LIMIT)] * 5)
+    first = Actor("claude", *[bad(AgentTrouble.RATE_LIMIT)] * 5)
     reply, slept, _ = asked([first, Actor("codex", GOOD)])
     assert (reply.agent, len(first.asked), slept) == ("codex", 5, [2, 4, 8, 16])
 
 
-@pytest.mark.parametrize("trouble", [trouble for trouble in Trouble if not trouble.passing])
+@pytest.mark.parametrize(
+    "trouble", [trouble for trouble in AgentTrouble if not trouble.is_transient]
+)
 def test_trouble_that_does_not_pass_goes_to_the_next_agent_at_once(trouble):
     first = Actor("claude", bad(trouble))
     reply, slept, _ = asked([first, Actor("codex", GOOD)])
@@ -107,15 +109,17 @@ def test_trouble_that_does_not_pass_goes_to_the_next_agent_at_once(trouble):
 
 
 def test_when_all_fail_every_one_says_why():
-    reply, _, _ = asked([Actor("claude", bad(Trouble.AUTH)), Actor("codex", bad(Trouble.TIMEOUT))])
+    reply, _, _ = asked(
+        [Actor("claude", bad(AgentTrouble.AUTH)), Actor("codex", bad(AgentTrouble.TIMEOUT))]
+    )
     assert (reply.failed, reply.trouble) == (
         "claude: trouble: auth; codex: trouble: timeout",
-        Trouble.TIMEOUT,
+        AgentTrouble.TIMEOUT,
     )
 
 
 def test_a_session_goes_to_its_owner_first_and_never_to_another():
-    claude, codex = Actor("claude", GOOD), Actor("codex", bad(Trouble.AUTH))
+    claude, codex = Actor("claude", GOOD), Actor("codex", bad(AgentTrouble.AUTH))
     reply, _, _ = asked([claude, codex], replace(ASK, session="codex:t9", fork=True))
     assert [(ask.session, ask.fork) for ask in codex.asked] == [("t9", True)]
     assert [(ask.session, ask.fork) for ask in claude.asked] == [("", False)]
@@ -123,7 +127,7 @@ def test_a_session_goes_to_its_owner_first_and_never_to_another():
 
 
 def test_a_session_nobody_has_any_more_is_begun_anew():
-    claude = Actor("claude", bad(Trouble.CRASHED), GOOD)
+    claude = Actor("claude", bad(AgentTrouble.CRASHED), GOOD)
     reply, _, _ = asked([claude], replace(ASK, session="claude:gone"))
     assert [ask.session for ask in claude.asked] == ["gone", ""]
     assert not reply.failed
@@ -131,8 +135,8 @@ def test_a_session_nobody_has_any_more_is_begun_anew():
 
 @given(st.integers(0, 9), st.floats(0, 1000), st.floats(0, 1))
 def test_a_wait_is_never_shorter_than_asked_for_nor_longer_than_the_longest(tried, asked_for, luck):
-    patience = Patience(retries=6, first=1, longest=60)
-    wait = patience.wait(tried + 1, asked_for, luck)
+    patience = AgentRetryPolicy(retries=6, first=1, longest=60)
+    wait = patience.next_delay(tried + 1, asked_for, luck)
     assert (wait is None) == (tried >= 6 or asked_for > 60)
     if wait is not None:
         assert asked_for <= wait <= 60
@@ -173,10 +177,10 @@ def test_another_question_under_the_same_label_is_asked_and_so_is_another_label(
 
 
 def test_a_failure_is_not_kept(tmp_path):
-    actor = Actor("claude", bad(Trouble.RATE_LIMIT), GOOD)
+    actor = Actor("claude", bad(AgentTrouble.RATE_LIMIT), GOOD)
     journal = Journal(actor, FolderArtifacts(tmp_path))
     assert told(journal).failed
-    assert journal.answered("fix/1") is None
+    assert journal.find_reply("fix/1") is None
     assert not told(journal).failed
 
 

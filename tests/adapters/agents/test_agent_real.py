@@ -14,10 +14,10 @@ import pytest
 from calculator import ANSWER, BUG, FIXED, KEY, SCHEMA, fixing
 from realkinds import KINDS, Careless
 
-from punchlist.adapters.agents.retry import Patience, Patient
-from punchlist.ports.agent import Ask, Trouble
+from punchlist.adapters.agents.retry import AgentRetryPolicy, RetryingAgent
+from punchlist.ports.agent import AgentTrouble, Ask
 
-TROUBLES = {401: Trouble.AUTH, 429: Trouble.RATE_LIMIT, 529: Trouble.OVERLOADED}
+TROUBLES = {401: AgentTrouble.AUTH, 429: AgentTrouble.RATE_LIMIT, 529: AgentTrouble.OVERLOADED}
 FOREVER = {"tool": "@shell", "input": {"cmd": "tail -f /dev/null"}}
 
 
@@ -99,7 +99,9 @@ def test_a_session_that_is_gone_is_begun_anew(kind, real, scripted):
     agent = real.agent(**KINDS[kind].settings(model.url))
     lost = f"{kind}:0199a213-81c0-7800-8aa1-bbab2a035a53"
     ask = Ask(role="fixer", label="gone", prompt="Go on.", folder=real.tree, session=lost)
-    reply = asyncio.run(Patient([agent], Patience(retries=0)).ask(ask, real.heard.append))
+    reply = asyncio.run(
+        RetryingAgent([agent], AgentRetryPolicy(retries=0)).ask(ask, real.heard.append)
+    )
     assert (reply.failed, reply.text, reply.tries) == ("", "hello", 2)
     assert reply.session != lost
 
@@ -150,7 +152,7 @@ def test_an_answer_that_talks_of_errors_is_an_answer(kind, real, scripted):
 def test_a_stream_that_is_cut_is_no_answer(kind, real, scripted):
     model = scripted(rules=[{"name": "cut", "steps": [{"text": "All is well, and", "cut": 2}]}])
     reply = real.ask(settings=KINDS[kind].settings(model.url))
-    assert (reply.trouble, reply.text) == (Trouble.CUT, "")
+    assert (reply.trouble, reply.text) == (AgentTrouble.CUT, "")
 
 
 @pytest.mark.parametrize("sandbox", [True, False], ids=["walls", "no-walls"])
@@ -158,7 +160,7 @@ def test_an_agent_that_hangs_with_a_tool_running_is_ended_whole(kind, real, scri
     model = scripted(FOREVER, {"hang": 60})
     settings = KINDS[kind].settings(model.url, silence=KINDS[kind].quiet)
     reply = real.ask(writes=True, sandbox=sandbox, settings=settings)
-    assert reply.trouble is Trouble.SILENT
+    assert reply.trouble is AgentTrouble.SILENT
     assert reply.session
     assert model.calls
 
@@ -185,7 +187,7 @@ def test_an_agent_that_crashes_or_is_killed_leaves_nothing_behind(kind, real, sc
         return await asked
 
     reply = asyncio.run(struck())
-    assert reply.trouble is Trouble.CRASHED
+    assert reply.trouble is AgentTrouble.CRASHED
     assert reply.failed == f"ended by signal {deadly.value}"
 
 

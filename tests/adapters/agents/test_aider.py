@@ -11,8 +11,8 @@ from seating import asked, seat, tree
 from stubmodel import StubModel
 
 from punchlist.adapters.agents.cli_agent import CliAgent
-from punchlist.adapters.agents.dialects.aider import Aider, named, told
-from punchlist.ports.agent import Trouble
+from punchlist.adapters.agents.dialects.aider import Aider, find_files, parse_transcript
+from punchlist.ports.agent import AgentTrouble
 
 # Read now: the tests themselves run with a clean environment.
 PROGRAM = os.environ.get("TEST_AIDER") or shutil.which("aider")
@@ -29,7 +29,9 @@ EDIT = 'Done.\n\nsrc/calc.py\n```\ndef add(a, b):\n    return a + b\n```\n\n{"ou
 
 
 def test_its_words_and_what_it_used_are_told():
-    answer = told(f'{HEAD}I fixed it.\n\n{{"outcomes": []}}\n\n{TOKENS}Applied edit to calc.py\n')
+    answer = parse_transcript(
+        f'{HEAD}I fixed it.\n\n{{"outcomes": []}}\n\n{TOKENS}Applied edit to calc.py\n'
+    )
     assert (answer.text, answer.failed) == ('I fixed it.\n\n{"outcomes": []}', "")
     assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.usage.dollars) == (
         1200,
@@ -39,39 +41,47 @@ def test_its_words_and_what_it_used_are_told():
 
 
 def test_all_its_calls_to_the_model_count():
-    answer = told(f"{HEAD}One.\n\n{TOKENS}Tokens: 2,000 sent, 500 cache hit, 1.5k received.\n")
+    answer = parse_transcript(
+        f"{HEAD}One.\n\n{TOKENS}Tokens: 2,000 sent, 500 cache hit, 1.5k received.\n"
+    )
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (3200, 1600)
 
 
 def test_an_error_that_passed_is_none_and_one_at_the_end_is():
-    assert not told(f"{HEAD}{LIMITED}Then it went well.\n\n{TOKENS}").failed
-    answer = told(f"{HEAD}Half.\n\n{TOKENS}{LIMITED}")
-    assert answer.trouble is Trouble.RATE_LIMIT
+    assert not parse_transcript(f"{HEAD}{LIMITED}Then it went well.\n\n{TOKENS}").failed
+    answer = parse_transcript(f"{HEAD}Half.\n\n{TOKENS}{LIMITED}")
+    assert answer.trouble is AgentTrouble.RATE_LIMIT
     assert answer.usage.input_tokens == 1200
 
 
 def test_words_in_the_answer_are_no_error():
-    answer = told(f"{HEAD}The log said:\nlitellm.AuthenticationError: no key\n\n{TOKENS}")
+    answer = parse_transcript(
+        f"{HEAD}The log said:\nlitellm.AuthenticationError: no key\n\n{TOKENS}"
+    )
     assert (answer.failed, answer.trouble) == ("", None)
 
 
 @pytest.mark.parametrize(
     ("said", "errors", "trouble"),
     [
-        ("litellm.AuthenticationError: no", "", Trouble.AUTH),
-        ("litellm.BadRequestError: OpenAIException - Incorrect API key provided", "", Trouble.AUTH),
+        ("litellm.AuthenticationError: no", "", AgentTrouble.AUTH),
+        (
+            "litellm.BadRequestError: OpenAIException - Incorrect API key provided",
+            "",
+            AgentTrouble.AUTH,
+        ),
         (
             "litellm.BadRequestError: OpenAIException - maximum context length is 4096",
             "",
-            Trouble.TOO_LONG,
+            AgentTrouble.TOO_LONG,
         ),
-        ("litellm.InternalServerError: oops", "", Trouble.OVERLOADED),
-        ("", "Traceback\nValueError", Trouble.OTHER),
-        ("", "", Trouble.OTHER),
+        ("litellm.InternalServerError: oops", "", AgentTrouble.OVERLOADED),
+        ("", "Traceback\nValueError", AgentTrouble.OTHER),
+        ("", "", AgentTrouble.OTHER),
     ],
 )
 def test_without_a_token_line_it_failed(said, errors, trouble):
-    answer = told(f"{HEAD if said else ''}{said}\n", errors)
+    answer = parse_transcript(f"{HEAD if said else ''}{said}\n", errors)
     assert answer.trouble is trouble
     assert answer.failed
 
@@ -85,7 +95,7 @@ def test_without_a_token_line_it_failed(said, errors, trouble):
     ).map("".join)
 )
 def test_whatever_it_prints_is_read(said):
-    answer = told(said)
+    answer = parse_transcript(said)
     assert bool(answer.failed) == (answer.trouble is not None)
 
 
@@ -95,12 +105,12 @@ def test_the_files_that_the_prompt_names_are_given_to_it(tmp_path):
         (tmp_path / path).write_text("x" * len(path))
     (tmp_path / "out.py").symlink_to("/etc/hostname")
     prompt = "F001 src/a.py:3 bad; src/none.py, out.py, ../x.py, /etc/passwd and `src/b.py`."
-    assert [str(path.relative_to(tmp_path)) for path in named(prompt, tmp_path)] == [
+    assert [str(path.relative_to(tmp_path)) for path in find_files(prompt, tmp_path)] == [
         "src/a.py",
         "src/b.py",
         "big.md",
     ]
-    assert named("nothing here", tmp_path) == []
+    assert find_files("nothing here", tmp_path) == []
 
 
 def aider(folder: Path, model: StubModel) -> CliAgent:
@@ -146,7 +156,7 @@ def test_the_real_one_is_not_believed_when_it_exits_with_0_after_an_error(tmp_pa
         {"rules": [{"steps": [{"status": 401, "error": "Incorrect API key provided"}]}]}
     ) as model:
         reply = asked(aider(tmp_path, model), hostile(tmp_path), "Fix F001 in src/calc.py")
-    assert reply.trouble is Trouble.AUTH
+    assert reply.trouble is AgentTrouble.AUTH
 
 
 @real

@@ -8,12 +8,12 @@ import time
 import pytest
 from seating import asked, seat, tree
 
-from punchlist.adapters.agents.dialects.command import Command
-from punchlist.adapters.process.sandbox import available
+from punchlist.adapters.agents.dialects.command import CommandAgent
+from punchlist.adapters.process.sandbox import sandbox_kind
 from punchlist.errors import SettingsError
-from punchlist.ports.agent import Trouble
+from punchlist.ports.agent import AgentTrouble
 
-walled = pytest.mark.skipif(available() != "bubblewrap", reason="needs bubblewrap")
+walled = pytest.mark.skipif(sandbox_kind() != "bubblewrap", reason="needs bubblewrap")
 
 
 def program(folder, source):
@@ -25,7 +25,7 @@ def program(folder, source):
 
 def test_the_prompt_is_on_its_input_and_the_answer_on_its_output(tmp_path):
     command = program(tmp_path, "print(sys.stdin.read().upper())")
-    reply = asked(Command(seat(tmp_path, command=command)), tree(tmp_path), "fix f001")
+    reply = asked(CommandAgent(seat(tmp_path, command=command)), tree(tmp_path), "fix f001")
     assert (reply.text, reply.failed) == ("FIX F001\n", "")
 
 
@@ -34,7 +34,7 @@ def test_it_is_heard_line_by_line(tmp_path):
         tmp_path, """print("I look."); print('{"text": "I found it."}'); print('{"other": 1}')"""
     )
     heard: list[str] = []
-    asked(Command(seat(tmp_path, command=command)), tree(tmp_path), "fix it", heard)
+    asked(CommandAgent(seat(tmp_path, command=command)), tree(tmp_path), "fix it", heard)
     assert heard == ["I look.", "I found it."]
 
 
@@ -43,7 +43,7 @@ def test_what_it_did_in_the_tree_stays_there(tmp_path):
         tmp_path, "p = pathlib.Path('calc.py'); p.write_text(p.read_text().replace('-', '+'))"
     )
     folder = tree(tmp_path)
-    assert not asked(Command(seat(tmp_path, command=command)), folder).failed
+    assert not asked(CommandAgent(seat(tmp_path, command=command)), folder).failed
     assert "a + b" in (folder / "calc.py").read_text()
 
 
@@ -51,7 +51,7 @@ def test_what_it_did_in_the_tree_stays_there(tmp_path):
 def test_a_reader_cannot_write_into_the_tree(tmp_path):
     command = program(tmp_path, "pathlib.Path('calc.py').write_text('')")
     folder = tree(tmp_path)
-    reply = asked(Command(seat(tmp_path, command=command)), folder, writes=False)
+    reply = asked(CommandAgent(seat(tmp_path, command=command)), folder, writes=False)
     assert "Read-only file system" in reply.failed
     assert "a - b" in (folder / "calc.py").read_text()
 
@@ -61,7 +61,7 @@ def test_the_answer_may_be_in_a_file_which_is_not_in_the_tree(tmp_path, where):
     command = program(tmp_path, f"pathlib.Path({where}).write_text('in a file'); print('noise')")
     folder = tree(tmp_path)
     reply = asked(
-        Command(seat(tmp_path, command=(*command, "{answer}"), answer="answer.json")),
+        CommandAgent(seat(tmp_path, command=(*command, "{answer}"), answer="answer.json")),
         folder,
         writes=False,
     )
@@ -71,28 +71,28 @@ def test_the_answer_may_be_in_a_file_which_is_not_in_the_tree(tmp_path, where):
 
 def test_a_file_of_an_earlier_try_is_no_answer(tmp_path):
     source = "n = pathlib.Path.home() / 'n'; n.exists() or pathlib.Path(os.environ['PUNCHLIST_ANSWER']).write_text('x'); n.touch()"
-    agent = Command(seat(tmp_path, command=program(tmp_path, source), answer="answer.json"))
+    agent = CommandAgent(seat(tmp_path, command=program(tmp_path, source), answer="answer.json"))
     folder = tree(tmp_path)
     assert asked(agent, folder).text == "x"
     second = asked(agent, folder)
     assert "wrote no answer" in second.failed
-    assert second.trouble is Trouble.CUT
+    assert second.trouble is AgentTrouble.CUT
 
 
 def test_an_answer_that_is_a_link_is_not_followed(tmp_path):
     (tmp_path / "secret").write_text("a secret")
     source = f"os.symlink({str(tmp_path / 'secret')!r}, os.environ['PUNCHLIST_ANSWER'])"
     reply = asked(
-        Command(seat(tmp_path, command=program(tmp_path, source), answer="a")), tree(tmp_path)
+        CommandAgent(seat(tmp_path, command=program(tmp_path, source), answer="a")), tree(tmp_path)
     )
-    assert (reply.text, reply.trouble) == ("", Trouble.CUT)
+    assert (reply.text, reply.trouble) == ("", AgentTrouble.CUT)
 
 
 def test_it_knows_what_is_asked_of_it_and_no_secret(tmp_path, monkeypatch):
     monkeypatch.setenv("A_TOKEN", "a secret")
     monkeypatch.setenv("MY_KEY", "the key")
     command = program(tmp_path, "print(json.dumps(dict(os.environ)))")
-    agent = Command(seat(tmp_path, command=command, keys=("MY_KEY",), env={"MORE": "yes"}))
+    agent = CommandAgent(seat(tmp_path, command=command, keys=("MY_KEY",), env={"MORE": "yes"}))
     reply = asked(agent, tree(tmp_path), writes=False, session="s1", schema={"type": "object"})
     had = json.loads(reply.text)
     assert (had["PUNCHLIST_ROLE"], had["PUNCHLIST_WRITES"], had["PUNCHLIST_SESSION"]) == (
@@ -112,32 +112,32 @@ def test_it_knows_what_is_asked_of_it_and_no_secret(tmp_path, monkeypatch):
     [
         (
             "sys.exit('HTTP error 429: too many requests, retry after 7 s')",
-            Trouble.RATE_LIMIT,
+            AgentTrouble.RATE_LIMIT,
             "429",
         ),
-        ("print('rate limit'); sys.exit(3)", Trouble.OTHER, "exit code 3: rate limit"),
-        ("sys.exit(2)", Trouble.OTHER, "exit code 2: it said nothing"),
-        ("os.kill(os.getpid(), 9)", Trouble.CRASHED, "signal 9"),
+        ("print('rate limit'); sys.exit(3)", AgentTrouble.OTHER, "exit code 3: rate limit"),
+        ("sys.exit(2)", AgentTrouble.OTHER, "exit code 2: it said nothing"),
+        ("os.kill(os.getpid(), 9)", AgentTrouble.CRASHED, "signal 9"),
     ],
 )
 def test_an_exit_code_is_a_failure_and_only_its_error_channel_says_which(
     tmp_path, source, trouble, said
 ):
-    reply = asked(Command(seat(tmp_path, command=program(tmp_path, source))), tree(tmp_path))
+    reply = asked(CommandAgent(seat(tmp_path, command=program(tmp_path, source))), tree(tmp_path))
     assert reply.trouble is trouble
     assert said in reply.failed
-    assert reply.retry_after == (7 if trouble is Trouble.RATE_LIMIT else 0)
+    assert reply.retry_after == (7 if trouble is AgentTrouble.RATE_LIMIT else 0)
 
 
 @pytest.mark.parametrize(
     ("settings", "trouble"),
-    [({"timeout": 0.4}, Trouble.TIMEOUT), ({"silence": 0.4}, Trouble.SILENT)],
+    [({"timeout": 0.4}, AgentTrouble.TIMEOUT), ({"silence": 0.4}, AgentTrouble.SILENT)],
     ids=["time", "silence"],
 )
 def test_one_that_hangs_is_ended(tmp_path, settings, trouble):
     before = time.monotonic()
     reply = asked(
-        Command(seat(tmp_path, command=program(tmp_path, "time.sleep(60)"), **settings)),
+        CommandAgent(seat(tmp_path, command=program(tmp_path, "time.sleep(60)"), **settings)),
         tree(tmp_path),
     )
     assert reply.trouble is trouble
@@ -145,13 +145,13 @@ def test_one_that_hangs_is_ended(tmp_path, settings, trouble):
 
 
 def test_a_program_that_is_not_there_is_missing(tmp_path):
-    reply = asked(Command(seat(tmp_path, command=("no-such-agent",))), tree(tmp_path))
-    assert reply.trouble is Trouble.MISSING
+    reply = asked(CommandAgent(seat(tmp_path, command=("no-such-agent",))), tree(tmp_path))
+    assert reply.trouble is AgentTrouble.MISSING
 
 
 def test_without_a_command_there_is_nothing_to_ask(tmp_path):
     with pytest.raises(
         SettingsError, match=r"agent\.mine\.command: there is no program to ask"
     ) as caught:
-        Command(seat(tmp_path, "mine"))
+        CommandAgent(seat(tmp_path, "mine"))
     assert "[agent.mine] command = " in caught.value.hint

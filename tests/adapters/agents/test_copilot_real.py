@@ -7,7 +7,7 @@ from calculator import ANSWER, BUG, FIXED, fixing
 from msgspec.structs import replace
 
 from punchlist.adapters.agents.dialects.copilot import Copilot
-from punchlist.ports.agent import Trouble
+from punchlist.ports.agent import AgentTrouble
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_reviewer_reads_changes_nothing_and_runs_nothing_that_the_repository_b
 class Trusting(Copilot):
     """With the folder trusted: the control that shows that the trap is one."""
 
-    def call(self, ask, desk):
+    def build_call(self, ask, desk):
         call = super().call(ask, desk)
         return replace(call, arguments=(*call.arguments, "--trust-folder"))
 
@@ -97,9 +97,9 @@ def test_a_fixer_edits_and_its_session_goes_on(copilot, scripted):
 @pytest.mark.parametrize(
     ("step", "settings", "trouble"),
     [
-        ({"status": 401, "error": "bad key"}, {}, Trouble.AUTH),
-        ({"blocks": [{"text": "half an ans"}, {"text": "wer"}], "cut": 1}, {}, Trouble.CUT),
-        ({"hang": 60}, {"silence": 15}, Trouble.SILENT),
+        ({"status": 401, "error": "bad key"}, {}, AgentTrouble.AUTH),
+        ({"blocks": [{"text": "half an ans"}, {"text": "wer"}], "cut": 1}, {}, AgentTrouble.CUT),
+        ({"hang": 60}, {"silence": 15}, AgentTrouble.SILENT),
     ],
 )
 def test_trouble_of_the_model_is_told_apart(copilot, scripted, step, settings, trouble):

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from punchlist.adapters.agents import detect as presence
-from punchlist.adapters.agents.detect import KNOWN, presences
+from punchlist.adapters.agents.detect import KNOWN, detect_agents
 from punchlist.adapters.agents.registry import AGENTS
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
-from punchlist.app.doctor import Probe, answers, probes
+from punchlist.app.doctor import Probe, ask_agents, run_probes
 from punchlist.app.ping_agents import WORD
 from punchlist.cli.commands.doctor import command
 from punchlist.errors import UsageError
@@ -37,7 +37,7 @@ def program(folder: Path, name: str, source: str) -> Path:
 
 
 def looked(*names, **own):
-    return {found.name: found for found in asyncio.run(presences(names, own))}
+    return {found.name: found for found in asyncio.run(detect_agents(names, own))}
 
 
 def test_the_known_programs_are_those_that_have_a_kind_of_their_own():
@@ -103,7 +103,7 @@ def test_a_script_is_read_and_a_bad_one_told(tmp_path):
 
 def test_an_agent_in_use_that_is_not_there_is_missing_and_others_are_only_absent(path, tmp_path):
     settings = Settings(agents=AgentsSettings(use=("claude", "cluade")))
-    found = {probe.name: probe for probe in asyncio.run(probes(tmp_path, None, settings))}
+    found = {probe.name: probe for probe in asyncio.run(run_probes(tmp_path, None, settings))}
     assert (found["agent claude"].needed, found["agent claude"].found) == (True, False)
     assert "no kind of agent called 'cluade'" in found["agent cluade"].note
     assert not found["agent gemini"].needed
@@ -117,7 +117,7 @@ def scripted(folder: Path, *lines: dict) -> AgentSettings:
 
 def asked(folder: Path, **own: AgentSettings) -> dict[str, Probe]:
     settings = Settings(agents=AgentsSettings(use=tuple(own)), agent=own)
-    return {probe.name: probe for probe in asyncio.run(answers(folder / "home", settings))}
+    return {probe.name: probe for probe in asyncio.run(ask_agents(folder / "home", settings))}
 
 
 def test_who_answers_is_shown_with_what_it_said_and_cost(tmp_path):
@@ -158,7 +158,7 @@ def test_they_are_asked_in_an_empty_folder(tmp_path):
 
 def test_where_nobody_is_in_use_there_is_nobody_to_ask(tmp_path):
     with pytest.raises(UsageError, match=r"no agent to ask: agents\.use names no agent"):
-        asyncio.run(answers(tmp_path, Settings()))
+        asyncio.run(ask_agents(tmp_path, Settings()))
 
 
 def test_nobody_is_asked_without_the_flag(tmp_path, monkeypatch):

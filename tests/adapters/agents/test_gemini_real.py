@@ -12,10 +12,10 @@ from calculator import ANSWER, BUG, FIXED, fixing
 from msgspec.structs import replace
 
 from punchlist.adapters.agents.dialects.gemini import Gemini
-from punchlist.adapters.process.sandbox import available
-from punchlist.ports.agent import Trouble
+from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.ports.agent import AgentTrouble
 
-walled = pytest.mark.skipif(available() != "bubblewrap", reason="needs bubblewrap")
+walled = pytest.mark.skipif(sandbox_kind() != "bubblewrap", reason="needs bubblewrap")
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_what_the_repository_tells_gemini_to_run_is_not_run(gemini, scripted):
 class Careless(Gemini):
     """With nothing hidden: the control that shows that the trap is one."""
 
-    def call(self, ask, desk):
+    def build_call(self, ask, desk):
         return replace(super().call(ask, desk), hidden=())
 
 
@@ -144,20 +144,20 @@ def test_with_nothing_hidden_and_the_folder_trusted_all_of_that_happens(bench, s
 @pytest.mark.parametrize(
     ("step", "trouble", "words"),
     [
-        ({"status": 401, "error": "bad key"}, Trouble.AUTH, "bad key"),
-        ({"status": 429, "error": "slow down"}, Trouble.RATE_LIMIT, "slow down"),
-        ({"status": 529, "error": "too busy"}, Trouble.OVERLOADED, "too busy"),
+        ({"status": 401, "error": "bad key"}, AgentTrouble.AUTH, "bad key"),
+        ({"status": 429, "error": "slow down"}, AgentTrouble.RATE_LIMIT, "slow down"),
+        ({"status": 529, "error": "too busy"}, AgentTrouble.OVERLOADED, "too busy"),
         (
             {"status": 400, "error": "The input token count exceeds the maximum"},
-            Trouble.TOO_LONG,
+            AgentTrouble.TOO_LONG,
             "token count",
         ),
         (
             {"blocks": [{"text": "half an ans"}, {"text": "wer"}], "cut": 1},
-            Trouble.CUT,
+            AgentTrouble.CUT,
             "terminated",
         ),
-        ({"text": ""}, Trouble.OTHER, "empty response"),
+        ({"text": ""}, AgentTrouble.OTHER, "empty response"),
     ],
 )
 def test_trouble_of_the_model_is_told_apart(gemini, scripted, step, trouble, words):
@@ -170,16 +170,17 @@ def test_trouble_of_the_model_is_told_apart(gemini, scripted, step, trouble, wor
 def test_a_hang_is_ended_and_so_is_everything_it_started(gemini, scripted):
     shell = {"tool": "@shell", "input": {"cmd": "setsid sleep 987 & sleep 988"}}
     hanging = gemini(scripted({"hang": 60}), settings={"silence": 6})
-    assert (hanging.trouble, hanging.failed) == (Trouble.SILENT, "silent for 6 s")
+    assert (hanging.trouble, hanging.failed) == (AgentTrouble.SILENT, "silent for 6 s")
     before = time.monotonic()
     busy = gemini(scripted(shell), writes=True, settings={"timeout": 8})
-    assert busy.trouble is Trouble.TIMEOUT
+    assert busy.trouble is AgentTrouble.TIMEOUT
     assert time.monotonic() - before < 15
     assert gemini.bench.processes() == {}
 
 
 @pytest.mark.parametrize(
-    ("sent", "trouble"), [(signal.SIGKILL, Trouble.CRASHED), (signal.SIGTERM, Trouble.CUT)]
+    ("sent", "trouble"),
+    [(signal.SIGKILL, AgentTrouble.CRASHED), (signal.SIGTERM, AgentTrouble.CUT)],
 )
 def test_killed_it_has_failed_even_where_its_exit_code_says_otherwise(
     gemini, scripted, sent, trouble

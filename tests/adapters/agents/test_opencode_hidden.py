@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from punchlist.adapters.agents.cli_agent import CliAgent
 from punchlist.adapters.agents.dialects.opencode import Opencode
-from punchlist.adapters.process.sandbox import available
-from punchlist.ports.agent import Trouble
+from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.ports.agent import AgentTrouble
 
 LOOK = """
 import json, pathlib
@@ -23,7 +23,7 @@ print(json.dumps({'type': 'step_finish', 'part': {'messageID': 'm', 'reason': 's
 class Looking(Opencode):
     """Asked like opencode, but only looks around."""
 
-    def call(self, ask, desk):
+    def build_call(self, ask, desk):
         return replace(super().call(ask, desk), arguments=("-c", LOOK))
 
 
@@ -45,7 +45,7 @@ def planted(tmp_path):
     return tree
 
 
-@pytest.mark.skipif(available() != "bubblewrap", reason="needs bubblewrap")
+@pytest.mark.skipif(sandbox_kind() != "bubblewrap", reason="needs bubblewrap")
 def test_it_is_hidden_from_the_agent_and_stays_in_the_tree(looking, planted):
     seen = json.loads(looking(sandbox=True).text)
     assert sorted(seen) == ["calc.py", "opencode.json"]
@@ -56,7 +56,7 @@ def test_it_is_hidden_from_the_agent_and_stays_in_the_tree(looking, planted):
 
 def test_without_walls_the_agent_is_not_started_and_says_why(looking, planted):
     reply = looking(sandbox=False)
-    assert (reply.trouble, reply.text) == (Trouble.OTHER, "")
+    assert (reply.trouble, reply.text) == (AgentTrouble.OTHER, "")
     assert reply.failed.startswith("not started: it would do what .opencode and opencode.json says")
 
 

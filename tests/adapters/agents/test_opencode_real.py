@@ -11,11 +11,11 @@ from calculator import ANSWER, BUG, FIXED, KEY, fixing
 from msgspec.structs import replace
 
 from punchlist.adapters.agents.dialects.opencode import Opencode
-from punchlist.adapters.process.sandbox import available
-from punchlist.ports.agent import Trouble
+from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.ports.agent import AgentTrouble
 
 LONG = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."
-walled = pytest.mark.skipif(available() != "bubblewrap", reason="needs bubblewrap")
+walled = pytest.mark.skipif(sandbox_kind() != "bubblewrap", reason="needs bubblewrap")
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_reviewer_reads_changes_nothing_and_runs_nothing_that_the_repository_b
 class Careless(Opencode):
     """With nothing hidden: the control that shows that the trap is one."""
 
-    def call(self, ask, desk):
+    def build_call(self, ask, desk):
         return replace(super().call(ask, desk), hidden=())
 
 
@@ -144,18 +144,18 @@ def test_a_fixer_edits_and_its_session_goes_on_in_its_folder_and_nowhere_else(
 @pytest.mark.parametrize(
     ("step", "trouble", "wait"),
     [
-        ({"status": 401, "error": "bad key"}, Trouble.AUTH, 0),
+        ({"status": 401, "error": "bad key"}, AgentTrouble.AUTH, 0),
         (
             {"status": 429, "error": "slow down", "headers": {"retry-after-ms": "200"}},
-            Trouble.RATE_LIMIT,
+            AgentTrouble.RATE_LIMIT,
             0.2,
         ),
         (
             {"status": 529, "error": "too busy", "headers": {"retry-after-ms": "200"}},
-            Trouble.OVERLOADED,
+            AgentTrouble.OVERLOADED,
             0.2,
         ),
-        ({"status": 400, "error": LONG}, Trouble.TOO_LONG, 0),
+        ({"status": 400, "error": LONG}, AgentTrouble.TOO_LONG, 0),
     ],
 )
 def test_trouble_of_the_model_is_told_apart(opencode, scripted, step, trouble, wait):
@@ -172,7 +172,7 @@ def test_a_hang_and_a_stream_that_is_cut_again_and_again_come_to_an_end(opencode
     model = scripted(step)
     reply = opencode(model, settings={"silence": 25, "timeout": 40})
     assert model.requests
-    assert reply.trouble in (Trouble.SILENT, Trouble.TIMEOUT)
+    assert reply.trouble in (AgentTrouble.SILENT, AgentTrouble.TIMEOUT)
     assert (reply.text, opencode.bench.processes()) == ("", {})
 
 
@@ -200,4 +200,4 @@ def test_killed_while_a_command_of_its_own_runs_it_leaves_nothing_behind(opencod
         struck = pool.submit(strike)
         reply = opencode(model, writes=True)
         struck.result()
-    assert (reply.trouble, reply.text) == (Trouble.CRASHED, "")
+    assert (reply.trouble, reply.text) == (AgentTrouble.CRASHED, "")

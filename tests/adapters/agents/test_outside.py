@@ -15,21 +15,21 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from seating import seat, tree
 
-from punchlist.adapters.agents.outside.agent import NO_MAILBOX, Outside
-from punchlist.adapters.agents.outside.mailbox import Handed, Mailbox
-from punchlist.app.start.role_assignment import cast
+from punchlist.adapters.agents.outside.agent import NO_MAILBOX, OutsideAgent
+from punchlist.adapters.agents.outside.mailbox import MailAnswer, Mailbox
+from punchlist.app.start.role_assignment import assign_roles
 from punchlist.errors import StoreError, UsageError
-from punchlist.ports.agent import Ask, Task, Trouble
-from punchlist.settings import load
-from punchlist.workflow import load as load_workflow
+from punchlist.ports.agent import AgentTrouble, Ask, Task
+from punchlist.settings import load_settings
+from punchlist.workflow import load_workflow
 
 LONG = 60
 
 
-def agent(folder: Path, **own) -> tuple[Outside, Mailbox]:
+def agent(folder: Path, **own) -> tuple[OutsideAgent, Mailbox]:
     mail = folder / "state" / "run" / "tasks"
     sitting = seat(folder, "outside", **{"silence": LONG, "timeout": LONG, **own})
-    return Outside(with_(sitting, place=replace(sitting.place, mail=mail))), Mailbox(mail)
+    return OutsideAgent(with_(sitting, place=replace(sitting.place, mail=mail))), Mailbox(mail)
 
 
 def question(folder: Path, label="fix/1", prompt="Fix F001", **more) -> Ask:
@@ -46,7 +46,7 @@ def question(folder: Path, label="fix/1", prompt="Fix F001", **more) -> Ask:
 
 async def laid(box: Mailbox, count=1):
     async with asyncio.timeout(LONG):
-        while len(found := box.open("outside")) < count:  # noqa: ASYNC110 - what is waited for is a file
+        while len(found := box.list_open("outside")) < count:  # noqa: ASYNC110 - what is waited for is a file
             await asyncio.sleep(0.02)
     return found
 
@@ -66,14 +66,14 @@ def test_the_answer_that_is_laid_beside_the_task_is_the_reply(tmp_path):
         )
         assert Path(task.folder) == tree(tmp_path)
         with box.take(task.id, "ann"):
-            assert box.hand_in(task.id, Handed(text='{"outcomes": []}', by="ann")) == ""
+            assert box.hand_in(task.id, MailAnswer(text='{"outcomes": []}', by="ann")) == ""
         return await asked
 
     reply = asyncio.run(story())
     assert (reply.agent, reply.text, reply.failed) == ("outside", '{"outcomes": []}', "")
     assert (tmp_path / "state" / "run" / reply.transcript).is_file()
     assert heard[0].endswith("waits for outside")
-    assert box.open("outside") == ()
+    assert box.list_open("outside") == ()
 
 
 def test_only_its_owner_may_read_what_lies_there(tmp_path):
@@ -82,7 +82,7 @@ def test_only_its_owner_may_read_what_lies_there(tmp_path):
     async def story():
         asked = asyncio.create_task(one.ask(question(tmp_path), lambda _: None))
         (task,) = await laid(box)
-        box.hand_in(task.id, Handed(text="done"))
+        box.hand_in(task.id, MailAnswer(text="done"))
         await asked
 
     asyncio.run(story())
@@ -104,7 +104,7 @@ def test_a_task_is_one_agents_alone_until_it_gives_it_back(tmp_path):
         first.release()
         second = box.take(task.id, "bob")
         assert second is not None
-        box.hand_in(task.id, Handed(text="bob's", by="bob"))
+        box.hand_in(task.id, MailAnswer(text="bob's", by="bob"))
         second.release()
         return await asked
 
@@ -128,7 +128,7 @@ def test_whoever_is_killed_has_given_its_task_back(tmp_path):
         child.kill()
         await child.wait()
         with box.take(task.id, "ann"):
-            box.hand_in(task.id, Handed(text="ann's"))
+            box.hand_in(task.id, MailAnswer(text="ann's"))
         return await asked
 
     assert asyncio.run(story()).text == "ann's"
@@ -137,7 +137,7 @@ def test_whoever_is_killed_has_given_its_task_back(tmp_path):
 def test_what_nobody_takes_is_an_agent_that_is_silent(tmp_path):
     one, box = agent(tmp_path, silence=0.3)
     reply = asyncio.run(one.ask(question(tmp_path), lambda _: None))
-    assert (reply.trouble, reply.text) == (Trouble.SILENT, "")
+    assert (reply.trouble, reply.text) == (AgentTrouble.SILENT, "")
     (folder,) = (tmp_path / "state" / "run" / "tasks").iterdir()
     _nobody_waits(box, folder.name)
 
@@ -152,14 +152,14 @@ def test_what_is_taken_and_not_answered_in_time_is_an_agent_that_timed_out(tmp_p
             return task, await asked
 
     task, reply = asyncio.run(story())
-    assert (reply.trouble, reply.text) == (Trouble.TIMEOUT, "")
+    assert (reply.trouble, reply.text) == (AgentTrouble.TIMEOUT, "")
     _nobody_waits(box, task.id)
 
 
 def _nobody_waits(box: Mailbox, name: str) -> None:
     assert box.find(name) is None
-    assert "no longer waits" in box.hand_in(name, Handed(text="too late"))
-    assert box.answer(name) is None
+    assert "no longer waits" in box.hand_in(name, MailAnswer(text="too late"))
+    assert box.read_answer(name) is None
 
 
 def test_the_first_answer_stands(tmp_path):
@@ -168,7 +168,9 @@ def test_the_first_answer_stands(tmp_path):
     async def story():
         asked = asyncio.create_task(one.ask(question(tmp_path), lambda _: None))
         (task,) = await laid(box)
-        said = [box.hand_in(task.id, Handed(text=text)) for text in ("first", "first", "second")]
+        said = [
+            box.hand_in(task.id, MailAnswer(text=text)) for text in ("first", "first", "second")
+        ]
         return said, await asked
 
     said, reply = asyncio.run(story())
@@ -184,9 +186,9 @@ def test_what_is_stopped_half_way_leaves_the_task_and_hears_the_answer_later(tmp
         (task,) = await laid(box)
         asked.cancel()
         await asyncio.wait({asked})
-        assert box.open("outside") == ()  # nobody waits for it now
-        assert box.known("fix/1")
-        assert box.hand_in(task.id, Handed(text="meanwhile")) == ""
+        assert box.list_open("outside") == ()  # nobody waits for it now
+        assert box.has_label("fix/1")
+        assert box.hand_in(task.id, MailAnswer(text="meanwhile")) == ""
         return await one.ask(question(tmp_path), lambda _: None)
 
     assert asyncio.run(story()).text == "meanwhile"
@@ -205,7 +207,7 @@ def test_an_answer_that_is_no_file_of_ours_is_not_there_and_holds_nobody_up(tmp_
         return await asked
 
     reply = asyncio.run(story())
-    assert (reply.text, reply.trouble) == ("", Trouble.SILENT)
+    assert (reply.text, reply.trouble) == ("", AgentTrouble.SILENT)
 
 
 def _odd(kind: str, path: Path) -> None:
@@ -251,7 +253,7 @@ def test_a_task_that_cannot_be_laid_is_told_as_what_a_person_can_act_on(tmp_path
     (folder / file / "in the way").mkdir(parents=True)
     with pytest.raises(StoreError, match=f"{file} cannot be written"):
         asyncio.run(one.ask(question(tmp_path), lambda _: None))
-    assert box.open("outside") == ()
+    assert box.list_open("outside") == ()
 
 
 def test_an_answer_that_is_far_too_long_is_refused_not_swallowed(tmp_path):
@@ -260,8 +262,8 @@ def test_an_answer_that_is_far_too_long_is_refused_not_swallowed(tmp_path):
     async def story():
         asked = asyncio.create_task(one.ask(question(tmp_path), lambda _: None))
         (task,) = await laid(box)
-        assert "at most" in box.hand_in(task.id, Handed(text="x" * 10_000_001))
-        assert box.hand_in(task.id, Handed(text="short")) == ""
+        assert "at most" in box.hand_in(task.id, MailAnswer(text="x" * 10_000_001))
+        assert box.hand_in(task.id, MailAnswer(text="short")) == ""
         return await asked
 
     assert asyncio.run(story()).text == "short"
@@ -281,7 +283,7 @@ def test_the_same_question_is_the_same_task_and_another_one_takes_its_place(tmp_
         (other,) = await laid(box)
         assert other.id != task.id
         assert box.find(task.id) is None
-        box.hand_in(other.id, Handed(text="done"))
+        box.hand_in(other.id, MailAnswer(text="done"))
         return await again
 
     assert asyncio.run(story()).text == "done"
@@ -307,13 +309,13 @@ def test_whatever_happens_a_task_is_answered_once_or_withdrawn_and_never_both(mo
             prompt="Fix",
             folder=folder,
         )
-        with box.asking(task):
+        with box.post_task(task):
             pass
         leases, first = [], ""
         for move in moves:
             match move.split():
                 case ["hand", "in", text]:
-                    wrong = box.hand_in(task.id, Handed(text=text))
+                    wrong = box.hand_in(task.id, MailAnswer(text=text))
                     first = first or ("" if wrong else text)
                 case ["withdraw"]:
                     came = box.withdraw(task.id, "late")
@@ -326,11 +328,11 @@ def test_whatever_happens_a_task_is_answered_once_or_withdrawn_and_never_both(mo
                     while leases:
                         leases.pop().release()
                 case ["ask", "again"]:
-                    with box.asking(task):
+                    with box.post_task(task):
                         pass
-            answer = box.answer(task.id)
+            answer = box.read_answer(task.id)
             assert (answer.text if answer else "") == first
-            assert not (answer and box.withdrawn(task.id))
+            assert not (answer and box.withdrawal_reason(task.id))
         while leases:
             leases.pop().release()
 
@@ -345,22 +347,26 @@ def test_a_half_written_or_foreign_file_is_no_task(tmp_path):
         folder = tmp_path / "state" / "run" / "tasks" / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "task.json").write_bytes(content)
-    assert box.open("outside") == ()
+    assert box.list_open("outside") == ()
     assert [box.find(name) for name in ("0123456789ab", "ba9876543210", "..", "../tasks")] == [
         None
     ] * 4
 
 
 def test_outside_of_a_run_it_says_that_it_is_not_asked(tmp_path):
-    reply = asyncio.run(Outside(seat(tmp_path, "outside")).ask(question(tmp_path), lambda _: None))
-    assert (reply.failed, reply.trouble) == (NO_MAILBOX, Trouble.OTHER)
+    reply = asyncio.run(
+        OutsideAgent(seat(tmp_path, "outside")).ask(question(tmp_path), lambda _: None)
+    )
+    assert (reply.failed, reply.trouble) == (NO_MAILBOX, AgentTrouble.OTHER)
 
 
 def test_whoever_fixes_outside_does_not_judge_its_own_work():
     flags = {"agents.use": "outside"}
-    crew = cast(load_workflow("proven"), load(None, flags, {}).settings)
+    crew = assign_roles(load_workflow("proven"), load_settings(None, flags, {}).settings)
     assert crew == {"technical": ("outside",), "fixer": ("outside",)}
     with pytest.raises(UsageError, match="challenger"):
-        cast(load_workflow("challenged"), load(None, flags, {}).settings)
+        assign_roles(load_workflow("challenged"), load_settings(None, flags, {}).settings)
     others = {"agents.use": "outside,dry"}
-    assert cast(load_workflow("proven"), load(None, others, {}).settings)["challenger"] == ("dry",)
+    assert assign_roles(load_workflow("proven"), load_settings(None, others, {}).settings)[
+        "challenger"
+    ] == ("dry",)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.agents.scripted.agent import calls
-from punchlist.adapters.agents.scripted.script import Line, read
-from punchlist.ports.agent import Trouble
+from punchlist.adapters.agents.scripted.agent import read_calls
+from punchlist.adapters.agents.scripted.script import ScriptLine, load_script
+from punchlist.ports.agent import AgentTrouble
 from punchlist.ports.roles import ROLES
 
 ROOT = Path(__file__).parents[3]
@@ -25,12 +25,12 @@ def script(tmp_path):
 
 
 def test_the_example_is_a_script(script):
-    assert len(read(script).lines) == 3
+    assert len(load_script(script).lines) == 3
 
 
 def test_the_guide_names_every_field_trouble_and_role():
     named = set(re.findall(r"`\"?([\w-]+)", GUIDE))
-    assert {*Line.__struct_fields__, *Trouble, *ROLES} - named == set()
+    assert {*ScriptLine.__struct_fields__, *AgentTrouble, *ROLES} - named == set()
 
 
 def test_the_example_runs_as_the_guide_says(script, repo, tmp_path):
@@ -49,4 +49,4 @@ def test_the_example_runs_as_the_guide_says(script, repo, tmp_path):
         command, cwd=repo.root, env=env, capture_output=True, text=True, check=False
     )
     assert "The one item is fixed" in ran.stdout + ran.stderr, ran.stdout + ran.stderr
-    assert [call.role for call in calls(tmp_path / "calls.jsonl")] == ["unified", "fixer"]
+    assert [call.role for call in read_calls(tmp_path / "calls.jsonl")] == ["unified", "fixer"]

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from punchlist.adapters.analyzers.registry import ANALYZERS, analyzers, detected
+from punchlist.adapters.analyzers.registry import ANALYZERS, build_analyzers, detect_analyzers
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
-from punchlist.adapters.analyzers.tool import ARGV_LIMIT, Kit, portions
+from punchlist.adapters.analyzers.tool import ARGV_LIMIT, Kit, chunk_files
 from punchlist.adapters.analyzers.tools.custom import CustomTool
-from punchlist.adapters.process.sandbox import available
+from punchlist.adapters.process.sandbox import sandbox_kind
 from punchlist.errors import SettingsError
 from punchlist.model.finding.severity import Severity
 
@@ -29,17 +29,17 @@ def own(code, **options):
 
 def ran(tree, tool, paths=None):
     return asyncio.run(
-        analyzers(AnalyzerSettings(enabled=(tool.name,), custom=(tool,)))[tool.name].analyze(
+        build_analyzers(AnalyzerSettings(enabled=(tool.name,), custom=(tool,)))[tool.name].analyze(
             tree, paths
         )
     )
 
 
 def test_auto_is_what_comes_along_what_is_found_and_the_users_own():
-    found = analyzers(AnalyzerSettings(custom=(own(""),)), NOWHERE)
+    found = build_analyzers(AnalyzerSettings(custom=(own(""),)), NOWHERE)
     assert {"ruff", "bandit", "mine"} <= found.keys()
     assert not {"ast-grep", "semgrep"} & found.keys(), "these have nothing to do without rules"
-    assert "ast-grep" in analyzers(AnalyzerSettings(ast_grep_rules="id: x"), NOWHERE)
+    assert "ast-grep" in build_analyzers(AnalyzerSettings(ast_grep_rules="id: x"), NOWHERE)
 
 
 def test_settings_are_read_from_plain_data():
@@ -52,7 +52,7 @@ def test_settings_are_read_from_plain_data():
 
 def test_an_unknown_name_gets_a_hint():
     with pytest.raises(SettingsError, match="rufff") as caught:
-        analyzers(AnalyzerSettings(enabled=("rufff",)))
+        build_analyzers(AnalyzerSettings(enabled=("rufff",)))
     assert "'ruff'" in caught.value.hint
 
 
@@ -62,7 +62,7 @@ def test_an_unknown_name_gets_a_hint():
 def test_a_custom_tool_that_cannot_work_is_refused_at_once(odd):
     tool = msgspec.structs.replace(own(""), **odd)
     with pytest.raises(SettingsError, match=r"analyzers\.custom"):
-        analyzers(AnalyzerSettings(custom=(tool,)))
+        build_analyzers(AnalyzerSettings(custom=(tool,)))
 
 
 @pytest.mark.parametrize("program", ["./tools/lint", "tools/lint", "../lint"])
@@ -70,19 +70,21 @@ def test_a_custom_tool_of_the_tree_under_review_is_refused_at_once(program):
     with pytest.raises(
         SettingsError, match=r"analyzers\.custom\.mine: .*code under review"
     ) as caught:
-        analyzers(AnalyzerSettings(custom=(CustomTool(name="mine", command=(program, "{files}")),)))
+        build_analyzers(
+            AnalyzerSettings(custom=(CustomTool(name="mine", command=(program, "{files}")),))
+        )
     assert caught.value.hint == "give an absolute path or a program on PATH"
 
 
 def test_an_enabled_tool_that_is_not_installed_is_a_failure_not_a_clean_answer(grown):
-    analyzer = analyzers(AnalyzerSettings(enabled=("shellcheck",)), NOWHERE)["shellcheck"]
+    analyzer = build_analyzers(AnalyzerSettings(enabled=("shellcheck",)), NOWHERE)["shellcheck"]
     assert (
         "not installed" in asyncio.run(analyzer.analyze(grown({"a.sh": "echo $1\n"}), None)).failed
     )
 
 
 def test_what_is_there_is_told_with_its_version():
-    found = {tool.name: tool for tool in asyncio.run(detected((), NOWHERE))}
+    found = {tool.name: tool for tool in asyncio.run(detect_analyzers((), NOWHERE))}
     assert found.keys() == ANALYZERS.keys()
     assert all(
         found[name].there and found[name].version[0].isdigit()
@@ -93,7 +95,7 @@ def test_what_is_there_is_told_with_its_version():
 
 def test_ruff_and_bandit_answer_through_the_same_port(grown):
     tree = grown({"a.py": CODE})
-    for name, analyzer in analyzers(AnalyzerSettings(enabled=("ruff", "bandit"))).items():
+    for name, analyzer in build_analyzers(AnalyzerSettings(enabled=("ruff", "bandit"))).items():
         analysis = asyncio.run(analyzer.analyze(tree, None))
         assert {f.source for f in analysis.findings} == {name}
 
@@ -134,7 +136,7 @@ def test_a_tool_that_fails_says_so_and_never_raises(grown, code):
 
 def test_the_time_a_tool_may_take_is_a_setting(grown):
     tool = own("import time; time.sleep(60)")
-    analyzer = analyzers(AnalyzerSettings(custom=(tool,), timeout=0.3), NOWHERE)["mine"]
+    analyzer = build_analyzers(AnalyzerSettings(custom=(tool,), timeout=0.3), NOWHERE)["mine"]
     assert (
         "timed out after 0.3 s" in asyncio.run(analyzer.analyze(grown({"a.py": ""}), None)).failed
     )
@@ -151,7 +153,7 @@ WRITES = "try: open('a.py', 'a').write('!'); print('a.py:1: written')\nexcept OS
 
 
 @pytest.mark.skipif(
-    available() != "bubblewrap", reason="no bubblewrap here: analyzers run without walls"
+    sandbox_kind() != "bubblewrap", reason="no bubblewrap here: analyzers run without walls"
 )
 @pytest.mark.parametrize(
     ("kit", "said"),
@@ -164,7 +166,7 @@ def test_only_walls_keep_an_analyzer_from_the_network_and_from_writing_the_tree(
     tree = grown({"a.py": "x\n"})
     with socket.create_server(("127.0.0.1", 0)) as server:
         tool = own(REACHES.format(port=server.getsockname()[1]) + WRITES)
-        analyzer = analyzers(AnalyzerSettings(custom=(tool,)), kit)["mine"]
+        analyzer = build_analyzers(AnalyzerSettings(custom=(tool,)), kit)["mine"]
         analysis = asyncio.run(analyzer.analyze(tree, None))
     assert sorted(f.title for f in analysis.findings) == said
     assert (tree.text("a.py") == "x\n") == (said == ["cut off", "refused"])
@@ -173,14 +175,14 @@ def test_only_walls_keep_an_analyzer_from_the_network_and_from_writing_the_tree(
 def test_an_interpreter_that_the_repository_carries_is_not_used(grown):
     carrying = grown({".venv/bin/python": "#!/bin/sh\n", "a.py": ""})
     kit = Kit(checkout=carrying.root)
-    assert kit.python(carrying) == ""
+    assert kit.find_python(carrying) == ""
     (carrying.root / "venv" / "bin").mkdir(parents=True)
     (carrying.root / "venv" / "bin" / "python").write_text("")
-    assert kit.python(carrying) == str(carrying.root / "venv" / "bin" / "python")
+    assert kit.find_python(carrying) == str(carrying.root / "venv" / "bin" / "python")
 
 
 def test_analyzers_work_without_walls(grown):
-    tools = analyzers(
+    tools = build_analyzers(
         AnalyzerSettings(enabled=("ruff", "bandit")), Kit(walls=lambda _root, _needs: None)
     )
     tree = grown({"a.py": CODE})
@@ -198,19 +200,23 @@ def test_a_program_that_the_repository_carries_is_not_run(grown):
     kit = Kit(checkout=tree.root, find=lambda _: None)
     assert (
         "not run"
-        in asyncio.run(analyzers(AnalyzerSettings(), kit)["eslint"].analyze(tree, None)).skipped
+        in asyncio.run(
+            build_analyzers(AnalyzerSettings(), kit)["eslint"].analyze(tree, None)
+        ).skipped
     )
     asked = AnalyzerSettings(enabled=("eslint",))
-    assert "not run" in asyncio.run(analyzers(asked, kit)["eslint"].analyze(tree, None)).failed
+    assert (
+        "not run" in asyncio.run(build_analyzers(asked, kit)["eslint"].analyze(tree, None)).failed
+    )
 
 
 def test_many_files_go_in_portions_that_fit_a_command_line():
     names = [f"folder/{'n' * 90}{number}.py" for number in range(5000)]
-    parts = list(portions(names))
+    parts = list(chunk_files(names))
     assert [name for part in parts for name in part] == names
     assert len(parts) > 1
     assert all(sum(len(name) + 1 for name in part) <= ARGV_LIMIT for part in parts)
-    assert list(portions(["x" * 2 * ARGV_LIMIT])) == [["x" * 2 * ARGV_LIMIT]]
+    assert list(chunk_files(["x" * 2 * ARGV_LIMIT])) == [["x" * 2 * ARGV_LIMIT]]
 
 
 def test_portions_of_one_analysis_are_one_answer(grown, monkeypatch):
@@ -219,7 +225,7 @@ def test_portions_of_one_analysis_are_one_answer(grown, monkeypatch):
     )
     tree = grown({f"{letter}.py": "import os\n" for letter in "cab"})
     analysis = asyncio.run(
-        analyzers(AnalyzerSettings(enabled=("ruff",)))["ruff"].analyze(tree, None)
+        build_analyzers(AnalyzerSettings(enabled=("ruff",)))["ruff"].analyze(tree, None)
     )
     assert [(f.id, f.spot.path) for f in analysis.findings] == [
         ("ruff:1", "a.py"),
@@ -236,7 +242,9 @@ def test_the_checkouts_folders_are_lent_to_the_tree_only_while_a_tool_runs(grown
     program.write_text(f"#!/bin/sh\ntest -e node_modules/.bin/eslint && echo '{report}'\n")
     program.chmod(0o755)
     tree = grown({"a.js": "x\n", "eslint.config.js": ""})
-    analyzer = analyzers(AnalyzerSettings(), Kit(checkout=checkout, find=lambda _: None))["eslint"]
+    analyzer = build_analyzers(AnalyzerSettings(), Kit(checkout=checkout, find=lambda _: None))[
+        "eslint"
+    ]
     analysis = asyncio.run(analyzer.analyze(tree, None))
     assert (analysis.failed, [f.rule for f in analysis.findings]) == ("", ["seen"])
     assert not Path(tree.root / "node_modules").is_symlink()

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from punchlist.adapters.analyzers.tool import Command, Kit
+from punchlist.adapters.analyzers.tool import CommandAnalyzer, Kit
 from punchlist.adapters.analyzers.tools.ast_grep import AstGrep, parse
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Safety
 from punchlist.model.finding.severity import Severity
-from punchlist.model.patch.patch import spliced
+from punchlist.model.patch.patch import apply_splices
 
 RULES = """
 id: no-eval
@@ -28,7 +28,7 @@ rule: {pattern: print($X)}
 
 
 def looked(tree, rules=RULES):
-    return asyncio.run(Command(AstGrep(rules), Kit()).analyze(tree, None))
+    return asyncio.run(CommandAnalyzer(AstGrep(rules), Kit()).analyze(tree, None))
 
 
 @pytest.mark.parametrize("start", ["", "\ufeff", "# é😀\r\n"])
@@ -42,7 +42,7 @@ def test_a_rewrite_lands_on_the_right_characters(grown, start):
     )
     assert (evaluated.severity, evaluated.fix.safety) == (Severity.MAJOR, Safety.UNSAFE)
     assert (evaluated.spot.column, evaluated.spot.end_column) == (11, 18)
-    assert spliced(text, evaluated.fix.splices) == text.replace("eval(x)", "literal_eval(x)")
+    assert apply_splices(text, evaluated.fix.splices) == text.replace("eval(x)", "literal_eval(x)")
     assert (printed.severity, printed.fix, printed.title) == (Severity.MINOR, None, "no-print")
 
 

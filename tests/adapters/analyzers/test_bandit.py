@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from punchlist.adapters.analyzers.tool import Command, Kit
+from punchlist.adapters.analyzers.tool import CommandAnalyzer, Kit
 from punchlist.adapters.analyzers.tools.bandit import Bandit, parse
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.severity import Severity
@@ -14,7 +14,7 @@ SHELL = 'import subprocess\nz = "é😀"; subprocess.call("ls " + z, shell=True)
 
 
 def looked(tree, paths=None):
-    return asyncio.run(Command(Bandit(), Kit()).analyze(tree, paths))
+    return asyncio.run(CommandAnalyzer(Bandit(), Kit()).analyze(tree, paths))
 
 
 def test_a_finding_is_ranked_by_severity_and_confidence_and_placed_in_code_points(grown):
@@ -47,7 +47,7 @@ def test_a_file_it_cannot_parse_is_refused_and_the_others_are_looked_at(grown):
 def test_many_files_are_shared_out_and_none_is_left_out(grown):
     names = sorted(f"m{number}.py" for number in range(45))
     tree = grown(dict.fromkeys(names, SHELL))
-    analysis = asyncio.run(Command(Bandit(), Kit(width=2)).analyze(tree, None))
+    analysis = asyncio.run(CommandAnalyzer(Bandit(), Kit(width=2)).analyze(tree, None))
     assert [f.spot.path for f in analysis.findings if f.rule == "B602"] == names
     assert (analysis.looked_at, len({f.id for f in analysis.findings})) == (
         45,

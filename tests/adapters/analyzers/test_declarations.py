@@ -10,7 +10,7 @@ from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.analyzers.tools.custom import CustomTool
 from punchlist.adapters.analyzers.tools.ruff import Ruff
 from punchlist.errors import SettingsError
-from punchlist.model.checks.protected import matches
+from punchlist.model.checks.protected import matches_any
 from punchlist.settings import Settings
 
 COMMENTS = """
@@ -63,7 +63,7 @@ def own(**declared) -> Settings:
 
 def test_a_tool_of_the_users_own_declares_it_in_the_settings():
     settings = own(steered_by=("own.toml",), suppressed_by=("(#) own: off",))
-    assert matches("a/own.toml", settings.protected.steering)
+    assert matches_any("a/own.toml", settings.protected.steering)
     assert suppressions_of(settings.analyzers).count("# own: off") == 1
 
 

@@ -11,7 +11,7 @@ from punchlist.intake.source_files import LOST_FIX, NO_SUCH_LINE, TORN_FIX, UNTR
 from punchlist.model.finding.finding import Safety
 from punchlist.model.finding.paths import OUTSIDE
 from punchlist.model.finding.severity import Severity
-from punchlist.model.patch.patch import spliced
+from punchlist.model.patch.patch import apply_splices
 
 TEXT = 'x = "é😀"; eval(x)\r\nprint(1)\n'
 
@@ -112,7 +112,7 @@ def test_a_sarif_fix_is_several_replacements(sources):
         "description": {"text": "d"},
     }
     (finding,) = sarif.parse(log({"message": {"text": "m"}, "fixes": [fix]}), sources).findings
-    assert spliced(TEXT, finding.fix.splices) == 'y = "é😀"; safe(x)\r\nlog(1)\n'
+    assert apply_splices(TEXT, finding.fix.splices) == 'y = "é😀"; safe(x)\r\nlog(1)\n'
     assert (finding.fix.safety, finding.fix.title) == (Safety.UNSAFE, "d")
 
 
@@ -318,7 +318,7 @@ def test_reviewdogs_columns_are_bytes(sources):
     analysis = rdjson.parse(report, sources)
     (finding,) = analysis.findings
     assert TEXT[finding.spot.column - 1 : finding.spot.end_column - 1] == "eval(x)"
-    assert spliced(TEXT, finding.fix.splices) == TEXT.replace("eval", "safe")
+    assert apply_splices(TEXT, finding.fix.splices) == TEXT.replace("eval", "safe")
     assert (finding.rule, finding.url, finding.severity) == ("R", "https://r", Severity.CRITICAL)
     assert len(analysis.refused) == 1
 
@@ -329,7 +329,7 @@ def test_a_suggestion_without_columns_replaces_lines_and_alternatives_are_left_t
     first, second = rdjson.parse(
         json.dumps({"diagnostics": [one, several]}).encode(), sources
     ).findings
-    assert spliced(TEXT, first.fix.splices) == "pass\r\nprint(1)\n"
+    assert apply_splices(TEXT, first.fix.splices) == "pass\r\nprint(1)\n"
     assert (second.fix, second.marks) == (None, (ALTERNATIVES,))
 
 
@@ -347,7 +347,7 @@ def test_a_suggestion_without_columns_replaces_lines_and_alternatives_are_left_t
 def test_a_suggestion_reaches_as_far_as_its_range_says(sources, span, expected):
     report = {"diagnostics": [diagnostic(suggestions=[{"range": span, "text": "new"}])]}
     (finding,) = rdjson.parse(json.dumps(report).encode(), sources).findings
-    assert spliced(TEXT, finding.fix.splices) == TEXT.replace("print(1)\n", expected)
+    assert apply_splices(TEXT, finding.fix.splices) == TEXT.replace("print(1)\n", expected)
 
 
 def test_a_suggestion_without_text_deletes_and_one_without_a_place_is_left_out_and_said(sources):
@@ -356,7 +356,7 @@ def test_a_suggestion_without_text_deletes_and_one_without_a_place_is_left_out_a
     deleting, placeless = rdjson.parse(
         json.dumps({"diagnostics": entries}).encode(), sources
     ).findings
-    assert spliced(TEXT, deleting.fix.splices) == TEXT.replace("(1)", "")
+    assert apply_splices(TEXT, deleting.fix.splices) == TEXT.replace("(1)", "")
     assert (placeless.fix, placeless.marks) == (None, (LOST_FIX,))
 
 

@@ -11,7 +11,7 @@ from punchlist.errors import SettingsError
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Safety
 from punchlist.model.finding.severity import Severity
-from punchlist.model.patch.patch import spliced
+from punchlist.model.patch.patch import apply_splices
 
 SCRIPT = '\ufeffconst z = "é😀"; let y = "😀"; if (y == z) { z; }\nif (!!z) { y; }\n'
 
@@ -67,8 +67,8 @@ def test_eslints_ranges_are_utf_16_without_the_byte_order_mark(grown):
     analysis = eslint.parse(report, Sources(grown({"a.js": SCRIPT})))
     fatal, const, equal = analysis.findings
     assert SCRIPT[const.spot.column] == "y", "the mark is no column"
-    assert spliced(SCRIPT, const.fix.splices) == SCRIPT.replace("let y", "const y")
-    assert spliced(SCRIPT, equal.fix.splices) == SCRIPT.replace("==", "===")
+    assert apply_splices(SCRIPT, const.fix.splices) == SCRIPT.replace("let y", "const y")
+    assert apply_splices(SCRIPT, equal.fix.splices) == SCRIPT.replace("==", "===")
     assert (const.fix.safety, equal.fix.safety, equal.suggestion) == (
         Safety.SAFE,
         Safety.DISPLAY,
@@ -113,7 +113,7 @@ def test_biomes_columns_are_characters_with_the_byte_order_mark(grown):
     report = json.dumps({"source": {"name": "Biome"}, "diagnostics": entries}).encode()
     const, unparsed = biome.parse(report, Sources(grown({"a.js": SCRIPT}))).findings
     assert SCRIPT[const.spot.column : const.spot.end_column] == "let"
-    assert spliced(SCRIPT, const.fix.splices) == SCRIPT.replace("let", "const")
+    assert apply_splices(SCRIPT, const.fix.splices) == SCRIPT.replace("let", "const")
     assert (const.severity, const.category, const.fix.safety) == (
         Severity.MINOR,
         "style",
@@ -159,7 +159,7 @@ def test_all_replacements_of_a_shellcheck_fix_belong_together(grown):
     report = json.dumps({"comments": [fixed, broken, {"file": "a.sh"}]}).encode()
     analysis = shellcheck.parse(report, Sources(grown({"a.sh": SHELL})))
     style, syntax = analysis.findings
-    assert spliced(SHELL, style.fix.splices) == SHELL.replace("`ls`", "$(ls)")
+    assert apply_splices(SHELL, style.fix.splices) == SHELL.replace("`ls`", "$(ls)")
     assert (style.rule, style.severity, syntax.severity) == (
         "SC2006",
         Severity.MINOR,
@@ -178,7 +178,7 @@ def test_a_script_is_known_by_its_name_or_its_first_line(grown):
             "fish": "#!/usr/bin/fish\n",
         }
     )
-    assert [path for path in tree.files() if Shellcheck().wants(path, tree)] == ["a.sh", "run"]
+    assert [path for path in tree.files() if Shellcheck().wants_file(path, tree)] == ["a.sh", "run"]
 
 
 CODE = 'x = "é😀"; eval(x); print("ü")\n'
@@ -209,7 +209,7 @@ def test_semgreps_offsets_are_bytes(grown):
     analysis = semgrep.parse(report, Sources(grown({"e.py": CODE})))
     printed, evaluated = analysis.findings
     assert CODE[printed.spot.column - 1 : printed.spot.end_column - 1] == 'print("ü")'
-    assert spliced(CODE, printed.fix.splices) == CODE.replace("print", "log")
+    assert apply_splices(CODE, printed.fix.splices) == CODE.replace("print", "log")
     assert (printed.title, printed.category, printed.url) == ("evil", "security", "https://a.b")
     assert (evaluated.fix, evaluated.marks) == (None, (UNBOUND,))
     assert len(analysis.refused) == 2

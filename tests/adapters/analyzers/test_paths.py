@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.finding.paths import DIRECTORY, NO_FILE, OUTSIDE, normal_path
+from punchlist.model.finding.paths import DIRECTORY, NO_FILE, OUTSIDE, normalize_path
 
 ROOT = "/home/me/my project"
 
@@ -31,7 +31,7 @@ ROOT = "/home/me/my project"
     ],
 )
 def test_all_spellings_of_a_file_are_one(raw):
-    assert normal_path(raw, ROOT) == ("src/a.py", "")
+    assert normalize_path(raw, ROOT) == ("src/a.py", "")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_all_spellings_of_a_file_are_one(raw):
     ["C:\\proj\\src\\a.py", "c:\\proj\\src\\a.py", "file:///C:/proj/src/a.py", "C:/proj/src/a.py"],
 )
 def test_a_windows_report_of_a_windows_root_is_understood(raw):
-    assert normal_path(raw, "C:\\proj\\") == ("src/a.py", "")
+    assert normalize_path(raw, "C:\\proj\\") == ("src/a.py", "")
 
 
 @pytest.mark.parametrize(
@@ -53,31 +53,31 @@ def test_a_windows_report_of_a_windows_root_is_understood(raw):
     ],
 )
 def test_a_path_outside_the_root_is_kept_and_marked(raw, kept):
-    assert normal_path(raw, ROOT) == (kept, OUTSIDE)
+    assert normalize_path(raw, ROOT) == (kept, OUTSIDE)
 
 
 @pytest.mark.parametrize("raw", [".", "./", ROOT, "src/", "src\\", ROOT + "/"])
 def test_a_directory_is_marked(raw):
-    assert normal_path(raw, ROOT)[1] == DIRECTORY
+    assert normalize_path(raw, ROOT)[1] == DIRECTORY
 
 
 @pytest.mark.parametrize("raw", ["", " ", "\n"])
 def test_no_name_at_all_is_marked(raw):
-    assert normal_path(raw, ROOT) == ("", NO_FILE)
+    assert normalize_path(raw, ROOT) == ("", NO_FILE)
 
 
 def test_a_literal_name_keeps_its_backslash_percent_and_blanks():
-    assert normal_path("./odd\\na%20me ", ROOT, literal=True) == ("odd\\na%20me ", "")
+    assert normalize_path("./odd\\na%20me ", ROOT, literal=True) == ("odd\\na%20me ", "")
 
 
 def test_a_root_of_the_file_system_holds_everything():
-    assert normal_path("/a.py", "/") == ("a.py", "")
+    assert normalize_path("/a.py", "/") == ("a.py", "")
 
 
 @given(st.text(st.characters(blacklist_characters="\0"), min_size=1), st.booleans())
 def test_normalising_twice_changes_nothing_and_a_clean_path_stays_below(raw, literal):
-    path, mark = normal_path(raw, ROOT, literal=literal)
+    path, mark = normalize_path(raw, ROOT, literal=literal)
     if not mark:
         assert path
         assert not path.startswith(("/", "../"))
-        assert normal_path(path, ROOT, literal=True) == (path, "")
+        assert normalize_path(path, ROOT, literal=True) == (path, "")

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.analyzers.tool import Command, Kit
+from punchlist.adapters.analyzers.tool import CommandAnalyzer, Kit
 from punchlist.adapters.analyzers.tools.ruff import CELL_FIX, Ruff, parse
-from punchlist.adapters.analyzers.tools.ruff_rules import DEFAULT_IGNORE, DEFAULT_SELECT, meaning
+from punchlist.adapters.analyzers.tools.ruff_rules import DEFAULT_IGNORE, DEFAULT_SELECT, rank_rule
 from punchlist.intake.source_files import LOST_FIX, Sources
 from punchlist.model.finding.finding import Safety
 from punchlist.model.finding.severity import Severity
-from punchlist.model.patch.patch import spliced
+from punchlist.model.patch.patch import apply_splices
 from punchlist.model.patch.text_positions import Positions
 
 RUFF = str(Path(sys.executable).parent / "ruff")
 
 
 def looked(tree, paths=None, **options):
-    return asyncio.run(Command(Ruff(**options), Kit()).analyze(tree, paths))
+    return asyncio.run(CommandAnalyzer(Ruff(**options), Kit()).analyze(tree, paths))
 
 
 def test_a_finding_has_its_rule_place_weight_url_and_fix(grown):
@@ -65,7 +65,7 @@ def test_all_edits_of_a_fix_belong_together_and_say_how_safe_they_are(grown):
     mutable, commented = looked(tree, select=["B006", "ERA001"]).findings
     assert (len(mutable.fix.splices), mutable.fix.safety) == (2, Safety.UNSAFE)
     assert (
-        spliced(text, mutable.fix.splices)
+        apply_splices(text, mutable.fix.splices)
         == "def f(a=None):\n    if a is None:\n        a = []\n    return a\n"
     )
     assert commented.fix.safety is Safety.DISPLAY
@@ -147,7 +147,9 @@ def test_an_unknown_rule_in_the_settings_is_a_failure(grown):
 
 
 def test_a_time_out_is_a_failure(grown):
-    analysis = asyncio.run(Command(Ruff(), Kit(timeout=0.0001)).analyze(grown({"a.py": ""}), None))
+    analysis = asyncio.run(
+        CommandAnalyzer(Ruff(), Kit(timeout=0.0001)).analyze(grown({"a.py": ""}), None)
+    )
     assert "timed out" in analysis.failed
 
 
@@ -235,11 +237,11 @@ def test_a_syntax_error_without_a_code_as_older_versions_write_it_is_understood(
 
 
 def test_a_rules_meaning_is_that_of_its_own_group():
-    assert meaning("ISC001")[1] == "style"
-    assert meaning("F821") == (Severity.CRITICAL, "correctness")
-    assert meaning("FURB116") == (Severity.MINOR, "modernisation")
-    assert meaning("S602") == (Severity.CRITICAL, "security")
-    assert meaning("XYZ999")[0] is Severity.MINOR
+    assert rank_rule("ISC001")[1] == "style"
+    assert rank_rule("F821") == (Severity.CRITICAL, "correctness")
+    assert rank_rule("FURB116") == (Severity.MINOR, "modernisation")
+    assert rank_rule("S602") == (Severity.CRITICAL, "security")
+    assert rank_rule("XYZ999")[0] is Severity.MINOR
 
 
 def test_every_default_rule_exists():
@@ -259,5 +261,5 @@ def test_every_default_rule_exists():
 def test_a_byte_order_mark_is_no_column():
     positions = Positions("\ufeffab\r\nc")
     assert positions.offset(1, 1) == 1
-    assert positions.place(1) == (1, 1)
+    assert positions.find_place(1) == (1, 1)
     assert positions.offset(2, 2) == len(positions.text)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from punchlist.adapters.analyzers.tools.ruff import parse
 from punchlist.intake.source_files import Sources
-from punchlist.model.patch.patch import Patch, Taken, spliced
+from punchlist.model.patch.patch import Patch, ReservedSpans, apply_splices
 
 RUFF = str(Path(sys.executable).parent / "ruff")
 OPTIONS = ("check", "--isolated", "--no-cache", "--exit-zero", "--quiet", "--target-version=py310")
@@ -66,11 +66,11 @@ def test_splices_give_what_ruff_writes(tmp_path, rule, text):
     assert (analysis.failed, analysis.refused) == ("", ())
     fixes = [finding.fix for finding in analysis.findings if finding.fix]
     assert len(fixes) == report.count(b'"applicability"')
-    taken = Taken()
+    taken = ReservedSpans()
     for fix in fixes:
         assume(taken.admits(Patch(fix.splices)))
-        taken.take(Patch(fix.splices))
-    ours = spliced(text, [splice for fix in fixes for splice in fix.splices])
+        taken.reserve(Patch(fix.splices))
+    ours = apply_splices(text, [splice for fix in fixes for splice in fix.splices])
     written = tmp_path / "b" / "a.py"
     written.parent.mkdir(exist_ok=True)
     written.write_bytes(text.encode())

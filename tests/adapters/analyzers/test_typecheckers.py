@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.analyzers.tool import Command, Kit
+from punchlist.adapters.analyzers.tool import CommandAnalyzer, Kit
 from punchlist.adapters.analyzers.tools import pyright, ty
 from punchlist.adapters.analyzers.tools.mypy import Mypy, parse
 from punchlist.intake.source_files import Sources
@@ -20,7 +20,7 @@ mypy_here = pytest.mark.skipif(
 
 
 def looked(tree, paths=None, **options):
-    return asyncio.run(Command(Mypy(**options), Kit()).analyze(tree, paths))
+    return asyncio.run(CommandAnalyzer(Mypy(**options), Kit()).analyze(tree, paths))
 
 
 @mypy_here

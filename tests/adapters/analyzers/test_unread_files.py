@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from punchlist.adapters.analyzers.entries import joined
+from punchlist.adapters.analyzers.entries import join_analyses
 from punchlist.adapters.analyzers.formats import sarif
-from punchlist.adapters.analyzers.registry import analyzers
+from punchlist.adapters.analyzers.registry import build_analyzers
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
-from punchlist.adapters.analyzers.tool import Command, Kit
+from punchlist.adapters.analyzers.tool import CommandAnalyzer, Kit
 from punchlist.adapters.analyzers.tools import biome, eslint, semgrep, shellcheck
 from punchlist.adapters.analyzers.tools.ast_grep import AstGrep
 from punchlist.adapters.analyzers.tools.bandit import Bandit
@@ -22,7 +22,9 @@ RULE = "id: a\nlanguage: python\nrule: {pattern: eval($X)}\n"
 
 
 def looked(tool, tree, paths=None):
-    return asyncio.run(Command(tool, Kit(walls=lambda _root, _needs: None)).analyze(tree, paths))
+    return asyncio.run(
+        CommandAnalyzer(tool, Kit(walls=lambda _root, _needs: None)).analyze(tree, paths)
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,13 +124,13 @@ def test_an_entry_that_cannot_be_understood_may_be_about_anything(grown):
 
 def test_what_one_portion_could_not_read_the_whole_could_not():
     parts = [Analysis(unread=("b",)), Analysis(unread=("a", "b")), Analysis()]
-    assert joined("t", parts).unread == ("a", "b")
+    assert join_analyses("t", parts).unread == ("a", "b")
 
 
 def test_a_run_has_the_analyzers_it_began_with_whatever_is_installed_now(grown):
     began_with = ("ruff", "shellcheck", "retired")
     kit = Kit(find=lambda _name: None)
-    tools = analyzers(AnalyzerSettings(), kit, began_with)
+    tools = build_analyzers(AnalyzerSettings(), kit, began_with)
     assert tuple(tools) == began_with
     tree = grown({"a.sh": "echo $1\n"})
     said = {name: asyncio.run(tools[name].analyze(tree, None)) for name in began_with}
@@ -139,7 +141,7 @@ def test_a_run_has_the_analyzers_it_began_with_whatever_is_installed_now(grown):
 
 def test_an_analyzer_that_was_found_by_itself_is_not_asked_for_by_name_when_a_run_goes_on(grown):
     """A type checker found here looks only at projects that configure it, also after a pause."""
-    tools = analyzers(AnalyzerSettings(), Kit(), ("mypy",))
+    tools = build_analyzers(AnalyzerSettings(), Kit(), ("mypy",))
     assert (
         "no settings for mypy"
         in asyncio.run(tools["mypy"].analyze(grown({"a.py": "x = 1\n"}), None)).skipped

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.checks import Runner
+from punchlist.adapters.checks import LocalCheckRunner
 from punchlist.adapters.process import sandbox
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.coverage import FAMILIES
@@ -44,23 +44,25 @@ class Checked:
 
     def run(self, check: Check, tree: Folder, **options):
         return asyncio.run(
-            Runner(self.checkout, hidden=(self.base / "state",)).run(check, tree, **options)
+            LocalCheckRunner(self.checkout, hidden=(self.base / "state",)).run(
+                check, tree, **options
+            )
         )
 
-    def sentinel(self, check: Check, tree: Folder, *kinds: str) -> str:
+    def run_sentinel(self, check: Check, tree: Folder, *kinds: str) -> str:
         """With all kinds of source at once, unless some are named."""
         every = kinds or tuple(kind for family in FAMILIES for kind in family)
-        return asyncio.run(Runner(self.checkout).sentinel(check, tree, every))
+        return asyncio.run(LocalCheckRunner(self.checkout).run_sentinel(check, tree, every))
 
-    def ground(self, check: Check) -> str:
-        return asyncio.run(Runner(self.checkout).ground(check))
+    def hash_environment(self, check: Check) -> str:
+        return asyncio.run(LocalCheckRunner(self.checkout).hash_environment(check))
 
 
 @pytest.fixture(params=["bubblewrap", "none"])
 def walls(request, monkeypatch):
     if request.param == "none":
         monkeypatch.setattr(sandbox, "bubblewrap", str)
-    elif sandbox.available() != "bubblewrap":
+    elif sandbox.sandbox_kind() != "bubblewrap":
         pytest.skip(
             "LOUD: bubblewrap is not installed or does not work here; checks are NOT tested behind it"
         )

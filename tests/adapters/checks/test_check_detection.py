@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from punchlist.adapters.checks import detect, trimmed
+from punchlist.adapters.checks import detect, trim_output
 from punchlist.model.checks.check import CheckKind
 
 TEST = {"tests/test_app.py": "def test_it():\n    pass\n"}
@@ -104,15 +104,15 @@ def test_other_languages_and_wrappers_are_found_by_their_manifests(found, files,
 
 def test_evidence_starts_where_the_failures_start():
     output = "lots\nof\nprogress\n=========== FAILURES ===========\n___ test ___\nassert 0\n"
-    assert trimmed(output).startswith("=========== FAILURES")
-    assert trimmed("no mark at all\n") == "no mark at all\n"
+    assert trim_output(output).startswith("=========== FAILURES")
+    assert trim_output("no mark at all\n") == "no mark at all\n"
     unit = "....F\n" + "=" * 70 + "\nFAIL: test_it\n"
-    assert trimmed(unit).startswith("=====")
+    assert trim_output(unit).startswith("=====")
 
 
 def test_evidence_over_a_mebibyte_keeps_both_ends():
     output = "".join(f"line {n}\n" for n in range(200_000))
-    kept = trimmed(output).splitlines()
+    kept = trim_output(output).splitlines()
     assert kept[0] == "line 0"
     assert kept[-1] == "line 199999"
     assert len(kept) == 2 * 512 + 1

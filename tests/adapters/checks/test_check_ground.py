@@ -108,7 +108,7 @@ def test_with_walls_and_without_is_not_the_same_ground(ground, monkeypatch):
 
 def test_a_checkout_with_very_many_leftovers_is_looked_at_only_so_far(checked, ground, monkeypatch):
     seen = []
-    honest = stamp._mark
+    honest = stamp._stamp_path
     monkeypatch.setattr(stamp, "_LIMIT", 5)
     monkeypatch.setattr(stamp, "_mark", lambda path: seen.append(path) or honest(path))
     for number in range(50):

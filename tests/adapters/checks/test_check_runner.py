@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from punchlist.adapters.checks import Runner
+from punchlist.adapters.checks import LocalCheckRunner
 from punchlist.adapters.checks.kept_output import LIMIT
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import Workshop
@@ -316,7 +316,7 @@ def test_a_cancelled_check_is_no_result_and_leaves_the_tree_clean(checked, walls
     tree = checked.tree({"file": ""})
 
     async def begun_and_cancelled():
-        task = asyncio.create_task(Runner(checked.checkout).run(sh("sleep 60"), tree))
+        task = asyncio.create_task(LocalCheckRunner(checked.checkout).run(sh("sleep 60"), tree))
         await asyncio.sleep(0.4)
         return await cancelled(task)
 
@@ -381,8 +381,8 @@ def test_a_check_can_ask_git_about_the_tree_whose_objects_lie_in_the_checkout(
 
     async def told():
         workshop = await Workshop.open(await Checkout.find(repo.root), tmp_path / "state")
-        async with WorkTrees(workshop).at(commit) as tree:
-            runner = Runner(repo.root, hidden=(tmp_path / "state",))
+        async with WorkTrees(workshop).open_tree(commit) as tree:
+            runner = LocalCheckRunner(repo.root, hidden=(tmp_path / "state",))
             return await runner.run(
                 sh("git describe --tags; git log -1 --format=%s; git status --short; cat file"),
                 tree,

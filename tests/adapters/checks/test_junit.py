@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.adapters.checks import junit
-from punchlist.adapters.checks.junit import Case, parse, read
-from punchlist.adapters.checks.test_ids import Names
+from punchlist.adapters.checks.junit import JunitCase, parse_report, read_report
+from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.model.checks.check import TestOutcome as Outcome
 
 REPORT = (
@@ -20,7 +20,7 @@ REPORT = (
 
 
 def test_cases_outcomes_and_failures_are_counted():
-    report = parse(REPORT)
+    report = parse_report(REPORT)
     assert [case.outcome for case in report.cases] == [
         Outcome.PASSED,
         Outcome.FAILED,
@@ -31,8 +31,8 @@ def test_cases_outcomes_and_failures_are_counted():
 
 
 def test_ids_are_made_of_the_files_the_tree_has():
-    names = Names(["tests/test_a.py", "tests/test_b.py", "tests/__init__.py"])
-    assert list(names.tests(parse(REPORT).cases)) == [
+    names = ModuleNames(["tests/test_a.py", "tests/test_b.py", "tests/__init__.py"])
+    assert list(names.collect_outcomes(parse_report(REPORT).cases)) == [
         "tests/test_a.py::TestA::test_one",
         "tests/test_a.py::test_two[x.y]",
         "tests/test_b.py",
@@ -41,18 +41,18 @@ def test_ids_are_made_of_the_files_the_tree_has():
 
 
 def test_a_test_listed_twice_has_its_worst_outcome():
-    cases = [Case("a", "t", "", outcome) for outcome in (Outcome.FAILED, Outcome.PASSED)]
-    assert Names([]).tests(cases) == {"a::t": Outcome.FAILED}
+    cases = [JunitCase("a", "t", "", outcome) for outcome in (Outcome.FAILED, Outcome.PASSED)]
+    assert ModuleNames([]).collect_outcomes(cases) == {"a::t": Outcome.FAILED}
 
 
 @given(st.integers(0, len(REPORT) - 1))
 def test_a_report_cut_anywhere_is_trouble(length):
-    assert parse(REPORT[:length]).trouble
+    assert parse_report(REPORT[:length]).trouble
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_an_answer(data):
-    report = parse(data)
+    report = parse_report(data)
     assert report.trouble or not report.cases
 
 
@@ -65,12 +65,12 @@ def test_any_bytes_are_an_answer(data):
     ],
 )
 def test_entities_and_document_types_are_refused(data):
-    assert "a document type is not accepted" in parse(data).trouble
+    assert "a document type is not accepted" in parse_report(data).trouble
 
 
 def test_a_missing_or_oversized_file_is_trouble(tmp_path, monkeypatch):
-    assert "ended early" in read(tmp_path / "gone.xml").trouble
-    assert "cannot be read" in read(tmp_path).trouble
+    assert "ended early" in read_report(tmp_path / "gone.xml").trouble
+    assert "cannot be read" in read_report(tmp_path).trouble
     monkeypatch.setattr(junit, "LIMIT", 100)
     (tmp_path / "big.xml").write_bytes(REPORT)
-    assert "its report of the tests is over" in read(tmp_path / "big.xml").trouble
+    assert "its report of the tests is over" in read_report(tmp_path / "big.xml").trouble

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_documents import MARKDOWN
 
-from punchlist.adapters.documents.document import Document
+from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.errors import UsageError
 
 NAMES = [
@@ -66,7 +66,9 @@ def read():
 
         def analysis(content):
             (root / "given").write_bytes(content)
-            return asyncio.run(Document.open(root / "given").analyze(Folder(root / "tree"), None))
+            return asyncio.run(
+                FindingsDocument.open(root / "given").analyze(Folder(root / "tree"), None)
+            )
 
         yield analysis
 

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from folder_tree import CODE
 
-from punchlist.adapters.documents.document import Document
+from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.errors import UsageError
 from punchlist.model.finding.finding import Splice, Spot
 from punchlist.model.finding.severity import Severity
-from punchlist.model.patch.patch import spliced
+from punchlist.model.patch.patch import apply_splices
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def reading(tmp_path, tree):
             if isinstance(content, str)
             else json.dumps(content).encode()
         )
-        return asyncio.run(Document.open(path).analyze(tree, ["other.py"]))
+        return asyncio.run(FindingsDocument.open(path).analyze(tree, ["other.py"]))
 
     return analysis
 
@@ -247,14 +247,14 @@ def test_reviewdog_counts_columns_in_bytes(reading, lines):
         "https://example.org/SQL1",
     )
     assert finding.spot == Spot("src/a.py", 5, 5, 17, 21), "é is two bytes and one character"
-    assert "+ escaped(name)\n" in spliced(CODE, finding.fix.splices)
+    assert "+ escaped(name)\n" in apply_splices(CODE, finding.fix.splices)
     assert [refused.reason for refused in analysis.refused] == ["has no message"]
 
 
 def test_a_suggestion_for_whole_lines_replaces_them(reading):
     suggestion = {"range": {"start": {"line": 1}, "end": {"line": 1}}, "text": "import sys"}
     (finding,) = reading({"diagnostics": [{**RDJSON, "suggestions": [suggestion]}]}).findings
-    assert spliced(CODE, finding.fix.splices) == CODE.replace("import os", "import sys")
+    assert apply_splices(CODE, finding.fix.splices) == CODE.replace("import os", "import sys")
 
 
 MARKDOWN = """# Story 1.2 Code Review Findings - Round 1
@@ -361,21 +361,21 @@ def test_a_markdown_document_without_findings_has_none(reading):
 def test_an_unknown_format_is_refused_with_the_names_of_the_known(tmp_path, content):
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(UsageError, match=r"x\.json is of no format") as told:
-        Document.open(tmp_path / "x.json")
+        FindingsDocument.open(tmp_path / "x.json")
     assert "SARIF 2.1.0" in told.value.hint
     assert "Markdown" in told.value.hint
 
 
 def test_a_missing_an_unreadable_and_a_huge_file_are_told(tmp_path):
     with pytest.raises(UsageError, match="No such file"):
-        Document.open(tmp_path / "x")
+        FindingsDocument.open(tmp_path / "x")
     with pytest.raises(UsageError, match="directory"):
-        Document.open(tmp_path)
+        FindingsDocument.open(tmp_path)
     (tmp_path / "big").write_bytes(b"[" * 2_000_000)
     with pytest.raises(UsageError, match="at most 1 MB"):
-        Document.open(tmp_path / "big", limit=1 << 20)
+        FindingsDocument.open(tmp_path / "big", limit=1 << 20)
     with pytest.raises(UsageError, match=r"nested too deeply|not valid JSON"):
-        Document.open(tmp_path / "big")
+        FindingsDocument.open(tmp_path / "big")
 
 
 def test_content_tells_the_format_and_not_the_name(reading):
@@ -399,7 +399,7 @@ def test_a_malformed_sarif_of_a_hundred_megabytes_is_refused_in_a_few_seconds(tm
     )
     began = time.monotonic()
     with pytest.raises(UsageError, match=r"big\.sarif is not valid JSON"):
-        Document.open(path)
+        FindingsDocument.open(path)
     assert time.monotonic() - began < 5
 
 

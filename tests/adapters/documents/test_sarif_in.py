@@ -6,10 +6,10 @@ import json
 import pytest
 from folder_tree import CODE
 
-from punchlist.adapters.documents.document import Document
+from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.model.finding.finding import Spot
 from punchlist.model.finding.severity import Severity
-from punchlist.model.patch.patch import spliced
+from punchlist.model.patch.patch import apply_splices
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def reading(tmp_path, tree):
         path = tmp_path / "x.sarif"
         run = {"tool": {"driver": {"name": "lint"}}, "results": list(results), **run}
         path.write_text(json.dumps({"version": "2.1.0", "runs": [run, *run.pop("more", [])]}))
-        return asyncio.run(Document.open(path).analyze(tree, None))
+        return asyncio.run(FindingsDocument.open(path).analyze(tree, None))
 
     return analysis
 
@@ -191,7 +191,7 @@ def test_plain_replacements_are_a_fix(reading):
         {"deletedRegion": {"startLine": 2, "startColumn": 1, "endLine": 3, "endColumn": 1}},
     ]
     finding = only(reading(result(fixes=[fix(*edits)])))
-    assert spliced(CODE, finding.fix.splices) == (
+    assert apply_splices(CODE, finding.fix.splices) == (
         "import sys\n\ndef search(name):\n    query = 'é' + name\n    return query\n# end\n"
     )
     assert finding.fix.title == "Replace it"
@@ -278,9 +278,10 @@ def test_no_runs_are_never_clean(tmp_path, tree):
     (tmp_path / "x.sarif").write_text('{"version": "2.1.0", "runs": []}')
     assert (
         "nothing says"
-        in asyncio.run(Document.open(tmp_path / "x.sarif").analyze(tree, None)).failed
+        in asyncio.run(FindingsDocument.open(tmp_path / "x.sarif").analyze(tree, None)).failed
     )
     (tmp_path / "x.sarif").write_text('{"version": "1.0.0", "runs": [{}]}')
     assert (
-        "SARIF 1.0.0" in asyncio.run(Document.open(tmp_path / "x.sarif").analyze(tree, None)).failed
+        "SARIF 1.0.0"
+        in asyncio.run(FindingsDocument.open(tmp_path / "x.sarif").analyze(tree, None)).failed
     )

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from made import made_run
-from punchlist.adapters.documents.document import Document
+from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.adapters.reports.sarif import render
-from punchlist.model.finding.finding import Context, Finding, Fix, Refused, Splice, Spot
+from punchlist.model.finding.finding import Context, Finding, Fix, RefusedEntry, Splice, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Attempt, Fact, Item, Status
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger.events import Started
-from punchlist.model.ledger.run import Review, Reviewing, Run
+from punchlist.model.ledger.run import LatestReview, Reviewing, Run
 from punchlist.model.patch.change import Change, ScopeKind
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "data" / "sarif-2.1.0.json").read_text())
@@ -109,14 +109,15 @@ def test_every_end_of_an_item_is_told():
 
 
 def test_only_a_run_that_ended_and_saw_everything_was_successful():
-    reviews = {"ruff": Review("ruff", "c")}
+    reviews = {"ruff": LatestReview("ruff", "c")}
     good = run_of(reviewing=Reviewing(reviews=reviews), ended="clean")
     assert log(good)["invocations"][0]["executionSuccessful"] is True
     for bad in (
         run_of(reviewing=Reviewing(reviews=reviews)),
         run_of(ended="clean"),
         run_of(
-            reviewing=Reviewing(reviews={"ruff": Review("ruff", "c", failed="crashed")}), ended="x"
+            reviewing=Reviewing(reviews={"ruff": LatestReview("ruff", "c", failed="crashed")}),
+            ended="x",
         ),
         run_of(reviewing=Reviewing(reviews=reviews), ended="x", halted="time"),
         run_of(reviewing=Reviewing(reviews=reviews), ended="x", trouble=("verify: no",)),
@@ -125,7 +126,9 @@ def test_only_a_run_that_ended_and_saw_everything_was_successful():
     refused = log(
         run_of(
             ended="x",
-            reviewing=Reviewing(reviews=reviews, refused=(Refused("file:x", "null", "is null"),)),
+            reviewing=Reviewing(
+                reviews=reviews, refused=(RefusedEntry("file:x", "null", "is null"),)
+            ),
         )
     )
     assert (
@@ -147,7 +150,7 @@ def test_what_was_written_reads_back(tmp_path):
     run = run_of(item(1, left), item(2, status=Status.FIXED), item(3, status=Status.DISMISSED))
     (tmp_path / "out.sarif").write_bytes(render(run))
     analysis = asyncio.run(
-        Document.open(tmp_path / "out.sarif").analyze(Folder(tmp_path / "tree"), None)
+        FindingsDocument.open(tmp_path / "out.sarif").analyze(Folder(tmp_path / "tree"), None)
     )
     dismissed, again = analysis.findings
     assert (again.spot, again.title, again.severity, again.label) == (

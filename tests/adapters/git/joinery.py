@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from punchlist.adapters.git.apply import Homecoming
+from punchlist.adapters.git.apply import BranchApplier
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.repository import GitRepository
 from punchlist.adapters.git.workshop import Workshop
@@ -27,7 +27,7 @@ class Bench:
         self.workshop = asyncio.run(Workshop.open(self.checkout, home))
         self.trees = WorkTrees(self.workshop)
         self.repository = GitRepository(self.workshop, self.trees)
-        self.homecoming = Homecoming(self.workshop, self.trees)
+        self.homecoming = BranchApplier(self.workshop, self.trees)
 
     def chain(self, parent, *drafts, action="r1/2/commit", branch=BRANCH):
         return asyncio.run(self.repository.commit_chain(branch, parent, drafts, action))
@@ -37,7 +37,7 @@ class Bench:
 
     def hook(self, commit, *patches, pristine=None):
         return asyncio.run(
-            self.repository.hook(
+            self.repository.run_hook(
                 "pre-commit", commit, patches, pristine=pristine or Pristine(origin=commit)
             )
         ).refused

@@ -86,20 +86,20 @@ def test_a_repository_of_somebody_else_is_refused_until_git_is_told_to_trust_it(
     assert "safe.directory" in refused.value.hint
     (isolated / ".gitconfig").write_text(f"[safe]\n\tdirectory = {repo.root}\n")
     checkout = find(repo.root)
-    assert asyncio.run(checkout.show(checkout.head, "a.py")) == b"a\n"
+    assert asyncio.run(checkout.read_file(checkout.head, "a.py")) == b"a\n"
 
 
 def test_a_subfolder_finds_the_root_above_it(repo):
     repo.commit({"deep/er/a.py": "a\n"})
     checkout = find(repo.root / "deep/er")
     assert checkout.root == repo.root
-    assert checkout.below(["a.py", "..", "../.."]) == ("deep/er/a.py", "deep", ".")
+    assert checkout.resolve_paths(["a.py", "..", "../.."]) == ("deep/er/a.py", "deep", ".")
 
 
 def test_a_path_outside_the_root_is_refused(repo):
     repo.commit({"a.py": "a\n"})
     with pytest.raises(UsageError, match="outside"):
-        find(repo.root).below(["../other"])
+        find(repo.root).resolve_paths(["../other"])
 
 
 def test_a_linked_work_tree_shares_the_repository_but_has_its_own_head(repo, tmp_path):
@@ -108,15 +108,15 @@ def test_a_linked_work_tree_shares_the_repository_but_has_its_own_head(repo, tmp
     main, linked = find(repo.root), find(tmp_path / "linked")
     assert linked.root == tmp_path / "linked"
     assert linked.git_dir == main.git_dir
-    assert asyncio.run(linked.branch()) == "side"
+    assert asyncio.run(linked.current_branch()) == "side"
 
 
 def test_a_detached_head_is_named_by_its_commit(repo):
     commit = repo.commit({"a.py": "a\n"})
     repo.git("checkout", "--quiet", "--detach")
     checkout = find(repo.root)
-    assert asyncio.run(checkout.branch()) == ""
-    assert asyncio.run(checkout.where()) == f"detached at {commit[:10]}"
+    assert asyncio.run(checkout.current_branch()) == ""
+    assert asyncio.run(checkout.describe_head()) == f"detached at {commit[:10]}"
 
 
 def test_uncommitted_files_are_counted_by_kind(repo):
@@ -126,8 +126,8 @@ def test_uncommitted_files_are_counted_by_kind(repo):
     repo.write("b.py", "staged\n")
     repo.git("add", "b.py")
     checkout = find(repo.root)
-    assert asyncio.run(checkout.uncommitted()) == 3
-    assert asyncio.run(checkout.uncommitted(unstaged_only=True)) == 2
+    assert asyncio.run(checkout.count_uncommitted()) == 3
+    assert asyncio.run(checkout.count_uncommitted(unstaged_only=True)) == 2
 
 
 def test_show_gives_a_files_bytes_and_nothing_for_links_and_strangers(repo):
@@ -135,22 +135,24 @@ def test_show_gives_a_files_bytes_and_nothing_for_links_and_strangers(repo):
     (repo.root / "link").symlink_to("/etc/passwd")
     commit = repo.commit()
     checkout = find(repo.root)
-    assert asyncio.run(checkout.show(commit, 'odd "na\nme".txt')) == b"\xff\r\n"
-    assert asyncio.run(checkout.show(commit, "link")) is None
-    assert asyncio.run(checkout.show(commit, "nowhere.py")) is None
-    assert asyncio.run(checkout.show(commit, "*")) is None
+    assert asyncio.run(checkout.read_file(commit, 'odd "na\nme".txt')) == b"\xff\r\n"
+    assert asyncio.run(checkout.read_file(commit, "link")) is None
+    assert asyncio.run(checkout.read_file(commit, "nowhere.py")) is None
+    assert asyncio.run(checkout.read_file(commit, "*")) is None
 
 
 def test_commits_are_by_the_user_or_by_punchlist_where_git_knows_nobody(repo, isolated):
     repo.commit({"a.py": "a\n"})
     checkout = find(repo.root)
-    assert asyncio.run(checkout.identity()) == Identity(
+    assert asyncio.run(checkout.read_identity()) == Identity(
         name="punchlist", email="punchlist@localhost"
     )
     (isolated / ".gitconfig").write_text(
         "[user]\n\tname = Grace <x>\n\temail = grace@example.org\n"
     )
-    assert asyncio.run(checkout.identity()) == Identity(name="Grace x", email="grace@example.org")
+    assert asyncio.run(checkout.read_identity()) == Identity(
+        name="Grace x", email="grace@example.org"
+    )
 
 
 @pytest.mark.parametrize("name", ["main", "master", "trunk"])
@@ -158,7 +160,7 @@ def test_the_main_line_is_found_by_its_usual_names(repo, name):
     repo.commit({"a.py": "a\n"})
     repo.git("branch", "--move", name)
     repo.git("checkout", "--quiet", "-b", "feature")
-    assert asyncio.run(find(repo.root).default_branch()) == (name,)
+    assert asyncio.run(find(repo.root).find_main_branch()) == (name,)
 
 
 def test_the_remotes_word_on_the_main_line_comes_first(repo, make_repo, tmp_path):
@@ -167,4 +169,4 @@ def test_the_remotes_word_on_the_main_line_comes_first(repo, make_repo, tmp_path
     repo.git("branch", "main")
     clone = make_repo("clone", init=False)
     clone.git("clone", "--quiet", str(repo.root), ".")
-    assert asyncio.run(find(clone.root).default_branch()) == ("origin/stable", "stable")
+    assert asyncio.run(find(clone.root).find_main_branch()) == ("origin/stable", "stable")

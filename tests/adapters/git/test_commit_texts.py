@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from joinery import edit, whole
 
-from punchlist.adapters.git.fast_import import Chain, Stages, fast_import
-from punchlist.adapters.git.overlay import Laid
+from punchlist.adapters.git.fast_import import CommitChain, PatchStages, build_stream
+from punchlist.adapters.git.overlay import FileState
 from punchlist.errors import RepositoryError
 from punchlist.model.finding.finding import Splice
-from punchlist.model.patch.patch import Patch, spliced
+from punchlist.model.patch.patch import Patch, apply_splices
 from punchlist.ports.repository import Draft
 
-CHAIN = Chain("refs/heads/punchlist/r1", "0" * 40, "Ada <ada@example.org> 0 +0000")
+CHAIN = CommitChain("refs/heads/punchlist/r1", "0" * 40, "Ada <ada@example.org> 0 +0000")
 
 
 def several(*splices, message="fix it"):
@@ -43,13 +43,15 @@ def drafts(draw):
 def test_drafts_one_after_another_end_where_all_at_once_do(made):
     """Law: however splices are shared out among drafts, each commit has what the drafts up to it come to together."""
     text, patches = made
-    stages = Stages({"a.py": Laid(text.encode("utf-8", "surrogateescape"), "100644")})
+    stages = PatchStages({"a.py": FileState(text.encode("utf-8", "surrogateescape"), "100644")})
     for count, patch in enumerate(patches, start=1):
-        changes = stages.after(patch)
-        expected = spliced(text, [splice for each in patches[:count] for splice in each.splices])
+        changes = stages.apply_patch(patch)
+        expected = apply_splices(
+            text, [splice for each in patches[:count] for splice in each.splices]
+        )
         if patch:
             assert changes["a.py"].content == expected.encode("utf-8", "surrogateescape")
-    stages.refuse_other_than(patches)
+    stages.check_combined(patches)
 
 
 def test_two_insertions_at_one_place_are_committed_in_the_order_they_were_verified_in(repo, bench):
@@ -85,7 +87,7 @@ def test_a_fix_that_inserts_where_it_replaces_is_committed(repo, bench):
     ],
 )
 def test_drafts_whose_order_decides_the_text_are_refused(pair):
-    sources = {"a.py": Laid(b"abc", "100644")}
+    sources = {"a.py": FileState(b"abc", "100644")}
     for drafts in (pair, pair[::-1]):
         with pytest.raises(RepositoryError):
-            fast_import(CHAIN, drafts, sources)
+            build_stream(CHAIN, drafts, sources)

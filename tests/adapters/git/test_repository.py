@@ -10,8 +10,8 @@ import pytest
 from joinery import BRANCH, Bench, edit, state, whole
 
 from punchlist.adapters.git.hooks import Hooks
-from punchlist.adapters.git.scope import change
-from punchlist.adapters.process.sandbox import available
+from punchlist.adapters.git.scope import resolve_change
+from punchlist.adapters.process.sandbox import sandbox_kind
 from punchlist.errors import RepositoryError
 from punchlist.model.patch.change import ScopeKind
 from punchlist.ports.repository import Heard
@@ -117,9 +117,9 @@ def test_odd_names_and_bytes_are_committed_as_they_are(repo, bench):
     assert desk.git("ls-tree", "-r", "-z", "--name-only", made[-1]).split("\0")[:-1] == sorted(
         names, key=os.fsencode
     )
-    asyncio.run(desk.workshop.listing(made[-1]))
-    blobs = {entry.blob for entry in asyncio.run(desk.workshop.listing(made[-1])).values()}
-    assert asyncio.run(desk.workshop.blobs(list(blobs))) == [raw + b"!"]
+    asyncio.run(desk.workshop.list_tree(made[-1]))
+    blobs = {entry.blob for entry in asyncio.run(desk.workshop.list_tree(made[-1])).values()}
+    assert asyncio.run(desk.workshop.read_blobs(list(blobs))) == [raw + b"!"]
 
 
 def test_a_file_may_make_room_for_a_folder_of_its_name(repo, bench):
@@ -194,7 +194,7 @@ def test_publishing_changes_nothing_in_the_users_repository_but_the_branch(
     before = state(repo.root)
     desk = bench(repo)
     for kind in (ScopeKind.ALL, ScopeKind.STAGED, ScopeKind.COMMIT):
-        asyncio.run(change(desk.workshop, kind=kind))
+        asyncio.run(resolve_change(desk.workshop, kind=kind))
     desk.chain(parent, edit("a.py", 0, 1, "x"))
     desk.publish()
     desk.publish()
@@ -308,20 +308,20 @@ def test_a_refusing_hook_is_heard_over_the_patched_and_staged_tree(repo, bench):
         mode=0o755,
     )
     desk = bench(repo)
-    refusal = desk.hook(
+    refusal = desk.run_hook(
         parent, edit("a.py", 0, 1, "x").patch, whole(("b.py", None), ("c.py", "c\n")).patch
     )
     assert refusal.startswith("pre-commit: exit code 3")
     assert "M\ta.py\nD\tb.py\nA\tc.py" in refusal
     assert "no x, please" in refusal
-    assert desk.hook(parent, edit("a.py", 0, 1, "y").patch) == ""
+    assert desk.run_hook(parent, edit("a.py", 0, 1, "y").patch) == ""
 
 
 def test_a_hook_that_is_not_executable_or_not_there_agrees(repo, bench):
     parent = repo.commit({"a.py": "abc\n"})
-    assert bench(repo).hook(parent) == ""
+    assert bench(repo).run_hook(parent) == ""
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n", mode=0o644)
-    assert bench(repo).hook(parent) == ""
+    assert bench(repo).run_hook(parent) == ""
 
 
 def test_hooks_that_are_part_of_the_reviewed_code_are_not_run_and_said(
@@ -331,16 +331,18 @@ def test_hooks_that_are_part_of_the_reviewed_code_are_not_run_and_said(
     parent = repo.commit()
     repo.git("config", "core.hooksPath", ".githooks")
     desk = bench(repo)
-    assert desk.hook(parent) == ""
-    assert ".githooks are not run" in asyncio.run(Hooks(desk.workshop, desk.trees).note())
+    assert desk.run_hook(parent) == ""
+    assert ".githooks are not run" in asyncio.run(
+        Hooks(desk.workshop, desk.trees).explain_skipped()
+    )
     repo.git("config", "--unset", "core.hooksPath")
     mine = isolated / "hooks/pre-commit"
     mine.parent.mkdir()
     mine.write_text("#!/bin/sh\necho mine; exit 1\n")
     mine.chmod(0o755)
     (isolated / ".gitconfig").write_text("[core]\n\thooksPath = ~/hooks\n")
-    assert "mine" in desk.hook(parent)
-    assert asyncio.run(Hooks(desk.workshop, desk.trees).note()) == ""
+    assert "mine" in desk.run_hook(parent)
+    assert asyncio.run(Hooks(desk.workshop, desk.trees).explain_skipped()) == ""
 
 
 PRE_COMMIT = """#!/bin/sh
@@ -363,7 +365,7 @@ def hooked(repo):
 def test_a_hook_is_steered_by_the_base_and_sees_nothing_staged_but_the_fixes(repo, bench):
     base, head = hooked(repo)
     pristine = Pristine(origin=base, alone=("settings.yaml",))
-    assert bench(repo).hook(head, edit("a.py", 0, 1, "x").patch, pristine=pristine) == (
+    assert bench(repo).run_hook(head, edit("a.py", 0, 1, "x").patch, pristine=pristine) == (
         "pre-commit: exit code 1\nM\ta.py\nas the base wants"
     )
 
@@ -371,13 +373,13 @@ def test_a_hook_is_steered_by_the_base_and_sees_nothing_staged_but_the_fixes(rep
 def test_a_hook_that_must_not_run_is_not_run_and_known_of(repo, bench):
     _, head = hooked(repo)
     repository = bench(repo).repository
-    assert asyncio.run(repository.hook("pre-commit", head, (), pristine=None)) == Heard(
+    assert asyncio.run(repository.run_hook("pre-commit", head, (), pristine=None)) == Heard(
         unheard=True
     )
-    assert asyncio.run(repository.hook("commit-msg", head, (), pristine=None)) == Heard()
+    assert asyncio.run(repository.run_hook("commit-msg", head, (), pristine=None)) == Heard()
 
 
-@pytest.mark.skipif(available() == "none", reason="there are no walls without a sandbox")
+@pytest.mark.skipif(sandbox_kind() == "none", reason="there are no walls without a sandbox")
 def test_a_hook_writes_only_into_its_tree_and_sees_no_network_and_no_keys(
     repo, bench, isolated, tmp_path
 ):
@@ -401,7 +403,7 @@ def test_a_hook_writes_only_into_its_tree_and_sees_no_network_and_no_keys(
         mode=0o755,
     )
     desk = bench(repo)
-    said = desk.hook(base, edit("a.py", 0, 1, "x").patch)
+    said = desk.run_hook(base, edit("a.py", 0, 1, "x").patch)
     assert "home" in said
     assert not [word for word in ("read it", "online", "moved a branch") if f"\n{word}" in said], (
         said

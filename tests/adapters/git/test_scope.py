@@ -8,17 +8,17 @@ import msgspec
 import pytest
 
 from punchlist.adapters.git.checkout import Checkout
-from punchlist.adapters.git.scope import change
+from punchlist.adapters.git.scope import resolve_change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError, UsageError
-from punchlist.model.patch.change import WHOLE, Change, Lines, ScopeKind
+from punchlist.model.patch.change import WHOLE, Change, LineRange, ScopeKind
 
 
 @pytest.fixture
 def scope(tmp_path):
     def look(start: Path, **asked) -> Change:
         async def inside() -> Change:
-            return await change(
+            return await resolve_change(
                 await Workshop.open(await Checkout.find(start), tmp_path / "state"), **asked
             )
 
@@ -78,8 +78,8 @@ def test_a_branch_is_compared_with_where_it_left_the_main_line(branched, scope):
     assert found.files == {
         "added.py": (WHOLE,),
         "bin": (WHOLE,),
-        "edited.py": (Lines(3, 4), Lines(20, 20)),
-        "new name.py": (Lines(5, 5),),
+        "edited.py": (LineRange(3, 4), LineRange(20, 20)),
+        "new name.py": (LineRange(5, 5),),
     }
     assert found.notes == ()
 
@@ -171,7 +171,11 @@ def test_staged_work_is_a_commit_that_only_the_workshop_has(repo, scope):
     repo.write("a.py", "1\ntwo\n3\nnot staged\n")
     before = (repo.root / ".git/index").read_bytes(), repo.git("count-objects", "-v")
     found = scope(repo.root, kind=ScopeKind.STAGED)
-    assert (found.base, found.base_name, found.files) == (base, "HEAD", {"a.py": (Lines(2, 2),)})
+    assert (found.base, found.base_name, found.files) == (
+        base,
+        "HEAD",
+        {"a.py": (LineRange(2, 2),)},
+    )
     assert found.notes == ("work that is not staged is left out: 1 file",)
     assert ((repo.root / ".git/index").read_bytes(), repo.git("count-objects", "-v")) == before
     assert found.head == scope(repo.root, kind=ScopeKind.STAGED).head
@@ -268,14 +272,18 @@ def test_a_file_that_was_a_link_counts_as_a_whole_and_a_mode_alone_has_no_lines(
     (repo.root / "was_link.py").unlink()
     (repo.root / "a.py").chmod(0o755)
     repo.commit({"was_link.py": "x\n", "z.py": "Z\n"})
-    assert scope(repo.root).files == {"a.py": (), "was_link.py": (WHOLE,), "z.py": (Lines(1, 1),)}
+    assert scope(repo.root).files == {
+        "a.py": (),
+        "was_link.py": (WHOLE,),
+        "z.py": (LineRange(1, 1),),
+    }
 
 
 def test_the_reviewed_code_cannot_hide_its_lines_by_attributes(repo, scope):
     repo.commit({"a.py": "a\nb\n"})
     repo.git("checkout", "--quiet", "-b", "feature")
     repo.commit({"a.py": "a\nB\n", ".gitattributes": "*.py -diff\n"})
-    assert scope(repo.root).files["a.py"] == (Lines(2, 2),)
+    assert scope(repo.root).files["a.py"] == (LineRange(2, 2),)
 
 
 def test_the_base_of_a_linked_work_tree_is_its_own(branched, scope, tmp_path):

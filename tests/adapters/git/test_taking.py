@@ -39,7 +39,7 @@ def taken(trees, work, patches=()) -> Patch:
     async def done():
         async with lent.at(commit, patches) as tree:
             work(tree.root)
-            return await lent.changes(tree)
+            return await lent.collect_changes(tree)
 
     return asyncio.run(done())
 

@@ -37,7 +37,7 @@ def trees(repo, home):
         def look(self, commit, patches=(), see=content, pristine=None):
             async def inside():
                 opened = await open_trees(repo.root, home)
-                async with opened.at(commit, patches, pristine=pristine) as tree:
+                async with opened.open_tree(commit, patches, pristine=pristine) as tree:
                     return see(tree)
 
             return asyncio.run(inside())
@@ -449,14 +449,14 @@ def test_two_users_at_once_have_two_trees_and_the_third_reuses_one(repo, home):
     async def together():
         first, second = await open_trees(repo.root, home), await open_trees(repo.root, home)
         async with (
-            first.at(commit) as one,
-            first.at(commit, [edit("a.py", 0, 1, "x")]) as two,
-            second.at(commit) as three,
+            first.open_tree(commit) as one,
+            first.open_tree(commit, [edit("a.py", 0, 1, "x")]) as two,
+            second.open_tree(commit) as three,
         ):
             assert len({one.root, two.root, three.root}) == 3
             assert (one.text("a.py"), two.text("a.py")) == ("a\n", "x\n")
             roots = {one.root, two.root, three.root}
-        async with second.at(commit) as four:
+        async with second.open_tree(commit) as four:
             return four.root in roots
 
     assert asyncio.run(together())
@@ -486,7 +486,7 @@ def test_trees_of_a_killed_process_are_taken_over_and_pruned(repo, home):
 
     async def after():
         opened = await open_trees(repo.root, home)
-        async with opened.at(commit) as tree:
+        async with opened.open_tree(commit) as tree:
             assert content(tree) == {"a.py": b"a\n"}
             assert opened.prune() == 0
             assert tree.text("a.py") == "a\n"
@@ -535,7 +535,7 @@ def test_a_disk_in_disorder_is_said_with_a_remedy(repo, home):
         folder = opened._workshop.trees
         folder.rmdir()
         folder.write_text("in the way")
-        async with opened.at(commit):
+        async with opened.open_tree(commit):
             pass
 
     with pytest.raises(RepositoryError, match="cannot be written") as refused:
@@ -555,7 +555,7 @@ def test_a_repository_with_sha256_names_works_the_same(make_repo, home):
     commit = repo.commit({"a.py": "a\n"})
 
     async def inside():
-        async with (await open_trees(repo.root, home)).at(
+        async with (await open_trees(repo.root, home)).open_tree(
             commit, [edit("a.py", 0, 1, "b")]
         ) as tree:
             return content(tree)
@@ -587,7 +587,7 @@ def test_a_partial_clone_that_lacks_files_is_refused_with_the_remedy(repo, make_
     clone.git("clone", "--quiet", "--filter=blob:none", f"file://{repo.root}", ".")
 
     async def look(commit):
-        async with (await open_trees(clone.root, home)).at(commit) as tree:
+        async with (await open_trees(clone.root, home)).open_tree(commit) as tree:
             return content(tree)
 
     assert asyncio.run(look(clone.head)) == {"a.py": b"now\n"}
@@ -604,7 +604,7 @@ def test_a_partial_clone_that_lacks_files_is_refused_with_the_remedy(repo, make_
 )
 def test_editing_bytes_is_editing_their_text(text, cuts, words):
     """Law: for any disjoint splices, what lands on disk is the spliced text, byte for byte."""
-    from punchlist.adapters.git.overlay import edit as edited
+    from punchlist.adapters.git.overlay import splice_content as edited
 
     points = sorted({min(cut, len(text)) for cut in cuts})
     spans = list(zip(points[::2], points[1::2], strict=False))

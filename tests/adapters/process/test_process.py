@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from punchlist.adapters.process import descendants as family
 from punchlist.adapters.process import run as process
-from punchlist.adapters.process.bounded_output import LINES, Output
-from punchlist.adapters.process.run import Watch, base_environment, run, which
+from punchlist.adapters.process.bounded_output import LINES, BoundedOutput
+from punchlist.adapters.process.run import OutputWatch, base_environment, run, which
 
 linux_only = pytest.mark.skipif(
     sys.platform != "linux", reason="orphans are re-parented to us on Linux only"
@@ -265,7 +265,7 @@ def test_what_left_its_session_dies_with_a_punchlist_that_is_killed(tmp_path, es
 
 def test_output_is_heard_while_the_child_still_runs():
     heard = []
-    watch = Watch(hear=lambda piece: heard.append((time.monotonic(), piece)))
+    watch = OutputWatch(hear=lambda piece: heard.append((time.monotonic(), piece)))
     before = time.monotonic()
     ran = started(["sh", "-c", "echo early; echo noise >&2; sleep 0.6; echo late"], watch=watch)
     assert b"".join(piece for _, piece in heard) == ran.stdout == b"early\nlate\n"
@@ -275,27 +275,30 @@ def test_output_is_heard_while_the_child_still_runs():
 
 @pytest.mark.serial
 def test_silence_ends_a_child_and_is_told_from_a_time_out():
-    ran = started(["sh", "-c", "echo before; sleep 60"], watch=Watch(silence=0.3))
+    ran = started(["sh", "-c", "echo before; sleep 60"], watch=OutputWatch(silence=0.3))
     assert (ran.trouble, ran.silent, ran.late) == ("silent for 0.3 s", True, False)
     assert ran.stdout == b"before\n"
     assert ran.seconds < 2
     late = started(
         ["sh", "-c", "while :; do echo more; sleep 0.05; done"],
         timeout=0.4,
-        watch=Watch(silence=0.3),
+        watch=OutputWatch(silence=0.3),
     )
     assert (late.trouble, late.silent, late.late) == ("timed out after 0.4 s", False, True)
 
 
 def test_a_child_that_speaks_on_either_stream_is_not_silent():
     script = "for n in 1 2 3 4 5 6; do sleep 0.15; echo $n >&2; done"
-    assert started(["sh", "-c", script], watch=Watch(silence=0.6)).ok
+    assert started(["sh", "-c", script], watch=OutputWatch(silence=0.6)).ok
 
 
 def test_a_child_that_was_asked_politely_has_its_grace():
     script = "trap 'sleep 1 && echo saved; exit' TERM; echo go; while :; do sleep 0.05; done"
-    assert started(["sh", "-c", script], timeout=2, watch=Watch(grace=20)).stdout == b"go\nsaved\n"
-    assert started(["sh", "-c", script], timeout=2, watch=Watch(grace=0.1)).stdout == b"go\n"
+    assert (
+        started(["sh", "-c", script], timeout=2, watch=OutputWatch(grace=20)).stdout
+        == b"go\nsaved\n"
+    )
+    assert started(["sh", "-c", script], timeout=2, watch=OutputWatch(grace=0.1)).stdout == b"go\n"
 
 
 def test_output_over_the_limit_keeps_both_ends_and_says_how_much_is_missing():
@@ -311,7 +314,7 @@ def test_output_over_the_limit_keeps_both_ends_and_says_how_much_is_missing():
 
 @given(st.lists(st.binary(max_size=40), max_size=30), st.integers(2, 200))
 def test_output_within_the_limit_is_whole_and_beyond_it_is_bounded(chunks, limit):
-    output, whole = Output(limit), b"".join(chunks)
+    output, whole = BoundedOutput(limit), b"".join(chunks)
     for chunk in chunks:
         output.write(chunk)
     if len(whole) <= limit // 2 * 2:

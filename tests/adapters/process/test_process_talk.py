@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.process.run import Voice, Watch, run
+from punchlist.adapters.process.run import ChildInput, OutputWatch, run
 
 ECHO = "import sys,time,signal\nfor line in sys.stdin: print('heard', line.strip(), flush=True)\n"
 
@@ -17,17 +17,17 @@ class Talk:
 
     def __init__(self, *words: bytes) -> None:
         self._words = list(words)
-        self._voice: Voice | None = None
+        self._voice: ChildInput | None = None
 
-    def begin(self, voice: Voice) -> None:
+    def begin(self, voice: ChildInput) -> None:
         self._voice = voice
         self.hear(b"")
 
     def hear(self, piece: bytes) -> None:
         if self._words:
-            self._voice.say(self._words.pop(0) + b"\n")
+            self._voice.send(self._words.pop(0) + b"\n")
         else:
-            self._voice.hang_up()
+            self._voice.close_input()
 
 
 def talked(source, *words, timeout=20, grace=0.2):
@@ -38,7 +38,7 @@ def talked(source, *words, timeout=20, grace=0.2):
             command,
             cwd=Path("/"),
             timeout=timeout,
-            watch=Watch(hear=talk.hear, speak=talk.begin, grace=grace),
+            watch=OutputWatch(hear=talk.hear, speak=talk.begin, grace=grace),
         )
     )
 

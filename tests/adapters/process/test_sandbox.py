@@ -11,10 +11,10 @@ import pytest
 
 from punchlist.adapters.process import sandbox
 from punchlist.adapters.process.run import run
-from punchlist.adapters.process.sandbox import Rlimits, Walls, available, secrets
+from punchlist.adapters.process.sandbox import Rlimits, Sandbox, sandbox_kind, secret_paths
 
 needs_bubblewrap = pytest.mark.skipif(
-    available() != "bubblewrap",
+    sandbox_kind() != "bubblewrap",
     reason="LOUD: bubblewrap is not installed or does not work here; the sandbox is NOT tested",
 )
 
@@ -32,7 +32,9 @@ def without_bubblewrap(monkeypatch):
 def test_the_file_system_is_read_only_but_for_what_is_named(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "out").mkdir()
-    walls = Walls(writable=(tmp_path / "out",), binds=((tmp_path / "in", tmp_path / "in", False),))
+    walls = Sandbox(
+        writable=(tmp_path / "out",), binds=((tmp_path / "in", tmp_path / "in", False),)
+    )
     assert behind(walls, "touch", str(tmp_path / "out/file")).ok
     assert (tmp_path / "out/file").exists()
     assert not behind(walls, "touch", str(tmp_path / "in/file")).ok
@@ -44,7 +46,7 @@ def test_a_folder_can_stand_in_for_another_one(tmp_path):
     for name in ("checkout", "tree"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "who").write_text(name)
-    walls = Walls(binds=((tmp_path / "tree", tmp_path / "checkout", True),))
+    walls = Sandbox(binds=((tmp_path / "tree", tmp_path / "checkout", True),))
     ran = behind(
         walls,
         "sh",
@@ -61,7 +63,7 @@ def test_hidden_files_and_folders_are_empty(tmp_path):
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh/id").write_text("key")
     (home / ".netrc").write_text("password")
-    walls = Walls(binds=((home, home, False),), hidden=secrets(home))
+    walls = Sandbox(binds=((home, home, False),), hidden=secret_paths(home))
     # /tmp is private, so the home is bound first here; what is hidden must win all the same.
     ran = behind(walls, "sh", "-c", f"cat {home}/.netrc {home}/.ssh/id; ls -A {home}/.ssh")
     assert b"key" not in ran.stdout
@@ -74,7 +76,7 @@ def test_tmp_is_private(tmp_path):
     marker.write_text("outside")
     try:
         assert behind(
-            Walls(),
+            Sandbox(),
             "sh",
             "-c",
             f"test ! -e {marker} && echo inside > {marker} && test -d /tmp/home",
@@ -91,7 +93,7 @@ def test_there_is_no_network_but_loopback_works():
         "c = s.socket(); c.settimeout(2); print('outside', c.connect_ex(('192.0.2.1', 80)))"
     )
     ran = asyncio.run(
-        run([str(Path(sys.executable).resolve()), "-c", talk], cwd=Path("/"), walls=Walls())
+        run([str(Path(sys.executable).resolve()), "-c", talk], cwd=Path("/"), walls=Sandbox())
     )
     assert ran.stdout.startswith(b"loopback\noutside 101"), ran
 
@@ -99,7 +101,7 @@ def test_there_is_no_network_but_loopback_works():
 @pytest.mark.serial
 @needs_bubblewrap
 def test_the_child_sees_no_other_process_and_leaves_none():
-    ran = behind(Walls(), "sh", "-c", "setsid env -i sleep 77 & ls -d /proc/[0-9]* | wc -l")
+    ran = behind(Sandbox(), "sh", "-c", "setsid env -i sleep 77 & ls -d /proc/[0-9]* | wc -l")
     assert ran.ok
     assert int(ran.stdout) < 8
     assert ran.seconds < 2
@@ -108,7 +110,7 @@ def test_the_child_sees_no_other_process_and_leaves_none():
 @pytest.mark.serial
 @needs_bubblewrap
 def test_a_time_out_ends_everything_behind_the_walls():
-    ran = behind(Walls(), "sh", "-c", "trap '' TERM; setsid sleep 78 & sleep 78", timeout=0.4)
+    ran = behind(Sandbox(), "sh", "-c", "trap '' TERM; setsid sleep 78 & sleep 78", timeout=0.4)
     assert ran.trouble == "timed out after 0.4 s"
     assert ran.seconds < 1.6
 
@@ -136,33 +138,33 @@ def test_everything_behind_the_walls_dies_with_a_punchlist_that_is_killed(tmp_pa
 
 @needs_bubblewrap
 def test_a_crash_behind_the_walls_is_trouble():
-    assert behind(Walls(), "sh", "-c", "kill -SEGV $$").trouble == "ended by signal 11"
+    assert behind(Sandbox(), "sh", "-c", "kill -SEGV $$").trouble == "ended by signal 11"
 
 
 @needs_bubblewrap
 def test_walls_that_cannot_be_built_are_trouble_not_a_red_check(tmp_path):
-    ran = behind(Walls(binds=((tmp_path / "gone", tmp_path, False),)), "true")
+    ran = behind(Sandbox(binds=((tmp_path / "gone", tmp_path, False),)), "true")
     assert ran.trouble.startswith("the sandbox could not be set up: bwrap: ")
     assert not ran.ok
 
 
 def test_a_missing_command_is_said_with_and_without_bubblewrap(monkeypatch):
-    assert behind(Walls(), "no-such-command").trouble == "command not found: no-such-command"
+    assert behind(Sandbox(), "no-such-command").trouble == "command not found: no-such-command"
     monkeypatch.setattr(sandbox, "bubblewrap", str)
-    assert behind(Walls(), "no-such-command").trouble == "command not found: no-such-command"
+    assert behind(Sandbox(), "no-such-command").trouble == "command not found: no-such-command"
 
 
 def test_limits_hold_without_bubblewrap(without_bubblewrap, tmp_path):
-    assert available() == "none"
-    walls = Walls(rlimits=Rlimits(file_size=1 << 20))
+    assert sandbox_kind() == "none"
+    walls = Sandbox(rlimits=Rlimits(file_size=1 << 20))
     ran = behind(walls, "sh", "-c", "head -c 5000000 /dev/zero > big; true", cwd=tmp_path)
     assert (tmp_path / "big").stat().st_size <= 1 << 20, ran
-    memory = Walls(rlimits=Rlimits(memory=256 << 20))
+    memory = Sandbox(rlimits=Rlimits(memory=256 << 20))
     assert not behind(memory, sys.executable, "-c", "bytearray(1 << 30)").ok
 
 
 @needs_bubblewrap
 def test_limits_hold_behind_the_walls(tmp_path):
-    walls = Walls(writable=(tmp_path,), rlimits=Rlimits(file_size=1 << 20))
+    walls = Sandbox(writable=(tmp_path,), rlimits=Rlimits(file_size=1 << 20))
     behind(walls, "sh", "-c", "head -c 5000000 /dev/zero > big", cwd=tmp_path)
     assert (tmp_path / "big").stat().st_size <= 1 << 20

@@ -3,15 +3,15 @@
 from sample_code import CART, finding
 from sample_run import HEAD, Ledger, attempted, landing, started
 
-from punchlist.model.finding.finding import Finding, Refused, Splice, Spot
+from punchlist.model.finding.finding import Finding, RefusedEntry, Splice, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Item, Move
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.hunk import Original, hunks
+from punchlist.model.patch.hunk import OriginalFile, make_hunks
 from punchlist.model.patch.patch import Patch
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> \x1b[2J\x1b]0;x\x07 \u202egnp.exe ]]> {{ 7*7 }} & \x00 \udc80"
@@ -56,7 +56,7 @@ def hostile() -> Run:
             reviewer=nasty.source,
             commit=HEAD,
             findings=(nasty, other),
-            refused=(Refused(HOSTILE, HOSTILE, HOSTILE),),
+            refused=(RefusedEntry(HOSTILE, HOSTILE, HOSTILE),),
         ),
     )
     log.tell("0", "s", ev.Reviewed(reviewer="s", commit=HEAD, failed=HOSTILE))
@@ -74,7 +74,7 @@ def hostile() -> Run:
         patch=Patch(splices=(Splice("src/a.py", 0, 1, HOSTILE),)),
     )
     log.tell("2", "batches", ev.Planned(batches=(work,)))
-    shown = hunks(work.patch, {"src/a.py": Original("src/a.py", f"x{HOSTILE}\n")})
+    shown = make_hunks(work.patch, {"src/a.py": OriginalFile("src/a.py", f"x{HOSTILE}\n")})
     log.tell(
         "2",
         "edits",
@@ -94,7 +94,7 @@ def hostile() -> Run:
         ),
     )
     log.tell("3", "f", ev.Failed(reason=HOSTILE))
-    return folded(log.run, log.entries)
+    return fold_entries(log.run, log.entries)
 
 
 def crowd(count: int) -> Run:
@@ -152,4 +152,4 @@ def crowd(count: int) -> Run:
     log.tell("2.1.2", "verdict", ev.Verified(passed=tuple(each.number for each in work)))
     log.tell("2.1.3", "land", landing(work, 1), 5)
     log.tell("2.1.6", "decision", ev.RoundEnded(round=1, stop="settled"))
-    return folded(log.run, log.entries)
+    return fold_entries(log.run, log.entries)

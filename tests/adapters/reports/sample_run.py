@@ -4,17 +4,17 @@ from collections.abc import Iterable
 
 from sample_code import TEXTS, findings
 
-from punchlist.model.checks.check import Check, CheckKind, Verdict
-from punchlist.model.finding.finding import Finding, Refused
+from punchlist.model.checks.check import Check, CheckKind, CheckVerdict
+from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Item, Move
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.change import Change, Lines, ScopeKind
-from punchlist.model.patch.hunk import Original, hunks
+from punchlist.model.patch.change import Change, LineRange, ScopeKind
+from punchlist.model.patch.hunk import OriginalFile, make_hunks
 from punchlist.model.patch.patch import Patch
 
 BASE, HEAD = "5d1f0a9c4b7e2d3f8a6b5c4d3e2f1a0b9c8d7e6f", "9a3c5e7b1d2f4a6c8e0b2d4f6a8c0e1b3d5f7a9c"
@@ -68,9 +68,9 @@ def started(**changes) -> ev.Started:
         head=HEAD,
         base_name="main",
         files={
-            "src/shop/cart.py": (Lines(1, 24),),
-            "src/shop/orders.py": (Lines(1, 22),),
-            "src/shop/legacy.py": (Lines(1, 99),),
+            "src/shop/cart.py": (LineRange(1, 24),),
+            "src/shop/orders.py": (LineRange(1, 22),),
+            "src/shop/legacy.py": (LineRange(1, 99),),
         },
         notes=("3 files with uncommitted changes were left out",),
     )
@@ -104,7 +104,7 @@ def batch(number: int, item: Item | int, found: dict[int, tuple[Finding, ...]]) 
 
 def attempted(batches: Iterable[Batch], refused: dict[int, str] | None = None) -> ev.Attempted:
     refused = refused or {}
-    originals = {path: Original(path, text) for path, text in TEXTS.items()}
+    originals = {path: OriginalFile(path, text) for path, text in TEXTS.items()}
     done = {each.number: each.patch for each in batches if each.number not in refused}
     moves = tuple(
         Move(item, Fact.SAID_DEFERRED, by="edits", why=refused[each.number])
@@ -117,7 +117,7 @@ def attempted(batches: Iterable[Batch], refused: dict[int, str] | None = None) -
         fixer="edits",
         patches=done,
         refused=refused,
-        hunks={n: hunks(patch, originals) for n, patch in done.items()},
+        hunks={n: make_hunks(patch, originals) for n, patch in done.items()},
         moves=moves,
         usage=_spent(0.4),
     )
@@ -167,7 +167,7 @@ E        +  where False = is_big(Order(total=2000))"""
 def entries(*, unverified: str = "", trouble: bool = True) -> list[ev.Entry]:  # noqa: PLR0915 - a story, told in order
     """The whole story; with `unverified` no check judged, without `trouble` every reviewer came through."""
     log, found = Ledger(), findings()
-    red = Verdict(
+    red = CheckVerdict(
         check="pytest",
         passed=False,
         why="1 newly failing: tests/test_orders.py::test_a_big_order_is_big",
@@ -176,7 +176,7 @@ def entries(*, unverified: str = "", trouble: bool = True) -> list[ev.Entry]:  #
         seconds=11,
         evidence=EVIDENCE,
     )
-    green = Verdict(
+    green = CheckVerdict(
         check="pytest", passed=True, why="149 tests, 1 failing as before", collected=149, seconds=11
     )
     log.tell("start", "started", started(checks_allowed=not unverified))
@@ -228,7 +228,9 @@ def entries(*, unverified: str = "", trouble: bool = True) -> list[ev.Entry]:  #
             28,
         )
     refused = (
-        (Refused("file:review.md", "5. ???", "has no title and no description"),) if trouble else ()
+        (RefusedEntry("file:review.md", "5. ???", "has no title and no description"),)
+        if trouble
+        else ()
     )
     log.tell(
         "0",
@@ -433,4 +435,4 @@ def entries(*, unverified: str = "", trouble: bool = True) -> list[ev.Entry]:  #
 
 def sample(**how) -> Run:
     log = entries(**how)
-    return folded(log[0].run, log)
+    return fold_entries(log[0].run, log)

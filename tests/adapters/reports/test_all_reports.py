@@ -11,7 +11,7 @@ from made import made_run
 from punchlist.adapters.reports import REPORTS
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.run import Run
-from punchlist.views.summary import summary
+from punchlist.views.summary import summarize_run
 
 
 def shown(name: str, run: Run) -> str:
@@ -46,7 +46,7 @@ def test_every_item_appears(name, run):
 @pytest.mark.parametrize("name", ["report.md", "report.json", "report.html", "report.junit.xml"])
 def test_a_fixed_item_shows_its_proof_and_its_commit(name, run):
     text = shown(name, run)
-    fixed = run.having(Status.FIXED)
+    fixed = run.find_items(Status.FIXED)
     assert fixed
     for item in fixed:
         assert item.commit[:12] in text
@@ -71,7 +71,7 @@ def test_what_was_merged_filed_refused_or_went_wrong_is_said(name, run):
 
 @pytest.mark.parametrize("name", ["report.md", "report.json", "report.html", "report.junit.xml"])
 def test_fixes_that_no_check_judged_are_called_unverified(name, unverified):
-    assert unverified.having(Status.FIXED)
+    assert unverified.find_items(Status.FIXED)
     assert "no checks are configured or were found" in shown(name, unverified)
 
 
@@ -105,24 +105,24 @@ def test_the_same_run_gives_the_same_bytes_in_another_process(name):
 
 def test_every_reported_finding_is_accounted_for(run, unverified, nasty):
     for each in (run, unverified, nasty):
-        numbers = summary(each).numbers
+        numbers = summarize_run(each).numbers
         assert numbers.reported == numbers.items + numbers.merged + numbers.again + numbers.pending
         assert numbers.in_scope == numbers.fixed + numbers.filed + numbers.dismissed + numbers.left
 
 
 def test_a_run_without_a_look_is_never_told_as_clean():
-    told = summary(made_run(id="r-empty", ended="incomplete"))
+    told = summarize_run(made_run(id="r-empty", ended="incomplete"))
     assert told.outcome == "incomplete"
     assert "does not mean clean" in told.headline
 
 
 def test_a_run_that_has_just_begun_is_not_told_as_one_that_found_nothing():
-    told = summary(made_run(id="r-young"))
+    told = summarize_run(made_run(id="r-young"))
     assert (told.outcome, told.headline) == ("incomplete", "Nothing was looked at yet.")
 
 
 def test_the_advice_names_the_command_that_brings_the_commits_home(run):
-    assert f"`punchlist apply {run.id}`" in summary(run).advice
+    assert f"`punchlist apply {run.id}`" in summarize_run(run).advice
 
 
 REGISTERED = """

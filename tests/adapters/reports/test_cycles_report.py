@@ -6,22 +6,22 @@ import pytest
 from sample_run import Ledger, started
 
 from punchlist.adapters.reports import fix_report as rendered
-from punchlist.model.checks.check import Verdict
+from punchlist.model.checks.check import CheckVerdict
 from punchlist.model.finding.finding import Finding, Splice, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import Batch
-from punchlist.model.item.claim import Outcome, Report
+from punchlist.model.item.claim import ClaimOutcome, ItemClaim
 from punchlist.model.item.item import Fact, Item, Move
 from punchlist.model.item.score import Score
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.patch.hunk import Hunk
 from punchlist.model.patch.patch import Patch
 from punchlist.views.fix_report import NO_CHANGES, CycleStatus, fix_report
 
-GREEN = Verdict(check="pytest", passed=True, why="12 tests", collected=12, seconds=2)
-RED = Verdict(
+GREEN = CheckVerdict(check="pytest", passed=True, why="12 tests", collected=12, seconds=2)
+RED = CheckVerdict(
     check="pytest",
     passed=False,
     why="1 newly failing: test_a",
@@ -68,14 +68,14 @@ class Story(Ledger):
             "agent": "claude",
             "patches": {each.number: Patch((Splice("a.py", 0, 1, "b"),)) for each in planned},
             "hunks": {each.number: (Hunk("a.py", 1, ("-a = 1", "+b = 1")),) for each in planned},
-            "reports": (Report(1, Outcome.FIXED, "renamed it"),),
+            "reports": (ItemClaim(1, ClaimOutcome.FIXED, "renamed it"),),
             "transcript": "agents/1.jsonl",
             "moves": (Move(1, Fact.SAID_FIXED, by="claude"),),
             "usage": Usage(seconds=30, input_tokens=1000, output_tokens=200, dollars=0.05),
         }
         self.tell(f"2.{round_}.1", "agent", ev.Attempted(**(values | changes)), 30)
 
-    def verify(self, round_: int, verdict: Verdict, passed=(), failed=None, **more) -> None:
+    def verify(self, round_: int, verdict: CheckVerdict, passed=(), failed=None, **more) -> None:
         numbers = (*passed, *(failed or {}))
         trial = ev.Tried(
             batches=numbers, verdicts=(verdict,), complete=True, usage=Usage(seconds=2, checks=1)
@@ -103,7 +103,7 @@ class Story(Ledger):
 
     @property
     def told(self):
-        return folded("r1", self.entries)
+        return fold_entries("r1", self.entries)
 
 
 def test_one_cycle_that_passes():
@@ -118,7 +118,7 @@ def test_one_cycle_that_passes():
         1,
     )
     (cycle,) = report.cycles
-    assert cycle.agents[0].claims == (Report(1, Outcome.FIXED, "renamed it"),)
+    assert cycle.agents[0].claims == (ItemClaim(1, ClaimOutcome.FIXED, "renamed it"),)
     assert (cycle.agents[0].agent, cycle.agents[0].transcript) == ("claude", "agents/1.jsonl")
     assert cycle.diff == "--- a/a.py\n+++ b/a.py\n@@ -1,1 +1,1 @@\n-a = 1\n+b = 1\n"
     assert [(run.check, run.passed) for run in cycle.verification.checks] == [("pytest", True)]
@@ -169,7 +169,7 @@ def test_a_cycle_without_a_change_is_noted_and_never_passed():
         "",
         CycleStatus.UNVERIFIED,
     )
-    assert "## Cycle 1: no changes applied" in rendered.markdown(story.told).decode()
+    assert "## Cycle 1: no changes applied" in rendered.render_markdown(story.told).decode()
 
 
 def test_what_no_check_judged_or_was_cut_short_is_unverified():
@@ -216,7 +216,7 @@ def test_what_is_held_against_a_tools_fix_is_not_held_against_the_agent():
 
 def test_a_run_without_agents_has_no_such_report(run):
     assert fix_report(run).cycles == ()
-    assert rendered.markdown(run) == rendered.document(run) == b""
+    assert rendered.render_markdown(run) == rendered.render_json(run) == b""
 
 
 def test_the_markdown_tells_claims_checks_and_the_diff_and_nothing_in_it_acts():
@@ -225,14 +225,14 @@ def test_the_markdown_tells_claims_checks_and_the_diff_and_nothing_in_it_acts():
     hunk = Hunk("a.py", 1, ("-a", "+```", "+b"))
     story.attempt(
         1,
-        reports=(Report(1, Outcome.FIXED, hostile),),
+        reports=(ItemClaim(1, ClaimOutcome.FIXED, hostile),),
         hunks={1: (hunk,)},
         noted={1: ("b.py: touched",)},
         left_out=(2,),
     )
     story.verify(1, GREEN, passed=(1,))
     story.end(1, 1)
-    text = rendered.markdown(story.told).decode()
+    text = rendered.render_markdown(story.told).decode()
     for line in (
         "- **Final status:** passed",
         "- **Total cycles:** 1",
@@ -250,4 +250,4 @@ def test_the_markdown_tells_claims_checks_and_the_diff_and_nothing_in_it_acts():
     assert "@ada" not in text
     assert "\n# not" not in text
     assert len(text) < 5000
-    assert json.loads(rendered.document(story.told))["final_status"] == "passed"
+    assert json.loads(rendered.render_json(story.told))["final_status"] == "passed"

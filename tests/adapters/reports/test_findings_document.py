@@ -10,10 +10,10 @@ from sample_run import Ledger, started
 from punchlist.adapters.documents import markdown
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.intake.source_files import Sources
-from punchlist.model.finding.finding import Finding, Refused, Spot
+from punchlist.model.finding.finding import Finding, RefusedEntry, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.fold import fold_entries
 from punchlist.views.findings_document import findings_document
 from punchlist.views.safe_text import safe_text
 
@@ -55,11 +55,11 @@ def run_of(*rounds: ev.Reviewed):
     for number, review in enumerate(rounds, 1):
         log.tell(f"0.{number}.0", review.reviewer, review)
         log.tell(f"0.{number}.1", "decision", ev.RoundEnded(round=number))
-    return folded("r1", log.entries)
+    return fold_entries("r1", log.entries)
 
 
 def read(content: bytes):
-    return markdown.read(content, Sources(Names()), "document")
+    return markdown.parse(content, Sources(Names()), "document")
 
 
 def test_it_has_the_known_form_and_path():
@@ -154,7 +154,7 @@ def test_of_analyzers_only_the_present_round_is_kept():
 
 
 def test_a_review_that_failed_is_never_called_clean():
-    refused = (Refused("adversarial", "???", "has no title"),)
+    refused = (RefusedEntry("adversarial", "???", "has no title"),)
     for review in (
         reviewed(failed="timed out"),
         reviewed(refused=refused),

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from punchlist.adapters.reports import html
-from punchlist.views.escaping import visible, web_address
+from punchlist.views.escaping import escape_controls, web_address
 
 VOID = {"meta", "link", "input", "br", "path", "rect"}
 
@@ -107,10 +107,10 @@ def test_an_address_that_is_not_plainly_of_the_web_is_no_link(url):
 
 def test_colours_are_taken_off_and_other_controls_are_shown():
     assert (
-        visible("\x1b[31mred\x1b[0m and \x1b[2J\r\nnext\tline")
+        escape_controls("\x1b[31mred\x1b[0m and \x1b[2J\r\nnext\tline")
         == "red and \u2039U+001B\u203a[2J\nnext\tline"
     )
-    assert visible("a\u061cb\u2067c") == "a\u2039U+061C\u203ab\u2039U+2067\u203ac"
+    assert escape_controls("a\u061cb\u2067c") == "a\u2039U+061C\u203ab\u2039U+2067\u203ac"
 
 
 def test_the_fix_that_landed_is_shown_as_a_diff_and_a_rejected_one_is_called_so(run):
@@ -131,7 +131,7 @@ def test_an_item_that_vanished_with_other_fixes_shows_no_diff_of_its_own(run):
 
 def test_what_stands_in_backticks_is_shown_as_code_and_is_still_escaped():
     assert (
-        str(html._ticked("use `a<b>` and ```x``` or `"))
+        str(html._format_code("use `a<b>` and ```x``` or `"))
         == "use <code>a&lt;b&gt;</code> and ```x``` or `"
     )
 

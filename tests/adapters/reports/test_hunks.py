@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.model.finding.finding import Splice
-from punchlist.model.patch.hunk import LONGEST, Hunk, Original, hunks
-from punchlist.model.patch.patch import FileChange, Patch, spliced
+from punchlist.model.patch.hunk import LONGEST, Hunk, OriginalFile, make_hunks
+from punchlist.model.patch.patch import FileChange, Patch, apply_splices
 
 
 def drawn(text: str, *splices: tuple[int, int, str]) -> tuple[Hunk, ...]:
-    return hunks(
+    return make_hunks(
         Patch(splices=tuple(Splice("a.py", *each) for each in splices)),
-        {"a.py": Original("a.py", text)},
+        {"a.py": OriginalFile("a.py", text)},
     )
 
 
@@ -50,7 +50,7 @@ def test_whole_files_are_told_in_words_where_they_are_no_text():
             FileChange("new.py", "x = 1\n"),
         )
     )
-    assert [hunk.lines for hunk in hunks(patch, {})] == [
+    assert [hunk.lines for hunk in make_hunks(patch, {})] == [
         ("\\ The file is deleted",),
         ("\\ A binary file of 5 bytes",),
         ("+x = 1",),
@@ -58,7 +58,7 @@ def test_whole_files_are_told_in_words_where_they_are_no_text():
 
 
 def test_a_file_that_could_not_be_read_is_at_least_named():
-    assert hunks(Patch(splices=(Splice("b.py", 0, 1, ""),)), {}) == (Hunk("b.py", 1, ()),)
+    assert make_hunks(Patch(splices=(Splice("b.py", 0, 1, ""),)), {}) == (Hunk("b.py", 1, ()),)
 
 
 @given(st.text(alphabet="ab\n", max_size=60), st.data())
@@ -67,7 +67,7 @@ def test_taking_the_shown_lines_in_and_out_gives_the_file_after_the_change(text,
     end = data.draw(st.integers(start, len(text)))
     new = data.draw(st.text(alphabet="xy\n", max_size=20))
     (hunk,) = drawn(text, (start, end, new))
-    after = spliced(text, [Splice("a.py", start, end, new)])
+    after = apply_splices(text, [Splice("a.py", start, end, new)])
     kept = [line[1:] for line in hunk.lines if line[0] in " +"]
     was = [line[1:] for line in hunk.lines if line[0] in " -"]
     old = text.split("\n")

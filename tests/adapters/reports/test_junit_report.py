@@ -24,7 +24,7 @@ def test_only_what_is_fixed_with_a_proof_passes(run):
         for case in cases(run, "items")
         if case.find("failure") is None and case.find("skipped") is None
     }
-    assert passed == {f"item {item.number}" for item in run.having(Status.FIXED)}
+    assert passed == {f"item {item.number}" for item in run.find_items(Status.FIXED)}
 
 
 def test_a_filed_item_fails_because_it_is_still_in_the_code(run):

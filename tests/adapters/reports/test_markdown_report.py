@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from made import made_run
-from punchlist.adapters.documents.document import Document
+from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.adapters.reports import markdown
 
 
@@ -30,7 +30,7 @@ def read_back(tmp_path):
         file = tmp_path / "report.md"
         file.write_bytes(markdown.render(run))
         names = {item.lead.spot.path for item in run.items.values()}
-        return await Document.open(file).analyze(Files(*names), None)
+        return await FindingsDocument.open(file).analyze(Files(*names), None)
 
     def sync(run):
         import asyncio

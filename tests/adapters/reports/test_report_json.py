@@ -6,17 +6,17 @@ from pathlib import Path
 
 import msgspec
 
-from punchlist.adapters.documents.document import Document
+from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.adapters.reports import json as document
 from punchlist.model.ledger import codec as wire
-from punchlist.views.report_document import Report, report
+from punchlist.views.report_document import ReportDocument, make_report
 
 ROOT = Path(__file__).parents[3]
 
 
 def test_it_decodes_to_the_documented_structs(run, unverified, nasty):
     for each in (run, unverified, nasty):
-        assert wire.decode(document.render(each), Report) == report(each)
+        assert wire.decode(document.render(each), ReportDocument) == make_report(each)
 
 
 def test_the_reference_page_is_what_the_structs_say():
@@ -59,6 +59,6 @@ def test_its_findings_can_be_given_to_another_run(run, tmp_path):
 
     file = tmp_path / "report.json"
     file.write_bytes(document.render(run))
-    analysis = asyncio.run(Document.open(file).analyze(Tree(), None))
+    analysis = asyncio.run(FindingsDocument.open(file).analyze(Tree(), None))
     assert len(analysis.findings) == sum(len(item.findings) for item in run.items.values())
     assert analysis.refused == ()

@@ -9,47 +9,53 @@ from msgspec.structs import replace
 
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import Entry, Failed, Halted
-from punchlist.model.ledger.hash_chain import broken, broken_lines, canonical, chained, line_of
+from punchlist.model.ledger.hash_chain import (
+    encode_line,
+    encode_unhashed,
+    link_entry,
+    verify_entries,
+    verify_lines,
+)
 
 CHAIN: list[Entry] = []
 for _seq in range(1, 5):
     _prev = CHAIN[-1].hash if CHAIN else ""
     CHAIN.append(
-        chained(
+        link_entry(
             Entry(
                 run="r", seq=_seq, at=1.25, place=str(_seq), key="é", event=Halted(limit="quota")
             ),
             _prev,
         )
     )
-LINES = [line_of(entry) for entry in CHAIN]
+LINES = [encode_line(entry) for entry in CHAIN]
 
 
 @given(line=st.integers(0, 3), at=st.integers(0, 10_000), bits=st.integers(1, 255))
 def test_any_change_of_a_single_byte_is_seen(line, at, bits):
     raw = bytearray(LINES[line])
     raw[at % len(raw)] ^= bits
-    assert broken_lines([*LINES[:line], bytes(raw), *LINES[line + 1 :]])
+    assert verify_lines([*LINES[:line], bytes(raw), *LINES[line + 1 :]])
 
 
 def test_an_untouched_chain_is_whole():
-    assert broken(CHAIN) == broken_lines(LINES) == ""
+    assert verify_entries(CHAIN) == verify_lines(LINES) == ""
 
 
 def test_an_entry_taken_out_put_in_or_swapped_is_seen():
-    assert "missing" in broken([CHAIN[0], *CHAIN[2:]])
-    assert "missing" in broken([CHAIN[0], CHAIN[0], *CHAIN[1:]])
-    assert "missing" in broken([CHAIN[1], CHAIN[0], *CHAIN[2:]])
-    assert "belongs to run x" in broken([CHAIN[0], replace(CHAIN[1], run="x")])
-    assert "follow" in broken([CHAIN[0], chained(CHAIN[1], "0" * 64)])
-    assert "changed" in broken([CHAIN[0], replace(CHAIN[1], event=Failed(reason="no"))])
+    assert "missing" in verify_entries([CHAIN[0], *CHAIN[2:]])
+    assert "missing" in verify_entries([CHAIN[0], CHAIN[0], *CHAIN[1:]])
+    assert "missing" in verify_entries([CHAIN[1], CHAIN[0], *CHAIN[2:]])
+    assert "belongs to run x" in verify_entries([CHAIN[0], replace(CHAIN[1], run="x")])
+    assert "follow" in verify_entries([CHAIN[0], link_entry(CHAIN[1], "0" * 64)])
+    assert "changed" in verify_entries([CHAIN[0], replace(CHAIN[1], event=Failed(reason="no"))])
 
 
 def test_a_line_is_the_hashed_bytes_with_the_hash_put_in():
     """What an independent verifier needs to know."""
     line, entry = LINES[1], CHAIN[1]
-    assert line == canonical(entry)[:-1] + b',"hash":"' + entry.hash.encode() + b'"}'
-    assert hashlib.sha256(canonical(entry)).hexdigest() == entry.hash
+    assert line == encode_unhashed(entry)[:-1] + b',"hash":"' + entry.hash.encode() + b'"}'
+    assert hashlib.sha256(encode_unhashed(entry)).hexdigest() == entry.hash
     assert json.loads(line)["prev"] == CHAIN[0].hash
 
 

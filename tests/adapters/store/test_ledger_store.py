@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from punchlist.adapters.store import migrations
 from punchlist.adapters.store.sqlite import FILE, SqliteStore
 from punchlist.errors import StoreError, UsageError
-from punchlist.model.finding.finding import Context, Finding, Refused, Spot
+from punchlist.model.finding.finding import Context, Finding, RefusedEntry, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger.events import (
     AnyEvent,
@@ -26,7 +26,7 @@ from punchlist.model.ledger.events import (
     Started,
     StepDone,
 )
-from punchlist.model.ledger.hash_chain import broken, broken_lines
+from punchlist.model.ledger.hash_chain import verify_entries, verify_lines
 from punchlist.model.patch.change import Change, ScopeKind
 
 SRC = Path(__file__).parents[3] / "src"
@@ -76,7 +76,7 @@ events = st.one_of(
         Reviewed,
         reviewer=texts,
         commit=texts,
-        refused=st.lists(st.builds(Refused, texts, texts, texts), max_size=3).map(tuple),
+        refused=st.lists(st.builds(RefusedEntry, texts, texts, texts), max_size=3).map(tuple),
     ),
 )
 
@@ -96,8 +96,8 @@ def test_what_is_appended_is_read_back_in_order_and_unbroken(tmp_path, written: 
         assert [entry.event for entry in entries] == written
         assert entries == appended
         assert [entry.seq for entry in entries] == list(range(1, len(written) + 1))
-        assert broken(entries) == ""
-        assert broken_lines(line.rstrip(b"\n") for line in store.export("r1")) == ""
+        assert verify_entries(entries) == ""
+        assert verify_lines(line.rstrip(b"\n") for line in store.export("r1")) == ""
 
 
 def test_the_first_event_of_an_action_wins(store):
@@ -111,7 +111,7 @@ def test_runs_have_chains_of_their_own(store):
     for at in range(6):
         store.append(f"r{at % 2}", str(at), "k", Halted(limit=str(at)), at)
     assert [entry.seq for entry in store.read("r0")] == [1, 2, 3]
-    assert broken(store.read("r0")) == broken(store.read("r1")) == ""
+    assert verify_entries(store.read("r0")) == verify_entries(store.read("r1")) == ""
 
 
 def test_reading_can_start_after_an_entry(store):
@@ -144,7 +144,7 @@ def test_a_reader_of_an_empty_home_makes_nothing_and_finds_nothing(tmp_path):
     with SqliteStore.open(tmp_path / "home", readonly=True) as reader:
         assert reader.runs() == []
         with pytest.raises(UsageError, match="no run is recorded"):
-            reader.find("last")
+            reader.find_run("last")
     assert not (tmp_path / "home").exists()
 
 
@@ -189,7 +189,7 @@ def test_threads_and_processes_may_append_at_once(tmp_path):
         thread.join()
     entries = list(stores[0].read("r1"))
     assert len(entries) == 4 * 10 + 10
-    assert broken(entries) == ""
+    assert verify_entries(entries) == ""
     for store in stores:
         store.close()
 
@@ -206,7 +206,7 @@ def test_a_full_disk_costs_the_entry_and_nothing_else(tmp_path, apart):
         store.append("r1", "0", "b", Halted(limit="y"), 3.0)
         entries = list(store.read("r1"))
         assert [entry.seq for entry in entries] == [1, 2]
-        assert broken(entries) == ""
+        assert verify_entries(entries) == ""
 
 
 def test_a_disk_that_refuses_to_write_costs_the_entry_and_nothing_else(tmp_path, apart):
@@ -225,7 +225,7 @@ for at in range(1000):
     with SqliteStore.open(tmp_path) as store:
         entries = list(store.read("r1"))
         assert len(entries) == written > 3
-        assert broken(entries) == ""
+        assert verify_entries(entries) == ""
         store.append("r1", "next", "k", Halted(limit="x"), 1.0)
 
 

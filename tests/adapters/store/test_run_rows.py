@@ -13,7 +13,7 @@ from punchlist.model.ledger.events import (
     Started,
     StepDone,
 )
-from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.views.run_state import State, find_state
 
@@ -73,7 +73,7 @@ def test_a_run_that_was_answered_and_not_let_go_on_is_stopped_and_was_not_killed
     asked, answered = Asked(question="on?", choices={"a": "yes"}), Answered(choice="a", by="ada")
     row = written(store, (1.0, "start", STARTED), (2.0, "0", asked), (3.0, "0", answered))
     assert find_state(row, driven=False) is State.STOPPED
-    assert find_state(folded("r1", store.read("r1")), driven=False) is State.STOPPED
+    assert find_state(fold_entries("r1", store.read("r1")), driven=False) is State.STOPPED
 
 
 def test_pauses_do_not_count_as_they_do_not_in_the_fold(store):
@@ -88,6 +88,6 @@ def test_pauses_do_not_count_as_they_do_not_in_the_fold(store):
         (950.0, "people", DISMISSED),
         (951.0, "end", Ended(outcome="clean")),
     )
-    assert row.active == pytest.approx(folded("r1", store.read("r1")).active)
+    assert row.active == pytest.approx(fold_entries("r1", store.read("r1")).active)
     assert row.active == pytest.approx(5.5)
     assert not row.amended

@@ -8,11 +8,11 @@ from github_standin import TOKEN, Clock, Github, Standin
 
 from punchlist.adapters.git.command import Git
 from punchlist.adapters.trackers.github.retry import Pacing
-from punchlist.adapters.trackers.github.tracker import GithubTracker, Place
+from punchlist.adapters.trackers.github.tracker import GithubTarget, GithubTracker
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status
-from punchlist.views.issue_text import dossier
+from punchlist.views.issue_text import render_issue
 
 
 class Bench:
@@ -41,7 +41,7 @@ class Bench:
             "api": self.server.api,
             **place,
         }
-        return GithubTracker(Place(**values), Pacing(**{**self.virtual, **(pacing or {})}))
+        return GithubTracker(GithubTarget(**values), Pacing(**{**self.virtual, **(pacing or {})}))
 
     @property
     def virtual(self):
@@ -84,7 +84,7 @@ def told(number, severity=Severity.MAJOR, status=Status.OPEN, title="Unused impo
         attempts=attempts,
         flags=flags,
     )
-    return dossier(item, "r1")
+    return render_issue(item, "r1")
 
 
 @pytest.fixture(name="told")

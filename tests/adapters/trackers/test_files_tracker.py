@@ -10,7 +10,7 @@ from punchlist.adapters.trackers.files import INDEX, FilesTracker
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status
-from punchlist.views.issue_text import dossier
+from punchlist.views.issue_text import render_issue
 
 
 def told(number, severity=Severity.MAJOR, status=Status.OPEN, title="Unused import: os"):
@@ -21,7 +21,7 @@ def told(number, severity=Severity.MAJOR, status=Status.OPEN, title="Unused impo
         spot=Spot("src/a.py", number),
         severity=severity,
     )
-    return dossier(
+    return render_issue(
         Item(number=number, fingerprint=f"{number:032x}"[::-1], findings=(finding,), status=status),
         "r1",
     )

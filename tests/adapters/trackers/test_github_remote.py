@@ -6,8 +6,14 @@ import httpx
 import pytest
 
 from punchlist.adapters.git.command import Git
-from punchlist.adapters.trackers.github.remote import named, origin, parsed, token_of, web_host
-from punchlist.adapters.trackers.github.retry import Unavailable, asked_for, limited
+from punchlist.adapters.trackers.github.remote import (
+    make_token_reader,
+    parse_name,
+    parse_remote,
+    read_origin,
+    web_host,
+)
+from punchlist.adapters.trackers.github.retry import Unavailable, is_rate_limited, parse_retry_after
 
 
 @pytest.mark.parametrize(
@@ -28,7 +34,7 @@ from punchlist.adapters.trackers.github.retry import Unavailable, asked_for, lim
     ],
 )
 def test_every_spelling_of_a_remote_is_understood(remote):
-    assert parsed(remote, "github.com") == "acme/shop"
+    assert parse_remote(remote, "github.com") == "acme/shop"
 
 
 @pytest.mark.parametrize(
@@ -48,14 +54,14 @@ def test_every_spelling_of_a_remote_is_understood(remote):
 )
 def test_what_is_no_repository_there_is_told_without_repeating_it(remote):
     with pytest.raises(Unavailable) as raised:
-        parsed(remote, "github.com")
+        parse_remote(remote, "github.com")
     assert "secret" not in str(raised.value)
     assert raised.value.hint == "set track.repository to OWNER/NAME"
 
 
 @pytest.mark.parametrize("name", ["acme/shop", " acme/shop.git ", "a_b/c.d-e"])
 def test_a_repository_may_be_named(name):
-    assert named(name) == name.strip().removesuffix(".git")
+    assert parse_name(name) == name.strip().removesuffix(".git")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +79,7 @@ def test_a_repository_may_be_named(name):
 )
 def test_a_name_that_leads_elsewhere_is_refused(name):
     with pytest.raises(Unavailable, match="is not OWNER/NAME"):
-        named(name)
+        parse_name(name)
 
 
 @pytest.mark.parametrize(
@@ -91,12 +97,15 @@ def test_people_see_issues_at_the_host_of_the_interface(api, host):
 def test_the_origin_is_what_git_makes_of_it(repo):
     repo.git("remote", "add", "origin", "gh:acme/shop.git")
     repo.git("config", "url.https://github.com/.insteadOf", "gh:")
-    assert parsed(asyncio.run(origin(Git(repo.root, theirs=True))), "github.com") == "acme/shop"
+    assert (
+        parse_remote(asyncio.run(read_origin(Git(repo.root, theirs=True))), "github.com")
+        == "acme/shop"
+    )
 
 
 def test_without_an_origin_one_is_asked_to_name_the_repository(repo):
     with pytest.raises(Unavailable, match="no remote called origin"):
-        asyncio.run(origin(Git(repo.root, theirs=True)))
+        asyncio.run(read_origin(Git(repo.root, theirs=True)))
 
 
 def gh(folder, script):
@@ -109,7 +118,7 @@ def gh(folder, script):
 def test_the_token_is_in_the_variable_that_the_settings_name(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", gh(tmp_path / "bin", "echo from-gh"))
     monkeypatch.setenv("OUR_TOKEN", " dummy \n")
-    assert asyncio.run(token_of("OUR_TOKEN")("github.com")) == "dummy"
+    assert asyncio.run(make_token_reader("OUR_TOKEN")("github.com")) == "dummy"
 
 
 def test_where_the_variable_is_empty_gh_is_asked_for_that_host(monkeypatch, tmp_path):
@@ -117,7 +126,7 @@ def test_where_the_variable_is_empty_gh_is_asked_for_that_host(monkeypatch, tmp_
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.delenv("OUR_TOKEN", raising=False)
     assert (
-        asyncio.run(token_of("OUR_TOKEN")("git.acme.example"))
+        asyncio.run(make_token_reader("OUR_TOKEN")("git.acme.example"))
         == "auth-token---hostname-git.acme.example"
     )
 
@@ -131,7 +140,7 @@ def test_without_a_token_one_is_told_how_to_get_one(monkeypatch, tmp_path, scrip
     )
     monkeypatch.delenv("OUR_TOKEN", raising=False)
     with pytest.raises(Unavailable, match="no token for github") as raised:
-        asyncio.run(token_of("OUR_TOKEN")("github.com"))
+        asyncio.run(make_token_reader("OUR_TOKEN")("github.com"))
     assert raised.value.hint == "set OUR_TOKEN, or sign in: gh auth login"
     assert "secret" not in str(raised.value)
     assert "half" not in str(raised.value)
@@ -164,7 +173,7 @@ def test_without_a_token_one_is_told_how_to_get_one(monkeypatch, tmp_path, scrip
     ],
 )
 def test_the_time_to_wait_is_read_by_the_servers_clock(headers, seconds):
-    assert asked_for(headers, 100.0) == seconds
+    assert parse_retry_after(headers, 100.0) == seconds
 
 
 @pytest.mark.parametrize(
@@ -180,4 +189,4 @@ def test_the_time_to_wait_is_read_by_the_servers_clock(headers, seconds):
     ],
 )
 def test_a_limit_is_told_apart_from_a_refusal(status, headers, words, is_limit):
-    assert limited(status, headers, words) == is_limit
+    assert is_rate_limited(status, headers, words) == is_limit

@@ -16,13 +16,13 @@ from punchlist.model.patch.change import ScopeKind
 
 
 class Quiet:
-    def began(self, place, action):
+    def handle_start(self, place, action):
         pass
 
-    def told(self, entry, run):
+    def handle_event(self, entry, run):
         pass
 
-    def heard(self, label, piece):
+    def handle_output(self, label, piece):
         pass
 
 
@@ -54,9 +54,9 @@ def run(repo, standin, tmp_path, monkeypatch):
 
 
 def test_a_run_files_on_github_and_the_next_one_finds_it_there(run, standin):
-    (item,) = run().having(Status.FILED)
+    (item,) = run().find_items(Status.FILED)
     assert item.issue.endswith("/acme/shop/issues/1")
-    (again,) = run().having(Status.FILED)
+    (again,) = run().find_items(Status.FILED)
     assert again.issue == item.issue
     assert len(standin.github.issues) == 1
 
@@ -77,7 +77,7 @@ def test_what_github_did_not_take_is_owed_and_filed_by_the_next_run(run, standin
 
 def test_without_a_name_the_origin_says_which_repository(run, repo):
     repo.git("remote", "add", "origin", "git@127.0.0.1:acme/shop.git")
-    (item,) = run(**{"track.repository": ""}).having(Status.FILED)
+    (item,) = run(**{"track.repository": ""}).find_items(Status.FILED)
     assert item.issue.endswith("/acme/shop/issues/1")
 
 

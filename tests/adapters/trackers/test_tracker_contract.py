@@ -9,7 +9,7 @@ from punchlist.adapters.trackers.files import INDEX, FilesTracker
 from punchlist.app.start import tracker as wired
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
-from punchlist.settings import load
+from punchlist.settings import load_settings
 
 
 class Folder:
@@ -146,4 +146,4 @@ def test_a_dismissed_issue_is_closed_and_opened_again_or_the_tracker_says_that_i
 def test_an_entry_in_the_table_is_enough(tmp_path, monkeypatch):
     own = FilesTracker(tmp_path)
     monkeypatch.setitem(wired._TRACKERS, "own", lambda track, workshop: own)
-    assert wired.tracker(load(None, {"track.to": "own"}), None) is own
+    assert wired.make_tracker(load_settings(None, {"track.to": "own"}), None) is own

@@ -5,25 +5,31 @@ from math import ceil, log2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.checks.group_testing import Found, Result, Trial, replayed, search
+from punchlist.model.checks.group_testing import (
+    GroupTrial,
+    SearchResult,
+    TrialResult,
+    replay_search,
+    search,
+)
 
 
 def judge(culprits: dict[int, str], pairs: frozenset[tuple[int, int]] = frozenset()):
     """A project whose tests break by culprit, or by two fixes that only fail together."""
 
-    def run(trial: Trial) -> Result:
+    def run(trial: GroupTrial) -> TrialResult:
         broken = {test for fix, test in culprits.items() if fix in trial.batches}
         broken |= {f"pair{a}-{b}" for a, b in pairs if a in trial.batches and b in trial.batches}
         failing = sorted(broken & set(trial.only) if trial.only else broken)
-        return Result(not failing, tuple(failing))
+        return TrialResult(not failing, tuple(failing))
 
     return run
 
 
-def searched(candidates, run) -> tuple[Found, list[Trial]]:
-    results: list[Result] = []
-    trials: list[Trial] = []
-    while isinstance(step := replayed(search(candidates), results)[0], Trial):
+def searched(candidates, run) -> tuple[SearchResult, list[GroupTrial]]:
+    results: list[TrialResult] = []
+    trials: list[GroupTrial] = []
+    while isinstance(step := replay_search(search(candidates), results)[0], GroupTrial):
         trials.append(step)
         results.append(run(step))
     return step, trials
@@ -83,9 +89,9 @@ def test_what_is_called_good_was_seen_green_together_in_a_whole_run(size, data):
 
 
 def test_tests_that_fail_without_any_fix_blame_nobody():
-    def run(trial: Trial) -> Result:
+    def run(trial: GroupTrial) -> TrialResult:
         failing = () if "unstable" in trial.ignored else ("unstable",)
-        return Result(not failing, failing)
+        return TrialResult(not failing, failing)
 
     found, _ = searched(range(1, 9), run)
     assert set(found.good) == set(range(1, 9))
@@ -93,7 +99,7 @@ def test_tests_that_fail_without_any_fix_blame_nobody():
 
 
 def test_a_check_that_tells_nothing_per_test_is_searched_with_whole_runs():
-    run = lambda trial: Result(5 not in trial.batches)  # noqa: E731
+    run = lambda trial: TrialResult(5 not in trial.batches)  # noqa: E731
     found, trials = searched(range(1, 9), run)
     assert found.culprits == {5: ()}
     assert set(found.good) == {1, 2, 3, 4, 6, 7, 8}
@@ -101,7 +107,7 @@ def test_a_check_that_tells_nothing_per_test_is_searched_with_whole_runs():
 
 
 def test_a_search_that_can_find_nobody_gives_up_and_passes_nothing_new():
-    found, _ = searched(range(1, 5), lambda trial: Result(green=False))
+    found, _ = searched(range(1, 5), lambda trial: TrialResult(green=False))
     assert found.gave_up
     assert found.good == ()
 
@@ -109,9 +115,9 @@ def test_a_search_that_can_find_nobody_gives_up_and_passes_nothing_new():
 def order_dependent(culprit: int):
     """`b` passes in a whole run and fails when its file is run alone; the culprit really breaks it."""
 
-    def run(trial: Trial) -> Result:
+    def run(trial: GroupTrial) -> TrialResult:
         broken = "b" not in trial.ignored and (bool(trial.only) or culprit in trial.batches)
-        return Result(not broken, ("b",) if broken else ())
+        return TrialResult(not broken, ("b",) if broken else ())
 
     return run
 
@@ -127,10 +133,10 @@ def test_a_test_that_fails_only_when_run_alone_does_not_hide_the_culprit_that_br
 
 
 def test_a_control_run_that_goes_wrong_makes_nobody_good():
-    def run(trial: Trial) -> Result:
+    def run(trial: GroupTrial) -> TrialResult:
         if not trial.batches:
-            return Result(green=False, failing=("A",), trouble="timed out after 5 s")
-        return Result(green=False, failing=("A",))
+            return TrialResult(green=False, failing=("A",), trouble="timed out after 5 s")
+        return TrialResult(green=False, failing=("A",))
 
     found, _ = searched(range(1, 5), run)
     assert found.good == ()

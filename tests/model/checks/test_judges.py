@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.checks.coverage import FAMILIES, families, judged_by, unjudged
+from punchlist.model.checks.coverage import FAMILIES, explain_unjudged, find_families, find_judges
 from punchlist.model.checks.protected import Protected
 from punchlist.model.ledger.events import Baselined
 
@@ -40,30 +40,31 @@ baselines = st.dictionaries(
     ],
 )
 def test_every_file_of_a_fix_needs_a_check_that_judges_its_kind(touched, names):
-    assert judged_by(touched, {"tests": PYTHON, "js": SCRIPTS, "blind": BLIND}) == names
+    assert find_judges(touched, {"tests": PYTHON, "js": SCRIPTS, "blind": BLIND}) == names
 
 
 def test_a_check_for_javascript_says_nothing_of_python():
-    assert judged_by(["m.py"], {"js": SCRIPTS}) == ()
+    assert find_judges(["m.py"], {"js": SCRIPTS}) == ()
     assert (
-        unjudged(["m.py"], {"js": SCRIPTS}) == "no check was seen to notice a failure in .py files"
+        explain_unjudged(["m.py"], {"js": SCRIPTS})
+        == "no check was seen to notice a failure in .py files"
     )
 
 
 def test_why_nobody_judges_is_said():
     assert (
-        unjudged(["a.py", "b.sh", "Makefile"], {"tests": PYTHON})
+        explain_unjudged(["a.py", "b.sh", "Makefile"], {"tests": PYTHON})
         == "no check was seen to notice a failure in .sh, Makefile files"
     )
-    assert unjudged(["a.py"], {"blind": BLIND}) == "blind: it timed out"
-    assert unjudged(["a.py"], {}) == "no check was run"
-    assert unjudged(["a.py"], {"tests": PYTHON}) == ""
+    assert explain_unjudged(["a.py"], {"blind": BLIND}) == "blind: it timed out"
+    assert explain_unjudged(["a.py"], {}) == "no check was run"
+    assert explain_unjudged(["a.py"], {"tests": PYTHON}) == ""
 
 
 @given(paths, baselines)
 def test_who_is_judged_has_a_usable_check_for_each_file_and_who_is_not_has_a_reason(touched, known):
-    names = judged_by(touched, known)
-    assert bool(names) is not bool(unjudged(touched, known))
+    names = find_judges(touched, known)
+    assert bool(names) is not bool(explain_unjudged(touched, known))
     assert not any(known[name].unusable for name in names)
     if names:
         assert all(any(path[1:] in known[name].judges for name in names) for path in touched)
@@ -80,8 +81,8 @@ def test_a_tree_has_the_families_of_its_own_sources():
         "web/b.test.js",
         "gulpfile.js",
     ]
-    assert families(files, Protected()) == ((".py",), (".js", ".tsx"))
-    assert families(["tests/test_a.py", "conftest.py", "README.md"], Protected()) == ()
+    assert find_families(files, Protected()) == ((".py",), (".js", ".tsx"))
+    assert find_families(["tests/test_a.py", "conftest.py", "README.md"], Protected()) == ()
 
 
 def test_no_kind_is_in_two_families():

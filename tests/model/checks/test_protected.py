@@ -2,7 +2,7 @@
 
 import pytest
 
-from punchlist.model.checks.protected import matches
+from punchlist.model.checks.protected import matches_any
 from punchlist.settings import Settings
 
 JUDGE = Settings().protected
@@ -28,15 +28,15 @@ def test_other_files_do_not(path):
 
 
 def test_without_patterns_nothing_matches():
-    assert not matches("a", ())
+    assert not matches_any("a", ())
 
 
 def test_a_slash_in_front_holds_a_pattern_to_the_root():
-    assert matches("a/b.py", ("/a/*.py",))
-    assert not matches("x/a/b.py", ("/a/*.py",))
-    assert matches("x/a/b.py", ("a/*.py",))
+    assert matches_any("a/b.py", ("/a/*.py",))
+    assert not matches_any("x/a/b.py", ("/a/*.py",))
+    assert matches_any("x/a/b.py", ("a/*.py",))
 
 
 def test_what_passes_for_the_runner_is_shown_to_analyzers_as_it_is():
-    assert not matches("pytest.py", JUDGE.steering)
-    assert matches("ruff.toml", JUDGE.steering)
+    assert not matches_any("pytest.py", JUDGE.steering)
+    assert matches_any("ruff.toml", JUDGE.steering)

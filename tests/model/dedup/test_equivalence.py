@@ -2,9 +2,9 @@
 
 import pytest
 
-from punchlist.model.dedup.rule_equivalence import is_shared, kind
-from punchlist.model.dedup.similarity import Likeness, told_apart
-from punchlist.model.dedup.vocabulary import last_parts, names_in, stem, vocabulary
+from punchlist.model.dedup.rule_equivalence import is_shared, rule_kind
+from punchlist.model.dedup.similarity import ClaimSimilarity, are_distinct
+from punchlist.model.dedup.vocabulary import extract_names, last_parts, stem, vocabulary
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from punchlist.model.dedup.vocabulary import last_parts, names_in, stem, vocabul
     ],
 )
 def test_equivalent_rules_have_one_kind(rules):
-    assert len({kind(rule) for rule in rules}) == 1
+    assert len({rule_kind(rule) for rule in rules}) == 1
     assert is_shared(rules[0])
 
 
@@ -45,11 +45,11 @@ def test_equivalent_rules_have_one_kind(rules):
     ],
 )
 def test_rules_that_only_look_alike_do_not(one, two):
-    assert kind(one) != kind(two)
+    assert rule_kind(one) != rule_kind(two)
 
 
 def test_a_rule_nobody_else_has_names_itself():
-    assert kind("my-own/rule-7") == "rule-7"
+    assert rule_kind("my-own/rule-7") == "rule-7"
     assert not is_shared("my-own/rule-7")
 
 
@@ -67,7 +67,7 @@ def test_a_rule_nobody_else_has_names_itself():
     ],
 )
 def test_names_are_what_is_quoted_or_shaped_like_code(text, names):
-    assert names_in(text) == names
+    assert extract_names(text) == names
 
 
 def test_names_are_compared_without_their_owner_and_spelling():
@@ -86,15 +86,15 @@ def test_words_that_everybody_in_the_batch_uses_count_little():
         for name in ("header", "footer", "sidebar", "button", "badge", "modal")
     ]
     texts += ["Header theme colour is not right", "Race in the scheduler queue"]
-    like = Likeness(texts)
-    assert like.of(0, 6) > like.of(1, 6) * 1.5
-    assert like.of(0, 7) < 0.05
-    assert like.of(0, 0) == pytest.approx(1)
-    assert like.of(0, 6) == like.of(6, 0)
+    like = ClaimSimilarity(texts)
+    assert like.score_pair(0, 6) > like.score_pair(1, 6) * 1.5
+    assert like.score_pair(0, 7) < 0.05
+    assert like.score_pair(0, 0) == pytest.approx(1)
+    assert like.score_pair(0, 6) == like.score_pair(6, 0)
 
 
 def test_an_empty_text_is_like_nothing():
-    assert Likeness(["", "", "a word"]).of(0, 1) == 0
+    assert ClaimSimilarity(["", "", "a word"]).score_pair(0, 1) == 0
 
 
 @pytest.mark.parametrize(
@@ -107,4 +107,4 @@ def test_an_empty_text_is_like_nothing():
     ],
 )
 def test_one_sentence_about_two_things_is_told_apart(one, two, apart):
-    assert told_apart(one, two) is apart
+    assert are_distinct(one, two) is apart

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.dedup.alignment import LineMap, aligned
-from punchlist.model.dedup.identity import Source, fingerprint, matched
+from punchlist.model.dedup.alignment import LineMap, align_lines
+from punchlist.model.dedup.identity import Source, fingerprint, match_findings
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 
@@ -50,7 +50,7 @@ def found(
         at = text.index(needle, at + 1)
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
     spot = Spot(path, line, line + needle.count("\n"), column, column + len(needle))
-    context = Source(path, text).context(spot, title)
+    context = Source(path, text).context_at(spot, title)
     return Finding(
         id=f"{path}:{line}:{column}:{rule}",
         source=source,
@@ -92,7 +92,7 @@ def test_a_context_knows_the_symbol_and_the_code_without_its_layout():
     ],
 )
 def test_symbols_are_found_in_broken_python_and_in_other_languages(path, text, line, symbol):
-    assert Source(path, text).context(Spot(path, line)).symbol == symbol
+    assert Source(path, text).context_at(Spot(path, line)).symbol == symbol
 
 
 @pytest.mark.parametrize(
@@ -106,19 +106,19 @@ def test_symbols_are_found_in_broken_python_and_in_other_languages(path, text, l
     ],
 )
 def test_a_spot_outside_the_file_gives_a_context_all_the_same(spot):
-    assert Source("a.py", CODE).context(spot, "`name`").names == ("name",)
+    assert Source("a.py", CODE).context_at(spot, "`name`").names == ("name",)
 
 
 @pytest.mark.parametrize(
     "text", ["", "\0", "(" * 5000, "x = '\\d'\n", "\ud800 = 1", "\ufeffimport os\r\nx=1\r"]
 )
 def test_odd_files_have_contexts_too(text):
-    assert Source("a.py", text).context(Spot("a.py", 1, 1, 1, 2)) is not None
+    assert Source("a.py", text).context_at(Spot("a.py", 1, 1, 1, 2)) is not None
 
 
 def test_lines_are_counted_as_tools_count_them():
     text = "a = '\x0c\u2028'\nb = 1\r\nc = 2\rd = 3\n"
-    assert [Source("a.py", text).context(Spot("a.py", line)).span for line in (2, 3, 4)] == [
+    assert [Source("a.py", text).context_at(Spot("a.py", line)).span for line in (2, 3, 4)] == [
         "b=1",
         "c=2",
         "d=3",
@@ -129,7 +129,7 @@ def test_a_minified_file_is_measured_once():
     text = "f(x);" * 100_000
     source = Source("a.js", text)
     spans = {
-        source.context(Spot("a.js", 1, 1, column, column + 1)).span
+        source.context_at(Spot("a.js", 1, 1, column, column + 1)).span
         for column in range(1, 50_001, 5)
     }
     assert spans == {"f"}
@@ -159,12 +159,12 @@ def test_a_finding_keeps_its_identity_when(move):
     changed = MOVES[move](CODE)
     needle = "handle\n        == None" if move == "reformatted" else "handle == None"
     new = [found(changed, "self.body == None"), found(changed, needle)]
-    assert matched(both(CODE), new) == {0: 1, 1: 0}
+    assert match_findings(both(CODE), new) == {0: 1, 1: 0}
 
 
 def test_a_finding_keeps_its_identity_when_the_file_is_renamed_with_and_without_being_told():
     new = both(CODE, path="src/b.py")
-    assert matched(both(CODE), new) == {0: 0, 1: 1}
+    assert match_findings(both(CODE), new) == {0: 0, 1: 1}
     bare = [
         Finding(
             id=f.id, source=f.source, rule=f.rule, title=f.title, spot=f.spot, severity=f.severity
@@ -177,8 +177,8 @@ def test_a_finding_keeps_its_identity_when_the_file_is_renamed_with_and_without_
         )
         for f in new
     ]
-    assert matched(bare, moved) == {}
-    assert matched(bare, moved, {"src/a.py": "src/b.py"}) == {0: 0, 1: 1}
+    assert match_findings(bare, moved) == {}
+    assert match_findings(bare, moved, {"src/a.py": "src/b.py"}) == {0: 0, 1: 1}
 
 
 def test_a_new_similar_finding_elsewhere_does_not_take_the_place_of_one_that_is_gone():
@@ -187,7 +187,7 @@ def test_a_new_similar_finding_elsewhere_does_not_take_the_place_of_one_that_is_
         + "\n\ndef other(x):\n    return x == None\n"
     )
     new = [found(fixed, "self.body == None"), found(fixed, "x == None")]
-    assert matched(both(CODE), new) == {0: 1}
+    assert match_findings(both(CODE), new) == {0: 1}
 
 
 def test_an_unused_import_in_another_file_is_not_the_one_that_was_removed():
@@ -195,7 +195,7 @@ def test_an_unused_import_in_another_file_is_not_the_one_that_was_removed():
         return found(text, "os", path=path, rule="F401", title="`os` imported but unused")
 
     assert (
-        matched(
+        match_findings(
             [unused("import os\n\nprint(1)\n", "a.py")], [unused("import os\n\nprint(2)\n", "b.py")]
         )
         == {}
@@ -209,7 +209,7 @@ def test_of_several_look_alikes_the_ones_still_there_are_found_by_where_they_sta
         "x6 = 1\nvalue == None\n", "x6 = 1\nvalue is None\n"
     )
     new = [found(less, "value == None", nth=n) for n in range(7)]
-    assert matched(old, new) == dict(enumerate([0, 1, 2, 4, 5, 7, 8]))
+    assert match_findings(old, new) == dict(enumerate([0, 1, 2, 4, 5, 7, 8]))
 
 
 def test_a_claim_in_words_is_known_by_its_names_and_not_by_its_prose():
@@ -218,7 +218,7 @@ def test_a_claim_in_words_is_known_by_its_names_and_not_by_its_prose():
 
     old = claim(CODE, "`handle` is compared with None the wrong way")
     new = claim("import re\n" + CODE, "Use an identity test for `handle` here")
-    assert matched([old], [new]) == {0: 0}
+    assert match_findings([old], [new]) == {0: 0}
     assert fingerprint(old) == fingerprint(new)
 
 
@@ -251,26 +251,26 @@ def test_matching_does_not_depend_on_the_order_of_either_side():
     new = [found("import os\n" + text, "v == None", nth=n) for n in range(40)]
     rng = Random(3)
     mixed = rng.sample(range(40), 40)
-    pairs = matched(old, [new[n] for n in mixed])
-    assert {mixed[n]: o for n, o in pairs.items()} == matched(old, new)
+    pairs = match_findings(old, [new[n] for n in mixed])
+    assert {mixed[n]: o for n, o in pairs.items()} == match_findings(old, new)
 
 
 @given(st.lists(st.integers(0, 60), max_size=12), st.lists(st.integers(0, 60), max_size=12))
 def test_an_alignment_is_one_to_one_in_order_and_leaves_nobody_out(new, old):
-    pairs = aligned(sorted(new), sorted(old))
+    pairs = align_lines(sorted(new), sorted(old))
     assert len(pairs) == min(len(new), len(old))
     assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
 
 
 def test_an_alignment_takes_the_least_total_distance():
-    assert aligned([10, 50], [9, 20, 30, 51]) == [(0, 0), (1, 3)]
-    assert aligned([9, 20, 30, 51], [10, 50]) == [(0, 0), (3, 1)]
+    assert align_lines([10, 50], [9, 20, 30, 51]) == [(0, 0), (1, 3)]
+    assert align_lines([9, 20, 30, 51], [10, 50]) == [(0, 0), (3, 1)]
 
 
 def test_a_line_map_follows_the_nearest_certain_pair():
     moved = LineMap([(10, 5), (100, 90)])
-    assert [moved.old(line) for line in (8, 12, 99, 200)] == [3, 7, 89, 190]
-    assert LineMap([]).old(7) == 7
+    assert [moved.old_line(line) for line in (8, 12, 99, 200)] == [3, 7, 89, 190]
+    assert LineMap([]).old_line(7) == 7
 
 
 def test_twenty_thousand_findings_that_all_moved_are_matched_at_once():
@@ -287,4 +287,4 @@ def test_twenty_thousand_findings_that_all_moved_are_matched_at_once():
             for n in range(20_000)
         ]
 
-    assert matched(many(0), many(3)) == {n: n for n in range(20_000)}
+    assert match_findings(many(0), many(3)) == {n: n for n in range(20_000)}

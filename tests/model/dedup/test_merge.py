@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punchlist.model.dedup.merge import MergeRule, counts, groups
+from punchlist.model.dedup.merge import MergeRule, count_groups, group_findings
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 
@@ -39,7 +39,7 @@ def finding(
 
 
 def sizes(findings, rule=MergeRule.SMART):
-    return sorted(len(group) for group in groups(findings, rule))
+    return sorted(len(group) for group in group_findings(findings, rule))
 
 
 @pytest.mark.parametrize("rule", [MergeRule.NEAR, MergeRule.SMART])
@@ -48,7 +48,7 @@ def test_overlapping_findings_with_one_title_are_one_item_of_the_worse_severity_
 ):
     minor = finding("Missing null check", 12, 18, source="bob", detail="seen by bob")
     major = finding("Missing null check", 10, 15, severity=Severity.MAJOR, detail="seen by alice")
-    assert groups([minor, major], rule) == [(major, minor)]
+    assert group_findings([minor, major], rule) == [(major, minor)]
 
 
 @pytest.mark.parametrize("rule", [MergeRule.NEAR, MergeRule.SMART])
@@ -115,7 +115,7 @@ def test_a_third_claim_does_not_tie_together_what_an_identifier_tells_apart():
     bridge = finding(
         "SQL built by formatting lets callers of get_user inject code", 22, source="carol"
     )
-    apart = groups([user, order, bridge])
+    apart = group_findings([user, order, bridge])
     assert not any(user in group and order in group for group in apart)
 
 
@@ -167,7 +167,7 @@ def test_two_unused_imports_on_one_line_are_two_items_of_two_tools_each():
         finding(f"'{name}' imported but unused", 1, source="flake8", rule="F401", column=1)
         for name in ("os", "re")
     ]
-    made = groups(both)
+    made = group_findings(both)
     assert sorted({tuple(sorted(f.title.strip("`'")[:2] for f in group)) for group in made}) == [
         ("os", "os"),
         ("re", "re"),
@@ -180,7 +180,7 @@ def test_two_rules_of_one_tool_are_never_merged_even_where_a_third_finding_is_li
     agent = finding("Use of assert on a tuple detected in checkout", 7, source="agent")
     assert all(
         len({f.rule for f in group if f.source == "ruff"}) <= 1
-        for group in groups([one, two, agent])
+        for group in group_findings([one, two, agent])
     )
 
 
@@ -204,14 +204,14 @@ def test_counts_say_what_was_reported_merged_and_escalated():
     worse = finding("Missing null check", 10, severity=Severity.CRITICAL)
     lesser = finding("Missing null check", 10, source="bob")
     other = finding("Typo in a comment", 50, source="bob")
-    told = counts(groups([worse, lesser, other]))
+    told = count_groups(group_findings([worse, lesser, other]))
     assert (told.reported, told.unique, told.merged, told.escalated) == (3, 2, 1, 1)
     assert told.by_source == {"alice": 1, "bob": 2}
     assert told.by_severity == {"critical": 1, "minor": 1}
 
 
 def test_groups_come_by_severity_then_file_then_line():
-    made = groups(
+    made = group_findings(
         [
             finding("d", 9, path="a.py"),
             finding("c", 1, path="b.py", severity=Severity.MAJOR),
@@ -264,20 +264,20 @@ def reports(draw):
 def test_every_finding_is_in_one_group_whatever_the_order_and_merging_again_changes_nothing(
     rule, given_, seed
 ):
-    once = groups(given_, rule)
+    once = group_findings(given_, rule)
     assert sorted(f.id for group in once for f in group) == sorted(f.id for f in given_)
     shuffled = list(given_)
     Random(seed).shuffle(shuffled)
-    assert groups(shuffled, rule) == once
-    assert groups([f for group in once for f in group], rule) == once
-    assert groups([group[0] for group in once], rule) == [(group[0],) for group in once]
+    assert group_findings(shuffled, rule) == once
+    assert group_findings([f for group in once for f in group], rule) == once
+    assert group_findings([group[0] for group in once], rule) == [(group[0],) for group in once]
     assert all(group[0].severity.rank == min(f.severity.rank for f in group) for group in once)
 
 
 @settings(deadline=None, max_examples=150)
 @given(given_=st.lists(reports(), max_size=14))
 def test_the_smart_rule_never_merges_two_rules_of_one_tool_or_lines_far_apart(given_):
-    for group in groups(given_):
+    for group in group_findings(given_):
         for source in {f.source for f in group}:
             assert len({f.rule for f in group if f.source == source}) == 1
         placed = sorted((f.spot.line, f.spot.last_line) for f in group if f.spot.line)
@@ -309,7 +309,7 @@ def test_time_grows_near_linearly_where_all_are_in_one_place_and_where_none_has_
     def seconds(count):
         given_ = batch(count)
         start = time.process_time()
-        groups(given_, rule)
+        group_findings(given_, rule)
         return time.process_time() - start
 
     seconds(100)

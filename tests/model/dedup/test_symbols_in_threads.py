@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import punchlist
-from punchlist.model.dedup.symbols import symbols
+from punchlist.model.dedup.symbols import find_symbols
 
 LINES = [
     line
@@ -44,7 +44,7 @@ def test_threads_that_parse_at_the_same_time_do_not_disturb_each_other(hurried):
     def parsed(_):
         for _ in range(5):
             Knot()
-        return symbols("a.py", LINES)
+        return find_symbols("a.py", LINES)
 
     with ThreadPoolExecutor(3) as threads:
         answers = list(threads.map(parsed, range(15)))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from punchlist.model.finding.severity import Severity, severity_of, worst
+from punchlist.model.finding.severity import Severity, parse_severity, worst_severity
 
 
 @pytest.mark.parametrize(
@@ -24,22 +24,22 @@ def test_words_of_all_kinds_are_understood(severity, words):
         for part in words.split("|")
         for word in (part.split() if part.count(" ") > 2 else [part])
     ):
-        assert severity_of(word) == (severity, True), word
+        assert parse_severity(word) == (severity, True), word
 
 
 @pytest.mark.parametrize(
     "word", ["", None, "catastrophic", "not critical", "non-critical", "7", "???"]
 )
 def test_an_unknown_word_ranks_major_and_is_said_to_be_unknown(word):
-    assert severity_of(word) == (Severity.MAJOR, False)
+    assert parse_severity(word) == (Severity.MAJOR, False)
 
 
 @given(st.text())
 def test_no_word_ranks_lowest_unless_it_is_known(word):
-    severity, known = severity_of(word)
+    severity, known = parse_severity(word)
     assert known or severity is Severity.MAJOR
 
 
 @given(st.lists(st.sampled_from(Severity), min_size=1))
 def test_the_worst_of_several_is_none_less_than_any(severities):
-    assert all(worst(severities).rank <= severity.rank for severity in severities)
+    assert all(worst_severity(severities).rank <= severity.rank for severity in severities)

@@ -1,6 +1,6 @@
 """Which tests speak of the code that a finding is about."""
 
-from punchlist.model.integrity.related_tests import concerned, names_at
+from punchlist.model.integrity.related_tests import find_names, find_related
 
 MODULE = """
 NUMERALS = [(10, "X"), (1, "I")]
@@ -48,37 +48,37 @@ IDS = (
 
 
 def test_the_outermost_definition_around_a_line_is_what_tests_call():
-    assert names_at("app/roman.py", MODULE, 6) == {"to_roman"}
-    assert names_at("app/roman.py", MODULE, 15) == {"Cache"}
+    assert find_names("app/roman.py", MODULE, 6) == {"to_roman"}
+    assert find_names("app/roman.py", MODULE, 15) == {"Cache"}
 
 
 def test_what_uses_a_table_is_meant_by_the_table():
-    assert names_at("app/roman.py", MODULE, 2) == {"NUMERALS", "to_roman"}
+    assert find_names("app/roman.py", MODULE, 2) == {"NUMERALS", "to_roman"}
 
 
 def test_without_a_line_in_the_file_nothing_is_meant():
     assert (
-        names_at("app/roman.py", MODULE, None)
-        == names_at("app/roman.py", MODULE, 999)
+        find_names("app/roman.py", MODULE, None)
+        == find_names("app/roman.py", MODULE, 999)
         == frozenset()
     )
-    assert names_at("app/roman.py", MODULE, 3) == frozenset()
+    assert find_names("app/roman.py", MODULE, 3) == frozenset()
 
 
 def test_tests_that_name_the_code_are_concerned_and_others_are_not():
-    assert concerned(IDS, TESTS, "app/roman.py", frozenset({"to_roman"})) == {IDS[0], IDS[1]}
-    assert concerned(IDS, TESTS, "app/roman.py", frozenset({"Cache"})) == {IDS[3]}
+    assert find_related(IDS, TESTS, "app/roman.py", frozenset({"to_roman"})) == {IDS[0], IDS[1]}
+    assert find_related(IDS, TESTS, "app/roman.py", frozenset({"Cache"})) == {IDS[3]}
 
 
 def test_cases_of_a_parametrised_test_and_dotted_names_are_found():
     ids = ("tests/t.py::test_nine[a-b::c]", "tests.t.TestCache.test_get")
-    assert concerned(ids, TESTS, "app/roman.py", frozenset({"to_roman", "Cache"})) == set(ids)
+    assert find_related(ids, TESTS, "app/roman.py", frozenset({"to_roman", "Cache"})) == set(ids)
 
 
 def test_a_file_that_does_not_name_the_module_is_not_concerned():
-    assert concerned(IDS, TESTS, "app/greek.py", frozenset({"to_roman"})) == frozenset()
+    assert find_related(IDS, TESTS, "app/greek.py", frozenset({"to_roman"})) == frozenset()
 
 
 def test_what_cannot_be_read_concerns_nobody():
-    assert concerned(IDS, "def (", "app/roman.py", frozenset({"to_roman"})) == frozenset()
-    assert names_at("app/roman.py", "X = (\n", 1) == frozenset()
+    assert find_related(IDS, "def (", "app/roman.py", frozenset({"to_roman"})) == frozenset()
+    assert find_names("app/roman.py", "X = (\n", 1) == frozenset()

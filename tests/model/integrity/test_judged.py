@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
-from punchlist.model.integrity.challenge_verdict import judged
+from punchlist.model.integrity.challenge_verdict import judge_batches
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Item, Status
 from punchlist.model.item.score import Score
@@ -31,7 +31,7 @@ def test_a_batch_passes_if_all_its_claims_reach_the_threshold():
         Score(2, 100),
         Score(3, 89, "SOLVED", "an edge is missing", ("handle []",)),
     ]
-    approved, moves = judged([batch(1, 1, 2), batch(2, 3)], ITEMS, scores)
+    approved, moves = judge_batches([batch(1, 1, 2), batch(2, 3)], ITEMS, scores)
     assert approved == (1,)
     (move,) = moves
     assert (move.item, move.fact, move.by, move.evidence) == (
@@ -44,7 +44,7 @@ def test_a_batch_passes_if_all_its_claims_reach_the_threshold():
 
 
 def test_a_good_item_goes_back_with_the_bad_one_in_its_patch():
-    approved, moves = judged(
+    approved, moves = judge_batches(
         [batch(1, 1, 2, 3)], ITEMS, [Score(1, 99), Score(2, 10), Score(3, 20)], by="gemini"
     )
     assert approved == ()
@@ -56,7 +56,7 @@ def test_a_good_item_goes_back_with_the_bad_one_in_its_patch():
 def test_no_score_no_usable_score_and_no_claim_approve_nothing():
     unclaimed = {**ITEMS, 4: item(4, Status.DEFERRED)}
     scores = [Score(2, None, "SOLVED", "the answer was prose"), Score(3, 101), Score(4, 100)]
-    approved, moves = judged(
+    approved, moves = judge_batches(
         [batch(1, 1), batch(2, 2), batch(3, 3), batch(4, 4), batch(5)], unclaimed, scores
     )
     assert approved == ()
@@ -69,7 +69,7 @@ def test_no_score_no_usable_score_and_no_claim_approve_nothing():
 
 def test_what_was_not_claimed_does_not_hold_back_what_was():
     items = {**ITEMS, 2: item(2, Status.BLOCKED)}
-    assert judged([batch(1, 1, 2)], items, [Score(1, 95)]).approved == (1,)
+    assert judge_batches([batch(1, 1, 2)], items, [Score(1, 95)]).approved == (1,)
 
 
 @given(
@@ -87,10 +87,10 @@ def test_every_claim_is_either_approved_or_sent_back_and_a_higher_bar_never_appr
     batches = [batch(1, *numbers[:cut]), batch(2, *numbers[cut:])]
     low, high = sorted((one, other))
     for threshold in (low, high):
-        approved, moves = judged(batches, ITEMS, scores, threshold)
+        approved, moves = judge_batches(batches, ITEMS, scores, threshold)
         through = {number for each in batches if each.number in approved for number in each.items}
         assert through.isdisjoint(move.item for move in moves)
         assert through | {move.item for move in moves} == set(numbers)
-    assert set(judged(batches, ITEMS, scores, high).approved) <= set(
-        judged(batches, ITEMS, scores, low).approved
+    assert set(judge_batches(batches, ITEMS, scores, high).approved) <= set(
+        judge_batches(batches, ITEMS, scores, low).approved
     )

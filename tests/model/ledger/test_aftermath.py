@@ -8,13 +8,13 @@ from msgspec import structs
 from made import made_run
 from punchlist.model.finding.finding import Context, Finding, Fix, Splice, Spot
 from punchlist.model.finding.severity import Severity
-from punchlist.model.integrity.recheck_diff import Aftermath
+from punchlist.model.integrity.recheck_diff import RecheckDiff
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Item, Move
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.patch import FileChange, Patch, spliced
+from punchlist.model.patch.patch import FileChange, Patch, apply_splices
 
 TEXT = "import b\nimport a\nx = f'{1}'\ny = 2\nz = 3\n"
 FIXABLE = Fix((Splice("m.py", 0, 0, ""),))
@@ -60,13 +60,13 @@ def batch(number, *splices, items=None):
 SORTED = Splice("m.py", 0, 18, "import a\nimport b\n")
 
 
-def look(run, batches, after, text=TEXT, patches=None) -> Aftermath:
+def look(run, batches, after, text=TEXT, patches=None) -> RecheckDiff:
     """The patches are those that the batches were planned with, unless the fixer made others."""
     made = patches or {batch.number: batch.patch for batch in batches}
     run = told(
         told(run, ev.Planned(batches=tuple(batches))), ev.Attempted(fixer="edits", patches=made)
     )
-    return Aftermath(run, batches, {"m.py": text, "n.py": "n\n"}, after)
+    return RecheckDiff(run, batches, {"m.py": text, "n.py": "n\n"}, after)
 
 
 def test_what_the_fixer_put_off_may_still_be_reported_and_what_it_claims_may_not():
@@ -77,32 +77,32 @@ def test_what_the_fixer_put_off_may_still_be_reported_and_what_it_claims_may_not
     )
     fix = Splice("m.py", TEXT.index("z"), TEXT.index("z") + 1, "zz")
     run = told(run_of(*items), ev.Attempted(fixer="agent", moves=(put_off, claimed)))
-    assert look(run, [batch(1, fix, items=(1, 2))], [items[0]]).guilty(wide=False) == {}
-    assert look(run, [batch(1, fix, items=(1, 2))], items).guilty(wide=False) == {
+    assert look(run, [batch(1, fix, items=(1, 2))], [items[0]]).find_guilty(wide=False) == {}
+    assert look(run, [batch(1, fix, items=(1, 2))], items).find_guilty(wide=False) == {
         1: "ruff still reports it"
     }
 
 
 def test_a_finding_that_is_gone_is_silenced():
     seen = look(run_of(report("I001", 1)), [batch(1, SORTED)], [])
-    assert seen.guilty(wide=False) == {}
+    assert seen.find_guilty(wide=False) == {}
 
 
 def test_a_finding_that_is_still_there_is_not():
     seen = look(run_of(report("I001", 1)), [batch(1, SORTED)], [report("I001", 1)])
-    assert seen.guilty(wide=False) == {1: "ruff still reports it"}
+    assert seen.find_guilty(wide=False) == {1: "ruff still reports it"}
 
 
 def test_what_was_there_before_is_nobodys_fault_also_where_lines_moved():
     run = run_of(report("I001", 1), report("E501", 5))
     shorter = Splice("m.py", 0, 18, "import a, b\n")
-    assert look(run, [batch(1, shorter)], [report("E501", 4)]).guilty(wide=False) == {}
+    assert look(run, [batch(1, shorter)], [report("E501", 4)]).find_guilty(wide=False) == {}
 
 
 def test_a_finding_carried_along_inside_rewritten_text_is_no_news():
     run = run_of(report("I001", 1), report("F403", 1, "star", fix=None))
     assert (
-        look(run, [batch(1, SORTED)], [report("F403", 2, "star", fix=None)]).guilty(wide=False)
+        look(run, [batch(1, SORTED)], [report("F403", 2, "star", fix=None)]).find_guilty(wide=False)
         == {}
     )
 
@@ -111,7 +111,7 @@ def test_something_worse_where_a_batch_wrote_is_its_fault():
     run = run_of(report("I001", 1), report("UP032", 3))
     batches = [batch(1, SORTED), batch(2, Splice("m.py", 18, 28, "x = name"))]
     seen = look(run, batches, [report("F821", 3, "Undefined name `name`", Severity.CRITICAL)])
-    assert seen.guilty(wide=False) == {2: "brings about F821: Undefined name `name` (m.py:3)"}
+    assert seen.find_guilty(wide=False) == {2: "brings about F821: Undefined name `name` (m.py:3)"}
 
 
 def test_something_worse_at_a_distance_is_the_fault_of_who_touched_its_name():
@@ -120,27 +120,27 @@ def test_something_worse_at_a_distance_is_the_fault_of_who_touched_its_name():
     seen = look(
         run, batches, [report("F821", 3, "Undefined name `a`", Severity.CRITICAL, names=("a",))]
     )
-    assert set(seen.guilty(wide=False)) == {1}
+    assert set(seen.find_guilty(wide=False)) == {1}
 
 
 def test_a_lesser_finding_with_a_fix_of_its_own_is_follow_up_work():
     run = run_of(report("UP031", 3))
     seen = look(run, [batch(1, Splice("m.py", 18, 28, "x = '{}'.format(1)"))], [report("UP032", 3)])
-    assert seen.guilty(wide=False) == {}
+    assert seen.find_guilty(wide=False) == {}
     assert seen.follow_ups() == {1: ("UP032",)}
 
 
 def test_an_equal_finding_without_a_fix_is_louder():
     run = run_of(report("UP031", 3))
     seen = look(run, [batch(1, Splice("m.py", 18, 28, "x = long"))], [report("E501", 3, fix=None)])
-    assert set(seen.guilty(wide=False)) == {1}
+    assert set(seen.find_guilty(wide=False)) == {1}
 
 
 def test_at_the_last_turn_everything_in_the_file_goes():
     run = run_of(report("I001", 1), report("UP032", 3))
     batches = [batch(1, SORTED), batch(2, Splice("m.py", 22, 28, "1"))]
     seen = look(run, batches, [report("F821", 5, "Undefined name `q`", Severity.CRITICAL)])
-    assert set(seen.guilty(wide=True)) == {1, 2}
+    assert set(seen.find_guilty(wide=True)) == {1, 2}
 
 
 @pytest.mark.parametrize("odd", ["\f", "\v", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"])
@@ -151,7 +151,7 @@ def test_a_character_that_ends_no_line_for_the_tools_moves_none(odd):
     seen = look(
         run, [batch(1, Splice("m.py", at, at + 10, ""))], [report("S307", 4, fix=None)], text
     )
-    assert seen.guilty(wide=False) == {}
+    assert seen.find_guilty(wide=False) == {}
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
@@ -163,7 +163,9 @@ def test_places_at_the_end_of_a_file_are_found_again(mark, end, line):
     first = Splice("m.py", len(mark), text.index("b"), "")
     run = run_of(report("F401", 1), report("W292", line, fix=None))
     assert (
-        look(run, [batch(1, first)], [report("W292", line - 1, fix=None)], text).guilty(wide=False)
+        look(run, [batch(1, first)], [report("W292", line - 1, fix=None)], text).find_guilty(
+            wide=False
+        )
         == {}
     )
 
@@ -172,7 +174,9 @@ def test_the_place_after_the_last_character_is_on_the_last_line():
     run = run_of(report("F401", 1), report("W292", 2, fix=None))
     again = structs.replace(report("W292", 1, fix=None), spot=Spot("m.py", 1, None, 2))
     assert (
-        look(run, [batch(1, Splice("m.py", 0, 10, ""))], [again], "import os\ne").guilty(wide=False)
+        look(run, [batch(1, Splice("m.py", 0, 10, ""))], [again], "import os\ne").find_guilty(
+            wide=False
+        )
         == {}
     )
 
@@ -200,9 +204,13 @@ def test_what_counts_is_what_the_fixer_did_and_not_what_was_planned(removal):
     batches, patches = planned_otherwise(removal, Patch(splices=(Splice("n.py", 0, 1, "x"),)))
     moved = report("E501", 4, fix=None)
     undefined = report("F821", 3, "Undefined name `a`", Severity.CRITICAL, names=("a",))
-    assert look(run, batches, [moved], patches=patches).guilty(wide=False) == {}
-    assert set(look(run, batches, [moved, undefined], patches=patches).guilty(wide=False)) == {1}
-    assert set(look(run, batches, [moved, undefined], patches=patches).guilty(wide=True)) == {1}
+    assert look(run, batches, [moved], patches=patches).find_guilty(wide=False) == {}
+    assert set(look(run, batches, [moved, undefined], patches=patches).find_guilty(wide=False)) == {
+        1
+    }
+    assert set(look(run, batches, [moved, undefined], patches=patches).find_guilty(wide=True)) == {
+        1
+    }
 
 
 def test_a_file_written_anew_is_its_writer_s_as_far_as_it_differs():
@@ -214,13 +222,13 @@ def test_a_file_written_anew_is_its_writer_s_as_far_as_it_differs():
     )
     batches, patches = planned_otherwise(Patch(splices=(Splice("n.py", 0, 1, "m"),)), anew)
     worse = report("F821", 3, "Undefined name `naïve`", Severity.CRITICAL)
-    assert set(look(run, batches, [worse], patches=patches).guilty(wide=False)) == {2}
+    assert set(look(run, batches, [worse], patches=patches).find_guilty(wide=False)) == {2}
 
 
 @given(st.text("ab\r\né", max_size=12), st.text("ab\r\né", max_size=12))
 def test_a_file_as_a_whole_is_one_edit_or_none(before, after):
-    edits = Patch(files=(FileChange("m.py", after.encode().decode("latin-1")),)).edits(
+    edits = Patch(files=(FileChange("m.py", after.encode().decode("latin-1")),)).file_splices(
         "m.py", before
     )
-    assert spliced(before, edits) == after
+    assert apply_splices(before, edits) == after
     assert len(edits) == (before != after)

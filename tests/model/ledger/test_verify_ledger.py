@@ -27,7 +27,7 @@ from punchlist.model.ledger.events import (
     Reviewed,
     Sighting,
 )
-from punchlist.model.ledger.hash_chain import chained, line_of
+from punchlist.model.ledger.hash_chain import encode_line, link_entry
 
 TOOL = Path(__file__).parents[3] / "tools" / "verify_ledger.py"
 spec = importlib.util.spec_from_file_location("verify_ledger", TOOL)
@@ -65,10 +65,10 @@ GOOD = (
 def exported(events):
     lines, prev = [], ""
     for seq, event in enumerate(events, 1):
-        entry = chained(
+        entry = link_entry(
             Entry(run="r1", seq=seq, at=1.0, place=str(seq), key="k", event=event), prev
         )
-        lines.append(line_of(entry))
+        lines.append(encode_line(entry))
         prev = entry.hash
     return lines
 
@@ -165,13 +165,13 @@ def test_lines_taken_out_swapped_or_doubled_are_seen():
 
 def test_an_action_recorded_twice_is_seen():
     first, second = (
-        chained(Entry(run="r", seq=1, at=1.0, place="0", key="k", event=Halted(limit="x")), "")
+        link_entry(Entry(run="r", seq=1, at=1.0, place="0", key="k", event=Halted(limit="x")), "")
         for _ in range(2)
     )
-    second = chained(replace(second, seq=2), first.hash)
+    second = link_entry(replace(second, seq=2), first.hash)
     assert any(
         "recorded twice" in problem
-        for problem in account([line_of(first), line_of(second)])["problems"]
+        for problem in account([encode_line(first), encode_line(second)])["problems"]
     )
 
 

@@ -24,10 +24,14 @@ def test_lines_end_where_they_end_for_everybody(text):
 @given(TEXTS, PLACES)
 def test_the_nearest_place_is_the_place_itself_or_on_its_line(text, place):
     table = LineTable(text)
-    nearest, exact, end = table.nearest(*place), table.offset(*place), table.line_end(place[0])
+    nearest, exact, end = (
+        table.nearest_offset(*place),
+        table.offset(*place),
+        table.line_end(place[0]),
+    )
     assert 0 <= nearest <= len(text)
     if exact is not None and end is not None and exact <= end:
         assert nearest == exact
     if place[0] <= table.count and nearest < len(text):
-        assert table.place(nearest)[0] == place[0]
+        assert table.find_place(nearest)[0] == place[0]
     assert table.line_start(place[0]) <= nearest

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from punchlist.adapters.analyzers.registry import suppressions_of
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
-from punchlist.adapters.checks import Runner
+from punchlist.adapters.checks import LocalCheckRunner
 from punchlist.adapters.compare import Comparison
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.repository import GitRepository
@@ -19,15 +19,15 @@ from punchlist.model.checks.protected import Protected
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import Batch
-from punchlist.model.item.claim import Outcome, Report
+from punchlist.model.item.claim import ClaimOutcome, ItemClaim
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.run import ByItem, Checking, Landing, Run, Work
+from punchlist.model.ledger.run import ByItem, Checking, Landing, RoundWork, Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.ports.roles import Crew
 from punchlist.ports.world import World
-from punchlist.steps.judging.examine import Examine, examine
+from punchlist.steps.judging.examine import Examine, examine_batch
 
 SUPPRESSIONS = suppressions_of(AnalyzerSettings())
 
@@ -51,7 +51,7 @@ class Kept(dict):
 class Counting:
     """A runner that counts how often it was asked."""
 
-    def __init__(self, inner: Runner) -> None:
+    def __init__(self, inner: LocalCheckRunner) -> None:
         self.inner = inner
         self.runs: list[tuple[str, ...]] = []
 
@@ -59,11 +59,11 @@ class Counting:
         self.runs.append(tuple(only))
         return await self.inner.run(check, tree, only=only)
 
-    async def sentinel(self, check, tree, kinds):
-        return await self.inner.sentinel(check, tree, kinds)
+    async def run_sentinel(self, check, tree, kinds):
+        return await self.inner.run_sentinel(check, tree, kinds)
 
-    async def ground(self, check):
-        return await self.inner.ground(check)
+    async def hash_environment(self, check):
+        return await self.inner.hash_environment(check)
 
 
 def finding(
@@ -96,7 +96,7 @@ class Bench:
         workshop = asyncio.run(self._workshop(repo.root, home))
         self.trees = WorkTrees(workshop)
         self.repository = GitRepository(workshop, self.trees)
-        self.checks = Counting(Runner(repo.root))
+        self.checks = Counting(LocalCheckRunner(repo.root))
         self.cache = Kept()
         self.check = (check,) if check else ()
         self.home = home
@@ -156,7 +156,7 @@ class Bench:
             repository="r", change=self.change, workflow_name="w", workflow="", settings="{}", reviewers=(), checks=self.check,
             checks_allowed=True, version="0", crew=crew or {},
         )  # fmt: skip
-        reports = {n: Report(n, Outcome.FIXED, tests=tuple(tests)) for n in items}
+        reports = {n: ItemClaim(n, ClaimOutcome.FIXED, tests=tuple(tests)) for n in items}
         known = {
             check.name: ev.Baselined(check=check.name, passed=1, judges=(".py",))
             for check in self.check
@@ -164,8 +164,8 @@ class Bench:
         return Run(
             id="r1", started=started, landing=Landing(tip=self.tip), items=items, checks=Checking(baselines=known),
             by_item=ByItem(reproductions=private or {}),
-            work=Work(batches={1: batch}, patches={1: patch}, reports=reports),
+            work=RoundWork(batches={1: batch}, patches={1: patch}, reports=reports),
         )  # fmt: skip
 
     def examine(self, *findings: Finding, **options) -> ev.Examined:
-        return asyncio.run(examine(Examine(1), self.run(*findings, **options), self.world))
+        return asyncio.run(examine_batch(Examine(1), self.run(*findings, **options), self.world))

@@ -8,11 +8,11 @@ import pytest
 from punchlist.adapters.compare import Comparison
 from punchlist.adapters.process import sandbox
 from punchlist.model.integrity.intent import Intent
-from punchlist.ports.compare import Compared
-from punchlist.steps.judging.examine import judged
+from punchlist.ports.compare import CompareResult
+from punchlist.steps.judging.examine import judge_comparison
 
 pytestmark = pytest.mark.skipif(
-    sandbox.available() != "bubblewrap", reason="LOUD: no bubblewrap here; nothing is compared"
+    sandbox.sandbox_kind() != "bubblewrap", reason="LOUD: no bubblewrap here; nothing is compared"
 )
 
 
@@ -37,7 +37,7 @@ class Folder:
 
 @pytest.fixture
 def compare(tmp_path):
-    def compared(old: str, new: str, *, path="app.py", words="", **others: str) -> Compared:
+    def compared(old: str, new: str, *, path="app.py", words="", **others: str) -> CompareResult:
         checkout = tmp_path / "checkout"
         checkout.mkdir()
         rest = {name.replace("__", "/") + ".py": text for name, text in others.items()}
@@ -75,8 +75,8 @@ def test_a_change_that_changes_no_answer_is_seen_through(compare):
         "def mean(xs):\n    xs = list(xs)\n    return sum(xs) / len(xs)\n",
     )
     assert (said.differing, said.blind) == (0, "")
-    assert "behaves as before" in judged(said, Intent.CHANGE).refuted
-    assert judged(said, Intent.OPEN).refuted == ""
+    assert "behaves as before" in judge_comparison(said, Intent.CHANGE).refuted
+    assert judge_comparison(said, Intent.OPEN).refuted == ""
 
 
 def test_sameness_says_nothing_where_no_input_came_by_the_change(compare):
@@ -85,7 +85,7 @@ def test_sameness_says_nothing_where_no_input_came_by_the_change(compare):
     said = compare(old, new.replace("'zzqx-'", "chr(1) * 3"))
     assert said.differing == 0
     assert said.blind
-    assert judged(said, Intent.CHANGE).refuted == ""
+    assert judge_comparison(said, Intent.CHANGE).refuted == ""
 
 
 def test_answers_made_for_the_tests_are_named(compare):
@@ -96,7 +96,7 @@ def test_answers_made_for_the_tests_are_named(compare):
     test = "from app import fib\n\ndef test_fib():\n    assert fib(10) == 55\n"
     said = compare(old, new, tests__test_app=test)
     assert "10" in said.suspicious
-    assert judged(said, Intent.OPEN).refuted
+    assert judge_comparison(said, Intent.OPEN).refuted
 
 
 def test_a_guard_for_a_limit_case_is_not_suspicious(compare):
@@ -116,7 +116,7 @@ def test_a_refactoring_that_answers_differently_is_refuted(compare):
     said = compare(
         "def f(n: int):\n    return n * 2\n", "def f(n: int):\n    return n + n + (n > 99)\n"
     )
-    assert "does not ask for that" in judged(said, Intent.KEEP).refuted
+    assert "does not ask for that" in judge_comparison(said, Intent.KEEP).refuted
 
 
 def test_examples_in_the_findings_words_are_tried(compare):
@@ -141,7 +141,7 @@ def test_examples_in_the_findings_words_are_tried(compare):
 def test_code_that_ends_the_process_or_cannot_be_called_is_a_value(compare, new, why):
     said = compare("def f(n: int):\n    return n\n", new)
     assert why in said.unusable
-    assert judged(said, Intent.CHANGE).refuted == ""
+    assert judge_comparison(said, Intent.CHANGE).refuted == ""
 
 
 def test_an_endless_loop_that_ends_now_is_a_difference(compare):

@@ -6,7 +6,7 @@ from examination import SUPPRESSIONS, finding
 from punchlist.model.checks.protected import Protected
 from punchlist.model.item.item import Item
 from punchlist.model.patch.patch import FileChange, Patch
-from punchlist.steps.judging.patch_text_scan import scanned, texts
+from punchlist.steps.judging.patch_text_scan import build_texts, scan_patch
 
 APP = "def mean(values):\n    return sum(values) / len(values)\n"
 FIXED = "def mean(values):\n    if not values:\n        return 0\n    return sum(values) / len(values)\n"
@@ -25,9 +25,9 @@ def looked():
             Item(number=n, fingerprint=str(n), findings=(each,))
             for n, each in enumerate(findings or (EMPTY,), 1)
         ]
-        return scanned(
+        return scan_patch(
             items,
-            texts(patch, {path: files.get(path) for path in patch.paths}),
+            build_texts(patch, {path: files.get(path) for path in patch.paths}),
             Protected(),
             SUPPRESSIONS,
         )

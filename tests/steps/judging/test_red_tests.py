@@ -10,7 +10,7 @@ from punchlist.model.checks import check as checks
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Checking
-from punchlist.steps.judging.red_tests import turned
+from punchlist.steps.judging.red_tests import rerun_red_tests
 
 APP = "def mean(values):\n    return sum(values) / len(values)\n\n\ndef total(values):\n    return sum(values)\n"
 FIXED = APP.replace(
@@ -43,7 +43,7 @@ def judged(bench):
         known = {"unittest": Baselined(check="unittest", failed=len(red), judges=(".py",))}
         run = msgspec.structs.replace(run, checks=Checking(baselines=known))
         return asyncio.run(
-            turned(tuple(run.items.values()), run.work.patches[1], run, world)
+            rerun_red_tests(tuple(run.items.values()), run.work.patches[1], run, world)
         ), made.checks.runs
 
     return told

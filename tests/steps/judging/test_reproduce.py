@@ -11,7 +11,7 @@ from punchlist.model.checks.protected import Protected
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger.events import Reproduced
 from punchlist.ports.roles import Crew, Reproduction, Reproductions
-from punchlist.steps.reproduce import Options, Reproduce, private_path, reproduce, step
+from punchlist.steps.reproduce import Options, Reproduce, choose_path, reproduce_item, step
 
 APP = "def mean(values):\n    return sum(values) / len(values)\n"
 OLD = "from app import mean\n\n\ndef test_two():\n    assert mean([1, 3]) == 2\n"
@@ -38,7 +38,7 @@ def seen(bench):
 
     def look(content: str, **options) -> Reproduced:
         made.crew = Crew(reproducer=Writer(content, **options))
-        return asyncio.run(reproduce(Reproduce(1, "label"), made.run(EMPTY), made.world))
+        return asyncio.run(reproduce_item(Reproduce(1, "label"), made.run(EMPTY), made.world))
 
     return look
 
@@ -113,6 +113,6 @@ def test_the_place_of_a_private_test_is_ours(offered, place):
     tree = SimpleNamespace(
         files=lambda: ["app.py", "tests/unit/test_a.py", "tests/unit/test_b.py", "tests/test_c.py"]
     )
-    path = private_path(Reproduction(1, offered, RED), "r1", tree, Protected())
+    path = choose_path(Reproduction(1, offered, RED), "r1", tree, Protected())
     assert path.startswith(place)
     assert bool(path) == bool(place)

@@ -1,4 +1,4 @@
-"""Coding agents behind one port: command lines, what they print, and what of it counts."""
+"""Coding agents behind the Agent port: command lines, output parsers, retry and journal."""
 
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings, RoleSettings
 

@@ -1,25 +1,22 @@
-"""Any agent that is a command: asked on its standard input, heard line by line, judged by its own
-last word.
+"""Agents that are command-line programs: prompt on stdin, output read line by line.
 
-To add one, write a dialect and name it in `table.AGENTS`. A dialect is two pure functions and a
-few facts:
+To add one, write a dialect and name it in `registry.AGENTS`:
 
     class Parrot:
-        program = "parrot"                      # its usual name; settings may name another
-        keys = ("PARROT_API_KEY",)              # variables it gets from the user's environment
-        # fields of Usage that count a session from its beginning
-        cumulative = ()
-        def call(self, ask: Ask, desk: Desk) -> Call:
-            return Call(arguments=("--json",), env={"PARROT_HOME": str(desk.home)},
-            stdin=ask.prompt)
-        def piece(self, event: Event) -> str:   # what a listener is told while it works; often ""
+        program = "parrot"                 # default; settings may name another
+        keys = ("PARROT_API_KEY",)         # variables from the user's environment
+        cumulative = ()                    # fields of Usage that count a whole session
+        def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
+            env = {"PARROT_HOME": str(desk.home)}
+            return AgentCall(arguments=("--json",), env=env, stdin=ask.prompt)
+        def describe_event(self, event: JsonEvent) -> str:  # progress text; often ""
             return event.text("message")
-        def told(self, ran: Ran, ask: Ask) -> Told:
-            return Told(text=...) or Told(failed="why", trouble=troubles.of_error(message))
+        def parse_output(self, ran: Ran, ask: Ask) -> ParsedReply:
+            return ParsedReply(text=...)   # or failed=..., trouble=classify_error(...)
 
-`told` reads whatever there is, also of a child that was ended half-way: a session, what was
-opened and spent are worth having. Without a result event it says `troubles.no_result(ran)`;
-silence, time-outs, signals and missing programs are dealt with here.
+`parse_output` also parses what a killed child left: its session, opened files and usage.
+Without a result event it uses `troubles.explain_no_result(ran)`. Silence, timeouts,
+signals and missing programs are handled here.
 """
 
 import json
@@ -37,22 +34,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.home import Place, bring_login, walls
-from punchlist.adapters.agents.json_lines import Event, Lines, event
+from punchlist.adapters.agents.home import AgentPlace, build_sandbox, copy_login
+from punchlist.adapters.agents.json_lines import JsonEvent, LineBuffer, parse_event
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.process.run import (
-    Ran,
-    Voice,
-    Watch,
+    ChildInput,
+    OutputWatch,
+    ProcessResult,
     base_environment,
     named_environment,
     run,
     which,
 )
-from punchlist.adapters.process.sandbox import Walls, available
-from punchlist.adapters.store.atomic_write import write_whole
+from punchlist.adapters.process.sandbox import Sandbox, sandbox_kind
+from punchlist.adapters.store.atomic_write import write_atomic
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Ask, Hear, Reply, Trouble
+from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply
 from punchlist.ports.artifacts import Artifacts
 
 OUTPUT_LIMIT = 256 << 20
@@ -69,8 +66,8 @@ _MILLION = 1_000_000
 _URL = "_URL"
 
 
-class Desk(Struct, frozen=True, kw_only=True):
-    """Where one call is made: the agent's own folders, and what the user set for it."""
+class CallContext(Struct, frozen=True, kw_only=True):
+    """The context of one call: the agent's own folders and its settings."""
 
     home: Path
     tmp: Path
@@ -83,17 +80,17 @@ class Desk(Struct, frozen=True, kw_only=True):
     """
 
 
-class Client(Protocol):
-    """Whoever goes on talking with a program that is asked in more than one message."""
+class StdioClient(Protocol):
+    """Talks with a program that needs more than one message on stdin."""
 
-    def begin(self, voice: Voice) -> None: ...
+    def begin(self, voice: ChildInput) -> None: ...
 
     def hear(self, piece: bytes) -> None: ...
 
 
-class Call(Struct, frozen=True, kw_only=True):
-    """One question in the words of one program. `files` are written below its home first, by
-    relative name.
+class AgentCall(Struct, frozen=True, kw_only=True):
+    """The command line for one question. `files` (relative name -> text) are written below the
+    agent's home first.
     """
 
     arguments: tuple[str, ...]
@@ -102,7 +99,7 @@ class Call(Struct, frozen=True, kw_only=True):
     files: Mapping[str, str] = {}
     cwd: Path | None = None
     """Where it stands, if that is not the folder it is asked about."""
-    client: Client | None = None
+    client: StdioClient | None = None
     hidden: tuple[str, ...] = ()
     """Names in the folder that it must not see, because it would do what is written there and no
     flag prevents that.
@@ -111,23 +108,23 @@ class Call(Struct, frozen=True, kw_only=True):
     """
 
 
-class Told(Struct, frozen=True, kw_only=True):
-    """What a dialect read from the output. `failed` unless there was a result event that says that
-    all is well.
+class ParsedReply(Struct, frozen=True, kw_only=True):
+    """What a dialect parsed from the output. `failed` is set unless a result event
+    reports success.
     """
 
     text: str = ""
     session: str = ""
     usage: Usage = Usage()
     failed: str = ""
-    trouble: Trouble | None = None
+    trouble: AgentTrouble | None = None
     retry_after: float = 0
     opened: tuple[str, ...] = ()
     """As the agent named them: absolute, or relative to the folder."""
 
 
-class Dialect(Protocol):
-    """How one program is asked, and what it answers; see the module's text."""
+class AgentDialect(Protocol):
+    """How one program is called and its output parsed; see the module docstring."""
 
     @property
     def program(self) -> str: ...
@@ -138,29 +135,27 @@ class Dialect(Protocol):
     @property
     def cumulative(self) -> tuple[str, ...]: ...
 
-    def call(self, ask: Ask, desk: Desk) -> Call: ...
+    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall: ...
 
-    def piece(self, event: Event) -> str: ...
+    def describe_event(self, event: JsonEvent) -> str: ...
 
-    def told(self, ran: Ran, ask: Ask) -> Told: ...
+    def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply: ...
 
 
 @dataclass(frozen=True)
-class Seat:
-    """What every agent is made from: its name, its settings with the defaults filled in, where it
-    lives, where evidence goes.
-    """
+class AgentSetup:
+    """What an agent is built from; `settings` have the defaults filled in."""
 
     name: str
     settings: AgentSettings
-    place: Place
+    place: AgentPlace
     artifacts: Artifacts
 
 
 class CliAgent:
-    """The Agent of every dialect."""
+    """Agent that runs a command with a dialect."""
 
-    def __init__(self, dialect: Dialect, seat: Seat) -> None:
+    def __init__(self, dialect: AgentDialect, seat: AgentSetup) -> None:
         self._dialect = dialect
         self._seat = seat
 
@@ -170,21 +165,25 @@ class CliAgent:
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         keys = named_environment((*self._dialect.keys, *self._seat.settings.keys))
-        masked = _masking(
-            _secrets_in({**self._seat.settings.env, **keys}, self._seat.settings.keys)
+        masked = _make_masker(
+            _find_secrets({**self._seat.settings.env, **keys}, self._seat.settings.keys)
         )
-        desk = self._desk(keys)
-        call = self._dialect.call(ask, desk)
+        desk = self._build_context(keys)
+        call = self._dialect.build_call(ask, desk)
         for name, content in call.files.items():
-            write_whole(desk.home / name, content.encode())
-        ran = await self._ran(ask, call, desk, keys, _listener(self._dialect, hear, masked))
+            write_atomic(desk.home / name, content.encode())
+        ran = await self._run_call(
+            ask, call, desk, keys, _make_listener(self._dialect, hear, masked)
+        )
         ran = replace(ran, stdout=masked(ran.stdout), stderr=masked(ran.stderr))
-        return self._reply(ask, ran, _judged(ran, self._dialect.told(ran, ask)))
+        return self._build_reply(
+            ask, ran, _apply_trouble(ran, self._dialect.parse_output(ran, ask))
+        )
 
-    def _desk(self, keys: Mapping[str, str]) -> Desk:
+    def _build_context(self, keys: Mapping[str, str]) -> CallContext:
         place, name = self._seat.place, self._seat.name
-        home = place.home(name)
-        bring_login(self._seat.settings.login, place.user, home)
+        home = place.make_home(name)
+        copy_login(self._seat.settings.login, place.user, home)
         given = {**self._seat.settings.env, **keys}
         key = next(
             (key for key in self._dialect.keys if key in given and not key.endswith(_URL)), ""
@@ -192,18 +191,18 @@ class CliAgent:
         url = next(
             (given[key] for key in self._dialect.keys if key in given and key.endswith(_URL)), ""
         )
-        return Desk(
-            home=home, tmp=place.tmp(name), settings=self._seat.settings, key=key, base_url=url
+        return CallContext(
+            home=home, tmp=place.make_tmp(name), settings=self._seat.settings, key=key, base_url=url
         )
 
-    async def _ran(
+    async def _run_call(
         self,
         ask: Ask,
-        call: Call,
-        desk: Desk,
+        call: AgentCall,
+        desk: CallContext,
         keys: Mapping[str, str],
         hear: Callable[[bytes], None],
-    ) -> Ran:
+    ) -> ProcessResult:
         settings = self._seat.settings
         command = settings.command or (self._dialect.program,)
         program = which(command[0]) or command[0]
@@ -216,9 +215,9 @@ class CliAgent:
             "TMPDIR": str(desk.tmp),
         }
         line = [program, *command[1:], *call.arguments]
-        around = self._walls(ask, call, [program, *command[1:], which("node") or ""])
-        if not around and (trouble := _exposed(call, ask.folder)):
-            return Ran(
+        around = self._build_sandbox(ask, call, [program, *command[1:], which("node") or ""])
+        if not around and (trouble := _exposure_reason(call, ask.folder)):
+            return ProcessResult(
                 command=tuple(line),
                 exit_code=None,
                 stdout=b"",
@@ -234,20 +233,20 @@ class CliAgent:
             stdin=call.stdin.encode(errors="surrogateescape"),
             limit=OUTPUT_LIMIT,
             walls=around,
-            watch=_watch(hear, call.client, settings.silence),
+            watch=_make_watch(hear, call.client, settings.silence),
         )
 
-    def _walls(self, ask: Ask, call: Call, programs: Sequence[str]) -> Walls | None:
+    def _build_sandbox(self, ask: Ask, call: AgentCall, programs: Sequence[str]) -> Sandbox | None:
         place = self._seat.place
-        if not place.sandbox or available() != "bubblewrap":
+        if not place.sandbox or sandbox_kind() != "bubblewrap":
             return None
-        around = walls(place, self.name, ask.folder, programs, writes=ask.writes)
+        around = build_sandbox(place, self.name, ask.folder, programs, writes=ask.writes)
         named = [
             path.resolve() for name in call.hidden if (path := ask.folder.resolve() / name).exists()
         ]
         empty = place.folder / self.name / "empty"
         if files := [path for path in named if not path.is_dir()]:
-            write_whole(empty, b"")
+            write_atomic(empty, b"")
         return replace(
             around,
             # A file is laid over with an empty one: a device, as for secrets, would trip git in the
@@ -256,35 +255,39 @@ class CliAgent:
             hidden=(*around.hidden, *(path for path in named if path.is_dir())),
         )
 
-    def _reply(self, ask: Ask, ran: Ran, told: Told) -> Reply:
-        spent = self._spent(ask, told)
+    def _build_reply(self, ask: Ask, ran: ProcessResult, told: ParsedReply) -> Reply:
+        spent = self._count_usage(ask, told)
         return Reply(
             agent=self.name,
             text=told.text,
             session=told.session,
-            usage=replace(_priced(spent, self._seat.settings), seconds=ran.seconds),
+            usage=replace(_add_price(spent, self._seat.settings), seconds=ran.seconds),
             failed=told.failed,
-            trouble=(told.trouble or Trouble.OTHER) if told.failed else None,
+            trouble=(told.trouble or AgentTrouble.OTHER) if told.failed else None,
             retry_after=told.retry_after,
-            opened=_relative(told.opened, ask.folder),
-            transcript=_kept(self._seat.artifacts, f"{plain(ask.label)}.{plain(self.name)}", ran),
+            opened=_relative_paths(told.opened, ask.folder),
+            transcript=_save_transcript(
+                self._seat.artifacts, f"{make_filename(ask.label)}.{make_filename(self.name)}", ran
+            ),
         )
 
-    def _spent(self, ask: Ask, told: Told) -> Usage:
-        """What this call cost: some counters go on from the session's earlier calls, so what those
-        had is taken off.
+    def _count_usage(self, ask: Ask, told: ParsedReply) -> Usage:
+        """Return the usage of this call alone: cumulative counters minus those of the session's
+        earlier calls.
         """
         if not self._dialect.cumulative or not told.session:
             return told.usage
         book = self._seat.place.folder / self.name / "spent"
-        before = _read_usage(book / f"{plain(ask.session)}.json") if ask.session else Usage()
+        before = (
+            _read_usage(book / f"{make_filename(ask.session)}.json") if ask.session else Usage()
+        )
         total = before if told.usage == Usage() else told.usage  # a call that failed may not tell
-        write_whole(book / f"{plain(told.session)}.json", msgspec.json.encode(total))
-        return since(told.usage, before, self._dialect.cumulative)
+        write_atomic(book / f"{make_filename(told.session)}.json", msgspec.json.encode(total))
+        return subtract_usage(told.usage, before, self._dialect.cumulative)
 
 
-def _exposed(call: Call, folder: Path) -> str:
-    """Why a call is too dangerous where nothing is hidden."""
+def _exposure_reason(call: AgentCall, folder: Path) -> str:
+    """Return why the call must not be made without a sandbox, or ''."""
     seen = [name for name in call.hidden if os.path.lexists(folder / name)]
     return (
         f"not started: it would do what {' and '.join(seen)} says, and there is no sandbox to hide"
@@ -294,24 +297,26 @@ def _exposed(call: Call, folder: Path) -> str:
     )
 
 
-def _judged(ran: Ran, told: Told) -> Told:
-    """What became of the child goes before what it said, but for an error of its own: exit codes
-    over 128 look like signals.
+def _apply_trouble(ran: ProcessResult, told: ParsedReply) -> ParsedReply:
+    """Return `told` failed with the child's trouble, if any. After a signal the agent's own error
+    wins: exit codes over 128 look like signals.
     """
-    own = told.failed and told.trouble not in (Trouble.CUT, Trouble.CRASHED, None)
+    own = told.failed and told.trouble not in (AgentTrouble.CUT, AgentTrouble.CRASHED, None)
     if not ran.trouble or (ran.signalled and own):
         return told
-    return replace(told, failed=ran.trouble, trouble=troubles.of_child(ran))
+    return replace(told, failed=ran.trouble, trouble=troubles.classify_child(ran))
 
 
-def since(now: Usage, before: Usage, cumulative: tuple[str, ...]) -> Usage:
-    """A counter that is lower than before has started anew; then all of it is this call's."""
+def subtract_usage(now: Usage, before: Usage, cumulative: tuple[str, ...]) -> Usage:
+    """Return `now` minus `before` in the cumulative fields; a counter that went down was reset and
+    stays whole.
+    """
     deltas = {name: getattr(now, name) - getattr(before, name) for name in cumulative}
     return replace(now, **{name: delta for name, delta in deltas.items() if delta >= 0})
 
 
-def plain(label: str) -> str:
-    """A label as the name of a file; two labels never share one."""
+def make_filename(label: str) -> str:
+    """Return a unique file name for a label, with a hash if it had to be changed."""
     name = _PLAIN.sub("-", label)[:100].strip("-") or "call"
     return (
         name
@@ -320,7 +325,7 @@ def plain(label: str) -> str:
     )
 
 
-def as_json(value: Mapping[str, Any]) -> str:
+def encode_json(value: Mapping[str, Any]) -> str:
     return json.dumps(dict(value), separators=(",", ":"))
 
 
@@ -331,17 +336,15 @@ def _read_usage(path: Path) -> Usage:
         return Usage()
 
 
-def _priced(usage: Usage, settings: AgentSettings) -> Usage:
+def _add_price(usage: Usage, settings: AgentSettings) -> Usage:
     if usage.dollars:
         return usage
     cost = usage.input_tokens * settings.input_price + usage.output_tokens * settings.output_price
     return replace(usage, dollars=cost / _MILLION)
 
 
-def _relative(paths: tuple[str, ...], folder: Path) -> tuple[str, ...]:
-    """Files inside the folder, by their names there; what was opened elsewhere is nobody's business
-    here.
-    """
+def _relative_paths(paths: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+    """Return the existing files inside the folder, relative to it; drop all others."""
     root = folder.resolve()
     found = []
     for name in paths:
@@ -354,55 +357,55 @@ def _relative(paths: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _secrets_in(env: Mapping[str, str], named: Sequence[str]) -> list[str]:
-    """What sounds like one, and all that the user named as a key."""
+def _find_secrets(env: Mapping[str, str], named: Sequence[str]) -> list[str]:
+    """Return the values of variables with a secret-like name or named as keys by the user."""
     return [value for name, value in env.items() if name in named or _SECRET_NAME.search(name)]
 
 
-def _masking(values: list[str]) -> Callable[[bytes], bytes]:
-    """Takes secrets out of text. A value of a few letters is no secret, and would
-    take words apart.
-    """
+def _make_masker(values: list[str]) -> Callable[[bytes], bytes]:
+    """Return a function that replaces secrets with ***; values under 6 characters are ignored."""
     secrets = sorted(
         {value.encode() for value in values if len(value) >= _SHORTEST_SECRET},
         key=len,
         reverse=True,
     )
 
-    def masked(text: bytes) -> bytes:
+    def mask_secrets(text: bytes) -> bytes:
         for secret in secrets:
             text = text.replace(secret, b"***")
         return text
 
-    return masked
+    return mask_secrets
 
 
-def _listener(
-    dialect: Dialect, hear: Hear, masked: Callable[[bytes], bytes]
+def _make_listener(
+    dialect: AgentDialect, hear: Hear, masked: Callable[[bytes], bytes]
 ) -> Callable[[bytes], None]:
-    lines = Lines()
+    lines = LineBuffer()
 
-    def heard(piece: bytes) -> None:
-        for line in lines.fed(piece):
-            if said := dialect.piece(event(masked(line))):
+    def hear_piece(piece: bytes) -> None:
+        for line in lines.feed(piece):
+            if said := dialect.describe_event(parse_event(masked(line))):
                 hear(said)
 
-    return heard
+    return hear_piece
 
 
-def _watch(hear: Callable[[bytes], None], client: Client | None, silence: float) -> Watch:
+def _make_watch(
+    hear: Callable[[bytes], None], client: StdioClient | None, silence: float
+) -> OutputWatch:
     if client is None:
-        return Watch(hear=hear, silence=silence, grace=GRACE)
+        return OutputWatch(hear=hear, silence=silence, grace=GRACE)
 
-    def both(piece: bytes) -> None:
+    def hear_both(piece: bytes) -> None:
         hear(piece)
         client.hear(piece)
 
-    return Watch(hear=both, silence=silence, grace=GRACE, speak=client.begin)
+    return OutputWatch(hear=hear_both, silence=silence, grace=GRACE, speak=client.begin)
 
 
-def _kept(artifacts: Artifacts, name: str, ran: Ran) -> str:
-    """Writes the conversation down, beside those of earlier tries; the name it has."""
+def _save_transcript(artifacts: Artifacts, name: str, ran: ProcessResult) -> str:
+    """Write the output as a new artifact `calls/NAME.N.jsonl` and return its name."""
     stderr = b"".join(b"# " + line + b"\n" for line in ran.stderr.splitlines())
     trouble = f"# [{ran.trouble}]\n".encode() if ran.trouble else b""
     name = next(

@@ -1,4 +1,4 @@
-"""Which agents are there, and in which version; nobody is asked anything for that."""
+"""Detect which agents are installed, and their versions; no agent is asked anything."""
 
 import asyncio
 import re
@@ -39,30 +39,30 @@ class Presence(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-async def presences(names: Iterable[str], own: Mapping[str, AgentSettings]) -> list[Presence]:
-    """Of the named agents, in order."""
+async def detect_agents(names: Iterable[str], own: Mapping[str, AgentSettings]) -> list[Presence]:
+    """Return the presence of each named agent, in order."""
     with tempfile.TemporaryDirectory(prefix="punchlist-", ignore_cleanup_errors=True) as home:
-        room = _Room(Path(home), asyncio.Semaphore(_AT_ONCE))
+        room = _ProbeContext(Path(home), asyncio.Semaphore(_AT_ONCE))
         return list(
             await asyncio.gather(
-                *(_presence(name, own.get(name, AgentSettings()), room) for name in names)
+                *(_detect_agent(name, own.get(name, AgentSettings()), room) for name in names)
             )
         )
 
 
-class _Room(NamedTuple):
-    """Where programs are started for a moment: they load a lot, so not all at once."""
+class _ProbeContext(NamedTuple):
+    """Home folder and semaphore for version probes: only a few run at once."""
 
     home: Path
     free: asyncio.Semaphore
 
 
-async def _presence(name: str, settings: AgentSettings, room: _Room) -> Presence:
+async def _detect_agent(name: str, settings: AgentSettings, room: _ProbeContext) -> Presence:
     kind = settings.kind or name
     if kind not in AGENTS:
         return Presence(name=name, found=False, note=f"there is no kind of agent called {kind!r}")
     if kind in _WITHOUT_PROGRAM:
-        return _played(name, kind, settings)
+        return _check_builtin(name, kind, settings)
     command = settings.command or ((kind,) if kind in KNOWN else ())
     if not command:
         return Presence(name=name, found=False, note=f"agent.{name}.command names no program")
@@ -76,7 +76,7 @@ async def _presence(name: str, settings: AgentSettings, room: _Room) -> Presence
     line = (program, *command[1:])
     if kind in _OF_THE_USER:
         return Presence(name=name, found=True, note=" ".join(line))
-    version = await _version(line, room)
+    version = await _probe_version(line, room)
     return Presence(
         name=name,
         found=True,
@@ -85,8 +85,8 @@ async def _presence(name: str, settings: AgentSettings, room: _Room) -> Presence
     )
 
 
-async def _version(line: tuple[str, ...], room: _Room) -> str:
-    """In a home of its own: some write into it even for this."""
+async def _probe_version(line: tuple[str, ...], room: _ProbeContext) -> str:
+    """Return the version, or ''. Uses a temporary home, because some programs write there."""
     env = {**base_environment(), "HOME": str(room.home), "TMPDIR": str(room.home)}
     async with room.free:
         ran = await run([*line, "--version"], cwd=room.home, env=env, timeout=SECONDS)
@@ -94,13 +94,13 @@ async def _version(line: tuple[str, ...], room: _Room) -> str:
     return found[0] if found else ""
 
 
-def _played(name: str, kind: str, settings: AgentSettings) -> Presence:
+def _check_builtin(name: str, kind: str, settings: AgentSettings) -> Presence:
     if kind in _NOTES:
         return Presence(name=name, found=True, note=_NOTES[kind])
     if not settings.script:
         return Presence(name=name, found=False, note=f"agent.{name}.script names no script")
     try:
-        script.read(Path(settings.script).expanduser())
+        script.load_script(Path(settings.script).expanduser())
     except SettingsError as error:
         return Presence(name=name, found=False, note=str(error))
     return Presence(name=name, found=True, note=settings.script)

@@ -1,15 +1,15 @@
-"""An agent that is not there: what it would have been asked is kept, and nobody is asked."""
+"""Dry-run agent: saves each prompt as an artifact and never answers."""
 
 from itertools import count
 
-from punchlist.adapters.agents.cli_agent import Seat, plain
-from punchlist.ports.agent import Ask, Hear, Reply, Trouble
+from punchlist.adapters.agents.cli_agent import AgentSetup, make_filename
+from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply
 
 NOBODY = "dry run: no agent was asked"
 
 
-class Dry:
-    def __init__(self, seat: Seat) -> None:
+class DryAgent:
+    def __init__(self, seat: AgentSetup) -> None:
         self._seat = seat
 
     @property
@@ -17,11 +17,11 @@ class Dry:
         return self._seat.name
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
-        """The prompt as an artifact, which the reply names as its transcript."""
-        stem = f"prompts/{plain(ask.label)}"
+        """Save the prompt as an artifact, named in the reply as its transcript."""
+        stem = f"prompts/{make_filename(ask.label)}"
         name = next(
             free for n in count(1) if self._seat.artifacts.read(free := f"{stem}.{n}.md") is None
         )
         where = self._seat.artifacts.write(name, ask.prompt.encode(errors="replace"))
         hear(f"the prompt is in {where}")
-        return Reply(agent=self.name, failed=NOBODY, trouble=Trouble.OTHER, transcript=name)
+        return Reply(agent=self.name, failed=NOBODY, trouble=AgentTrouble.OTHER, transcript=name)

@@ -1,11 +1,11 @@
-"""Answers written down before anybody acts on them, so that none is paid for twice."""
+"""Journal of agents' answers: an answered question is not paid for twice."""
 
 from hashlib import sha256
 
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.agents.cli_agent import plain
+from punchlist.adapters.agents.cli_agent import make_filename
 from punchlist.ports.agent import Agent, Ask, Hear, Reply
 from punchlist.ports.artifacts import Artifacts
 
@@ -20,7 +20,9 @@ class _Entry(Struct, frozen=True):
 
 
 class Journal:
-    """An Agent that remembers. Failures are not kept: after a kill they are worth another try."""
+    """Agent that saves each reply and returns it when asked the same again.
+    Failures are not saved.
+    """
 
     def __init__(self, agent: Agent, artifacts: Artifacts) -> None:
         self._agent = agent
@@ -31,24 +33,24 @@ class Journal:
         return self._agent.name
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
-        question = _digest(ask)
-        entry = self._entry(ask.label)
+        question = _hash_question(ask)
+        entry = self._read_entry(ask.label)
         if entry and entry.question == question:
             return entry.reply
         reply = await self._agent.ask(ask, hear)
         if not reply.failed:
             self._artifacts.write(
-                _file(ask.label), msgspec.json.encode(_Entry(ask.label, question, reply))
+                _entry_name(ask.label), msgspec.json.encode(_Entry(ask.label, question, reply))
             )
         return reply
 
-    def answered(self, label: str) -> Reply | None:
-        """What was answered under a label, whatever the question was."""
-        entry = self._entry(label)
+    def find_reply(self, label: str) -> Reply | None:
+        """Return the saved reply under a label, whatever the question was, or None."""
+        entry = self._read_entry(label)
         return entry.reply if entry else None
 
-    def _entry(self, label: str) -> _Entry | None:
-        content = self._artifacts.read(_file(label))
+    def _read_entry(self, label: str) -> _Entry | None:
+        content = self._artifacts.read(_entry_name(label))
         try:
             entry = msgspec.json.decode(content, type=_Entry) if content is not None else None
         except msgspec.DecodeError:  # of another version, or not ours: ask again
@@ -56,11 +58,11 @@ class Journal:
         return entry if entry and entry.label == label else None
 
 
-def _file(label: str) -> str:
-    return f"answers/{plain(label)}.json"
+def _entry_name(label: str) -> str:
+    return f"answers/{make_filename(label)}.json"
 
 
-def _digest(ask: Ask) -> str:
+def _hash_question(ask: Ask) -> str:
     whole = msgspec.json.encode(
         (ask.role, ask.prompt, ask.writes, ask.schema), order="deterministic"
     )

@@ -1,6 +1,4 @@
-"""What agents print, read without trust: JSON lines among noise, and values that may be of any
-shape.
-"""
+"""Tolerant parser for the JSON lines that agents print among other output."""
 
 import re
 from collections.abc import Iterator
@@ -16,10 +14,8 @@ _HALF = re.compile(
 )
 
 
-class Event:
-    """One JSON object of a stream. Whatever is missing or of another shape reads as empty, so no
-    line can break a reader.
-    """
+class JsonEvent:
+    """One JSON object of a stream. Missing values and wrong types read as empty."""
 
     def __init__(self, value: object, noise: bytes = b"") -> None:
         self._value = value
@@ -27,18 +23,18 @@ class Event:
 
     @property
     def noise(self) -> str:
-        """A line that is no JSON object, for listeners of agents that speak plainly."""
+        """The line as text, if it is not a JSON object."""
         return self._noise.decode(errors="replace")
 
-    def at(self, *path: str) -> "Event":
-        return Event(self._found(path))
+    def get(self, *path: str) -> "JsonEvent":
+        return JsonEvent(self._get_value(path))
 
     def text(self, *path: str) -> str:
-        value = self._found(path)
+        value = self._get_value(path)
         return value if isinstance(value, str) else ""
 
     def number(self, *path: str) -> float:
-        value = self._found(path)
+        value = self._get_value(path)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return 0
         return value if abs(value) < _NONSENSE else 0
@@ -46,44 +42,42 @@ class Event:
     def count(self, *path: str) -> int:
         return max(int(self.number(*path)), 0)
 
-    def true(self, *path: str) -> bool:
-        return self._found(path) is True
+    def is_true(self, *path: str) -> bool:
+        return self._get_value(path) is True
 
     def has(self, *path: str) -> bool:
-        return self._found(path) is not None
+        return self._get_value(path) is not None
 
-    def items(self, *path: str) -> "list[Event]":
-        value = self._found(path)
-        return [Event(entry) for entry in value] if isinstance(value, list) else []
+    def items(self, *path: str) -> "list[JsonEvent]":
+        value = self._get_value(path)
+        return [JsonEvent(entry) for entry in value] if isinstance(value, list) else []
 
-    def values(self, *path: str) -> "list[Event]":
-        """What an object has under any name."""
-        value = self._found(path)
-        return [Event(entry) for entry in value.values()] if isinstance(value, dict) else []
+    def values(self, *path: str) -> "list[JsonEvent]":
+        """Return the values of an object, whatever their names."""
+        value = self._get_value(path)
+        return [JsonEvent(entry) for entry in value.values()] if isinstance(value, dict) else []
 
     def json(self, *path: str) -> str:
-        """The value as JSON text; empty where there is none."""
-        value = self._found(path)
+        """Return the value as JSON text, or ''."""
+        value = self._get_value(path)
         return "" if value is None else msgspec.json.encode(value).decode()
 
-    def _found(self, path: tuple[str, ...]) -> object:
+    def _get_value(self, path: tuple[str, ...]) -> object:
         value = self._value
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
         return value
 
 
-def event(line: bytes) -> Event:
-    """The object on a line; an empty one where the line is anything else."""
+def parse_event(line: bytes) -> JsonEvent:
+    """Parse one line; other text than a JSON object gives an empty event with `noise`."""
     stripped = line.strip()
-    value = _decoded(stripped) if stripped.startswith(b"{") else None
-    return Event(value) if isinstance(value, dict) else Event(None, stripped)
+    value = _decode_line(stripped) if stripped.startswith(b"{") else None
+    return JsonEvent(value) if isinstance(value, dict) else JsonEvent(None, stripped)
 
 
-def _decoded(line: bytes) -> object:
-    """Bytes that are no UTF-8, and halves of characters that JavaScript cuts apart, cost a letter
-    and not the line.
-    """
+def _decode_line(line: bytes) -> object:
+    """Decode JSON, or return None; invalid UTF-8 and lone surrogates are replaced."""
     text = line.decode(errors="replace")
     try:
         return msgspec.json.decode(_HALF.sub(r"\\ufffd", text) if "\\ud" in text.lower() else text)
@@ -91,23 +85,22 @@ def _decoded(line: bytes) -> object:
         return None
 
 
-def events(output: bytes) -> Iterator[Event]:
-    """The objects of a stream in order; noise is left out."""
+def parse_events(output: bytes) -> Iterator[JsonEvent]:
+    """Yield the JSON objects of a stream in order; skip all other lines."""
     for line in output.split(b"\n"):
-        if (found := event(line)).has():
+        if (found := parse_event(line)).has():
             yield found
 
 
-class Lines:
-    """Makes whole lines of pieces as they come. One that has no end is not kept, and is empty when
-    it ends after all.
-    """
+class LineBuffer:
+    """Joins pieces of output into whole lines. A line over the limit is returned empty."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
         self._size = 0
 
-    def fed(self, piece: bytes) -> list[bytes]:
+    def feed(self, piece: bytes) -> list[bytes]:
+        """Add a piece and return the lines that are now complete."""
         *whole, rest = piece.split(b"\n")
         if whole:
             whole[0] = b"".join([*self._rest, whole[0]]) if self._size <= _LONGEST else b""

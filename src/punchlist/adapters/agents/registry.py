@@ -1,4 +1,4 @@
-"""Every kind of agent there is, and how the ones a user named are made."""
+"""Registry of the kinds of agents, and how agents are built from settings."""
 
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
@@ -6,54 +6,54 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from punchlist.adapters.agents.cli_agent import CliAgent, Dialect, Seat
+from punchlist.adapters.agents.cli_agent import AgentDialect, AgentSetup, CliAgent
 from punchlist.adapters.agents.dialects.acp import AcpAgent
 from punchlist.adapters.agents.dialects.aider import Aider
 from punchlist.adapters.agents.dialects.claude import Claude
 from punchlist.adapters.agents.dialects.codex import Codex
-from punchlist.adapters.agents.dialects.command import Command
+from punchlist.adapters.agents.dialects.command import CommandAgent
 from punchlist.adapters.agents.dialects.copilot import Copilot
 from punchlist.adapters.agents.dialects.gemini import Gemini
 from punchlist.adapters.agents.dialects.opencode import Opencode
 from punchlist.adapters.agents.dialects.qwen import Qwen
-from punchlist.adapters.agents.dry_run import Dry
-from punchlist.adapters.agents.home import Place
-from punchlist.adapters.agents.outside.agent import Outside
-from punchlist.adapters.agents.scripted.agent import Scripted
+from punchlist.adapters.agents.dry_run import DryAgent
+from punchlist.adapters.agents.home import AgentPlace
+from punchlist.adapters.agents.outside.agent import OutsideAgent
+from punchlist.adapters.agents.scripted.agent import ScriptedAgent
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
 from punchlist.errors import SettingsError
 from punchlist.ports.agent import OUTSIDE, Agent
 from punchlist.ports.artifacts import Artifacts
 
-Make = Callable[[Seat], Agent]
+Make = Callable[[AgentSetup], Agent]
 
 
-def command(dialect: Callable[[], Dialect]) -> Make:
-    """How an agent of a dialect is made."""
+def cli_factory(dialect: Callable[[], AgentDialect]) -> Make:
+    """Return a function that builds the CliAgent of a dialect."""
     return lambda seat: CliAgent(dialect(), seat)
 
 
 AGENTS: Mapping[str, Make] = MappingProxyType(
     {
-        "claude": command(Claude),
-        "codex": command(Codex),
-        "gemini": command(Gemini),
-        "opencode": command(Opencode),
-        "qwen": command(Qwen),
-        "copilot": command(Copilot),
-        "aider": command(Aider),
+        "claude": cli_factory(Claude),
+        "codex": cli_factory(Codex),
+        "gemini": cli_factory(Gemini),
+        "opencode": cli_factory(Opencode),
+        "qwen": cli_factory(Qwen),
+        "copilot": cli_factory(Copilot),
+        "aider": cli_factory(Aider),
         "acp": AcpAgent,
-        "command": Command,
-        OUTSIDE: Outside,
-        "scripted": Scripted.seated,
-        "dry": Dry,
+        "command": CommandAgent,
+        OUTSIDE: OutsideAgent,
+        "scripted": ScriptedAgent.from_setup,
+        "dry": DryAgent,
     }
 )
 """By kind. One line for each."""
 
 
-def agent(seat: Seat) -> Agent:
-    """The agent of a seat; its kind is its name where the settings give none."""
+def build_agent(seat: AgentSetup) -> Agent:
+    """Build the agent; its kind defaults to its name. Raise SettingsError for an unknown kind."""
     kind = seat.settings.kind or seat.name
     if kind in AGENTS:
         return AGENTS[kind](seat)
@@ -64,8 +64,10 @@ def agent(seat: Seat) -> Agent:
     )
 
 
-def settled(name: str, own: Mapping[str, AgentSettings], shared: AgentsSettings) -> AgentSettings:
-    """An agent's settings with the shared ones where it has none of its own."""
+def merge_settings(
+    name: str, own: Mapping[str, AgentSettings], shared: AgentsSettings
+) -> AgentSettings:
+    """Return an agent's settings, with the shared timeouts where it sets none."""
     settings = own.get(name, AgentSettings())
     return replace(
         settings,
@@ -74,12 +76,15 @@ def settled(name: str, own: Mapping[str, AgentSettings], shared: AgentsSettings)
     )
 
 
-def agents(
+def build_agents(
     names: Iterable[str],
     own: Mapping[str, AgentSettings],
     shared: AgentsSettings,
-    place: Place,
+    place: AgentPlace,
     artifacts: Artifacts,
 ) -> dict[str, Agent]:
-    """The named agents, in order."""
-    return {name: agent(Seat(name, settled(name, own, shared), place, artifacts)) for name in names}
+    """Build the named agents, in order."""
+    return {
+        name: build_agent(AgentSetup(name, merge_settings(name, own, shared), place, artifacts))
+        for name in names
+    }

@@ -1,6 +1,4 @@
-"""Several agents asked as one: patiently where trouble passes by itself, and in order where it does
-not.
-"""
+"""Ask several agents as one: retry passing trouble, then go on to the next agent."""
 
 import asyncio
 import random
@@ -11,40 +9,38 @@ from msgspec.structs import replace
 
 from punchlist.adapters.backoff import retry_delay
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Agent, Ask, Hear, Reply, Trouble
+from punchlist.ports.agent import Agent, AgentTrouble, Ask, Hear, Reply
 
-_LOST = frozenset({Trouble.CRASHED, Trouble.OTHER})
+_LOST = frozenset({AgentTrouble.CRASHED, AgentTrouble.OTHER})
 """What agents say, each in its own words, of a session they do not have."""
 
 
-class Patience(Struct, frozen=True, kw_only=True):
-    """Waits double from `first` to `longest` seconds; somebody who asks for more than the longest
-    is not waited for.
+class AgentRetryPolicy(Struct, frozen=True, kw_only=True):
+    """Delays double from `first` to `longest` seconds; an agent that asks for more than
+    `longest` is not retried.
     """
 
     retries: int = 4
     first: float = 2
     longest: float = 300
 
-    def wait(self, tried: int, asked_for: float, luck: float) -> float | None:
-        """Seconds until the next try; None where there is none. `luck` (0 to 1) spreads those who
-        were refused together.
-        """
+    def next_delay(self, tried: int, asked_for: float, luck: float) -> float | None:
+        """Return the seconds until the next try, or None. `luck` (0 to 1) is the jitter."""
         if tried > self.retries or asked_for > self.longest:
             return None
         delay = retry_delay(tried, luck, first=self.first, longest=self.longest)
         return max(asked_for, delay)
 
 
-class Patient:
-    """An Agent made of agents. A session is its owner's: it is asked first, and the others begin
-    anew.
+class RetryingAgent:
+    """Agent made of agents. The agent that owns the session is asked first; the others start a new
+    one.
     """
 
     def __init__(
         self,
         agents: Sequence[Agent],
-        patience: Patience,
+        patience: AgentRetryPolicy,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         luck: Callable[[], float] = random.random,
@@ -68,18 +64,18 @@ class Patient:
         ):  # stable: the others keep their order
             mine = agent.name == owner
             own = replace(ask, session=session if mine else "", fork=ask.fork and mine)
-            replies += await self._patiently(agent, own, hear)
+            replies += await self._ask_agent(agent, own, hear)
             if own.session and replies[-1].trouble in _LOST:
-                replies += await self._patiently(agent, replace(own, session="", fork=False), hear)
+                replies += await self._ask_agent(agent, replace(own, session="", fork=False), hear)
             if not replies[-1].failed:
                 break
-        return _joined(replies)
+        return _join_replies(replies)
 
-    async def _patiently(self, agent: Agent, ask: Ask, hear: Hear) -> list[Reply]:
-        """All that came of asking one agent, until it answered or there was no point in waiting."""
+    async def _ask_agent(self, agent: Agent, ask: Ask, hear: Hear) -> list[Reply]:
+        """Ask one agent, retrying while its trouble is passing; return all replies."""
         replies = [await agent.ask(ask, hear)]
-        while (trouble := replies[-1].trouble) and trouble.passing:
-            wait = self._patience.wait(len(replies), replies[-1].retry_after, self._luck())
+        while (trouble := replies[-1].trouble) and trouble.is_transient:
+            wait = self._patience.next_delay(len(replies), replies[-1].retry_after, self._luck())
             if wait is None:
                 break
             hear(f"({agent.name}: {trouble}; asked again in {wait:.0f} s)")
@@ -88,8 +84,8 @@ class Patient:
         return replies
 
 
-def _joined(replies: Sequence[Reply]) -> Reply:
-    """The last reply, with what all of them cost, and a session that names its owner."""
+def _join_replies(replies: Sequence[Reply]) -> Reply:
+    """Return the last reply with the usage of all, and its agent's name before the session."""
     last = replies[-1]
     failures = dict.fromkeys(f"{reply.agent}: {reply.failed}" for reply in replies)
     return replace(

@@ -1,12 +1,10 @@
-"""Which agents there are to ask, how each is started, and who plays which role."""
+"""Settings of agents: which there are, how each is started, and their roles."""
 
 from msgspec import Struct
 
 
 class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """One agent, under a name of the user's choosing; the name alone is enough for those that
-    punchlist knows.
-    """
+    """One agent, under a name of the user's choosing; for known agents the name is enough."""
 
     kind: str = ""
     """What drives it: claude, codex, gemini, opencode, qwen, copilot, aider, acp, command, outside,
@@ -58,7 +56,7 @@ class AgentsSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ke
 
 
 class RoleSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Who plays a role, if it is not everybody in `agents.use`."""
+    """Which agents play a role; default: all in `agents.use`."""
 
     agents: tuple[str, ...] = ()
     model: str = ""

@@ -1,24 +1,24 @@
-"""Which kind of trouble an agent's error channel tells of; words in an answer never come here."""
+"""Classify agents' errors by their error channel; the text of an answer is never used."""
 
 import re
 from types import MappingProxyType
 
-from punchlist.adapters.process.run import Ran
-from punchlist.ports.agent import Trouble
+from punchlist.adapters.process.run import ProcessResult
+from punchlist.ports.agent import AgentTrouble
 
 STATUSES = MappingProxyType(
     {
-        401: Trouble.AUTH,
-        402: Trouble.LIMIT,
-        403: Trouble.AUTH,
-        408: Trouble.OVERLOADED,
-        413: Trouble.TOO_LONG,
-        429: Trouble.RATE_LIMIT,
-        500: Trouble.OVERLOADED,
-        502: Trouble.OVERLOADED,
-        503: Trouble.OVERLOADED,
-        504: Trouble.OVERLOADED,
-        529: Trouble.OVERLOADED,
+        401: AgentTrouble.AUTH,
+        402: AgentTrouble.LIMIT,
+        403: AgentTrouble.AUTH,
+        408: AgentTrouble.OVERLOADED,
+        413: AgentTrouble.TOO_LONG,
+        429: AgentTrouble.RATE_LIMIT,
+        500: AgentTrouble.OVERLOADED,
+        502: AgentTrouble.OVERLOADED,
+        503: AgentTrouble.OVERLOADED,
+        504: AgentTrouble.OVERLOADED,
+        529: AgentTrouble.OVERLOADED,
     }
 )
 """What HTTP says; the agents pass it on."""
@@ -28,31 +28,31 @@ _WORDS = tuple(
     for pattern, trouble in (
         (
             r"too long|context[_ ](length|window)|maximum context|exceeds the maximum|too large",
-            Trouble.TOO_LONG,
+            AgentTrouble.TOO_LONG,
         ),
         (
             (
                 r"stream (disconnected|ended|closed)|decoding"
                 r" response|terminated|socket|econnreset|connection (dropped|reset)"
             ),
-            Trouble.CUT,
+            AgentTrouble.CUT,
         ),
         (
             r"overloaded|over capacity|service unavailable|server error|high demand",
-            Trouble.OVERLOADED,
+            AgentTrouble.OVERLOADED,
         ),
         (
             r"rate.?limit|too many requests|usage limit|quota|resource.?exhausted",
-            Trouble.RATE_LIMIT,
+            AgentTrouble.RATE_LIMIT,
         ),
         (
             (
                 r"unauthori[sz]ed|not logged"
                 r" in|api.?key|authenticat|forbidden|credential|permission_denied"
             ),
-            Trouble.AUTH,
+            AgentTrouble.AUTH,
         ),
-        (r"max(imum)?[_ ]turns|turn limit|budget|max[_ ]session", Trouble.LIMIT),
+        (r"max(imum)?[_ ]turns|turn limit|budget|max[_ ]session", AgentTrouble.LIMIT),
     )
 )
 _STATUS = re.compile(
@@ -67,37 +67,37 @@ _LONGEST = 4000
 _SHOWN = 500
 
 
-def of_error(message: str, status: int = 0) -> Trouble:
-    """What an error message means, by the status beside it, the status in it, or else its words."""
+def classify_error(message: str, status: int = 0) -> AgentTrouble:
+    """Return the kind of trouble by the given status, a status in the message, or its words."""
     message = message[:_LONGEST]
     if status in STATUSES:
         return STATUSES[status]
     for found in _STATUS.finditer(message):
         if (code := int(found[1])) in STATUSES:
             return STATUSES[code]
-    return next((trouble for words, trouble in _WORDS if words.search(message)), Trouble.OTHER)
+    return next((trouble for words, trouble in _WORDS if words.search(message)), AgentTrouble.OTHER)
 
 
-def wait_told(message: str) -> float:
-    """Seconds to wait, where the error says so."""
+def parse_retry_delay(message: str) -> float:
+    """Return the seconds to wait that the message names, or 0."""
     found = _AFTER.search(message[:_LONGEST])
     return float(found[1]) * _UNITS.get(found[2] or "s", 1) if found else 0
 
 
-def of_child(ran: Ran) -> Trouble:
-    """Why a child that was ended, or that did not start, gives no answer."""
+def classify_child(ran: ProcessResult) -> AgentTrouble:
+    """Return why a child that failed to start or was killed gives no answer."""
     if ran.missing:
-        return Trouble.MISSING
+        return AgentTrouble.MISSING
     if ran.late:
-        return Trouble.TIMEOUT
+        return AgentTrouble.TIMEOUT
     if ran.silent:
-        return Trouble.SILENT
-    return Trouble.CRASHED if ran.signalled else Trouble.OTHER
+        return AgentTrouble.SILENT
+    return AgentTrouble.CRASHED if ran.signalled else AgentTrouble.OTHER
 
 
-def no_result(ran: Ran) -> tuple[str, Trouble]:
-    """What to say of a child that came to an end without a result: in the words of its error
-    channel, where it has some.
+def explain_no_result(ran: ProcessResult) -> tuple[str, AgentTrouble]:
+    """Return the failure text and trouble of a child that ended without a result, with the end of
+    its stderr.
     """
     said = ran.stderr[-_LONGEST:].decode(errors="replace").strip()
     end = (
@@ -106,6 +106,9 @@ def no_result(ran: Ran) -> tuple[str, Trouble]:
         else f"it ended with code {ran.exit_code} and without a result"
     )
     if not said or ran.exit_code == 0:
-        return end, Trouble.CUT
-    trouble = of_error(said)
-    return f"{end}: {said[-_SHOWN:]}", Trouble.CRASHED if trouble is Trouble.OTHER else trouble
+        return end, AgentTrouble.CUT
+    trouble = classify_error(said)
+    return (
+        f"{end}: {said[-_SHOWN:]}",
+        AgentTrouble.CRASHED if trouble is AgentTrouble.OTHER else trouble,
+    )

@@ -1,1 +1,1 @@
-"""Analyzers behind one port."""
+"""Analyzers behind the Analyzer port: registry, detection and settings."""

@@ -1,4 +1,4 @@
-"""Reading reports entry by entry: one bad entry never costs the others, and none is dropped."""
+"""Parse reports entry by entry: a bad entry becomes a refusal and does not cost the others."""
 
 import codecs
 import re
@@ -9,9 +9,9 @@ from typing import Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from punchlist.intake.raw_finding import Note, Unreadable, shortened
+from punchlist.intake.raw_finding import RawFinding, Unreadable, shorten_raw
 from punchlist.intake.source_files import Sources
-from punchlist.model.finding.finding import Finding, Refused
+from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.ports.analyzer import Analysis
 
 T = TypeVar("T")
@@ -20,10 +20,8 @@ _SURROGATES = re.compile(
 )
 
 
-def decoded(output: bytes, shape: type[T], *, strict: bool = True) -> T:
-    """The report as a whole; what is no Unicode is replaced, so that one odd name does not cost the
-    report.
-    """
+def decode_json(output: bytes, shape: type[T], *, strict: bool = True) -> T:
+    """Decode JSON; invalid Unicode is replaced. Raise msgspec.DecodeError otherwise."""
     text = output.removeprefix(codecs.BOM_UTF8)
     try:
         return msgspec.json.decode(text, type=shape, strict=strict)
@@ -32,53 +30,51 @@ def decoded(output: bytes, shape: type[T], *, strict: bool = True) -> T:
     except RecursionError as error:
         raise msgspec.DecodeError("it is nested too deeply") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        mended = _mended(text)
+        mended = _repair_unicode(text)
         if mended == text:
             raise msgspec.DecodeError(str(error)) from error
         return msgspec.json.decode(mended, type=shape, strict=strict)
 
 
-def _mended(output: bytes) -> bytes:
-    """Bytes that are no UTF-8, and escapes of half a character, as replacement characters."""
+def _repair_unicode(output: bytes) -> bytes:
+    """Replace invalid UTF-8 and escapes of lone surrogates."""
     text = output.decode("utf-8", "replace")
-    return (_SURROGATES.sub(_whole, text) if "\\ud" in text.lower() else text).encode()
+    return (_SURROGATES.sub(_repair_escape, text) if "\\ud" in text.lower() else text).encode()
 
 
-def _whole(found: re.Match[str]) -> str:
-    """An escape as it is if both halves are there, or if its backslash is itself escaped; else the
-    replacement character.
-    """
+def _repair_escape(found: re.Match[str]) -> str:
+    """Return the escape if its pair is complete or its backslash escaped, else that of U+FFFD."""
     slashes = found[1] or found[4]
     if found[3] or len(slashes) % 2 == 0:
         return found[0]
     return f"{slashes}ufffd"
 
 
-class Parse(Protocol):
-    """Reads a report, never raising: what is no report is a failure."""
+class ReportParser(Protocol):
+    """Parses a report and never raises: an unreadable one is a failed Analysis."""
 
     def __call__(self, output: bytes, sources: Sources, tool: str = ...) -> Analysis: ...
 
 
-def report_of(name: str) -> Callable[[Callable[[bytes, Sources, str], Analysis]], Parse]:
-    """Makes a Parse of a reader that raises msgspec.DecodeError for what it cannot read as a whole;
-    `name` is the usual tool.
+def report_parser(name: str) -> Callable[[Callable[[bytes, Sources, str], Analysis]], ReportParser]:
+    """Decorator: make a ReportParser of a reader that raises msgspec.DecodeError; `name` is the
+    default tool.
     """
 
-    def made(read: Callable[[bytes, Sources, str], Analysis]) -> Parse:
+    def wrap_reader(read: Callable[[bytes, Sources, str], Analysis]) -> ReportParser:
         @wraps(read)
         def parse(output: bytes, sources: Sources, tool: str = name) -> Analysis:
             try:
                 return read(output, sources, tool)
             except msgspec.DecodeError as error:
-                return _broken(tool, output, error)
+                return _fail_report(tool, output, error)
 
         return parse
 
-    return made
+    return wrap_reader
 
 
-def _broken(tool: str, output: bytes, error: Exception) -> Analysis:
+def _fail_report(tool: str, output: bytes, error: Exception) -> Analysis:
     said = output[:200].decode("utf-8", "replace").strip()
     if not said:
         return Analysis(failed=f"{tool}: it wrote no report")
@@ -87,26 +83,24 @@ def _broken(tool: str, output: bytes, error: Exception) -> Analysis:
     )
 
 
-def gathered(
+def collect_findings(
     tool: str,
     entries: Iterable[msgspec.Raw],
-    read: Callable[[bytes], Note | None],
+    read: Callable[[bytes], RawFinding | None],
     sources: Sources,
 ) -> Analysis:
-    """Every entry as a finding or as a refusal; None from `read` is an entry that
-    reports nothing.
-    """
+    """Return each entry as a finding or a refusal; `read` returns None for an entry to skip."""
     findings: list[Finding] = []
-    refused: list[Refused] = []
+    refused: list[RefusedEntry] = []
     for entry in entries:
         raw = bytes(entry)
         try:
             note = read(raw)
         except (msgspec.MsgspecError, Unreadable) as error:
-            refused.append(Refused(tool, shortened(raw), str(error)))
+            refused.append(RefusedEntry(tool, shorten_raw(raw), str(error)))
             continue
         if note is not None:
-            findings.append(sources.finding(tool, len(findings) + 1, note))
+            findings.append(sources.make_finding(tool, len(findings) + 1, note))
     # Where nothing at all can be read, the format is not the one we know: that is no clean answer.
     failed = (
         f"{tool}: none of its {len(refused)} entries could be read ({refused[0].reason})"
@@ -121,45 +115,39 @@ def gathered(
     )
 
 
-def with_unread(analysis: Analysis, entries: Iterable[tuple[Refused, str]]) -> Analysis:
-    """The analysis with what the tool says it could not look at, each with the file that is meant
-    (empty: unknown).
-    """
+def with_unread(analysis: Analysis, entries: Iterable[tuple[RefusedEntry, str]]) -> Analysis:
+    """Return the analysis plus the files the tool could not read ('' if unknown)."""
     known = tuple(entries)
     refused = (*analysis.refused, *(entry for entry, _ in known))
     return replace(
-        analysis, refused=refused, unread=_each_once(analysis.unread, (path for _, path in known))
+        analysis, refused=refused, unread=_merge_paths(analysis.unread, (path for _, path in known))
     )
 
 
 def with_unparsed(analysis: Analysis, is_broken: Callable[[str], bool]) -> Analysis:
-    """The analysis with the files as unread in which a rule says that the code could not be parsed:
-    no other rule was tried.
-    """
+    """Mark files as unread where a rule reports a syntax error: no other rule was tried there."""
     paths = (finding.spot.path for finding in analysis.findings if is_broken(finding.rule))
-    return replace(analysis, unread=_each_once(analysis.unread, paths))
+    return replace(analysis, unread=_merge_paths(analysis.unread, paths))
 
 
-def _each_once(*paths: Iterable[str]) -> tuple[str, ...]:
+def _merge_paths(*paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set().union(*paths)))
 
 
-def joined(tool: str, parts: Sequence[Analysis]) -> Analysis:
-    """The parts of one analysis as one, in order of place, for tools differ from run to run; a
-    failed part fails the whole.
-    """
-    findings = sorted((finding for part in parts for finding in part.findings), key=_place)
+def join_analyses(tool: str, parts: Sequence[Analysis]) -> Analysis:
+    """Join parts into one analysis, findings sorted by place; a failed part fails the whole."""
+    findings = sorted((finding for part in parts for finding in part.findings), key=_sort_key)
     return Analysis(
         findings=tuple(
             replace(finding, id=f"{tool}:{number}") for number, finding in enumerate(findings, 1)
         ),
         refused=tuple(entry for part in parts for entry in part.refused),
         failed="; ".join(dict.fromkeys(part.failed for part in parts if part.failed)),
-        unread=_each_once(*(part.unread for part in parts)),
+        unread=_merge_paths(*(part.unread for part in parts)),
     )
 
 
-def _place(finding: Finding) -> tuple[str, int, int, str, str]:
+def _sort_key(finding: Finding) -> tuple[str, int, int, str, str]:
     return (
         finding.spot.path,
         finding.spot.line or 0,

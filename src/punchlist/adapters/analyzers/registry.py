@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
-from punchlist.adapters.analyzers.tool import Command, Kit, Tool, environment
+from punchlist.adapters.analyzers.tool import AnalyzerTool, CommandAnalyzer, Kit, build_environment
 from punchlist.adapters.analyzers.tools.ast_grep import AstGrep
 from punchlist.adapters.analyzers.tools.bandit import Bandit
 from punchlist.adapters.analyzers.tools.biome import Biome
@@ -29,7 +29,7 @@ from punchlist.ports.tree import Tree
 
 _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 
-Make = Callable[[AnalyzerSettings, Kit], Tool]
+Make = Callable[[AnalyzerSettings, Kit], AnalyzerTool]
 
 ANALYZERS: dict[str, Make] = {
     "ruff": lambda settings, _: Ruff(settings.select, settings.args.get("ruff", ())),
@@ -73,8 +73,8 @@ def suppressions_of(settings: AnalyzerSettings) -> Suppressions:
     return Suppressions(tuple(dict.fromkeys(each for tool in tools for each in tool.suppressed_by)))
 
 
-class Detected(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether a tool is here: its command and version, or nothing."""
+class DetectedTool(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A tool's command and version; both empty if it is not installed."""
 
     name: str
     command: tuple[str, ...] = ()
@@ -85,10 +85,8 @@ class Detected(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return bool(self.version)
 
 
-class Unknown(Struct, frozen=True):
-    """Stands for an analyzer that another version of punchlist knew: it never
-    looks, and says so.
-    """
+class UnknownAnalyzer(Struct, frozen=True):
+    """Stands for an analyzer that this version of punchlist does not know; it always fails."""
 
     name: str
 
@@ -102,11 +100,11 @@ class Unknown(Struct, frozen=True):
         )
 
 
-def analyzers(
+def build_analyzers(
     settings: AnalyzerSettings, kit: Kit | None = None, names: Iterable[str] | None = None
 ) -> dict[str, Analyzer]:
-    """The enabled analyzers by name, or exactly those named: a run keeps the ones it began with.
-    One that is not installed says so when it is to run.
+    """Return the enabled analyzers by name, or exactly `names`: a resumed run keeps those it began
+    with. One that is not installed fails when it runs.
     """
     kit = replace(kit or Kit(), timeout=settings.timeout)
     own = {tool.name: Custom(tool) for tool in settings.custom}
@@ -118,20 +116,24 @@ def analyzers(
     if names is not None:
         known = own.keys() | ANALYZERS.keys()
         return {
-            name: Command(_tool(name, settings, kit), kit) if name in known else Unknown(name)
+            name: CommandAnalyzer(_make_tool(name, settings, kit), kit)
+            if name in known
+            else UnknownAnalyzer(name)
             for name in names
         }
     enabled = _found(settings, kit, own) if settings.enabled == "auto" else settings.enabled
-    return {name: Command(_tool(name, settings, kit), kit) for name in enabled}
+    return {name: CommandAnalyzer(_make_tool(name, settings, kit), kit) for name in enabled}
 
 
-async def detected(names: Iterable[str] = (), kit: Kit | None = None) -> tuple[Detected, ...]:
-    """What is installed of the named analyzers (of all, if none is named), and in which version."""
+async def detect_analyzers(
+    names: Iterable[str] = (), kit: Kit | None = None
+) -> tuple[DetectedTool, ...]:
+    """Return which of the named analyzers (default: all) are installed, with their versions."""
     kit = kit or Kit()
     settings = AnalyzerSettings()
     return tuple(
         [
-            await _looked_up(_built_in(name, settings, kit), kit)
+            await _probe_tool(_make_builtin(name, settings, kit), kit)
             for name in tuple(names) or ANALYZERS
         ]
     )
@@ -140,15 +142,15 @@ async def detected(names: Iterable[str] = (), kit: Kit | None = None) -> tuple[D
 def _found(settings: AnalyzerSettings, kit: Kit, own: Iterable[str]) -> list[str]:
     ruled = {"ast-grep": settings.ast_grep or settings.ast_grep_rules, "semgrep": settings.semgrep}
     usable = [name for name in ANALYZERS if ruled.get(name, True)]
-    return [*(name for name in usable if ANALYZERS[name](settings, kit).program(kit)), *own]
+    return [*(name for name in usable if ANALYZERS[name](settings, kit).find_program(kit)), *own]
 
 
-def _tool(name: str, settings: AnalyzerSettings, kit: Kit) -> Tool:
+def _make_tool(name: str, settings: AnalyzerSettings, kit: Kit) -> AnalyzerTool:
     custom = next((tool for tool in settings.custom if tool.name == name), None)
-    return Custom(custom) if custom else _built_in(name, settings, kit)
+    return Custom(custom) if custom else _make_builtin(name, settings, kit)
 
 
-def _built_in(name: str, settings: AnalyzerSettings, kit: Kit) -> Tool:
+def _make_builtin(name: str, settings: AnalyzerSettings, kit: Kit) -> AnalyzerTool:
     if name in ANALYZERS:
         return ANALYZERS[name](settings, kit)
     known = [*ANALYZERS, *(tool.name for tool in settings.custom)]
@@ -157,20 +159,20 @@ def _built_in(name: str, settings: AnalyzerSettings, kit: Kit) -> Tool:
     raise SettingsError(f"analyzers.enabled: no analyzer is called {name!r}", hint=hint)
 
 
-async def _looked_up(tool: Tool, kit: Kit) -> Detected:
-    program = tool.program(kit)
+async def _probe_tool(tool: AnalyzerTool, kit: Kit) -> DetectedTool:
+    program = tool.find_program(kit)
     if not program:
-        return Detected(name=tool.name)
+        return DetectedTool(name=tool.name)
     ran = await run(
         [*program, "--version"],
         cwd=Path("/"),
-        env={**environment(walled=False), **tool.env},
+        env={**build_environment(walled=False), **tool.env},
         timeout=15,
     )
     version = (
         _VERSION.search((ran.stdout + ran.stderr).decode("utf-8", "replace")) if ran.ok else None
     )
-    return Detected(name=tool.name, command=program, version=version[0] if version else "")
+    return DetectedTool(name=tool.name, command=program, version=version[0] if version else "")
 
 
 def _asked(name: str, settings: AnalyzerSettings) -> bool:

@@ -10,9 +10,7 @@ from punchlist.adapters.analyzers.tools.custom import CustomTool
 class AnalyzerSettings(
     Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """Which analyzers run, and how. "auto" is those that come along, those that are found here, and
-    the user's own.
-    """
+    """Which analyzers run, and how. "auto": the bundled, the installed and the user's own."""
 
     enabled: Literal["auto"] | tuple[str, ...] = "auto"
     select: tuple[str, ...] = ()

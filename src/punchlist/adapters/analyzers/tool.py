@@ -1,6 +1,4 @@
-"""How any command-line analyzer is run over a tree: which files, in which portions, behind which
-walls, and when it failed.
-"""
+"""Run a command-line analyzer over a tree: choose and split files, sandbox, detect failure."""
 
 import asyncio
 import os
@@ -13,9 +11,9 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.entries import joined
-from punchlist.adapters.process.run import Ran, base_environment, run, which
-from punchlist.adapters.process.sandbox import HOME, Walls, available
+from punchlist.adapters.analyzers.entries import join_analyses
+from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
+from punchlist.adapters.process.sandbox import HOME, Sandbox, sandbox_kind
 from punchlist.intake.source_files import Sources
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
@@ -26,51 +24,49 @@ WORTH_A_PROCESS = 20
 LOCAL = (".venv/bin", "venv/bin", "node_modules/.bin")
 OWN_FOLDERS = (".venv", "venv", "node_modules")
 
-WallsOf = Callable[[Path, Sequence[Path]], Walls | None]
+WallsOf = Callable[[Path, Sequence[Path]], Sandbox | None]
 
 
-def no_network(root: Path, needs: Sequence[Path]) -> Walls:
-    """The walls for an analyzer: the tree and what the program is made of are readable, nothing is
-    writable, no network.
-    """
-    return Walls(binds=tuple((path, path, False) for path in (*needs, root)))
+def offline_sandbox(root: Path, needs: Sequence[Path]) -> Sandbox:
+    """Return a sandbox for an analyzer: tree and program readable, nothing writable, no network."""
+    return Sandbox(binds=tuple((path, path, False) for path in (*needs, root)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kit:
-    """What every analyzer is run with. `checkout` is where the user's own tool folders are; a tree
-    has none.
+    """What every analyzer is run with. `checkout` has the user's own tool folders;
+    a tree has none.
     """
 
     checkout: Path | None = None
-    walls: WallsOf = no_network
+    walls: WallsOf = offline_sandbox
     timeout: float = 600
     width: int = os.cpu_count() or 1
     """How many processes one analyzer may use; others run beside it."""
     find: Callable[[str], str | None] = which
 
-    def program(self, name: str) -> tuple[str, ...]:
-        """The command of a tool: the project's own first, then ours."""
+    def find_program(self, name: str) -> tuple[str, ...]:
+        """Return a tool's command: the project's own, else ours; () if there is none."""
         local = [self.checkout / folder / name for folder in LOCAL] if self.checkout else []
-        return next(((str(path),) for path in local if path.is_file()), ()) or self.bundled(name)
+        return next(((str(path),) for path in local if path.is_file()), ()) or self.find_bundled(
+            name
+        )
 
-    def bundled(self, name: str) -> tuple[str, ...]:
-        """The command of a tool that came with us, beside our interpreter; else the one on PATH."""
+    def find_bundled(self, name: str) -> tuple[str, ...]:
+        """Return a tool's command beside our interpreter, else on PATH, else ()."""
         beside = Path(sys.executable).parent / name
         found = str(beside) if beside.is_file() else self.find(name)
         return (found,) if found else ()
 
-    def carried(self, program: str, tracked: Sequence[str]) -> bool:
-        """Whether a program is part of the repository: code under review is not run."""
+    def is_tracked(self, program: str, tracked: Sequence[str]) -> bool:
+        """Return whether a program is part of the repository: code under review is not run."""
         if self.checkout is None or not Path(program).is_relative_to(self.checkout):
             return False
         folder = f"{Path(program).relative_to(self.checkout).parts[0]}/"
         return any(path.startswith(folder) for path in tracked)
 
-    def python(self, tree: Tree) -> str:
-        """The interpreter of the project's own environment, which knows its dependencies; empty if
-        there is none to trust.
-        """
+    def find_python(self, tree: Tree) -> str:
+        """Return the Python of the project's own environment, or '' if there is none to trust."""
         places = (
             [self.checkout / folder / "python" for folder in LOCAL[:2]] if self.checkout else []
         )
@@ -78,15 +74,13 @@ class Kit:
             (
                 str(path)
                 for path in places
-                if path.exists() and not self.carried(str(path), tree.files())
+                if path.exists() and not self.is_tracked(str(path), tree.files())
             ),
             "",
         )
 
-    def needs(self, program: str) -> tuple[Path, ...]:
-        """The folders a program is made of: they may lie where the walls have a
-        /tmp of their own.
-        """
+    def program_folders(self, program: str) -> tuple[Path, ...]:
+        """Return the folders a program is made of, which the sandbox's own /tmp might hide."""
         local = [self.checkout / folder for folder in OWN_FOLDERS] if self.checkout else []
         made_of = (
             Path(program).parent.parent,
@@ -101,10 +95,8 @@ class Kit:
         )
 
 
-class Tool:
-    """What is special about one analyzer; the defaults fit a tool that takes files and exits 0 or
-    1.
-    """
+class AnalyzerTool:
+    """One analyzer's specifics; the defaults fit a tool that takes files and exits 0 or 1."""
 
     name = ""
     suffixes: tuple[str, ...]
@@ -133,38 +125,36 @@ class Tool:
     """Files of the user's that it reads besides the tree."""
 
     def __init__(self, args: Sequence[str] = (), *, asked: bool = False) -> None:
-        """`asked` is enabled by name, not just found: then it runs even in a project that does not
-        configure it.
-        """
+        """`asked`: enabled by name, so it runs even in a project that does not configure it."""
         self.args = tuple(args)
         self.asked = asked
 
-    def program(self, kit: Kit) -> tuple[str, ...]:
-        return kit.program(self.name)
+    def find_program(self, kit: Kit) -> tuple[str, ...]:
+        return kit.find_program(self.name)
 
-    def wants(self, path: str, tree: Tree) -> bool:  # some tools look into the file
+    def wants_file(self, path: str, tree: Tree) -> bool:  # some tools look into the file
         return path.endswith(self.suffixes)
 
-    def idle(self, tree: Tree) -> str:  # most tools work in any project
-        """Why there is nothing to do in this project; empty if there is."""
+    def skip_reason(self, tree: Tree) -> str:  # most tools work in any project
+        """Return why the tool has nothing to do in this project, or ''."""
         return ""
 
-    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
-        """The command line up to the files."""
+    def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
+        """Return the command line up to the files."""
         raise NotImplementedError
 
-    def line(self, head: Sequence[str], files: Sequence[str]) -> list[str]:
+    def add_files(self, head: Sequence[str], files: Sequence[str]) -> list[str]:
         return [*head, *files]
 
-    def read(self, ran: Ran, sources: Sources) -> Analysis:
-        """The report of one run that ended with one of `exits`."""
+    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
+        """Parse the report of one run."""
         raise NotImplementedError
 
 
-class Command:
-    """An analyzer that is a command: the Analyzer of every Tool."""
+class CommandAnalyzer:
+    """Analyzer that runs a tool's command."""
 
-    def __init__(self, tool: Tool, kit: Kit) -> None:
+    def __init__(self, tool: AnalyzerTool, kit: Kit) -> None:
         self._tool = tool
         self._kit = kit
         self.name = tool.name
@@ -173,12 +163,12 @@ class Command:
         tool = self._tool
         tracked = tree.files()
         asked = frozenset(tracked if paths is None else paths)
-        files = [path for path in tracked if path in asked and tool.wants(path, tree)]
+        files = [path for path in tracked if path in asked and tool.wants_file(path, tree)]
         if not files:
             return Analysis(skipped="no files it looks at")
-        if idle := tool.idle(tree):
+        if idle := tool.skip_reason(tree):
             return Analysis(skipped=idle)
-        program = tool.program(self._kit)
+        program = tool.find_program(self._kit)
         if not program:
             return Analysis(
                 failed=(
@@ -186,29 +176,31 @@ class Command:
                     " analyzers"
                 )
             )
-        if self._kit.carried(program[0], tracked):
+        if self._kit.is_tracked(program[0], tracked):
             refusal = (
                 f"the repository carries its own {tool.name}, and a program of the code under"
                 " review is not run"
             )
             return Analysis(failed=refusal) if tool.asked else Analysis(skipped=refusal)
-        return await self._looked(tree, program, files, whole=paths is None)
+        return await self._run_tool(tree, program, files, whole=paths is None)
 
-    async def _looked(
+    async def _run_tool(
         self, tree: Tree, program: Sequence[str], files: Sequence[str], *, whole: bool
     ) -> Analysis:
         tool = self._tool
         sources = Sources(tree)
-        head = tool.command(program, tree, self._kit)
-        with self._borrowed(tree):
-            parts = await self._parts(
-                [tool.line(head, portion) for portion in self._shares(files)], tree, sources
+        head = tool.build_command(program, tree, self._kit)
+        with self._lend_folders(tree):
+            parts = await self._run_commands(
+                [tool.add_files(head, portion) for portion in self._share_files(files)],
+                tree,
+                sources,
             )
-        answer = joined(tool.name, parts)
-        kept = answer if whole or not tool.whole else _only(answer, frozenset(files))
+        answer = join_analyses(tool.name, parts)
+        kept = answer if whole or not tool.whole else _keep_files(answer, frozenset(files))
         return replace(kept, looked_at=len(files))
 
-    def _shares(self, files: Sequence[str]) -> list[list[str]]:
+    def _share_files(self, files: Sequence[str]) -> list[list[str]]:
         if self._tool.whole:
             return [[]]
         # Every n-th file goes to the n-th process: neighbours are alike in size.
@@ -216,30 +208,30 @@ class Command:
         return [
             portion
             for share in range(max(count, 1))
-            for portion in portions(files[share :: max(count, 1)])
+            for portion in chunk_files(files[share :: max(count, 1)])
         ]
 
-    async def _parts(
+    async def _run_commands(
         self, lines: Sequence[Sequence[str]], tree: Tree, sources: Sources
     ) -> list[Analysis]:
-        """Each command's answer; as many run at a time as the kit is wide."""
+        """Run the commands, at most `width` at a time, and return their analyses."""
         free = asyncio.Semaphore(self._kit.width)
 
-        async def one(line: Sequence[str]) -> Analysis:
+        async def run_one(line: Sequence[str]) -> Analysis:
             async with free:
-                return await self._portion(line, tree, sources)
+                return await self._run_command(line, tree, sources)
 
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(one(line)) for line in lines]
+                tasks = [group.create_task(run_one(line)) for line in lines]
         except ExceptionGroup as errors:  # the engine treats an error by its class
             raise errors.exceptions[0] from errors
         return [task.result() for task in tasks]
 
     @contextmanager
-    def _borrowed(self, tree: Tree) -> Iterator[None]:
-        """Lends the tree the checkout's ignored folders that a tool's settings load code from, for
-        as long as it runs.
+    def _lend_folders(self, tree: Tree) -> Iterator[None]:
+        """Link the checkout's ignored folders that the tool loads code from into the tree while it
+        runs.
         """
         lent: list[Path] = []
         for name in self._tool.borrows if self._kit.checkout else ():
@@ -253,28 +245,27 @@ class Command:
             for link in lent:
                 link.unlink(missing_ok=True)
 
-    async def _portion(self, command: Sequence[str], tree: Tree, sources: Sources) -> Analysis:
-        """One run; a failed one keeps what its report says all the same."""
+    async def _run_command(self, command: Sequence[str], tree: Tree, sources: Sources) -> Analysis:
+        """Run one command; a failed one keeps the findings of its report."""
         tool, kit = self._tool, self._kit
         walls = kit.walls(
-            tree.root, (*kit.needs(command[0]), *(path for path in tool.inputs if path.exists()))
+            tree.root,
+            (*kit.program_folders(command[0]), *(path for path in tool.inputs if path.exists())),
         )
-        env = {**environment(walled=walls is not None), **tool.env}
+        env = {**build_environment(walled=walls is not None), **tool.env}
         ran = await run(
             command, cwd=tree.root, env=env, timeout=kit.timeout, limit=OUTPUT_LIMIT, walls=walls
         )
-        analysis = tool.read(ran, sources)
+        analysis = tool.parse_output(ran, sources)
         if not ran.trouble and ran.exit_code in tool.exits:
             return analysis
-        failed = f"{tool.name}: {ran.trouble or f'exit code {ran.exit_code}'}{_last_words(ran)}"
+        failed = f"{tool.name}: {ran.trouble or f'exit code {ran.exit_code}'}{_output_tail(ran)}"
         return replace(analysis, failed=failed)
 
 
-def environment(*, walled: bool) -> dict[str, str]:
-    """What an analyzer is told: text is UTF-8 everywhere, and home is the sandbox's own where there
-    is one.
-    """
-    home = {"HOME": str(HOME)} if walled and available() == "bubblewrap" else {}
+def build_environment(*, walled: bool) -> dict[str, str]:
+    """Return the variables for an analyzer: UTF-8, no colour, the sandbox's home if any."""
+    home = {"HOME": str(HOME)} if walled and sandbox_kind() == "bubblewrap" else {}
     return {
         **base_environment(home=not home),
         "LC_ALL": "C.UTF-8",
@@ -284,8 +275,8 @@ def environment(*, walled: bool) -> dict[str, str]:
     }
 
 
-def portions(files: Sequence[str], limit: int = ARGV_LIMIT) -> Iterator[list[str]]:
-    """The files in portions that fit a command line, none of them looking like an option."""
+def chunk_files(files: Sequence[str], limit: int = ARGV_LIMIT) -> Iterator[list[str]]:
+    """Yield the files in chunks that fit a command line."""
     portion: list[str] = []
     size = 0
     for name in map(safe_argument, files):
@@ -300,21 +291,21 @@ def portions(files: Sequence[str], limit: int = ARGV_LIMIT) -> Iterator[list[str
 
 
 def safe_argument(path: str) -> str:
-    """A name that no tool takes for an option, a response file or a pattern to leave out."""
+    """Return a path that no tool takes for an option, a response file or an exclusion."""
     return path if path[0].isalnum() or path[0] in "._" else f"./{path}"
 
 
-def named(tree: Tree, *names: str) -> list[str]:
-    """The tracked files of these names, anywhere in the tree."""
+def find_files(tree: Tree, *names: str) -> list[str]:
+    """Return the tracked files with these names, anywhere in the tree."""
     wanted = frozenset(names)
     return [path for path in tree.files() if PurePosixPath(path).name in wanted]
 
 
-def _only(analysis: Analysis, files: frozenset[str]) -> Analysis:
+def _keep_files(analysis: Analysis, files: frozenset[str]) -> Analysis:
     findings = tuple(f for f in analysis.findings if f.spot.path in files or not f.spot.path)
     return replace(analysis, findings=findings)
 
 
-def _last_words(ran: Ran) -> str:
+def _output_tail(ran: ProcessResult) -> str:
     said = (ran.stderr.strip() or ran.stdout.strip()).decode("utf-8", "replace")
     return f": {said[-600:]}" if said else ""

@@ -1,9 +1,7 @@
-"""The project's own checks: found, run so that they judge the work tree, and believed only as far
-as the outside can see.
-"""
+"""Detect and run the project's own checks against a work tree."""
 
 from punchlist.adapters.checks.detect import detect
-from punchlist.adapters.checks.kept_output import trimmed
-from punchlist.adapters.checks.runner import Runner
+from punchlist.adapters.checks.kept_output import trim_output
+from punchlist.adapters.checks.runner import LocalCheckRunner
 
-__all__ = ["Runner", "detect", "trimmed"]
+__all__ = ["LocalCheckRunner", "detect", "trim_output"]

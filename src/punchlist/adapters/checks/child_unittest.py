@@ -1,5 +1,5 @@
-"""Runs `python -m unittest` by path, in the project's own Python, and writes each test's outcome
-beside this file.
+"""Run `python -m unittest` in the project's own Python and write each test's outcome beside this
+file.
 """
 # ruff: noqa: N802  # the names are unittest's
 
@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 
 
 class Telling(unittest.TextTestResult):
-    """Each outcome is on disk before the next test starts, so that an early end shows."""
+    """Writes each outcome to disk before the next test starts, so that an early end is seen."""
 
     told = HERE / "told.jsonl"
 
@@ -80,9 +80,7 @@ def cases(suite: Any) -> "Iterator[Any]":
 
 
 def file_of(case: Any) -> str:
-    """Where a test is from, as a path below the folder that everything runs in; whole files are
-    asked for by it.
-    """
+    """Return the path of a test's file relative to the current folder; '' if it is outside."""
     file = Path(getattr(sys.modules.get(type(case).__module__), "__file__", None) or "/").resolve()
     here = Path.cwd().resolve()
     return file.relative_to(here).as_posix() if here in file.parents else ""

@@ -1,5 +1,5 @@
-"""Which checks a project has, by the files it keeps them in; they are proposals until a person or a
-setting allows them.
+"""Detect a project's checks from its files; they are proposals until the user or a setting allows
+them.
 """
 
 import configparser
@@ -25,35 +25,36 @@ _PROBE = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is 
 
 
 async def detect(tree: Tree, checkout: Path) -> tuple[Check, ...]:
-    """The most direct check per language; tox, nox and make only where nothing more direct is
-    there.
+    """Return the most direct check per language; tox, nox and make only if there is none.
 
-    What is read is the tree's; the checkout lends only its environment, and one that is in git is
-    not trusted to be run.
+    Only the tree is read; the checkout gives its Python environment, unless that is tracked in
+    git.
     """
     files = tuple(tree.files())
-    direct = [*await _python(tree, files, checkout), *_by_manifest(tree, files)]
-    return tuple(direct or _indirect(tree, files))
+    direct = [*await _detect_python(tree, files, checkout), *_detect_manifests(tree, files)]
+    return tuple(direct or _detect_indirect(tree, files))
 
 
-async def _python(tree: Tree, files: tuple[str, ...], checkout: Path) -> list[Check]:
+async def _detect_python(tree: Tree, files: tuple[str, ...], checkout: Path) -> list[Check]:
     tests = [path for path in files if _is_test(path)]
     texts = [text for path in tests[:200] if (text := tree.text(path)) is not None]
-    origin = _pytest_configuration(tree, files)
+    origin = _find_pytest_config(tree, files)
     for_pytest = origin or any("pytest" in text for text in texts)
-    pythons = _pythons(files, checkout)
-    found = await _with_pytest(pythons) if tests or origin else None
+    pythons = _list_pythons(files, checkout)
+    found = await _find_pytest_python(pythons) if tests or origin else None
     if found and (for_pytest or texts):
-        return [_check("pytest", (found, "-m", "pytest"), CheckKind.PYTEST, origin or tests[0])]
+        return [
+            _make_check("pytest", (found, "-m", "pytest"), CheckKind.PYTEST, origin or tests[0])
+        ]
     if not for_pytest and pythons and any("unittest" in text for text in texts):
-        command = (pythons[0], "-m", "unittest", "discover", *_discovery(tests, files))
-        return [_check("unittest", command, CheckKind.UNITTEST, tests[0])]
+        command = (pythons[0], "-m", "unittest", "discover", *_discovery_options(tests, files))
+        return [_make_check("unittest", command, CheckKind.UNITTEST, tests[0])]
     return []
 
 
-def _pytest_configuration(tree: Tree, files: tuple[str, ...]) -> str:
-    """The file that sets pytest up, or an empty string."""
-    tool = _toml(tree.text("pyproject.toml")).get("tool")
+def _find_pytest_config(tree: Tree, files: tuple[str, ...]) -> str:
+    """Return the file that configures pytest, or ''."""
+    tool = _parse_toml(tree.text("pyproject.toml")).get("tool")
     if isinstance(tool, dict) and "pytest" in tool:
         return "pyproject.toml [tool.pytest]"
     for name, section in _SECTIONS.items():
@@ -62,8 +63,8 @@ def _pytest_configuration(tree: Tree, files: tuple[str, ...]) -> str:
     return next((path for path in files if PurePosixPath(path).name == "conftest.py"), "")
 
 
-def _pythons(files: tuple[str, ...], checkout: Path) -> list[str]:
-    """Interpreters in order of trust: the project's own environment, the one on PATH, ours."""
+def _list_pythons(files: tuple[str, ...], checkout: Path) -> list[str]:
+    """Return Python interpreters in order of trust: the project's environment, PATH, ours."""
     own = [
         str(checkout / name / "bin/python")
         for name in (".venv", "venv")
@@ -73,7 +74,7 @@ def _pythons(files: tuple[str, ...], checkout: Path) -> list[str]:
     return list(dict.fromkeys(path for path in (*own, which("python3"), sys.executable) if path))
 
 
-async def _with_pytest(pythons: list[str]) -> str | None:
+async def _find_pytest_python(pythons: list[str]) -> str | None:
     for python in pythons:
         # Run from the root folder, so that nothing of the project is imported before anybody
         # allowed it.
@@ -88,33 +89,33 @@ async def _with_pytest(pythons: list[str]) -> str | None:
     return None
 
 
-def _discovery(tests: list[str], files: tuple[str, ...]) -> tuple[str, ...]:
+def _discovery_options(tests: list[str], files: tuple[str, ...]) -> tuple[str, ...]:
     top = tests[0].partition("/")[0] if "/" in tests[0] else ""
     if not top:
         return ()
     return ("-s", top, "-t", ".") if f"{top}/__init__.py" in files else ("-s", top)
 
 
-def _by_manifest(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
-    """Languages whose manifest names the one way to test."""
-    script = _npm_script(tree.text("package.json"))
+def _detect_manifests(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
+    """Yield the checks of languages whose manifest defines how to test."""
+    script = _read_npm_script(tree.text("package.json"))
     if script and _PLACEHOLDER not in script:
         manager = next((tool for tool, lock in _LOCKS.items() if lock in files), "npm")
-        yield from _if_installed("npm", (manager, "test"), "package.json scripts.test")
+        yield from _check_if_installed("npm", (manager, "test"), "package.json scripts.test")
     if "Cargo.toml" in files:
-        yield from _if_installed("cargo", ("cargo", "test"), "Cargo.toml")
+        yield from _check_if_installed("cargo", ("cargo", "test"), "Cargo.toml")
     if "go.mod" in files:
-        yield from _if_installed("go", ("go", "test", "./..."), "go.mod")
+        yield from _check_if_installed("go", ("go", "test", "./..."), "go.mod")
 
 
 _LOCKS = {"pnpm": "pnpm-lock.yaml", "yarn": "yarn.lock"}
 
 
-def _indirect(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
+def _detect_indirect(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
     if _has_section(tree.text("tox.ini"), "tox") or "tox.toml" in files:
-        yield from _if_installed("tox", ("tox",), "tox.ini")
+        yield from _check_if_installed("tox", ("tox",), "tox.ini")
     elif "noxfile.py" in files:
-        yield from _if_installed("nox", ("nox",), "noxfile.py")
+        yield from _check_if_installed("nox", ("nox",), "noxfile.py")
     else:
         names = [
             name
@@ -122,15 +123,15 @@ def _indirect(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
             if _has_test_target(tree.text(name))
         ]
         for name in names[:1]:
-            yield from _if_installed("make", ("make", "test"), f"{name}: test")
+            yield from _check_if_installed("make", ("make", "test"), f"{name}: test")
 
 
-def _if_installed(name: str, command: tuple[str, ...], origin: str) -> Iterator[Check]:
+def _check_if_installed(name: str, command: tuple[str, ...], origin: str) -> Iterator[Check]:
     if which(command[0]):
-        yield _check(name, command, CheckKind.PLAIN, origin)
+        yield _make_check(name, command, CheckKind.PLAIN, origin)
 
 
-def _check(name: str, command: tuple[str, ...], kind: CheckKind, origin: str) -> Check:
+def _make_check(name: str, command: tuple[str, ...], kind: CheckKind, origin: str) -> Check:
     return Check(name=name, command=command, kind=kind, origin=f"detected by {origin}")
 
 
@@ -154,14 +155,14 @@ def _has_section(text: str | None, section: str) -> bool:
     return parser.has_section(section)
 
 
-def _toml(text: str | None) -> dict[str, object]:
+def _parse_toml(text: str | None) -> dict[str, object]:
     try:
         return tomllib.loads(text or "")
     except tomllib.TOMLDecodeError:
         return {}
 
 
-def _npm_script(text: str | None) -> str:
+def _read_npm_script(text: str | None) -> str:
     try:
         manifest = msgspec.json.decode(text or "{}", type=dict[str, object])
     except (msgspec.DecodeError, UnicodeEncodeError):

@@ -1,5 +1,5 @@
-"""Where a check runs: the work tree in the checkout's place, or, without a sandbox, as near to that
-as paths and links get.
+"""Prepare where a check runs: the work tree mounted at the checkout's path or, without a sandbox,
+similar by paths and links.
 """
 
 import os
@@ -13,61 +13,69 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.process.run import base_environment
-from punchlist.adapters.process.sandbox import HOME, PRIVATE, Walls, available, secrets
+from punchlist.adapters.process.sandbox import HOME, PRIVATE, Sandbox, sandbox_kind, secret_paths
 from punchlist.ports.tree import Tree
 
 Bind = tuple[Path, Path, bool]
 _OBJECTS = Path("/tmp/objects")  # noqa: S108  # inside the sandbox, where /tmp is the child's own
 
 
-class Ground(Struct, frozen=True, kw_only=True):
-    """What stays the same for all checks of one checkout."""
+class CheckoutContext(Struct, frozen=True, kw_only=True):
+    """Settings common to all checks of one checkout."""
 
     checkout: Path
     leftovers: tuple[str, ...] = ()
     hidden: tuple[Path, ...] = ()
 
 
-class Stage(Struct, frozen=True, kw_only=True):
-    """How to start one child: in which folder, with which environment, behind which walls."""
+class LaunchSpec(Struct, frozen=True, kw_only=True):
+    """How to start one child: folder, environment, sandbox."""
 
     cwd: Path
     env: dict[str, str]
-    walls: Walls
+    walls: Sandbox
 
 
 @contextmanager
-def staged(tree: Tree, ground: Ground, reports: Path, command: Sequence[str]) -> Iterator[Stage]:
-    """The stage for one run; what it needed in the tree is gone again afterwards."""
+def prepare_launch(
+    tree: Tree, ground: CheckoutContext, reports: Path, command: Sequence[str]
+) -> Iterator[LaunchSpec]:
+    """Prepare the launch of one run; files added to the tree are removed afterwards."""
     with ExitStack() as stack:
-        if available() == "bubblewrap":
-            yield stack.enter_context(_in_place(tree, ground, reports, command))
+        if sandbox_kind() == "bubblewrap":
+            yield stack.enter_context(_prepare_sandboxed(tree, ground, reports, command))
         else:
-            yield stack.enter_context(_beside(tree, ground, reports))
+            yield stack.enter_context(_prepare_unsandboxed(tree, ground, reports))
 
 
 @contextmanager
-def _in_place(tree: Tree, ground: Ground, reports: Path, command: Sequence[str]) -> Iterator[Stage]:
-    """The tree is bound over the checkout's own path: editable installs and absolute paths lead to
-    it by themselves.
+def _prepare_sandboxed(
+    tree: Tree, ground: CheckoutContext, reports: Path, command: Sequence[str]
+) -> Iterator[LaunchSpec]:
+    """Mount the tree over the checkout's path, so that editable installs and absolute paths lead to
+    it.
     """
     checkout = ground.checkout
-    with _mount_points(tree.root, checkout, ground.leftovers) as borrowed:
+    with _make_mount_points(tree.root, checkout, ground.leftovers) as borrowed:
         binds: list[Bind] = [
-            (path, path, False) for path in _programs(command, checkout) if path.exists()
+            (path, path, False) for path in _find_programs(command, checkout) if path.exists()
         ]
-        binds += [*_repository(tree.root, reports, checkout), (tree.root, checkout, True)]
+        binds += [*_bind_repository(tree.root, reports, checkout), (tree.root, checkout, True)]
         binds += [((checkout / name).resolve(), checkout / name, False) for name in borrowed]
         binds.append((reports, reports, True))
-        home = _home()
-        walls = Walls(binds=tuple(binds), hidden=(*secrets(home), *ground.hidden))
-        yield Stage(cwd=checkout, env=_environment(HOME, [checkout, checkout / "src"]), walls=walls)
+        home = _real_home()
+        walls = Sandbox(binds=tuple(binds), hidden=(*secret_paths(home), *ground.hidden))
+        yield LaunchSpec(
+            cwd=checkout, env=_build_environment(HOME, [checkout, checkout / "src"]), walls=walls
+        )
 
 
 @contextmanager
-def _beside(tree: Tree, ground: Ground, reports: Path) -> Iterator[Stage]:
-    """No walls: the check runs in the tree, whose folders come first for Python; loose products are
-    copied, modules linked.
+def _prepare_unsandboxed(
+    tree: Tree, ground: CheckoutContext, reports: Path
+) -> Iterator[LaunchSpec]:
+    """Run in the tree itself, with its folders first on PYTHONPATH; untracked files are copied,
+    node_modules linked.
     """
     root, made = tree.root, []
     for name in ground.leftovers:
@@ -83,23 +91,21 @@ def _beside(tree: Tree, ground: Ground, reports: Path) -> Iterator[Stage]:
         made.append(target)
     home = reports / "home"
     home.mkdir()
-    paths = [root, root / "src", *_editable(ground.checkout, root)]
+    paths = [root, root / "src", *_find_editable(ground.checkout, root)]
     try:
-        yield Stage(
+        yield LaunchSpec(
             cwd=root,
-            env={**_environment(home, paths), "TMPDIR": str(_folder(reports / "tmp"))},
-            walls=Walls(network=True),
+            env={**_build_environment(home, paths), "TMPDIR": str(_make_folder(reports / "tmp"))},
+            walls=Sandbox(network=True),
         )
     finally:
         for target in made:
             target.unlink(missing_ok=True)
 
 
-def _environment(home: Path, paths: Sequence[Path]) -> dict[str, str]:
-    """Same hashes, no bytecode, nobody asking questions; tool chains that live in the real home are
-    still found there.
-    """
-    real = _home()
+def _build_environment(home: Path, paths: Sequence[Path]) -> dict[str, str]:
+    """Return a reproducible environment; toolchains in the real home are still found."""
+    real = _real_home()
     toolchains = {
         "PYTHONUSERBASE": ".local",
         "RUSTUP_HOME": ".rustup",
@@ -125,8 +131,10 @@ def _environment(home: Path, paths: Sequence[Path]) -> dict[str, str]:
 
 
 @contextmanager
-def _mount_points(root: Path, checkout: Path, names: Sequence[str]) -> Iterator[list[str]]:
-    """Empty files and folders to bind the leftovers over; the ones made here are removed again."""
+def _make_mount_points(root: Path, checkout: Path, names: Sequence[str]) -> Iterator[list[str]]:
+    """Create empty files and folders as mount points for untracked files, and remove them
+    afterwards.
+    """
     made: list[Path] = []
     usable: list[str] = []
     for name in names:
@@ -159,9 +167,9 @@ def _is_free(target: Path, root: Path) -> bool:
     )
 
 
-def _programs(command: Sequence[str], checkout: Path) -> list[Path]:
-    """Installations in folders that the sandbox replaces by empty ones, as far as the command or
-    PATH lead there.
+def _find_programs(command: Sequence[str], checkout: Path) -> list[Path]:
+    """Return installations below folders that the sandbox hides, if the command or
+    PATH needs them.
     """
     candidates = [
         Path(command[0]),
@@ -172,31 +180,32 @@ def _programs(command: Sequence[str], checkout: Path) -> list[Path]:
         form for path in candidates if path.is_absolute() for form in (path, path.resolve())
     )
     prefixes = (
-        _prefix(path) for path in found if any(path.is_relative_to(private) for private in PRIVATE)
+        _install_prefix(path)
+        for path in found
+        if any(path.is_relative_to(private) for private in PRIVATE)
     )
     return [path for path in dict.fromkeys(prefixes) if not path.is_relative_to(checkout)]
 
 
-def _prefix(path: Path) -> Path:
+def _install_prefix(path: Path) -> Path:
     folder = path if path.is_dir() else path.parent
     return folder.parent if folder.name == "bin" and folder.parent not in PRIVATE else folder
 
 
-def _repository(root: Path, reports: Path, checkout: Path) -> list[Bind]:
-    """The tree's own repository, for checks that ask git for a version, with the objects it borrows
-    from the checkout.
+def _bind_repository(root: Path, reports: Path, checkout: Path) -> list[Bind]:
+    """Return binds of the tree's repository, for checks that ask git for a version.
 
-    The checkout's path is taken by the tree, so the borrowed objects are shown elsewhere, and the
-    note that says where they are is replaced by one that says so.
+    Objects borrowed from the checkout are mounted elsewhere, because the tree covers its path;
+    the alternates file is replaced to say so.
     """
     pointer = root / ".git"
-    folder = Path(_text(pointer).removeprefix("gitdir:").strip())
-    common = (folder / _text(folder / "commondir").strip()).resolve()
+    folder = Path(_read_text(pointer).removeprefix("gitdir:").strip())
+    common = (folder / _read_text(folder / "commondir").strip()).resolve()
     if not pointer.is_file() or not (common / "objects").is_dir():
         return []
     note = common / "objects/info/alternates"
     borrowed = [
-        Path(line) for line in _text(note).splitlines() if Path(line).is_relative_to(checkout)
+        Path(line) for line in _read_text(note).splitlines() if Path(line).is_relative_to(checkout)
     ]
     moved = {path: _OBJECTS / str(number) for number, path in enumerate(borrowed)}
     binds = [
@@ -204,37 +213,36 @@ def _repository(root: Path, reports: Path, checkout: Path) -> list[Bind]:
         *((source, target, False) for source, target in moved.items() if source.is_dir()),
     ]
     if moved:
-        lines = (str(moved.get(Path(line), line)) for line in _text(note).splitlines())
+        lines = (str(moved.get(Path(line), line)) for line in _read_text(note).splitlines())
         (reports / "alternates").write_text("".join(f"{line}\n" for line in lines))
         binds.append((reports / "alternates", note, False))
     return binds
 
 
-def _editable(checkout: Path, root: Path) -> list[Path]:
-    """Folders of the tree that stand for those an editable install in the checkout's environment
-    leads to.
-    """
+def _find_editable(checkout: Path, root: Path) -> list[Path]:
+    """Return the tree's folders that correspond to editable installs of the checkout."""
     paths: list[Path] = []
     mention = re.compile(re.escape(str(checkout)) + r"(/[^\n'\":]*)?")
     for environment in (".venv", "venv"):
         for file in sorted((checkout / environment).glob("lib/python*/site-packages/*")):
             if file.suffix == ".pth" or file.name.startswith("__editable__"):
                 paths += [
-                    root / (found[1] or "").strip("/") for found in mention.finditer(_text(file))
+                    root / (found[1] or "").strip("/")
+                    for found in mention.finditer(_read_text(file))
                 ]
     return [
         path.parent if (path / "__init__.py").exists() else path for path in paths if path.is_dir()
     ]
 
 
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     return file.read_text(errors="replace") if file.is_file() else ""
 
 
-def _folder(path: Path) -> Path:
+def _make_folder(path: Path) -> Path:
     path.mkdir()
     return path
 
 
-def _home() -> Path:
+def _real_home() -> Path:
     return Path(base_environment(home=True).get("HOME", "/nonexistent"))

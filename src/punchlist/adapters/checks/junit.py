@@ -1,6 +1,4 @@
-"""JUnit XML, read without trusting it: bounded, no entities, and malformed is an
-answer of its own.
-"""
+"""Parse untrusted JUnit XML: bounded size, no entities, malformed input is a value."""
 
 import errno
 import os
@@ -17,7 +15,7 @@ _FAILING = frozenset({"failure", "error"})
 _RANK = {TestOutcome.FAILED: 0, TestOutcome.SKIPPED: 1, TestOutcome.PASSED: 2}
 
 
-class Case(Struct, frozen=True):
+class JunitCase(Struct, frozen=True):
     """One <testcase>."""
 
     classname: str
@@ -26,21 +24,21 @@ class Case(Struct, frozen=True):
     outcome: TestOutcome
 
 
-class Report(Struct, frozen=True, kw_only=True):
-    """What a report says, or in `trouble` why it says nothing."""
+class JunitReport(Struct, frozen=True, kw_only=True):
+    """The parsed cases, or in `trouble` why there are none."""
 
-    cases: tuple[Case, ...] = ()
+    cases: tuple[JunitCase, ...] = ()
     failures: int = 0
     """<failure> and <error> elements; a case may have several."""
     declared: int = 0
     trouble: str = ""
 
 
-class _Reading:
+class _JunitParser:
     """The state of one pass over a report."""
 
     def __init__(self) -> None:
-        self.cases: list[Case] = []
+        self.cases: list[JunitCase] = []
         self.failures = 0
         self.declared = 0
         self._open: dict[str, str] | None = None
@@ -49,7 +47,7 @@ class _Reading:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         tag = tag.rpartition(":")[2]
         if tag == "testsuite":
-            self.declared += _number(attributes.get("tests", ""))
+            self.declared += _parse_count(attributes.get("tests", ""))
         elif tag == "testcase":
             self._open, self._outcome = attributes, TestOutcome.PASSED
         elif self._open is not None and tag in _FAILING:
@@ -66,7 +64,7 @@ class _Reading:
         if tag.rpartition(":")[2] == "testcase" and self._open is not None:
             given = self._open
             self.cases.append(
-                Case(
+                JunitCase(
                     given.get("classname", ""),
                     given.get("name", ""),
                     given.get("file", ""),
@@ -76,24 +74,23 @@ class _Reading:
             self._open = None
 
 
-def read(path: Path) -> Report:
-    """The report in a file."""
+def read_report(path: Path) -> JunitReport:
     try:
-        data = untrusted(path, LIMIT + 1)
+        data = read_untrusted(path, LIMIT + 1)
     except FileNotFoundError:
-        return Report(trouble="it wrote no report of its tests: it ended early")
+        return JunitReport(trouble="it wrote no report of its tests: it ended early")
     except OSError as error:
-        return Report(trouble=f"its report of the tests cannot be read: {error.strerror}")
+        return JunitReport(trouble=f"its report of the tests cannot be read: {error.strerror}")
     return (
-        Report(trouble=f"its report of the tests is over {LIMIT >> 20} MiB")
+        JunitReport(trouble=f"its report of the tests is over {LIMIT >> 20} MiB")
         if len(data) > LIMIT
-        else parse(data)
+        else parse_report(data)
     )
 
 
-def untrusted(path: Path, limit: int) -> bytes:
-    """The bytes of a file the judged code could reach: no link is followed out of the sandbox, no
-    pipe is waited for.
+def read_untrusted(path: Path, limit: int) -> bytes:
+    """Read a file that the checked code could write: links are not followed, pipes
+    not waited for.
     """
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(fd, "rb") as stream:
@@ -102,29 +99,31 @@ def untrusted(path: Path, limit: int) -> bytes:
         return stream.read(limit)
 
 
-def parse(data: bytes) -> Report:
-    reading = _Reading()
+def parse_report(data: bytes) -> JunitReport:
+    reading = _JunitParser()
     parser = expat.ParserCreate()
     parser.StartElementHandler = reading.start
     parser.EndElementHandler = reading.end
     # A report has no use for a document type, and entities are how a small file becomes a large
     # one.
-    parser.StartDoctypeDeclHandler = _refuse
+    parser.StartDoctypeDeclHandler = _refuse_doctype
     try:
         parser.Parse(data, True)  # noqa: FBT003  # expat takes no keyword
     except (expat.ExpatError, ValueError) as error:
-        return Report(trouble=f"its report of the tests is malformed or cut off: {error}")
-    return Report(cases=tuple(reading.cases), failures=reading.failures, declared=reading.declared)
+        return JunitReport(trouble=f"its report of the tests is malformed or cut off: {error}")
+    return JunitReport(
+        cases=tuple(reading.cases), failures=reading.failures, declared=reading.declared
+    )
 
 
-def worst(one: TestOutcome | None, other: TestOutcome) -> TestOutcome:
-    """What a test that is listed twice came to."""
+def worse_outcome(one: TestOutcome | None, other: TestOutcome) -> TestOutcome:
+    """Return the worse of two outcomes of one test."""
     return other if one is None or _RANK[other] < _RANK[one] else one
 
 
-def _refuse(*_: object) -> None:
+def _refuse_doctype(*_: object) -> None:
     raise ValueError("a document type is not accepted")
 
 
-def _number(text: str) -> int:
+def _parse_count(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0

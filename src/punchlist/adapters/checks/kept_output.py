@@ -1,19 +1,19 @@
-"""What is kept of a check's output: both streams, what failed first of all, and never more than a
-person can open.
+"""Select what is stored of a check's output: both streams, from the first failure on, at most 1
+MiB.
 """
 
 import re
 
-from punchlist.adapters.process.bounded_output import bounded
-from punchlist.adapters.process.run import Ran
+from punchlist.adapters.process.bounded_output import limit_text
+from punchlist.adapters.process.run import ProcessResult
 
 LIMIT = 1 << 20
 _FAILURES = re.compile(r"^=+ (FAILURES|ERRORS) =+$|^={60,}\n(FAIL|ERROR): ", re.MULTILINE)
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def both(ran: Ran) -> str:
-    """The two streams as one text, the second named where there are two."""
+def join_streams(ran: ProcessResult) -> str:
+    """Join stdout and stderr into one text; stderr gets a heading if both have text."""
     out, err = (
         _ANSI.sub("", stream.decode(errors="replace")) for stream in (ran.stdout, ran.stderr)
     )
@@ -22,10 +22,10 @@ def both(ran: Ran) -> str:
     return f"{out.rstrip()}\n--- standard error ---\n{err}" if out.strip() else err
 
 
-def trimmed(output: str) -> str:
-    """From the first failure on, where the runner marks it; over 1 MiB the first and last lines,
-    and how much is missing.
+def trim_output(output: str) -> str:
+    """Cut what comes before the first failure; over 1 MiB keep only the first and last lines, with
+    a note.
     """
     found = _FAILURES.search(output)
     text = output[found.start() :] if found else output
-    return bounded(text.encode(errors="replace"), LIMIT).decode(errors="replace")
+    return limit_text(text.encode(errors="replace"), LIMIT).decode(errors="replace")

@@ -1,6 +1,4 @@
-"""Runs a check over a work tree and says what it told, what it printed, and why it may not be
-believed.
-"""
+"""Run a check over a work tree and return its results, output and trouble."""
 
 import asyncio
 import tempfile
@@ -13,12 +11,12 @@ from msgspec.structs import replace
 
 from punchlist.adapters.checks import kept_output as evidence
 from punchlist.adapters.checks import sentinel
-from punchlist.adapters.checks.environment import Ground, staged
-from punchlist.adapters.checks.environment_stamp import stamp
-from punchlist.adapters.checks.junit import LIMIT, untrusted
-from punchlist.adapters.checks.test_ids import Names
-from punchlist.adapters.checks.test_runners import DIALECTS, Session
-from punchlist.adapters.checks.untracked_needs import leftovers
+from punchlist.adapters.checks.environment import CheckoutContext, prepare_launch
+from punchlist.adapters.checks.environment_stamp import compute_stamp
+from punchlist.adapters.checks.junit import LIMIT, read_untrusted
+from punchlist.adapters.checks.test_ids import ModuleNames
+from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
+from punchlist.adapters.checks.untracked_needs import find_untracked
 from punchlist.adapters.process.run import run
 from punchlist.model.checks.check import Check, CheckResult
 from punchlist.model.checks.protected import Protected
@@ -28,50 +26,50 @@ _SENTINEL_FAILURES = 25
 """After so many failures the planted one was seen or never will be; a few may be older than it."""
 
 
-class Seen(Struct, frozen=True):
-    """A result, and everything that was printed or reported, before trimming."""
+class CheckRunOutput(Struct, frozen=True):
+    """A result, and all output and reports before trimming."""
 
     result: CheckResult
     text: str
 
 
-class Runner:
-    """Checks of one checkout. `hidden` are folders no check may look into, such as punchlist's own
-    state.
+class LocalCheckRunner:
+    """Runs the checks of one checkout. `hidden` are folders that no check may read, such as
+    punchlist's state.
     """
 
     def __init__(
         self, checkout: Path, *, hidden: Sequence[Path] = (), protected: Protected | None = None
     ) -> None:
-        self._ground = Ground(checkout=checkout.resolve(), hidden=tuple(hidden))
+        self._ground = CheckoutContext(checkout=checkout.resolve(), hidden=tuple(hidden))
         self._protected = protected or Protected()
         self._surveyed = asyncio.Lock()
-        self._survey: Ground | None = None
+        self._survey: CheckoutContext | None = None
 
     async def run(self, check: Check, tree: Tree, *, only: Sequence[str] = ()) -> CheckResult:
-        return (await self._seen(check, tree, only=tuple(only))).result
+        return (await self._run_check(check, tree, only=tuple(only))).result
 
-    async def sentinel(self, check: Check, tree: Tree, kinds: Sequence[str]) -> str:
-        """Breaks the tree for good; the caller throws it away."""
+    async def run_sentinel(self, check: Check, tree: Tree, kinds: Sequence[str]) -> str:
+        """Plant failures and run the check; the caller must throw the tree away."""
         planted = sentinel.plant(tree, self._protected, kinds)
         if not planted.files:
             return (
                 "nothing to plant a failure in: the tree has no source file outside its tests and"
                 " configuration"
             )
-        seen = await self._seen(check, tree, stop_after=_SENTINEL_FAILURES)
-        return sentinel.judged(planted, seen.result, seen.text)
+        seen = await self._run_check(check, tree, stop_after=_SENTINEL_FAILURES)
+        return sentinel.judge_result(planted, seen.result, seen.text)
 
-    async def ground(self, check: Check) -> str:
-        return await asyncio.to_thread(stamp, check, await self._grounds())
+    async def hash_environment(self, check: Check) -> str:
+        return await asyncio.to_thread(compute_stamp, check, await self._load_context())
 
-    async def _seen(
+    async def _run_check(
         self, check: Check, tree: Tree, *, only: tuple[str, ...] = (), stop_after: int = 0
-    ) -> Seen:
-        ground = await self._grounds()
-        names = Names(tree.files())
-        with _reports() as folder:
-            session = Session(
+    ) -> CheckRunOutput:
+        ground = await self._load_context()
+        names = ModuleNames(tree.files())
+        with _make_report_folder() as folder:
+            session = CheckSession(
                 check=check,
                 reports=folder,
                 root=tree.root,
@@ -79,31 +77,33 @@ class Runner:
                 only=only,
                 stop_after=stop_after,
             )
-            return await _performed(session, tree, ground)
+            return await _run_session(session, tree, ground)
 
-    async def _grounds(self) -> Ground:
-        """The checkout's leftovers, looked up once."""
+    async def _load_context(self) -> CheckoutContext:
+        """Return the context with the checkout's untracked files, looked up once."""
         async with self._surveyed:
             if self._survey is None:
                 self._survey = replace(
-                    self._ground, leftovers=await leftovers(self._ground.checkout)
+                    self._ground, leftovers=await find_untracked(self._ground.checkout)
                 )
         return self._survey
 
 
 @contextmanager
-def _reports() -> Iterator[Path]:
-    """A folder with a name nobody can guess, outside the tree, for what one run reports."""
+def _make_report_folder() -> Iterator[Path]:
+    """Create a temporary folder outside the tree for the reports of one run."""
     with tempfile.TemporaryDirectory(
         prefix="punchlist-check-", ignore_cleanup_errors=True
     ) as folder:
         yield Path(folder).resolve()
 
 
-async def _performed(session: Session, tree: Tree, ground: Ground) -> Seen:
+async def _run_session(
+    session: CheckSession, tree: Tree, ground: CheckoutContext
+) -> CheckRunOutput:
     check, dialect = session.check, DIALECTS[session.check.kind]
-    command = dialect.command(session)
-    with staged(tree, ground, session.reports, command) as stage:
+    command = dialect.build_command(session)
+    with prepare_launch(tree, ground, session.reports, command) as stage:
         ran = await run(
             command,
             cwd=stage.cwd,
@@ -113,21 +113,21 @@ async def _performed(session: Session, tree: Tree, ground: Ground) -> Seen:
             limit=evidence.LIMIT,
             trim=True,
         )
-    told = dialect.told(session, ran)
-    printed = evidence.both(ran)
+    told = dialect.parse_results(session, ran)
+    printed = evidence.join_streams(ran)
     result = CheckResult(
         check=check.name,
         exit_code=ran.exit_code,
         seconds=ran.seconds,
         tests=told.tests,
-        output=evidence.trimmed(printed),
+        output=evidence.trim_output(printed),
         trouble=ran.trouble or told.trouble,
     )
-    return Seen(result, printed + _reported(session.reports / "junit.xml"))
+    return CheckRunOutput(result, printed + _read_report(session.reports / "junit.xml"))
 
 
-def _reported(path: Path) -> str:
+def _read_report(path: Path) -> str:
     try:
-        return untrusted(path, LIMIT).decode(errors="replace")
+        return read_untrusted(path, LIMIT).decode(errors="replace")
     except OSError:
         return ""

@@ -1,5 +1,5 @@
-"""A failure planted in every source file of one language: a check that stays green with it judges
-something else.
+"""Plant a failure in every source file of one language: a check that stays green does not test the
+tree.
 """
 
 import secrets
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from punchlist.model.checks.check import CheckResult
-from punchlist.model.checks.coverage import FAMILIES, kind_of, plantable
+from punchlist.model.checks.coverage import FAMILIES, file_kind, find_plantable
 from punchlist.model.checks.protected import Protected
 from punchlist.ports.tree import Tree
 
@@ -23,32 +23,30 @@ _PLANTS = {
 _FEW = 300
 
 
-class Planted(Struct, frozen=True):
-    """The word to look for, and the files that now say it."""
+class SentinelPlant(Struct, frozen=True):
+    """The nonce to look for, and the files that contain it."""
 
     nonce: str
     files: tuple[str, ...]
 
 
-def plant(tree: Tree, protected: Protected, kinds: Sequence[str]) -> Planted:
-    """Replaces every source of these kinds that is neither test nor configuration; whole, for
-    nothing of it may still work.
-    """
+def plant(tree: Tree, protected: Protected, kinds: Sequence[str]) -> SentinelPlant:
+    """Replace every source file of these kinds, except tests and configuration, by a failure."""
     nonce = f"punchlist_sentinel_{secrets.token_hex(8)}"
-    files = tuple(path for path in plantable(tree.files(), protected) if kind_of(path) in kinds)
+    files = tuple(
+        path for path in find_plantable(tree.files(), protected) if file_kind(path) in kinds
+    )
     for path in files:
         target = tree.root / path
         target.unlink(
             missing_ok=True
         )  # a hard link to somebody's cache must not carry the failure there
-        target.write_text(_PLANTS[kind_of(path)].format(nonce=nonce))
-    return Planted(nonce, files)
+        target.write_text(_PLANTS[file_kind(path)].format(nonce=nonce))
+    return SentinelPlant(nonce, files)
 
 
-def judged(planted: Planted, result: CheckResult, text: str) -> str:
-    """An empty string if the check went red because of what was planted, else why
-    it is unusable.
-    """
+def judge_result(planted: SentinelPlant, result: CheckResult, text: str) -> str:
+    """Return '' if the check failed because of the planted failure, else why it is unusable."""
     seen = planted.nonce in text
     if result.green:
         return (

@@ -1,21 +1,19 @@
-"""Test ids: JUnit writes dotted names, runners want files; the tree's own listing says which is
-which.
-"""
+"""Convert JUnit's dotted test names into file-based test ids, by the tree's file list."""
 
 from collections.abc import Iterable, Sequence
 
-from punchlist.adapters.checks.junit import Case, worst
+from punchlist.adapters.checks.junit import JunitCase, worse_outcome
 from punchlist.model.checks.check import TestOutcome
 
 
-class Names:
-    """The files of a tree by the dotted names pytest gives them."""
+class ModuleNames:
+    """Maps dotted module names, as pytest writes them, to files of a tree."""
 
     def __init__(self, files: Iterable[str]) -> None:
         self._files = {file.removesuffix(".py").replace("/", "."): file for file in files}
 
-    def id_of(self, case: Case) -> str:
-        """`file::Class::test` where the file is known, else what the report says."""
+    def find_id(self, case: JunitCase) -> str:
+        """Return `file::Class::test`, or the names of the report if the file is unknown."""
         dotted = case.classname or case.name
         parts = dotted.split(".")
         for end in range(len(parts), 0, -1):
@@ -25,16 +23,14 @@ class Names:
                 return "::".join([file, *rest])
         return "::".join(part for part in (case.file or case.classname, case.name) if part)
 
-    def tests(self, cases: Sequence[Case]) -> dict[str, TestOutcome]:
+    def collect_outcomes(self, cases: Sequence[JunitCase]) -> dict[str, TestOutcome]:
         tests: dict[str, TestOutcome] = {}
         for case in cases:
-            test = self.id_of(case)
-            tests[test] = worst(tests.get(test), case.outcome)
+            test = self.find_id(case)
+            tests[test] = worse_outcome(tests.get(test), case.outcome)
         return tests
 
-    def files_of(self, tests: Sequence[str]) -> list[str]:
-        """The files of these tests, or nothing if one of them has none that is known: then the run
-        is not limited.
-        """
+    def find_files(self, tests: Sequence[str]) -> list[str]:
+        """Return the files of these tests, or [] if one of them is unknown (then all tests run)."""
         files = {test.partition("::")[0] for test in tests}
         return sorted(files) if files <= set(self._files.values()) else []

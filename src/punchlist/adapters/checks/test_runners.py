@@ -1,4 +1,4 @@
-"""What each kind of check needs on its command line, and how far what it reports is believed."""
+"""Command line of each kind of check, and how its results are parsed and cross-checked."""
 
 import re
 import shutil
@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.checks import junit
-from punchlist.adapters.checks.test_ids import Names
-from punchlist.adapters.process.run import Ran
+from punchlist.adapters.checks.test_ids import ModuleNames
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.checks.check import Check, CheckKind, TestOutcome
 
 _TELL_UNITTEST = Path(__file__).with_name("child_unittest.py")
@@ -20,64 +20,66 @@ unittest for everybody.
 """
 
 
-class Session(Struct, frozen=True, kw_only=True):
-    """One run of a check: a folder outside the tree for its report, and what it is limited to."""
+class CheckSession(Struct, frozen=True, kw_only=True):
+    """One run of a check: its report folder outside the tree, and the tests it is limited to."""
 
     check: Check
     reports: Path
     root: Path
-    names: Names
+    names: ModuleNames
     only: tuple[str, ...] = ()
     stop_after: int = 0
     """End after so many failures; 0 goes on to the end."""
 
 
-class Told(Struct, frozen=True):
-    """What a check reported about its tests, or why that is not believed."""
+class ParsedTests(Struct, frozen=True):
+    """Outcomes of a check's tests, or in `trouble` why they are not trusted."""
 
     tests: dict[str, TestOutcome] = {}
     trouble: str = ""
 
 
-class Dialect(Protocol):
-    def command(self, session: Session) -> list[str]: ...
+class CheckDialect(Protocol):
+    def build_command(self, session: CheckSession) -> list[str]: ...
 
-    def told(self, session: Session, ran: Ran) -> Told: ...
+    def parse_results(self, session: CheckSession, ran: ProcessResult) -> ParsedTests: ...
 
 
 class Plain:
-    """Tells nothing but its exit code."""
+    """Has only an exit code."""
 
-    def command(self, session: Session) -> list[str]:
+    def build_command(self, session: CheckSession) -> list[str]:
         return list(session.check.command)
 
-    def told(self, session: Session, ran: Ran) -> Told:  # every dialect is asked alike
-        return Told()
+    def parse_results(
+        self, session: CheckSession, ran: ProcessResult
+    ) -> ParsedTests:  # every dialect is asked alike
+        return ParsedTests()
 
 
 class Junit:
-    """Writes a JUnit file into the tree by itself; one left over from before is removed first."""
+    """Writes a JUnit file into the tree; an old one is removed first."""
 
-    def command(self, session: Session) -> list[str]:
-        file = self._file(session)
+    def build_command(self, session: CheckSession) -> list[str]:
+        file = self._report_file(session)
         if not file.is_dir():
             file.unlink(missing_ok=True)
         return list(session.check.command)
 
-    def told(self, session: Session, ran: Ran) -> Told:
-        report = junit.read(self._file(session))
+    def parse_results(self, session: CheckSession, ran: ProcessResult) -> ParsedTests:
+        report = junit.read_report(self._report_file(session))
         if report.trouble:
-            return Told(trouble=report.trouble)
-        tests = session.names.tests(report.cases)
+            return ParsedTests(trouble=report.trouble)
+        tests = session.names.collect_outcomes(report.cases)
         if report.declared > len(report.cases):
-            return Told(
+            return ParsedTests(
                 tests, f"it says it ran {report.declared} tests and lists {len(report.cases)}"
             )
-        return Told(tests, _contradiction(ran, tests))
+        return ParsedTests(tests, _find_contradiction(ran, tests))
 
-    def _file(self, session: Session) -> Path:
-        """Below the root whatever the setting or a link in the tree says, so that nothing of the
-        user's is removed or read.
+    def _report_file(self, session: CheckSession) -> Path:
+        """Return the report's path, always below the root, so that no file of the user is removed
+        or read.
         """
         file = session.root / session.check.junit
         return (
@@ -88,8 +90,8 @@ class Junit:
 
 
 class Pytest:
-    """Pytest with a JUnit file of our own; its last printed line must agree with that file, and
-    with the exit code.
+    """Pytest with our own JUnit file, which must agree with the printed summary
+    and the exit code.
     """
 
     _OPTIONS = (
@@ -107,10 +109,10 @@ class Pytest:
     _BANNER = re.compile(r"^!{3,} (.+) !{3,}$", re.MULTILINE)
     _COUNT = re.compile(r"(\d+) (passed|failed|skipped|xfailed|xpassed|errors?)\b")
 
-    def command(self, session: Session) -> list[str]:
-        command, files = list(session.check.command), session.names.files_of(session.only)
+    def build_command(self, session: CheckSession) -> list[str]:
+        command, files = list(session.check.command), session.names.find_files(session.only)
         if files:
-            command = [*_without_paths(command, session.root), *files]
+            command = [*_drop_paths(command, session.root), *files]
         fresh = (
             "--junitxml",
             str(session.reports / "junit.xml"),
@@ -119,21 +121,21 @@ class Pytest:
         )
         return [*command, *self._OPTIONS, *fresh, f"--maxfail={session.stop_after}"]
 
-    def told(self, session: Session, ran: Ran) -> Told:
-        report = junit.read(session.reports / "junit.xml")
+    def parse_results(self, session: CheckSession, ran: ProcessResult) -> ParsedTests:
+        report = junit.read_report(session.reports / "junit.xml")
         if report.trouble:
-            return Told(trouble=self._EXITS.get(ran.exit_code or 0, report.trouble))
-        tests = session.names.tests(report.cases)
+            return ParsedTests(trouble=self._EXITS.get(ran.exit_code or 0, report.trouble))
+        tests = session.names.collect_outcomes(report.cases)
         trouble = (
             self._EXITS.get(ran.exit_code or 0, "")
-            or self._interruption(report, ran)
-            or self._disagreement(report, ran)
+            or self._find_interruption(report, ran)
+            or self._find_disagreement(report, ran)
         )
-        return Told(tests, trouble or _contradiction(ran, tests))
+        return ParsedTests(tests, trouble or _find_contradiction(ran, tests))
 
-    def _disagreement(self, report: junit.Report, ran: Ran) -> str:
-        """What was printed against what was written: code that ends pytest or rewrites its report
-        has to get both right.
+    def _find_disagreement(self, report: junit.JunitReport, ran: ProcessResult) -> str:
+        """Return how the printed summary and the report differ, or ''; code that tampers with
+        pytest must fake both.
         """
         summaries = self._SUMMARY.findall(ran.stdout.decode(errors="replace"))
         if not summaries:
@@ -152,9 +154,9 @@ class Pytest:
             f" {report.failures} failures"
         )
 
-    def _interruption(self, report: junit.Report, ran: Ran) -> str:
-        """A banner says that pytest was told to stop; with failures beside it that is a red check,
-        without them it is a trick.
+    def _find_interruption(self, report: junit.JunitReport, ran: ProcessResult) -> str:
+        """Return the banner of an early end, or ''; with failures beside it the check is simply
+        red.
         """
         banner = self._BANNER.search(ran.stdout.decode(errors="replace"))
         return (
@@ -165,13 +167,13 @@ class Pytest:
 
 
 class Unittest:
-    """Unittest behind a runner of our own that writes each outcome as it happens and a last line
-    when all are done.
+    """Unittest with our own runner, which writes each outcome at once and a last
+    line at the end.
     """
 
     _RAN = re.compile(rb"^Ran (\d+) tests? in ", re.MULTILINE)
 
-    def command(self, session: Session) -> list[str]:
+    def build_command(self, session: CheckSession) -> list[str]:
         command = list(session.check.command)
         at = next(
             (i for i in range(len(command) - 1) if command[i : i + 2] == ["-m", "unittest"]), None
@@ -183,27 +185,27 @@ class Unittest:
         fast = ["--failfast"] if session.stop_after else []
         return [*command[:at], str(session.reports / "tell.py"), *command[at + 2 :], *fast]
 
-    def told(self, session: Session, ran: Ran) -> Told:
+    def parse_results(self, session: CheckSession, ran: ProcessResult) -> ParsedTests:
         try:
-            lines = junit.untrusted(session.reports / "told.jsonl", junit.LIMIT).splitlines()
+            lines = junit.read_untrusted(session.reports / "told.jsonl", junit.LIMIT).splitlines()
             told = [msgspec.json.decode(line, type=tuple[str, str]) for line in lines]
             tests: dict[str, TestOutcome] = {}
             for name, outcome in told[:-1]:
-                tests[name] = junit.worst(tests.get(name), TestOutcome(outcome))
+                tests[name] = junit.worse_outcome(tests.get(name), TestOutcome(outcome))
             ended = told[-1] if told else ("", "")
         except (OSError, msgspec.DecodeError, ValueError) as error:
-            return Told(trouble=f"its report of the tests cannot be read: {error}")
+            return ParsedTests(trouble=f"its report of the tests cannot be read: {error}")
         printed = self._RAN.findall(ran.stderr)
         if ended[0] != "ran" or not printed:
-            return Told(tests, "it ended early: some tests never finished")
+            return ParsedTests(tests, "it ended early: some tests never finished")
         if int(printed[-1]) != int(ended[1]):
-            return Told(
+            return ParsedTests(
                 tests, f"it printed that it ran {int(printed[-1])} tests and reported {ended[1]}"
             )
-        return Told(tests, _contradiction(ran, tests))
+        return ParsedTests(tests, _find_contradiction(ran, tests))
 
 
-DIALECTS: Mapping[CheckKind, Dialect] = {
+DIALECTS: Mapping[CheckKind, CheckDialect] = {
     CheckKind.PYTEST: Pytest(),
     CheckKind.UNITTEST: Unittest(),
     CheckKind.JUNIT: Junit(),
@@ -211,18 +213,16 @@ DIALECTS: Mapping[CheckKind, Dialect] = {
 }
 
 
-def _contradiction(ran: Ran, tests: Mapping[str, TestOutcome]) -> str:
-    """An exit code that says success beside a report that does not."""
+def _find_contradiction(ran: ProcessResult, tests: Mapping[str, TestOutcome]) -> str:
+    """Return why tests and exit code contradict each other, or ''."""
     if not tests:
         return "no test ran"
     failed = sum(outcome is TestOutcome.FAILED for outcome in tests.values())
     return f"it exits 0 and reports {failed} failing tests" if failed and ran.exit_code == 0 else ""
 
 
-def _without_paths(command: Sequence[str], root: Path) -> list[str]:
-    """The command without the files and folders it names, which would be run beside the ones we
-    want.
-    """
+def _drop_paths(command: Sequence[str], root: Path) -> list[str]:
+    """Return the command without its file and folder arguments."""
     start = (
         next((i for i, part in enumerate(command) if Path(part).name in ("pytest", "py.test")), 0)
         + 1

@@ -1,6 +1,4 @@
-"""What a checkout has and git does not: environments, installed modules and build products that its
-checks need.
-"""
+"""Find untracked files that checks need: environments, installed modules, build products."""
 
 from fnmatch import fnmatch
 from pathlib import Path
@@ -21,11 +19,9 @@ check.
 """
 
 
-async def leftovers(checkout: Path) -> tuple[str, ...]:
-    """Paths below the checkout that git ignores and a check may need, folders first; what is not
-    there cannot be missed.
-    """
-    listed = await Git(checkout, theirs=True).ran(
+async def find_untracked(checkout: Path) -> tuple[str, ...]:
+    """Return ignored paths of the checkout that a check may need, folders first."""
+    listed = await Git(checkout, theirs=True).run(
         "ls-files",
         "--others",
         "--ignored",
@@ -38,9 +34,9 @@ async def leftovers(checkout: Path) -> tuple[str, ...]:
     ignored = {name.rstrip("/") for name in names if name} | {
         name for name in ENVIRONMENTS if (checkout / name).is_dir()
     }
-    wanted = [name for name in ignored if not any(unwanted(part) for part in name.split("/"))]
+    wanted = [name for name in ignored if not any(is_unwanted(part) for part in name.split("/"))]
     return tuple(sorted(wanted, key=lambda name: (not (checkout / name).is_dir(), name))[:_LIMIT])
 
 
-def unwanted(part: str) -> bool:
+def is_unwanted(part: str) -> bool:
     return any(fnmatch(part, pattern) for pattern in _UNWANTED)

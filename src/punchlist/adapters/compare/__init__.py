@@ -1,4 +1,4 @@
-"""Old and new code called side by side with the same inputs."""
+"""Call old and new code with the same inputs and compare the results."""
 
 from punchlist.adapters.compare.comparison import Comparison
 

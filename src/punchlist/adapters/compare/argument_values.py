@@ -1,5 +1,5 @@
-"""The values offered for one parameter, as source: those seen in calls, the code's constants and
-their neighbours, plain ones.
+"""Generate values for one parameter as source: from calls, from the code's constants and their
+neighbours, plain ones.
 """
 
 import ast
@@ -7,9 +7,16 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from punchlist.adapters.compare.changed_code import Function
-from punchlist.adapters.compare.examples import Mined, Value, literals
-from punchlist.adapters.compare.parameter_types import Parameter, guessed
-from punchlist.adapters.compare.plain_values import BYTES, FLOATS, INTS, TEXTS, neighbours, texts_of
+from punchlist.adapters.compare.examples import MinedExamples, Value, parse_literals
+from punchlist.adapters.compare.parameter_types import Parameter, guess_kinds
+from punchlist.adapters.compare.plain_values import (
+    BYTES,
+    FLOATS,
+    INTS,
+    TEXTS,
+    neighbours,
+    render_values,
+)
 from punchlist.model.finding.python_source import parse_expression
 
 _MOST = 90
@@ -58,12 +65,12 @@ _OTHER = {
 _HUGE = 1e300
 
 
-class Choices:
+class ValueChoices:
     """Values for the parameters of one module's functions."""
 
-    def __init__(self, classes: Mapping[str, ast.ClassDef], known: Mined) -> None:
+    def __init__(self, classes: Mapping[str, ast.ClassDef], known: MinedExamples) -> None:
         self._classes = classes
-        constants = literals(known.constants)
+        constants = parse_literals(known.constants)
         self._numbers = [
             value
             for value in constants
@@ -73,112 +80,125 @@ class Choices:
             value for value in constants if isinstance(value, str) and len(value) <= 80
         ]  # longer ones are prose
 
-    def of(self, parameter: Parameter, function: Function, seen: Sequence[str]) -> list[str]:
-        keys = _keys(function)
+    def list_values(
+        self, parameter: Parameter, function: Function, seen: Sequence[str]
+    ) -> list[str]:
+        keys = _find_keys(function)
         if parameter.annotation is not None:
-            found = self._typed(parameter.annotation, keys, 0)
+            found = self._offer_annotated(parameter.annotation, keys, 0)
         else:
             found = (
-                self._of_kinds(guessed(parameter, function), keys, 0)
+                self._offer_kinds(guess_kinds(parameter, function), keys, 0)
                 if not seen
-                else self._like(seen, keys)
+                else self._offer_similar(seen, keys)
             )
-        near = texts_of(near for value in literals(seen) for near in islice(neighbours(value), 12))
+        near = render_values(
+            near for value in parse_literals(seen) for near in islice(neighbours(value), 12)
+        )
         default = (
             [ast.unparse(parameter.default)] if isinstance(parameter.default, ast.Constant) else []
         )
-        return list(dict.fromkeys([*default, *seen, *_spread(near, found)]))[:_MOST] or ["None"]
+        return list(dict.fromkeys([*default, *seen, *_interleave_pair(near, found)]))[:_MOST] or [
+            "None"
+        ]
 
-    def made_of_fields(self, node: ast.ClassDef) -> list[str]:
-        """Constructor arguments of a class that declares its fields: a dataclass, a named tuple, a
-        struct.
+    def field_arguments(self, node: ast.ClassDef) -> list[str]:
+        """Return constructor arguments of a class with declared fields (dataclass, named tuple,
+        struct).
         """
         fields = [
             s for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
         ]
-        needed = [self._typed(field.annotation, (), 1) for field in fields if field.value is None]
+        needed = [
+            self._offer_annotated(field.annotation, (), 1)
+            for field in fields
+            if field.value is None
+        ]
         if not needed:
             return [""]
-        return [", ".join(row) for row in _rows(needed)]
+        return [", ".join(row) for row in _make_rows(needed)]
 
-    def _like(self, seen: Sequence[str], keys: Sequence[str]) -> list[str]:
-        """More of what callers were seen to give."""
-        kinds = [type(value).__name__ for value in literals(seen)]
-        return self._of_kinds(tuple(dict.fromkeys(kinds)), keys, 0) if kinds else []
+    def _offer_similar(self, seen: Sequence[str], keys: Sequence[str]) -> list[str]:
+        """Return more values of the types that callers pass."""
+        kinds = [type(value).__name__ for value in parse_literals(seen)]
+        return self._offer_kinds(tuple(dict.fromkeys(kinds)), keys, 0) if kinds else []
 
-    def _of_kinds(self, kinds: Sequence[str], keys: Sequence[str], depth: int) -> list[str]:
-        return _turns([self._of_kind(kind, keys, depth) for kind in kinds])
+    def _offer_kinds(self, kinds: Sequence[str], keys: Sequence[str], depth: int) -> list[str]:
+        return _interleave([self._offer_kind(kind, keys, depth) for kind in kinds])
 
-    def _of_kind(self, kind: str, keys: Sequence[str], depth: int) -> list[str]:
+    def _offer_kind(self, kind: str, keys: Sequence[str], depth: int) -> list[str]:
         if kind in _OTHER:
             return list(_OTHER[kind])
         if kind in self._classes:
-            return self._object(kind, depth)
+            return self._offer_objects(kind, depth)
         if kind in ("list", "pairs", "tuple", "set", "dict"):
-            return self._container(kind, keys, depth)
-        plain = {"int": self._ints, "float": self._floats, "str": self._strings}
-        return plain[kind]() if kind in plain else texts_of(BYTES) if kind == "bytes" else []
+            return self._offer_containers(kind, keys, depth)
+        plain = {"int": self._offer_ints, "float": self._offer_floats, "str": self._offer_strings}
+        return plain[kind]() if kind in plain else render_values(BYTES) if kind == "bytes" else []
 
-    def _ints(self) -> list[str]:
+    def _offer_ints(self) -> list[str]:
         own = [value for value in self._numbers if isinstance(value, int)]
-        return texts_of([*_near(own), *INTS])
+        return render_values([*_add_neighbours(own), *INTS])
 
-    def _floats(self) -> list[str]:
-        return texts_of(
+    def _offer_floats(self) -> list[str]:
+        return render_values(
             [
                 *(float(value) for value in self._numbers if abs(value) < _HUGE),
                 *FLOATS,
                 *INTS[:10],
-                *_near(self._numbers),
+                *_add_neighbours(self._numbers),
             ]
         )
 
-    def _strings(self) -> list[str]:
+    def _offer_strings(self) -> list[str]:
         words = [value for value in self._texts if value]
-        return _spread(texts_of(words), texts_of(TEXTS))
+        return _interleave_pair(render_values(words), render_values(TEXTS))
 
-    def _container(self, kind: str, keys: Sequence[str], depth: int) -> list[str]:
-        """Containers of the usual things: numbers, words, records with the keys that the code asks
-        for.
-        """
-        numbers, words = self._ints()[:14], self._strings()[:14]
+    def _offer_containers(self, kind: str, keys: Sequence[str], depth: int) -> list[str]:
+        """Return containers of numbers, words, and records with the keys that the code reads."""
+        numbers, words = self._offer_ints()[:14], self._offer_strings()[:14]
         if kind == "dict":
-            records = _records(keys, numbers, words)
-            return [*records, *_dicts(words, numbers), *_dicts(numbers, words), "{}"]
+            records = _make_records(keys, numbers, words)
+            return [*records, *_make_dicts(words, numbers), *_make_dicts(numbers, words), "{}"]
         if kind == "pairs":
-            return _lists(
+            return _make_lists(
                 [f"({a}, {b})" for a, b in zip(numbers, numbers[3:] + numbers[:3], strict=True)],
                 "list",
             )
-        inner = [_lists(numbers, kind), _lists(words, kind)]
+        inner = [_make_lists(numbers, kind), _make_lists(words, kind)]
         if keys and kind != "set":
-            inner.insert(0, _lists(_records(keys, numbers, words), kind))
+            inner.insert(0, _make_lists(_make_records(keys, numbers, words), kind))
         if depth < 1 and kind == "list":
-            inner.append(_lists(_lists(numbers, "list")[:10], "list"))
-        return _turns(inner)
+            inner.append(_make_lists(_make_lists(numbers, "list")[:10], "list"))
+        return _interleave(inner)
 
-    def _typed(self, annotation: ast.expr, keys: Sequence[str], depth: int) -> list[str]:
+    def _offer_annotated(self, annotation: ast.expr, keys: Sequence[str], depth: int) -> list[str]:
         match annotation:
             case ast.Constant(value=str(text)):
-                return self._spelt(text, keys, depth)
+                return self._offer_quoted(text, keys, depth)
             case ast.Constant(value=None):
                 return ["None"]
             case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-                return _turns([self._typed(left, keys, depth), self._typed(right, keys, depth)])
+                return _interleave(
+                    [
+                        self._offer_annotated(left, keys, depth),
+                        self._offer_annotated(right, keys, depth),
+                    ]
+                )
             case ast.Subscript(value=outer, slice=inner):
-                return self._generic(_name(outer), inner, keys, depth)
+                return self._offer_generic(_last_name(outer), inner, keys, depth)
             case ast.Name() | ast.Attribute():
-                return self._named(_name(annotation), keys, depth)
+                return self._offer_named(_last_name(annotation), keys, depth)
             case _:
                 return []
 
-    def _spelt(self, text: str, keys: Sequence[str], depth: int) -> list[str]:
+    def _offer_quoted(self, text: str, keys: Sequence[str], depth: int) -> list[str]:
         node = parse_expression(text)
-        return self._typed(node, keys, depth) if node else []
+        return self._offer_annotated(node, keys, depth) if node else []
 
-    def _named(self, name: str, keys: Sequence[str], depth: int) -> list[str]:
+    def _offer_named(self, name: str, keys: Sequence[str], depth: int) -> list[str]:
         if name in ("Any", "T", "K", "V", "Hashable"):
-            return self._of_kinds(("int", "str", "list", "none"), keys, depth)
+            return self._offer_kinds(("int", "str", "list", "none"), keys, depth)
         if name == "Callable":
             return list(_OTHER["callable"])
         kind = (
@@ -197,9 +217,11 @@ class Choices:
             if kind in ("PurePath", "PurePosixPath")
             else kind
         )
-        return self._of_kind(kind, keys, depth)
+        return self._offer_kind(kind, keys, depth)
 
-    def _generic(self, outer: str, inner: ast.expr, keys: Sequence[str], depth: int) -> list[str]:
+    def _offer_generic(
+        self, outer: str, inner: ast.expr, keys: Sequence[str], depth: int
+    ) -> list[str]:
         parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
         if depth >= _DEPTH:
             return ["[]"]
@@ -207,38 +229,38 @@ class Choices:
             return [ast.unparse(part) for part in parts]
         if outer in ("Optional", "Union", "Annotated", "Final"):
             offered = [
-                self._typed(part, keys, depth)
+                self._offer_annotated(part, keys, depth)
                 for part in (parts[:1] if outer == "Annotated" else parts)
             ]
-            return _turns([*offered, ["None"]] if outer == "Optional" else offered)
+            return _interleave([*offered, ["None"]] if outer == "Optional" else offered)
         return (
             list(_OTHER["callable"])
             if outer == "Callable"
-            else self._filled(outer, parts, keys, depth)
+            else self._offer_filled(outer, parts, keys, depth)
         )
 
-    def _filled(
+    def _offer_filled(
         self, outer: str, parts: Sequence[ast.expr], keys: Sequence[str], depth: int
     ) -> list[str]:
-        """Containers that say what is in them."""
-        elements = [self._typed(part, keys, depth + 1) for part in parts if not _is_dots(part)]
+        """Return containers with the annotated element types."""
+        elements = [
+            self._offer_annotated(part, keys, depth + 1) for part in parts if not _is_dots(part)
+        ]
         if outer in _DICTS and len(elements) > 1:
-            return [*_dicts(elements[0], elements[1]), "{}"]
+            return [*_make_dicts(elements[0], elements[1]), "{}"]
         if outer in ("tuple", "Tuple") and not any(map(_is_dots, parts)):
-            return [f"({', '.join(row)},)" for row in _rows(elements)]
+            return [f"({', '.join(row)},)" for row in _make_rows(elements)]
         kind = "set" if outer in _SETS else "tuple" if outer in ("tuple", "Tuple") else "list"
         return (
-            _lists(elements[0], kind)
+            _make_lists(elements[0], kind)
             if elements and elements[0]
-            else self._container(kind, keys, depth)
+            else self._offer_containers(kind, keys, depth)
         )
 
-    def _object(self, name: str, depth: int) -> list[str]:
-        """Objects of a class of the module: members of an enum, or made of their fields or of what
-        the constructor asks for.
-        """
+    def _offer_objects(self, name: str, depth: int) -> list[str]:
+        """Return objects of a class of the module: enum members, or constructor calls."""
         node = self._classes[name]
-        if any("Enum" in _name(base) or _name(base) == "Flag" for base in node.bases):
+        if any("Enum" in _last_name(base) or _last_name(base) == "Flag" for base in node.bases):
             return [
                 f"{name}.{s.targets[0].id}"
                 for s in node.body
@@ -250,22 +272,26 @@ class Choices:
             (s for s in node.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None
         )
         if start is None:
-            return [f"{name}({row})" for row in self.made_of_fields(node)]
+            return [f"{name}({row})" for row in self.field_arguments(node)]
         asked = start.args.args[1 : len(start.args.args) - len(start.args.defaults)]
-        kinds = [guessed(Parameter(arg.arg), start) for arg in asked]
+        kinds = [guess_kinds(Parameter(arg.arg), start) for arg in asked]
         offered = [
             (
-                self._typed(arg.annotation, (), depth + 1)
+                self._offer_annotated(arg.annotation, (), depth + 1)
                 if arg.annotation
-                else self._of_kinds(kind, (), depth + 1)
+                else self._offer_kinds(kind, (), depth + 1)
             )
             for arg, kind in zip(asked, kinds, strict=True)
         ]
-        return [f"{name}({', '.join(row)})" for row in _rows(offered)] if offered else [f"{name}()"]
+        return (
+            [f"{name}({', '.join(row)})" for row in _make_rows(offered)]
+            if offered
+            else [f"{name}()"]
+        )
 
 
-def _keys(function: Function) -> tuple[str, ...]:
-    """Words by which the code looks something up: `row["price"]`, `row.get("price")`."""
+def _find_keys(function: Function) -> tuple[str, ...]:
+    """Return the keys that the code looks up: `row["price"]`, `row.get("price")`."""
     found: list[str] = []
     for node in ast.walk(function):
         match node:
@@ -281,7 +307,7 @@ def _keys(function: Function) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _records(keys: Sequence[str], numbers: Sequence[str], words: Sequence[str]) -> list[str]:
+def _make_records(keys: Sequence[str], numbers: Sequence[str], words: Sequence[str]) -> list[str]:
     if not keys:
         return []
     pools = [(numbers, [*numbers[2:], *numbers[:2]], words)[n % 3] for n in range(3 * 6)]
@@ -298,7 +324,7 @@ def _records(keys: Sequence[str], numbers: Sequence[str], words: Sequence[str]) 
     return [*made, *partly]
 
 
-def _dicts(keys: Sequence[str], values: Sequence[str]) -> list[str]:
+def _make_dicts(keys: Sequence[str], values: Sequence[str]) -> list[str]:
     if not keys or not values:
         return []
     sizes = (1, 2, 3, 5)
@@ -314,8 +340,8 @@ def _dicts(keys: Sequence[str], values: Sequence[str]) -> list[str]:
     ]
 
 
-def _lists(elements: Sequence[str], kind: str) -> list[str]:
-    """Empty, single, doubled, in and out of order, longer ones."""
+def _make_lists(elements: Sequence[str], kind: str) -> list[str]:
+    """Return lists as source: empty, single, doubled, sorted, unsorted, longer."""
     if not elements:
         return []
     size = len(elements)
@@ -346,7 +372,7 @@ def _lists(elements: Sequence[str], kind: str) -> list[str]:
     )
 
 
-def _rows(offered: Sequence[Sequence[str]]) -> list[list[str]]:
+def _make_rows(offered: Sequence[Sequence[str]]) -> list[list[str]]:
     usable = [choices or ["None"] for choices in offered]
     return [
         [choices[(turn * (at + 1)) % len(choices)] for at, choices in enumerate(usable)]
@@ -354,23 +380,23 @@ def _rows(offered: Sequence[Sequence[str]]) -> list[list[str]]:
     ]
 
 
-def _near(values: Sequence[Value]) -> list[Value]:
+def _add_neighbours(values: Sequence[Value]) -> list[Value]:
     return [near for value in values for near in (value, *islice(neighbours(value), 2))]
 
 
-def _spread(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    return _turns([one, other])
+def _interleave_pair(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    return _interleave([one, other])
 
 
-def _turns(lists: Sequence[Sequence[str]]) -> list[str]:
-    """Turn by turn, so that the first few have something of each."""
+def _interleave(lists: Sequence[Sequence[str]]) -> list[str]:
+    """Merge lists round-robin, without duplicates."""
     longest = max(map(len, lists), default=0)
     return list(
         dict.fromkeys(each[at] for at in range(longest) for each in lists if at < len(each))
     )
 
 
-def _name(node: ast.expr) -> str:
+def _last_name(node: ast.expr) -> str:
     return (
         node.id
         if isinstance(node, ast.Name)

@@ -1,6 +1,4 @@
-"""What is called with what: the changed functions of both trees that can be called alone, and their
-inputs.
-"""
+"""Plan the calls: changed functions that can be called alone in both trees, and their inputs."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,11 +6,17 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from punchlist.adapters.compare.changed_code import Changed, Function, Pieces, impurity, pieces
-from punchlist.adapters.compare.examples import Mined, mined
-from punchlist.adapters.compare.inputs import Input, Inputs
-from punchlist.adapters.compare.parameter_types import parameters
-from punchlist.model.checks.protected import TESTS, matches
+from punchlist.adapters.compare.changed_code import (
+    ChangedFunction,
+    CodeChanges,
+    Function,
+    find_changes,
+    find_impurity,
+)
+from punchlist.adapters.compare.examples import MinedExamples, mine_examples
+from punchlist.adapters.compare.inputs import Input, InputMaker
+from punchlist.adapters.compare.parameter_types import list_parameters
+from punchlist.model.checks.protected import TESTS, matches_any
 from punchlist.model.finding.python_source import parse_python
 from punchlist.ports.tree import Tree
 
@@ -34,7 +38,7 @@ _FREE = frozenset(
 
 
 class Target(Struct, frozen=True, kw_only=True):
-    """One function to call, as the child is told. `bound`: on an object of its class."""
+    """One function to call, as sent to the child. `bound`: on an object of its class."""
 
     path: str
     name: str
@@ -51,46 +55,46 @@ class Target(Struct, frozen=True, kw_only=True):
         return f"{self.owner}.{self.name}" if self.owner else self.name
 
 
-class Plan(Struct, frozen=True, kw_only=True):
-    """`apart` is why calling these shows not everything that changed. `changed` goes with the
-    targets, one each.
-    """
+class CallPlan(Struct, frozen=True, kw_only=True):
+    """`apart`: changes that these calls do not show. `changed` has one entry per target."""
 
     targets: tuple[Target, ...] = ()
-    changed: tuple[Changed, ...] = ()
+    changed: tuple[ChangedFunction, ...] = ()
     told: frozenset[str] = frozenset()
     apart: tuple[str, ...] = ()
 
 
-def planned(before: Tree, after: Tree, paths: Sequence[str], words: str) -> Plan:
+def plan_calls(before: Tree, after: Tree, paths: Sequence[str], words: str) -> CallPlan:
     texts = {path: (before.text(path), after.text(path)) for path in paths}
-    apart = [why for path, (old, new) in texts.items() if (why := _uncalled(path, old, new))]
+    apart = [why for path, (old, new) in texts.items() if (why := _uncalled_reason(path, old, new))]
     both = {
         path: (old, new)
         for path, (old, new) in texts.items()
         if path.endswith(_PYTHON) and old is not None and new is not None
     }
-    found = {path: pieces(path, old, new) for path, (old, new) in both.items()}
+    found = {path: find_changes(path, old, new) for path, (old, new) in both.items()}
     apart += [why for piece in found.values() for why in piece.apart]
-    known = _known(found, both, before, words)
+    known = _mine_tests(found, both, before, words)
     targets: list[Target] = []
-    changed: list[Changed] = []
+    changed: list[ChangedFunction] = []
     files = frozenset(before.files())
     for path, piece in found.items():
         module = parse_python(both[path][1])
         assert module is not None  # noqa: S101  # it has pieces, so it parsed
-        for each, why in _callable(piece, module):
-            inputs = [] if why else _inputs(each, module, known)
+        for each, why in _check_functions(piece, module):
+            inputs = [] if why else _make_inputs(each, module, known)
             if not inputs or len(targets) >= _TARGETS:
                 apart.append(f"{each.full}: {why or 'nothing to call it with was found'}")
                 continue
-            targets.append(_target(each, inputs, files))
+            targets.append(_make_target(each, inputs, files))
             changed.append(each)
-    return Plan(targets=tuple(targets), changed=tuple(changed), told=known.told, apart=tuple(apart))
+    return CallPlan(
+        targets=tuple(targets), changed=tuple(changed), told=known.told, apart=tuple(apart)
+    )
 
 
-def _uncalled(path: str, old: str | None, new: str | None) -> str:
-    """Why a changed file has nothing that could be called in both trees."""
+def _uncalled_reason(path: str, old: str | None, new: str | None) -> str:
+    """Return why nothing in a changed file can be called in both trees, or ''."""
     if not path.endswith(_PYTHON):
         return (
             f"{path} is not Python"
@@ -100,17 +104,17 @@ def _uncalled(path: str, old: str | None, new: str | None) -> str:
     return f"{path} is gone" if new is None else ""
 
 
-def _known(
-    found: dict[str, Pieces], both: dict[str, tuple[str, str]], tree: Tree, words: str
-) -> Mined:
-    """Examples from the tests that mention one of the functions, or the module."""
+def _mine_tests(
+    found: dict[str, CodeChanges], both: dict[str, tuple[str, str]], tree: Tree, words: str
+) -> MinedExamples:
+    """Mine examples from tests that mention one of the functions or modules."""
     names = {each.name for piece in found.values() for each in piece.functions}
     owners = {each.owner for piece in found.values() for each in piece.functions if each.owner}
     stems = {PurePosixPath(path).stem for path in found}
     texts = [
         text
         for path in tree.files()
-        if path.endswith(_PYTHON) and matches(path, TESTS) and (text := tree.text(path))
+        if path.endswith(_PYTHON) and matches_any(path, TESTS) and (text := tree.text(path))
     ]
     near = [text for text in texts if any(name in text for name in (names | stems) - {"__init__"})]
     methods = {
@@ -123,24 +127,28 @@ def _known(
         if isinstance(inner, ast.FunctionDef)
     }
     sources = [text for pair in both.values() for text in pair]
-    return mined(frozenset(names | owners | methods), sources, near[:_TESTS], words)
+    return mine_examples(frozenset(names | owners | methods), sources, near[:_TESTS], words)
 
 
-def _callable(piece: Pieces, module: ast.Module) -> Iterator[tuple[Changed, str]]:
-    """The functions, each with why it cannot be called alone, if it cannot."""
-    own = dict(_by_name(module))
+def _check_functions(
+    piece: CodeChanges, module: ast.Module
+) -> Iterator[tuple[ChangedFunction, str]]:
+    """Yield each function with the reason why it cannot be called alone, or ''."""
+    own = dict(_index_functions(module))
     classes = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
     for each in piece.functions:
-        yield each, _why_not(each, own, classes)
+        yield each, _skip_reason(each, own, classes)
 
 
-def _by_name(module: ast.Module) -> Iterator[tuple[str, Function]]:
+def _index_functions(module: ast.Module) -> Iterator[tuple[str, Function]]:
     for node in ast.walk(module):
         if isinstance(node, Function):
             yield node.name, node
 
 
-def _why_not(each: Changed, own: dict[str, Function], classes: dict[str, ast.ClassDef]) -> str:
+def _skip_reason(
+    each: ChangedFunction, own: dict[str, Function], classes: dict[str, ast.ClassDef]
+) -> str:
     if each.owner and each.owner not in classes:
         return "its class is not there any more"
     if (
@@ -149,14 +157,14 @@ def _why_not(each: Changed, own: dict[str, Function], classes: dict[str, ast.Cla
         and each.name not in ("__call__", "__contains__", "__getitem__", "__len__")
     ):
         return "it is not called by its name"
-    strange = [name for name in map(_decorator, each.new.decorator_list) if name not in _FREE]
+    strange = [name for name in map(_decorator_name, each.new.decorator_list) if name not in _FREE]
     if strange:
         return f"it is decorated with {strange[0]}"
-    impure = impurity(each.old, own) or impurity(each.new, own)
+    impure = find_impurity(each.old, own) or find_impurity(each.new, own)
     return f"it uses {impure}" if impure else ""
 
 
-def _decorator(node: ast.expr) -> str:
+def _decorator_name(node: ast.expr) -> str:
     inner = node.func if isinstance(node, ast.Call) else node
     return (
         inner.attr
@@ -167,29 +175,32 @@ def _decorator(node: ast.expr) -> str:
     )
 
 
-def _inputs(each: Changed, module: ast.Module, known: Mined) -> list[Input]:
-    needed = parameters(each.old, bound=_bound(each)), parameters(each.new, bound=_bound(each))
+def _make_inputs(each: ChangedFunction, module: ast.Module, known: MinedExamples) -> list[Input]:
+    needed = (
+        list_parameters(each.old, bound=_is_bound(each)),
+        list_parameters(each.new, bound=_is_bound(each)),
+    )
     if [p.name for p in needed[0]] != [p.name for p in needed[1]] and len(needed[0]) != len(
         [p for p in needed[1] if p.default is None]
     ):
         return []  # another signature: the same inputs would mean something else
-    return Inputs(module, known).of(each, bound=_bound(each))
+    return InputMaker(module, known).make_inputs(each, bound=_is_bound(each))
 
 
-def _bound(each: Changed) -> bool:
+def _is_bound(each: ChangedFunction) -> bool:
     free = {"staticmethod", "classmethod"}
     return bool(each.owner) and not any(
-        _decorator(decorator) in free for decorator in each.new.decorator_list
+        _decorator_name(decorator) in free for decorator in each.new.decorator_list
     )
 
 
-def _target(each: Changed, inputs: Iterable[Input], files: frozenset[str]) -> Target:
-    folder, modules = _module(each.path, files)
+def _make_target(each: ChangedFunction, inputs: Iterable[Input], files: frozenset[str]) -> Target:
+    folder, modules = _module_names(each.path, files)
     return Target(
         path=each.path,
         name=each.name,
         owner=each.owner,
-        bound=_bound(each),
+        bound=_is_bound(each),
         folder=folder,
         modules=modules,
         old=each.old_lines,
@@ -198,10 +209,8 @@ def _target(each: Changed, inputs: Iterable[Input], files: frozenset[str]) -> Ta
     )
 
 
-def _module(path: str, files: frozenset[str]) -> tuple[str, tuple[str, ...]]:
-    """The folder that a file's package lies in, and the names it may be imported by, the likeliest
-    first.
-    """
+def _module_names(path: str, files: frozenset[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the folder of a file's package, and its possible import names, likeliest first."""
     parts = list(PurePosixPath(path.removesuffix(_PYTHON)).parts)
     start = len(parts) - 1
     while start > 0 and "/".join((*parts[:start], "__init__.py")) in files:

@@ -1,6 +1,4 @@
-"""What a patch changed in a Python file, piece by piece: functions, methods, constants, and what is
-neither.
-"""
+"""Find what a patch changed in a Python file: functions, methods, constants, other statements."""
 
 import ast
 import copy
@@ -27,9 +25,9 @@ _SILENT = (ast.Global, ast.Nonlocal, ast.Pass, ast.Try)
 """Statements that no tracer need come by."""
 
 
-class Changed(Struct, frozen=True, kw_only=True):
-    """A function that is in both versions and differs, or uses a constant that does. `owner` is its
-    class, if it has one.
+class ChangedFunction(Struct, frozen=True, kw_only=True):
+    """A function in both versions that differs, or uses a changed constant. `owner` is its class or
+    ''.
     """
 
     path: str
@@ -45,26 +43,29 @@ class Changed(Struct, frozen=True, kw_only=True):
         return f"{self.owner}.{self.name}" if self.owner else self.name
 
 
-class Pieces(Struct, frozen=True, kw_only=True):
-    """`apart` are changes that calling functions would not show, in words."""
+class CodeChanges(Struct, frozen=True, kw_only=True):
+    """`apart` describes changes that calling functions would not show."""
 
-    functions: tuple[Changed, ...] = ()
+    functions: tuple[ChangedFunction, ...] = ()
     apart: tuple[str, ...] = ()
 
 
-def pieces(path: str, before: str, after: str) -> Pieces:
-    """What differs between two versions of a file."""
+def find_changes(path: str, before: str, after: str) -> CodeChanges:
+    """Return the differences between two versions of a file."""
     old, new = parse_python(before), parse_python(after)
     if old is None or new is None:
-        return Pieces(apart=(f"{path} does not parse",))
-    was, now = dict(_functions(old)), dict(_functions(new))
-    differing = {name for name in was.keys() & now.keys() if shape(was[name]) != shape(now[name])}
-    names, apart = _loose(old, new, path)
-    users = {name for name, function in now.items() if name in was and names & used(function)}
+        return CodeChanges(apart=(f"{path} does not parse",))
+    was, now = dict(_list_functions(old)), dict(_list_functions(new))
+    differing = {
+        name for name in was.keys() & now.keys() if dump_shape(was[name]) != dump_shape(now[name])
+    }
+    names, apart = _compare_outside(old, new, path)
+    users = {name for name, function in now.items() if name in was and names & list_names(function)}
     # What another function calls needs no inputs of its own if nobody can make any; who calls it
     # shows the difference.
     found = [
-        _changed(path, name, was[name], now[name], names) for name in sorted(differing | users)
+        _compare_function(path, name, was[name], now[name], names)
+        for name in sorted(differing | users)
     ]
     lost = sorted(was.keys() - now.keys())
     gone = [f"{name} is gone from {path}" for name in lost]
@@ -73,12 +74,16 @@ def pieces(path: str, before: str, after: str) -> Pieces:
         for name in sorted(names)
         if not users
     ]
-    return Pieces(functions=tuple(found), apart=(*apart, *gone, *idle))
+    return CodeChanges(functions=tuple(found), apart=(*apart, *gone, *idle))
 
 
-def _changed(path: str, name: str, old: Function, new: Function, constants: set[str]) -> Changed:
+def _compare_function(
+    path: str, name: str, old: Function, new: Function, constants: set[str]
+) -> ChangedFunction:
     owner, _, last = name.rpartition(".")
-    if shape(old) == shape(new):  # it only uses what changed: the lines that do so must be reached
+    if dump_shape(old) == dump_shape(
+        new
+    ):  # it only uses what changed: the lines that do so must be reached
         lines = tuple(
             sorted(
                 {n.lineno for n in ast.walk(new) if isinstance(n, ast.Name) and n.id in constants}
@@ -89,20 +94,18 @@ def _changed(path: str, name: str, old: Function, new: Function, constants: set[
                 {n.lineno for n in ast.walk(old) if isinstance(n, ast.Name) and n.id in constants}
             )
         )
-        return Changed(
+        return ChangedFunction(
             path=path, name=last, owner=owner, old=old, new=new, old_lines=olds, new_lines=lines
         )
-    gone, come = _lines(old, new)
-    return Changed(
+    gone, come = _changed_lines(old, new)
+    return ChangedFunction(
         path=path, name=last, owner=owner, old=old, new=new, old_lines=gone, new_lines=come
     )
 
 
-def _lines(old: Function, new: Function) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Line numbers of the statements that are in one version only; nested ones by
-    their first line.
-    """
-    was, now = list(_statements(old)), list(_statements(new))
+def _changed_lines(old: Function, new: Function) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the first lines of statements that only the old or only the new version has."""
+    was, now = list(_list_statements(old)), list(_list_statements(new))
     matcher = SequenceMatcher(
         a=[text for _, text in was], b=[text for _, text in now], autojunk=False
     )
@@ -115,16 +118,16 @@ def _lines(old: Function, new: Function) -> tuple[tuple[int, ...], tuple[int, ..
     return tuple(sorted(gone)), tuple(sorted(come))
 
 
-def _statements(function: Function) -> Iterator[tuple[int, str]]:
-    """Each statement by its head alone, so that a change deep inside does not make everything
-    around it new.
+def _list_statements(function: Function) -> Iterator[tuple[int, str]]:
+    """Yield each statement without its body, so that an inner change does not mark
+    the outer ones.
     """
     for node in ast.walk(function):
         if isinstance(node, ast.stmt) and node is not function and not isinstance(node, _SILENT):
-            yield node.lineno, _head(node)
+            yield node.lineno, _dump_head(node)
 
 
-def _head(node: ast.stmt) -> str:
+def _dump_head(node: ast.stmt) -> str:
     bare = copy.copy(node)
     for field in ("body", "orelse", "finalbody", "handlers", "cases"):
         if hasattr(bare, field):
@@ -132,8 +135,8 @@ def _head(node: ast.stmt) -> str:
     return ast.dump(bare)
 
 
-def _functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
-    """Functions of the module and methods of its classes; nested ones are part of those."""
+def _list_functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
+    """Yield functions and methods by name, without nested functions."""
     for statement in tree.body:
         if isinstance(statement, Function):
             yield statement.name, statement
@@ -145,18 +148,16 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
             )
 
 
-def _loose(old: ast.Module, new: ast.Module, path: str) -> tuple[set[str], list[str]]:
-    """Names of constants that changed, and whatever else did outside of functions."""
-    was, now = dict(_outside(old)), dict(_outside(new))
+def _compare_outside(old: ast.Module, new: ast.Module, path: str) -> tuple[set[str], list[str]]:
+    """Return names of changed constants, and descriptions of other changes outside functions."""
+    was, now = dict(_list_outside(old)), dict(_list_outside(new))
     differing = [key for key in {**was, **now} if was.get(key) != now.get(key)]
     constants = {key.removeprefix("= ") for key in differing if key.startswith("= ")}
     return constants, [f"{key} changed in {path}" for key in differing if not key.startswith("= ")]
 
 
-def _outside(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Statements outside of functions under a name of their own; imports and docstrings change
-    nothing that is compared.
-    """
+def _list_outside(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield statements outside functions by name, without imports and docstrings."""
     for number, statement in enumerate(tree.body):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
@@ -180,27 +181,29 @@ def _is_text(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def shape(function: Function) -> str:
-    """A function without its text."""
+def dump_shape(function: Function) -> str:
+    """Dump a function's AST without its docstring."""
     bare = copy.copy(function)
     bare.body = [statement for statement in function.body if not _is_text(statement)]
     return ast.dump(bare)
 
 
-def used(function: Function) -> set[str]:
-    """Every name and attribute a function mentions."""
+def list_names(function: Function) -> set[str]:
+    """Return every name and attribute that a function mentions."""
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     return names | {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
 
 
-def impurity(function: Function, module: Mapping[str, Function]) -> str:
-    """What a function, or one of its own module that it calls, does besides answering; empty if
-    nothing is seen.
+def find_impurity(function: Function, module: Mapping[str, Function]) -> str:
+    """Return the side effect of a function, or of one it calls in its module; ''
+    if none is seen.
     """
     waiting, seen = [function], {id(function)}
     while waiting:
         current = waiting.pop()
-        names = used(current) - {arg.arg for arg in ast.walk(current) if isinstance(arg, ast.arg)}
+        names = list_names(current) - {
+            arg.arg for arg in ast.walk(current) if isinstance(arg, ast.arg)
+        }
         if found := sorted(names & _IMPURE):
             return found[0]
         if any(isinstance(node, ast.Global) for node in ast.walk(current)):

@@ -1,5 +1,5 @@
-"""Calls functions of one tree with given inputs, in the project's own Python, and writes what
-became of each beside this file.
+"""Call functions of one tree with given inputs, in the project's own Python, and write the outcomes
+beside this file.
 """
 # Run by its path only, and by any Python a project may have: nothing of punchlist is imported, and
 # nothing newer than 3.8 used.
@@ -34,20 +34,18 @@ SCALARS = (bool, int, str, bytes, type(None), complex)
 
 
 class TooLong(BaseException):
-    """A call took more than its time; not an Exception, so that the code under test does not
-    swallow it.
-    """
+    """Timeout of one call; a BaseException, so that the tested code does not catch it."""
 
 
-class Watch:
-    """Which of the changed lines calls come by; once all were seen, a few more calls are enough."""
+class LineTracer:
+    """Traces which changed lines are executed; stops when all were seen."""
 
     def __init__(self, file: str, lines: list[int]) -> None:
         self.file, self.lines = file, set(lines)
         self.left = set(lines)
         self.reached, self.here = 0, False
 
-    def __call__(self, frame: FrameType, event: str, _arg: object) -> Watch | None:
+    def __call__(self, frame: FrameType, event: str, _arg: object) -> LineTracer | None:
         if frame.f_code.co_filename != self.file:
             return None
         if event == "line" and frame.f_lineno in self.lines:
@@ -69,9 +67,7 @@ class Watch:
 
 
 def load(root: Path, path: str, names: list[str]) -> ModuleType:
-    """The module in a file: under one of its dotted names if that leads there, else by the file
-    alone.
-    """
+    """Import a module by one of its dotted names if that leads to the file, else from the file."""
     file = root / path
     for name in names:
         try:
@@ -93,9 +89,7 @@ def load(root: Path, path: str, names: list[str]) -> ModuleType:
 
 
 def described(value: Any, depth: int = 0, seen: tuple[int, ...] = ()) -> str:
-    """A value in words that are the same for the same value; what it says of itself in `__eq__`
-    does not matter.
-    """
+    """Return a deterministic text of a value, independent of its `__eq__`."""
     kind = type(value).__qualname__
     if isinstance(value, float) or type(value) in SCALARS:
         return (
@@ -133,7 +127,7 @@ def few(values: Any) -> list[Any]:
 
 
 def settled(value: Any) -> Any:
-    """What comes of a lazy answer: generators are emptied, coroutines run."""
+    """Resolve a lazy result: exhaust generators, run coroutines."""
     if inspect.iscoroutine(value):
         return asyncio.run(value)
     if inspect.isgenerator(value) or type(value) in (map, filter, zip, reversed, enumerate):
@@ -142,8 +136,8 @@ def settled(value: Any) -> Any:
 
 
 def called(module: ModuleType, target: dict[str, Any], given: dict[str, Any]) -> list[str]:
-    """One call: how it ended, the answer, and what is slight about it (messages, prints, changed
-    arguments).
+    """Make one call and return its ending, its answer with all side effects, and
+    its error message.
     """
     names = {**STANDARD, **vars(module)}
     try:
@@ -185,7 +179,7 @@ def taken(*args: Any, **keywords: Any) -> tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def standard() -> dict[str, Any]:
-    """Names that inputs may use, whether the module has them or not."""
+    """Return names that inputs may use even if the module lacks them."""
     import collections
     import datetime as dt
     import decimal
@@ -222,9 +216,7 @@ def timed(
 
 
 def compare(plan: dict[str, Any], side: str, out: TextIO) -> None:
-    """Every line says which target and input it is about; what is missing at the end was never
-    finished.
-    """
+    """Write one line per target and input; a missing last line means that the child died."""
     until = time.monotonic() + plan["seconds"]
     unloaded: set[str] = set()
     for number, target in enumerate(plan["targets"]):
@@ -236,7 +228,7 @@ def compare(plan: dict[str, Any], side: str, out: TextIO) -> None:
             unloaded.add(target["path"])
             tell(out, [number, -1, "unloaded", f"{type(error).__qualname__}: {error}"[:TEXT]])
             continue
-        watch, slow = Watch(str(Path(str(module.__file__))), target[side]), 0
+        watch, slow = LineTracer(str(Path(str(module.__file__))), target[side]), 0
         for index, given in enumerate(target["inputs"]):
             if time.monotonic() > until or slow >= SLOW:
                 break

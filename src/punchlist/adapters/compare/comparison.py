@@ -1,5 +1,5 @@
-"""Calls what a patch changed in both trees, behind walls, with the same inputs, and says where the
-answers differ.
+"""Call changed functions of both trees in the sandbox with the same inputs, and report differing
+answers.
 """
 
 import asyncio
@@ -12,16 +12,16 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from punchlist.adapters.checks.environment import Ground, staged
-from punchlist.adapters.checks.junit import untrusted
-from punchlist.adapters.checks.untracked_needs import leftovers
-from punchlist.adapters.compare.call_plan import Plan, planned
-from punchlist.adapters.compare.outcomes import Side, differences, read
+from punchlist.adapters.checks.environment import CheckoutContext, prepare_launch
+from punchlist.adapters.checks.junit import read_untrusted
+from punchlist.adapters.checks.untracked_needs import find_untracked
+from punchlist.adapters.compare.call_plan import CallPlan, plan_calls
+from punchlist.adapters.compare.outcomes import SideResult, compare_sides, parse_calls
 from punchlist.adapters.process.run import run
-from punchlist.adapters.process.sandbox import Rlimits, available
+from punchlist.adapters.process.sandbox import Rlimits, sandbox_kind
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.protected import Protected
-from punchlist.ports.compare import Compared
+from punchlist.ports.compare import CompareResult
 from punchlist.ports.tree import Tree
 
 _SCRIPT = Path(__file__).with_name("child_calls.py")
@@ -32,8 +32,8 @@ _LIMIT = 64 << 20
 
 
 class Comparison:
-    """Compares trees of one checkout, in the Python that its checks run in. `hidden` is what no
-    code may look into.
+    """Compares trees of one checkout, in the Python of its checks. `hidden` are folders that no
+    code may read.
     """
 
     def __init__(
@@ -44,41 +44,43 @@ class Comparison:
         hidden: Sequence[Path] = (),
         protected: Protected | None = None,
     ) -> None:
-        self._ground = Ground(checkout=checkout.resolve(), hidden=tuple(hidden))
-        self._python = _interpreter(checks)
+        self._ground = CheckoutContext(checkout=checkout.resolve(), hidden=tuple(hidden))
+        self._python = _find_interpreter(checks)
         self._protected = protected or Protected()
 
     async def compare(
         self, before: Tree, after: Tree, paths: Sequence[str], *, words: str = ""
-    ) -> Compared:
-        if available() == "none":
-            return Compared(
+    ) -> CompareResult:
+        if sandbox_kind() == "none":
+            return CompareResult(
                 unusable=(
                     "there is no sandbox here (bubblewrap) in which code could be called with"
                     " made-up inputs"
                 )
             )
         plan = await asyncio.to_thread(
-            planned, before, after, [p for p in paths if not self._protected.holds(p)], words
+            plan_calls, before, after, [p for p in paths if not self._protected.holds(p)], words
         )
         if not plan.targets:
-            return Compared(
+            return CompareResult(
                 unusable=plan.apart[0] if plan.apart else "no Python function changed",
                 blind="nothing was called",
             )
-        ground = replace(self._ground, leftovers=await leftovers(self._ground.checkout))
+        ground = replace(self._ground, leftovers=await find_untracked(self._ground.checkout))
         old, new = await asyncio.gather(
-            self._side(plan, before, "old", ground), self._side(plan, after, "new", ground)
+            self._run_side(plan, before, "old", ground), self._run_side(plan, after, "new", ground)
         )
-        found = differences(plan, old, new)
+        found = compare_sides(plan, old, new)
         if (
             found.differing
         ):  # what the old code does not even do twice in the same way says nothing about the new
-            again = await self._side(plan, before, "old", ground)
-            found = differences(plan, old, new, again)
+            again = await self._run_side(plan, before, "old", ground)
+            found = compare_sides(plan, old, new, again)
         return found
 
-    async def _side(self, plan: Plan, tree: Tree, side: str, ground: Ground) -> Side:
+    async def _run_side(
+        self, plan: CallPlan, tree: Tree, side: str, ground: CheckoutContext
+    ) -> SideResult:
         with tempfile.TemporaryDirectory(
             prefix="punchlist-compare-", ignore_cleanup_errors=True
         ) as made:
@@ -88,12 +90,12 @@ class Comparison:
                 "side": side,
                 "seconds": _SECONDS,
                 "each": _EACH,
-                "folders": _folders(plan, ground),
+                "folders": _package_folders(plan, ground),
                 "targets": plan.targets,
             }
             (folder / "plan.json").write_bytes(msgspec.json.encode(told))
             command = [self._python, str(folder / "calls.py")]
-            with staged(tree, ground, folder, command) as stage:
+            with prepare_launch(tree, ground, folder, command) as stage:
                 walls = replace(stage.walls, rlimits=Rlimits(memory=_MEMORY, file_size=_LIMIT))
                 ran = await run(
                     command,
@@ -105,26 +107,22 @@ class Comparison:
                     trim=True,
                 )
             try:
-                return read(untrusted(folder / "told.jsonl", _LIMIT), ran.trouble)
+                return parse_calls(read_untrusted(folder / "told.jsonl", _LIMIT), ran.trouble)
             except OSError:
                 said = ran.stderr.decode(errors="replace").strip().splitlines()
-                return Side(
+                return SideResult(
                     trouble=ran.trouble
                     or (said[-1] if said else f"it ended with exit code {ran.exit_code}")
                 )
 
 
-def _folders(plan: Plan, ground: Ground) -> list[str]:
-    """Where the packages of the changed files begin, as the child sees it: the tree lies in the
-    checkout's place.
-    """
+def _package_folders(plan: CallPlan, ground: CheckoutContext) -> list[str]:
+    """Return the import folders of the changed files, as paths inside the sandbox."""
     return list(dict.fromkeys(str(ground.checkout / target.folder) for target in plan.targets))
 
 
-def _interpreter(checks: Sequence[Check]) -> str:
-    """The Python that runs the checks, where one is named; the project's modules are installed for
-    that one.
-    """
+def _find_interpreter(checks: Sequence[Check]) -> str:
+    """Return the Python that runs the checks, or our own if none is named."""
     named = (
         check.command[0]
         for check in checks

@@ -1,6 +1,4 @@
-"""Where inputs come from that mean something: calls and constants in tests, in the code itself, and
-in the finding's words.
-"""
+"""Mine example inputs: calls and constants in tests, in the code, and in the finding's text."""
 
 import ast
 import builtins
@@ -40,15 +38,15 @@ Value = (
 
 
 class Example(Struct, frozen=True):
-    """A call that somebody wrote down: its arguments as source, the keywords by name."""
+    """A call found in text: its arguments as source, keywords by name."""
 
     args: tuple[str, ...]
     keywords: tuple[tuple[str, str], ...] = ()
 
 
-class Mined(Struct, frozen=True, kw_only=True):
-    """What was found. `told` are constants of tests and of the finding; the code's own are in
-    `constants` with them.
+class MinedExamples(Struct, frozen=True, kw_only=True):
+    """Calls and constants. `told` are those of tests and of the finding; `constants` has the code's
+    own too.
     """
 
     calls: dict[str, tuple[Example, ...]] = {}
@@ -56,33 +54,33 @@ class Mined(Struct, frozen=True, kw_only=True):
     told: frozenset[str] = frozenset()
 
 
-def mined(names: frozenset[str], sources: Sequence[str], tests: Sequence[str], words: str) -> Mined:
-    """Examples for calls of the functions in `names` (last parts); `sources` are the code under
-    comparison.
-    """
+def mine_examples(
+    names: frozenset[str], sources: Sequence[str], tests: Sequence[str], words: str
+) -> MinedExamples:
+    """Mine calls of the functions in `names` (last parts); `sources` is the compared code."""
     snippets = [snippet for snippet in _BACKTICKS.findall(words) if len(snippet) > 1]
     written = [tree for text in (*tests, *snippets) if (tree := parse_python(text)) is not None]
     calls: dict[str, list[Example]] = {}
     for tree in written:
-        for name, example in _calls(tree, names):
+        for name, example in _find_calls(tree, names):
             known = calls.setdefault(name, [])
             if example not in known:
                 known.append(example)
-    told = [text for tree in written for text in _constants(tree)] + list(_spoken(words))
+    told = [text for tree in written for text in _find_constants(tree)] + list(_parse_words(words))
     own = [
         text
         for source in sources
         if (tree := parse_python(source)) is not None
-        for text in _constants(tree)
+        for text in _find_constants(tree)
     ]
-    return Mined(
+    return MinedExamples(
         calls={name: tuple(found[:_ROWS]) for name, found in calls.items()},
         constants=tuple(dict.fromkeys((*own, *told))),
         told=frozenset(told),
     )
 
 
-def _constants(tree: ast.AST) -> Iterator[str]:
+def _find_constants(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Constant)
@@ -100,25 +98,25 @@ def _constants(tree: ast.AST) -> Iterator[str]:
             yield ast.unparse(node)
 
 
-def _spoken(words: str) -> Iterator[str]:
+def _parse_words(words: str) -> Iterator[str]:
     yield from (repr(one or other) for one, other in _QUOTED.findall(words))
     yield from _NUMBER.findall(words)
 
 
-def _calls(tree: ast.Module, names: frozenset[str]) -> Iterator[tuple[str, Example]]:
-    """Calls of the functions, with what parametrised tests and simple assignments put into their
-    arguments.
-    """
-    for scope in _scopes(tree):
-        rows = list(islice(_bindings(scope), _ROWS))
+def _find_calls(tree: ast.Module, names: frozenset[str]) -> Iterator[tuple[str, Example]]:
+    """Yield calls of the functions, with values from parametrized tests, loops and assignments."""
+    for scope in _list_scopes(tree):
+        rows = list(islice(_list_bindings(scope), _ROWS))
         for node in ast.walk(scope):
-            if isinstance(node, ast.Call) and (name := _last(node.func)) in names:
+            if isinstance(node, ast.Call) and (name := _last_name(node.func)) in names:
                 yield from (
-                    (name, example) for row in rows if (example := _example(node, row)) is not None
+                    (name, example)
+                    for row in rows
+                    if (example := _make_example(node, row)) is not None
                 )
 
 
-def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
+def _list_scopes(tree: ast.Module) -> Iterator[ast.AST]:
     yield from (
         node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     )
@@ -130,12 +128,12 @@ def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
     yield ast.Module(body=loose, type_ignores=[])
 
 
-def _bindings(scope: ast.AST) -> Iterator[dict[str, ast.expr]]:
+def _list_bindings(scope: ast.AST) -> Iterator[dict[str, ast.expr]]:
     fixed: dict[str, ast.expr] = {}
     for node in ast.walk(scope):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
-                name not in fixed and closed(value)
+                name not in fixed and is_closed(value)
             ):
                 fixed[name] = value
             case _:
@@ -143,13 +141,15 @@ def _bindings(scope: ast.AST) -> Iterator[dict[str, ast.expr]]:
     rows = [
         row
         for decorator in getattr(scope, "decorator_list", [])
-        for row in _parametrised(decorator)
+        for row in _parametrize_rows(decorator)
     ]
-    loops = [row for node in ast.walk(scope) if isinstance(node, ast.For) for row in _looped(node)]
+    loops = [
+        row for node in ast.walk(scope) if isinstance(node, ast.For) for row in _loop_rows(node)
+    ]
     yield from ({**fixed, **row} for row in rows + loops or [{}])
 
 
-def _parametrised(decorator: ast.expr) -> Iterator[dict[str, ast.expr]]:
+def _parametrize_rows(decorator: ast.expr) -> Iterator[dict[str, ast.expr]]:
     match decorator:
         case ast.Call(
             func=ast.Attribute(attr="parametrize"),
@@ -158,7 +158,9 @@ def _parametrised(decorator: ast.expr) -> Iterator[dict[str, ast.expr]]:
             words = _parameter_names(names)
             for row in rows:
                 inner = (
-                    row.args if isinstance(row, ast.Call) and _last(row.func) == "param" else [row]
+                    row.args
+                    if isinstance(row, ast.Call) and _last_name(row.func) == "param"
+                    else [row]
                 )
                 values = (
                     inner[0].elts
@@ -186,8 +188,8 @@ def _parameter_names(names: ast.expr) -> list[str]:
             return []
 
 
-def _looped(loop: ast.For) -> Iterator[dict[str, ast.expr]]:
-    """`for text, wanted in [("a", 1), ...]:` in a test."""
+def _loop_rows(loop: ast.For) -> Iterator[dict[str, ast.expr]]:
+    """Yield the rows of `for text, wanted in [("a", 1), ...]:`."""
     if not isinstance(loop.iter, ast.List | ast.Tuple):
         return
     match loop.target:
@@ -204,11 +206,11 @@ def _looped(loop: ast.For) -> Iterator[dict[str, ast.expr]]:
             return
 
 
-def _example(call: ast.Call, row: dict[str, ast.expr]) -> Example | None:
-    args = [_filled(arg, row) for arg in call.args]
-    keywords = [(keyword.arg, _filled(keyword.value, row)) for keyword in call.keywords]
-    if not all(closed(arg) for arg in args) or not all(
-        name and closed(value) for name, value in keywords
+def _make_example(call: ast.Call, row: dict[str, ast.expr]) -> Example | None:
+    args = [_fill_names(arg, row) for arg in call.args]
+    keywords = [(keyword.arg, _fill_names(keyword.value, row)) for keyword in call.keywords]
+    if not all(is_closed(arg) for arg in args) or not all(
+        name and is_closed(value) for name, value in keywords
     ):
         return None
     return Example(
@@ -217,7 +219,7 @@ def _example(call: ast.Call, row: dict[str, ast.expr]) -> Example | None:
     )
 
 
-class _Filling(ast.NodeTransformer):
+class _NameFiller(ast.NodeTransformer):
     def __init__(self, row: dict[str, ast.expr]) -> None:
         self._row = row
 
@@ -225,20 +227,18 @@ class _Filling(ast.NodeTransformer):
         return self._row.get(node.id, node)
 
 
-def _filled(value: ast.expr, row: dict[str, ast.expr]) -> ast.expr:
+def _fill_names(value: ast.expr, row: dict[str, ast.expr]) -> ast.expr:
     if not any(isinstance(node, ast.Name) and node.id in row for node in ast.walk(value)):
         return value
     copied = parse_expression(ast.unparse(value))
-    filled: ast.expr = _Filling(row).visit(copied) if copied else value
+    filled: ast.expr = _NameFiller(row).visit(copied) if copied else value
     return filled
 
 
-def closed(value: ast.expr) -> bool:
-    """Whether an expression means the same outside of where it stands: literals, and calls of
-    well-known names.
+def is_closed(value: ast.expr) -> bool:
+    """Return whether an expression needs no local names: literals, and calls of well-known names.
 
-    Names that begin with a capital may be the module's own classes; whether they are shows when the
-    input is made.
+    Capitalized names may be classes of the module; a wrong one fails when the input is made.
     """
     bound = {node.arg for node in ast.walk(value) if isinstance(node, ast.arg)}
     bound |= {
@@ -252,7 +252,7 @@ def closed(value: ast.expr) -> bool:
     )
 
 
-def _last(function: ast.expr) -> str:
+def _last_name(function: ast.expr) -> str:
     match function:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -260,8 +260,8 @@ def _last(function: ast.expr) -> str:
             return ""
 
 
-def literals(texts: Iterable[str]) -> list[Value]:
-    """The values of those texts that are plain literals."""
+def parse_literals(texts: Iterable[str]) -> list[Value]:
+    """Return the values of the texts that are plain literals."""
     found: list[Value] = []
     for text in texts:
         node = parse_expression(text)

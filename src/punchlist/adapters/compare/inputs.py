@@ -1,6 +1,4 @@
-"""Inputs for one function, always the same for the same code: real examples first, then their
-neighbours, then combinations.
-"""
+"""Generate deterministic inputs for one function: real examples, their neighbours, combinations."""
 
 import ast
 import random
@@ -9,11 +7,11 @@ from itertools import chain, islice
 
 from msgspec import Struct
 
-from punchlist.adapters.compare.argument_values import Choices
-from punchlist.adapters.compare.changed_code import Changed, Function
-from punchlist.adapters.compare.examples import Example, Mined, literals
-from punchlist.adapters.compare.parameter_types import Parameter, parameters
-from punchlist.adapters.compare.plain_values import neighbours, texts_of
+from punchlist.adapters.compare.argument_values import ValueChoices
+from punchlist.adapters.compare.changed_code import ChangedFunction, Function
+from punchlist.adapters.compare.examples import Example, MinedExamples, parse_literals
+from punchlist.adapters.compare.parameter_types import Parameter, list_parameters
+from punchlist.adapters.compare.plain_values import neighbours, render_values
 
 MOST = 480
 _NEAR = 14
@@ -22,15 +20,15 @@ _BEFORE = 3
 
 
 class Input(Struct, frozen=True):
-    """`made` are the arguments of the object's constructor, `first` the calls on it before this
-    one; all of it is source.
+    """`made`: the constructor's arguments; `first`: calls on the object before this one; all as
+    source.
     """
 
     args: str
     made: str = ""
     first: tuple[str, ...] = ()
 
-    def shown(self, name: str) -> str:
+    def render_call(self, name: str) -> str:
         owner, _, last = name.rpartition(".")
         before = (
             f"{owner}({self.made})." + "".join(f"{call}; ." for call in self.first)
@@ -40,50 +38,50 @@ class Input(Struct, frozen=True):
         return f"{before or (owner + '.' if owner else '')}{last}({self.args})"
 
 
-class Inputs:
+class InputMaker:
     """Makes inputs for the functions of one module."""
 
-    def __init__(self, tree: ast.Module, known: Mined) -> None:
+    def __init__(self, tree: ast.Module, known: MinedExamples) -> None:
         self._classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         self._known = known
-        self._choices = Choices(self._classes, known)
+        self._choices = ValueChoices(self._classes, known)
 
-    def of(self, changed: Changed, *, bound: bool) -> list[Input]:
-        """`bound`: it is called on an object, which must be made first."""
+    def make_inputs(self, changed: ChangedFunction, *, bound: bool) -> list[Input]:
+        """Return inputs; with `bound` each includes how to make the object."""
         chance = random.Random(changed.full)  # noqa: S311  # the same inputs every time is the point
         counted = bound or bool(changed.owner and not _is_static(changed.new))
         args = list(
             dict.fromkeys(
-                islice(self._arguments(changed.new, changed.name, chance, bound=counted), MOST)
+                islice(self._list_arguments(changed.new, changed.name, chance, bound=counted), MOST)
             )
         )
         if not bound:
             return [Input(each) for each in args]
-        makers = self._makers(changed.owner, chance)
-        before = self._before(changed, chance)
+        makers = self._list_constructors(changed.owner, chance)
+        before = self._list_prior_calls(changed, chance)
         rows = [(each, makers[n % len(makers)]) for n, each in enumerate(args)]
         rows += [(chance.choice(args), chance.choice(makers)) for _ in range(MOST - len(rows))]
-        return [Input(each, made, self._some(before, chance)) for each, made in rows]
+        return [Input(each, made, self._pick_calls(before, chance)) for each, made in rows]
 
-    def _some(self, calls: Sequence[str], chance: random.Random) -> tuple[str, ...]:
+    def _pick_calls(self, calls: Sequence[str], chance: random.Random) -> tuple[str, ...]:
         return (
             tuple(chance.choice(calls) for _ in range(chance.randint(0, _BEFORE))) if calls else ()
         )
 
-    def _makers(self, owner: str, chance: random.Random) -> list[str]:
-        """Ways to make an object of a class, real ones first."""
+    def _list_constructors(self, owner: str, chance: random.Random) -> list[str]:
+        """Return constructor arguments of a class, real ones first."""
         node = self._classes[owner]
-        found = [_row(example) for example in self._known.calls.get(owner, ())]
+        found = [_join_arguments(example) for example in self._known.calls.get(owner, ())]
         start = next(
             (s for s in node.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None
         )
         if start is not None:
-            found += islice(self._arguments(start, owner, chance, bound=True), 40)
+            found += islice(self._list_arguments(start, owner, chance, bound=True), 40)
         else:
-            found += self._choices.made_of_fields(node)
+            found += self._choices.field_arguments(node)
         return list(dict.fromkeys(found)) or [""]
 
-    def _before(self, changed: Changed, chance: random.Random) -> list[str]:
+    def _list_prior_calls(self, changed: ChangedFunction, chance: random.Random) -> list[str]:
         calls: list[str] = []
         for function in self._classes[changed.owner].body:
             if (
@@ -92,28 +90,30 @@ class Inputs:
                 or function.decorator_list
             ):
                 continue
-            rows = islice(self._arguments(function, function.name, chance, bound=True), 12)
+            rows = islice(self._list_arguments(function, function.name, chance, bound=True), 12)
             calls += [f"{function.name}({row})" for row in rows]
         return calls
 
-    def _arguments(
+    def _list_arguments(
         self, function: Function, name: str, chance: random.Random, *, bound: bool
     ) -> Iterator[str]:
-        given = parameters(function, bound=bound)
+        given = list_parameters(function, bound=bound)
         if not given:
             yield ""
             return
         examples = self._known.calls.get(name, ())
-        yield from map(_row, examples)
+        yield from map(_join_arguments, examples)
         offered = [
-            self._choices.of(parameter, function, _seen(examples, given, at))
+            self._choices.list_values(parameter, function, _seen_values(examples, given, at))
             for at, parameter in enumerate(given)
         ]
-        yield from _mixed(_varied(examples, given, offered), _combined(given, offered, chance))
+        yield from _interleave(
+            _vary_examples(examples, given, offered), _combine_values(given, offered, chance)
+        )
 
 
-def _mixed(*streams: Iterator[str]) -> Iterator[str]:
-    """Turn by turn from each, until all are done."""
+def _interleave(*streams: Iterator[str]) -> Iterator[str]:
+    """Merge the streams round-robin."""
     waiting = list(streams)
     while waiting:
         for stream in tuple(waiting):
@@ -124,12 +124,12 @@ def _mixed(*streams: Iterator[str]) -> Iterator[str]:
                 yield text
 
 
-def _row(example: Example) -> str:
+def _join_arguments(example: Example) -> str:
     return ", ".join((*example.args, *(f"{name}={value}" for name, value in example.keywords)))
 
 
-def _seen(examples: Sequence[Example], given: Sequence[Parameter], at: int) -> list[str]:
-    """What callers were seen to give for one parameter."""
+def _seen_values(examples: Sequence[Example], given: Sequence[Parameter], at: int) -> list[str]:
+    """Return the values that callers pass for one parameter."""
     name = given[at].name
     named = [
         value for example in examples for keyword, value in example.keywords if keyword == name
@@ -141,41 +141,43 @@ def _seen(examples: Sequence[Example], given: Sequence[Parameter], at: int) -> l
     )
 
 
-def _varied(
+def _vary_examples(
     examples: Sequence[Example], given: Sequence[Parameter], offered: Sequence[Sequence[str]]
 ) -> Iterator[str]:
-    """Each example with one argument changed: first to its neighbours, then to something else that
-    fits.
+    """Yield each example with one argument replaced: by neighbours, then by other
+    fitting values.
     """
     for example in examples:
         for at, text in enumerate(example.args[: len(given)]):
-            near = texts_of(
-                chain.from_iterable(islice(neighbours(value), _NEAR) for value in literals([text]))
+            near = render_values(
+                chain.from_iterable(
+                    islice(neighbours(value), _NEAR) for value in parse_literals([text])
+                )
             )
             for other in (*near, *offered[at][:_NEAR]):
-                yield _row(
+                yield _join_arguments(
                     Example((*example.args[:at], other, *example.args[at + 1 :]), example.keywords)
                 )
 
 
-def _combined(
+def _combine_values(
     given: Sequence[Parameter], offered: Sequence[Sequence[str]], chance: random.Random
 ) -> Iterator[str]:
-    """Every choice once beside the first ones of the others, then equal ones, then by chance."""
+    """Yield every value once, then random combinations, some with equal arguments."""
     longest = max(map(len, offered))
     for turn in range(longest):
-        yield _written(given, [choices[turn % len(choices)] for choices in offered])
+        yield _write_arguments(given, [choices[turn % len(choices)] for choices in offered])
         if len(given) > 1:
-            yield _written(given, [chance.choice(choices[:12]) for choices in offered])
+            yield _write_arguments(given, [chance.choice(choices[:12]) for choices in offered])
     for _ in range(MOST):
         picked = [chance.choice(choices) for choices in offered]
         if len(picked) > 1 and chance.random() < 0.3:  # what is equal is where limits lie
             one, other = chance.sample(range(len(picked)), 2)
             picked[one] = picked[other] if picked[other] in offered[one] else picked[one]
-        yield _written(given, picked)
+        yield _write_arguments(given, picked)
 
 
-def _written(given: Sequence[Parameter], values: Sequence[str]) -> str:
+def _write_arguments(given: Sequence[Parameter], values: Sequence[str]) -> str:
     return ", ".join(
         f"{p.name}={value}" if p.keyword else value for p, value in zip(given, values, strict=True)
     )

@@ -1,13 +1,13 @@
-"""What both sides made of the same inputs, held against each other."""
+"""Compare what both trees returned for the same inputs."""
 
 from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.compare.call_plan import Plan
-from punchlist.adapters.compare.special_cases import special_cased
-from punchlist.ports.compare import Compared
+from punchlist.adapters.compare.call_plan import CallPlan
+from punchlist.adapters.compare.special_cases import find_special_case
+from punchlist.ports.compare import CompareResult
 
 _REACHED = 12
 _ANSWERS = 8
@@ -18,7 +18,7 @@ _SHOWN = 3
 _LONGEST = 160
 
 
-class Outcome(Struct, frozen=True):
+class CallOutcome(Struct, frozen=True):
     """How one call ended: `ok`, `raise`, `slow`, or `bad` if the input could not be made."""
 
     ended: str
@@ -26,21 +26,19 @@ class Outcome(Struct, frozen=True):
     slight: str = ""
 
 
-class Side(Struct, frozen=True, kw_only=True):
-    """All that one tree's code was heard to do."""
+class SideResult(Struct, frozen=True, kw_only=True):
+    """All outcomes of one tree's code."""
 
-    calls: dict[tuple[int, int], Outcome] = {}
+    calls: dict[tuple[int, int], CallOutcome] = {}
     reached: dict[int, int] = {}
     missed: dict[int, int] = {}
     """By target: how many of its changed lines no call came by."""
     trouble: str = ""
 
 
-def read(raw: bytes, trouble: str) -> Side:
-    """The child's lines; a call that was begun and never ended is one that hung or took the process
-    with it.
-    """
-    calls: dict[tuple[int, int], Outcome] = {}
+def parse_calls(raw: bytes, trouble: str) -> SideResult:
+    """Parse the child's lines; a call that began and never ended hung or crashed."""
+    calls: dict[tuple[int, int], CallOutcome] = {}
     reached: dict[int, int] = {}
     missed: dict[int, int] = {}
     for line in raw.splitlines():
@@ -50,11 +48,11 @@ def read(raw: bytes, trouble: str) -> Side:
             continue
         match said:
             case [int(target), int(index), "begun"]:
-                calls[target, index] = Outcome("slow")
+                calls[target, index] = CallOutcome("slow")
             case [int(target), _, "reached", int(times), int(left)]:
                 reached[target], missed[target] = times, left
             case [_, _, "unloaded", why]:
-                return Side(trouble=f"it cannot be imported: {why}")
+                return SideResult(trouble=f"it cannot be imported: {why}")
             case [
                 int(target),
                 int(index),
@@ -62,10 +60,10 @@ def read(raw: bytes, trouble: str) -> Side:
                 str(answer),
                 str(slight),
             ]:
-                calls[target, index] = Outcome(ended, answer, slight)
+                calls[target, index] = CallOutcome(ended, answer, slight)
             case _:
                 continue
-    return Side(
+    return SideResult(
         calls=calls,
         reached=reached,
         missed=missed,
@@ -73,56 +71,68 @@ def read(raw: bytes, trouble: str) -> Side:
     )
 
 
-def differences(plan: Plan, old: Side, new: Side, again: Side | None = None) -> Compared:
-    """`again`: the old code a second time; inputs it answers differently by itself are left out."""
+def compare_sides(
+    plan: CallPlan, old: SideResult, new: SideResult, again: SideResult | None = None
+) -> CompareResult:
+    """Compare outcomes; inputs for which `again`, a second run of the old code, differs are left
+    out.
+    """
     if old.trouble or new.trouble:
-        return Compared(unusable=old.trouble or new.trouble, blind="nothing was called")
+        return CompareResult(unusable=old.trouble or new.trouble, blind="nothing was called")
     counted = [
-        key for key in old.calls if key in new.calls and _counts(old.calls[key], new.calls[key])
+        key
+        for key in old.calls
+        if key in new.calls and _is_comparable(old.calls[key], new.calls[key])
     ]
     steady = [key for key in counted if again is None or again.calls.get(key) == old.calls[key]]
-    differing = [key for key in steady if _said(old.calls[key]) != _said(new.calls[key])]
+    differing = [
+        key for key in steady if _answer_key(old.calls[key]) != _answer_key(new.calls[key])
+    ]
     departing = [key for key in differing if old.calls[key].ended == new.calls[key].ended == "ok"]
     slight = [
         key
         for key in steady
         if key not in differing and old.calls[key].slight != new.calls[key].slight
     ]
-    return Compared(
+    return CompareResult(
         functions=tuple(target.full for target in plan.targets),
         inputs=len(steady),
         differing=len(differing),
         departing=len(departing),
         slight=len(slight),
-        examples=tuple(_shown(plan, key, old, new) for key in differing[:_SHOWN]),
-        suspicious=_suspicion(plan, differing),
-        blind=_blindness(plan, old, new, steady),
+        examples=tuple(_render_difference(plan, key, old, new) for key in differing[:_SHOWN]),
+        suspicious=_find_suspicion(plan, differing),
+        blind=_first_blind_spot(plan, old, new, steady),
     )
 
 
-def _counts(old: Outcome, new: Outcome) -> bool:
+def _is_comparable(old: CallOutcome, new: CallOutcome) -> bool:
     return "bad" not in (old.ended, new.ended) and not old.ended == new.ended == "slow"
 
 
-def _said(outcome: Outcome) -> tuple[str, str]:
+def _answer_key(outcome: CallOutcome) -> tuple[str, str]:
     return outcome.ended, outcome.said
 
 
-def _suspicion(plan: Plan, differing: list[tuple[int, int]]) -> str:
-    """Only if every function that differs does so for the sake of the tests."""
+def _find_suspicion(plan: CallPlan, differing: list[tuple[int, int]]) -> str:
+    """Return a reason only if every differing function is special-cased for the tests."""
     said: list[str] = []
     for number, (target, changed) in enumerate(zip(plan.targets, plan.changed, strict=True)):
         own = [target.inputs[index] for at, index in differing if at == number]
         if own:
-            said.append(special_cased(changed, plan.told, own, len(target.inputs)))
+            said.append(find_special_case(changed, plan.told, own, len(target.inputs)))
     return said[0] if said and all(said) else ""
 
 
-def _blindness(plan: Plan, old: Side, new: Side, steady: list[tuple[int, int]]) -> str:
-    return next(_blind_spots(plan, old, new, steady), "")
+def _first_blind_spot(
+    plan: CallPlan, old: SideResult, new: SideResult, steady: list[tuple[int, int]]
+) -> str:
+    return next(_find_blind_spots(plan, old, new, steady), "")
 
 
-def _blind_spots(plan: Plan, old: Side, new: Side, steady: list[tuple[int, int]]) -> Iterator[str]:
+def _find_blind_spots(
+    plan: CallPlan, old: SideResult, new: SideResult, steady: list[tuple[int, int]]
+) -> Iterator[str]:
     yield from plan.apart
     for number, target in enumerate(plan.targets):
         tried = [key for key in steady if key[0] == number]
@@ -135,13 +145,15 @@ def _blind_spots(plan: Plan, old: Side, new: Side, steady: list[tuple[int, int]]
             yield f"few of the inputs for {target.full} gave an answer"
 
 
-def _shown(plan: Plan, key: tuple[int, int], old: Side, new: Side) -> str:
+def _render_difference(
+    plan: CallPlan, key: tuple[int, int], old: SideResult, new: SideResult
+) -> str:
     target = plan.targets[key[0]]
-    call = target.inputs[key[1]].shown(target.full)[:_LONGEST]
-    return f"{call}: {_word(old.calls[key])} before, {_word(new.calls[key])} now"
+    call = target.inputs[key[1]].render_call(target.full)[:_LONGEST]
+    return f"{call}: {_describe_outcome(old.calls[key])} before, {_describe_outcome(new.calls[key])} now"
 
 
-def _word(outcome: Outcome) -> str:
+def _describe_outcome(outcome: CallOutcome) -> str:
     match outcome.ended:
         case "ok":
             return outcome.said.partition(" | ")[0].partition(" ")[2][:_LONGEST]

@@ -1,6 +1,4 @@
-"""What a parameter may be given: by its annotation, by what the body does with it, by its default,
-or by its name.
-"""
+"""Guess a parameter's types by its annotation, its uses in the body, its default or its name."""
 
 import ast
 from collections.abc import Iterator
@@ -71,8 +69,8 @@ class Parameter(NamedTuple):
     """It can only be given by its name."""
 
 
-def parameters(function: Function, *, bound: bool) -> list[Parameter]:
-    """Those a caller gives; `*args` and `**kwargs` are left out, and so is `self`."""
+def list_parameters(function: Function, *, bound: bool) -> list[Parameter]:
+    """Return the parameters a caller passes, without `self`, `*args` and `**kwargs`."""
     given = function.args
     plain = [*given.posonlyargs, *given.args]
     defaults: list[ast.expr | None] = [
@@ -90,9 +88,9 @@ def parameters(function: Function, *, bound: bool) -> list[Parameter]:
     return [*found[1 if bound else 0 :], *named]
 
 
-def guessed(parameter: Parameter, function: Function) -> tuple[str, ...]:
-    """Kinds that fit what is done with it; without any sign, a bit of everything."""
-    signs = [kind for node in ast.walk(function) for kind in _signs(node, parameter.name)]
+def guess_kinds(parameter: Parameter, function: Function) -> tuple[str, ...]:
+    """Return kinds that fit the parameter's uses; without any sign, the common ones."""
+    signs = [kind for node in ast.walk(function) for kind in _find_signs(node, parameter.name)]
     if isinstance(parameter.default, ast.Constant) and parameter.default.value is not None:
         signs.insert(0, type(parameter.default.value).__name__)
     elif isinstance(parameter.default, ast.List | ast.Tuple | ast.Dict):
@@ -104,7 +102,7 @@ def guessed(parameter: Parameter, function: Function) -> tuple[str, ...]:
     return tuple(ordered) or _ANYTHING
 
 
-def _signs(node: ast.AST, name: str) -> Iterator[str]:
+def _find_signs(node: ast.AST, name: str) -> Iterator[str]:
     match node:
         case ast.Attribute(value=ast.Name(id=owner), attr=attr) if (
             owner == name and attr in _BY_METHOD
@@ -114,12 +112,14 @@ def _signs(node: ast.AST, name: str) -> Iterator[str]:
             given == name
         ):
             yield from (each.id for each in ast.walk(kind) if isinstance(each, ast.Name))
-        case ast.Call(func=ast.Name(id=taker), args=args) if any(_is(arg, name) for arg in args):
+        case ast.Call(func=ast.Name(id=taker), args=args) if any(
+            _is_name(arg, name) for arg in args
+        ):
             yield from _TAKERS.get(taker, ())
         case ast.Call(func=ast.Name(id=called)) if called == name:
             yield "callable"
-        case ast.For(iter=over, target=target) | ast.comprehension(iter=over, target=target) if _is(
-            over, name
+        case ast.For(iter=over, target=target) | ast.comprehension(iter=over, target=target) if (
+            _is_name(over, name)
         ):
             yield from ("pairs",) if isinstance(target, ast.Tuple) else ("list", "str")
         case ast.Subscript(value=ast.Name(id=owner), slice=key) if owner == name:
@@ -128,27 +128,29 @@ def _signs(node: ast.AST, name: str) -> Iterator[str]:
                 if isinstance(key, ast.Constant) and isinstance(key.value, str)
                 else ("list", "str")
             )
-        case ast.BinOp(left=left, op=op, right=right) if _is(left, name) or _is(right, name):
-            yield from _arithmetic(op, right if _is(left, name) else left)
+        case ast.BinOp(left=left, op=op, right=right) if _is_name(left, name) or _is_name(
+            right, name
+        ):
+            yield from _arithmetic_signs(op, right if _is_name(left, name) else left)
         case ast.Compare(left=left, comparators=others, ops=ops):
-            yield from _compared(name, [left, *others], ops)
+            yield from _comparison_signs(name, [left, *others], ops)
         case _:
             return
 
 
-def _is(node: ast.expr, name: str) -> bool:
+def _is_name(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _arithmetic(op: ast.operator, other: ast.expr) -> Iterator[str]:
+def _arithmetic_signs(op: ast.operator, other: ast.expr) -> Iterator[str]:
     if isinstance(other, ast.Constant) and isinstance(other.value, str):
         yield "str"
     elif not isinstance(op, ast.Add | ast.Mod) or isinstance(other, ast.Constant):
         yield from ("int", "float")
 
 
-def _compared(name: str, parts: list[ast.expr], ops: list[ast.cmpop]) -> Iterator[str]:
-    if not any(_is(part, name) for part in parts):
+def _comparison_signs(name: str, parts: list[ast.expr], ops: list[ast.cmpop]) -> Iterator[str]:
+    if not any(_is_name(part, name) for part in parts):
         return
     for part in parts:
         if isinstance(part, ast.Constant) and part.value is not None:
@@ -157,5 +159,5 @@ def _compared(name: str, parts: list[ast.expr], ops: list[ast.cmpop]) -> Iterato
             yield "none"
     if any(isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in ops):
         yield "int"
-    if any(isinstance(op, ast.In | ast.NotIn) for op in ops) and not _is(parts[0], name):
+    if any(isinstance(op, ast.In | ast.NotIn) for op in ops) and not _is_name(parts[0], name):
         yield from ("list", "str", "dict")

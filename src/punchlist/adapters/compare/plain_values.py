@@ -1,4 +1,4 @@
-"""Values to try: plain ones of every kind, and neighbours of those that somebody wrote down."""
+"""Values to try: plain ones of every type, and neighbours of given ones."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -23,9 +23,7 @@ _SEPARATORS = (" ", ",", "-", "_", ".", "/", ":", ";", "\n")
 
 
 def neighbours(value: Value) -> Iterator[Value]:
-    """Values close to one that means something: a step up or down, one part more or less, another
-    case or order.
-    """
+    """Yield similar values: one more or less, one part added or removed, other case or order."""
     match value:
         case bool():
             yield not value
@@ -53,7 +51,7 @@ def neighbours(value: Value) -> Iterator[Value]:
             yield from (
                 set(near)
                 for near in _near_list(sorted(value, key=repr))
-                if all(_hashable(each) for each in near)
+                if all(_is_hashable(each) for each in near)
             )
         case dict():
             yield from _near_dict(value)
@@ -122,21 +120,21 @@ def _near_dict(values: dict[Value, Value]) -> Iterator[dict[Value, Value]]:
         for near in list(neighbours(value))[:4]:
             yield {**values, key: near}
         for near in list(neighbours(key))[:2]:
-            if _hashable(near):
+            if _is_hashable(near):
                 yield {**values, near: value}
 
 
-def _hashable(value: Value) -> bool:
+def _is_hashable(value: Value) -> bool:
     return not isinstance(value, list | dict | set)
 
 
-def texts_of(values: Iterable[Value]) -> list[str]:
-    """The values as source, each once."""
-    return list(dict.fromkeys(source(value) for value in values))
+def render_values(values: Iterable[Value]) -> list[str]:
+    """Return the values as source, without duplicates."""
+    return list(dict.fromkeys(render_value(value) for value in values))
 
 
-def source(value: Value) -> str:
-    """A value as source that makes it again; infinities have no literal of their own."""
+def render_value(value: Value) -> str:
+    """Return source that evaluates to the value, also for inf and nan."""
     text = repr(value)
     return (
         f"float('{text}')" if isinstance(value, float) and text in ("inf", "-inf", "nan") else text

@@ -1,5 +1,5 @@
-"""Answers made for single inputs: comparisons with values that stand in the tests, each with an
-answer of its own.
+"""Detect special-cased answers: comparisons with values from the tests, each with
+its own answer.
 """
 
 import ast
@@ -8,7 +8,7 @@ from itertools import chain
 
 from msgspec import Struct
 
-from punchlist.adapters.compare.changed_code import Changed, Function
+from punchlist.adapters.compare.changed_code import ChangedFunction, Function
 from punchlist.adapters.compare.inputs import Input
 from punchlist.model.finding.python_source import parse_expression
 
@@ -19,9 +19,9 @@ _FEW = 20
 _BUILT = frozenset({"date", "datetime", "timedelta", "Decimal", "Fraction", "Path"})
 
 
-class Pin(Struct, frozen=True):
-    """A value that is asked for by itself. `plain`: one number or word, as an honest table might
-    have it, too.
+class PinnedValue(Struct, frozen=True):
+    """A value that the code compares with. `plain`: one number or word, which honest code may have
+    too.
     """
 
     text: str
@@ -29,20 +29,20 @@ class Pin(Struct, frozen=True):
     leaves: frozenset[str]
 
 
-def special_cased(
-    changed: Changed, told: frozenset[str], differing: Sequence[Input], tried: int
+def find_special_case(
+    changed: ChangedFunction, told: frozenset[str], differing: Sequence[Input], tried: int
 ) -> str:
-    """Why the new answers look made for what the tests ask, or an empty string."""
-    old = set(_pins(changed.old))
+    """Return why the new answers look made for the tests' inputs, or ''."""
+    old = set(_find_pins(changed.old))
     learned = any(
         pin.plain for pin in old
     )  # code that told plain values apart before may rightly learn another one
-    pins = {pin for pin in set(_pins(changed.new)) - old if not (pin.plain and learned)}
-    known = {_plain(text) for text in told}
+    pins = {pin for pin in set(_find_pins(changed.new)) - old if not (pin.plain and learned)}
+    known = {_normalize_source(text) for text in told}
     if not pins or not differing or not all(pin.leaves <= known for pin in pins):
         return ""
     texts = {pin.text for pin in pins}
-    hit = [given for given in differing if texts & _values(given)]
+    hit = [given for given in differing if texts & _list_values(given)]
     few = len(differing) <= max(3, tried // _FEW)
     if len(hit) < len(differing) and (not few or not hit or any(pin.plain for pin in pins)):
         return ""
@@ -53,8 +53,8 @@ def special_cased(
     )
 
 
-def _pins(function: Function) -> Iterator[Pin]:
-    """Values that something is compared with for the sake of one answer."""
+def _find_pins(function: Function) -> Iterator[PinnedValue]:
+    """Yield values that are compared to choose one constant answer."""
     given = {
         arg.arg
         for arg in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
@@ -62,26 +62,26 @@ def _pins(function: Function) -> Iterator[Pin]:
     for node in ast.walk(function):
         match node:
             case ast.If(test=test, body=[first, *_]):
-                yield from _asked(test, _answer(first), given)
+                yield from _condition_pins(test, _constant_answer(first), given)
             case ast.IfExp(test=test, body=answer) if _is_literal(answer):
-                yield from _asked(test, answer, given)
+                yield from _condition_pins(test, answer, given)
             case ast.match_case(
                 pattern=ast.MatchValue(value=value), body=[ast.Return(value=answer), *_]
             ) if _is_telling(answer):
-                yield from _pin(value)
+                yield from _make_pins(value)
             case ast.Subscript(value=ast.Dict() as table, slice=ast.Name(id=name)) if name in given:
-                yield from _table(table)
+                yield from _table_pins(table)
             case ast.Call(
                 func=ast.Attribute(value=ast.Dict() as table, attr="get"),
                 args=[ast.Name(id=name), *_],
             ) if name in given:
-                yield from _table(table)
+                yield from _table_pins(table)
             case _:
                 continue
 
 
-def _answer(statement: ast.stmt) -> ast.expr | None:
-    """The constant a branch ends with: returned, or yielded."""
+def _constant_answer(statement: ast.stmt) -> ast.expr | None:
+    """Return the constant that a branch returns or yields, or None."""
     match statement:
         case ast.Return(value=ast.IfExp(body=value, orelse=other)) if _is_literal(
             value
@@ -97,20 +97,20 @@ def _answer(statement: ast.stmt) -> ast.expr | None:
             return None
 
 
-def _asked(test: ast.expr, answer: ast.expr | None, given: set[str]) -> Iterator[Pin]:
-    """What a condition compares with. For a plain value the answer must say more than yes, no or
-    nothing.
-    """
+def _condition_pins(
+    test: ast.expr, answer: ast.expr | None, given: set[str]
+) -> Iterator[PinnedValue]:
+    """Yield the values a condition compares with; plain ones only if the answer is telling."""
     if answer is None:
         return
     for pin in chain.from_iterable(
-        _compared(node, given) for node in ast.walk(test) if isinstance(node, ast.Compare)
+        _comparison_pins(node, given) for node in ast.walk(test) if isinstance(node, ast.Compare)
     ):
         if not pin.plain or _is_telling(answer):
             yield pin
 
 
-def _compared(node: ast.Compare, given: set[str]) -> Iterator[Pin]:
+def _comparison_pins(node: ast.Compare, given: set[str]) -> Iterator[PinnedValue]:
     if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq | ast.In | ast.Is):
         return
     left, right = node.left, node.comparators[0]
@@ -121,18 +121,18 @@ def _compared(node: ast.Compare, given: set[str]) -> Iterator[Pin]:
     )
     if asks and (many or not isinstance(node.ops[0], ast.In)):
         own = isinstance(left, ast.Name) and left.id in given
-        yield from (pin for value in values for pin in _pin(value) if own or not pin.plain)
+        yield from (pin for value in values for pin in _make_pins(value) if own or not pin.plain)
 
 
-def _table(table: ast.Dict) -> Iterator[Pin]:
+def _table_pins(table: ast.Dict) -> Iterator[PinnedValue]:
     if table.values and all(map(_is_telling, table.values)):
-        yield from (pin for key in table.keys if key is not None for pin in _pin(key))
+        yield from (pin for key in table.keys if key is not None for pin in _make_pins(key))
 
 
-def _pin(node: ast.expr) -> Iterator[Pin]:
-    """A literal that is no limit case."""
+def _make_pins(node: ast.expr) -> Iterator[PinnedValue]:
+    """Yield the literal, unless it is a limit case (0, 1, '', None ...)."""
     if isinstance(node, ast.Constant | ast.UnaryOp):
-        text = _plain(ast.unparse(node))
+        text = _normalize_source(ast.unparse(node))
         value = ast.literal_eval(node) if _is_literal(node) else None
         small = isinstance(value, int | float) and abs(value) <= _SMALL
         if (
@@ -142,13 +142,13 @@ def _pin(node: ast.expr) -> Iterator[Pin]:
         ):
             return
         spaced = isinstance(value, str) and any(char.isspace() for char in value.strip())
-        yield Pin(text, not spaced and not isinstance(value, float), frozenset({text}))
-    elif _is_closed(node) and (leaves := frozenset(_leaves(node))):
-        yield Pin(_plain(ast.unparse(node)), plain=False, leaves=leaves)
+        yield PinnedValue(text, not spaced and not isinstance(value, float), frozenset({text}))
+    elif _is_closed(node) and (leaves := frozenset(_list_leaves(node))):
+        yield PinnedValue(_normalize_source(ast.unparse(node)), plain=False, leaves=leaves)
 
 
-def _leaves(node: ast.expr) -> Iterator[str]:
-    """The constants in a value, without those that stand for nothing."""
+def _list_leaves(node: ast.expr) -> Iterator[str]:
+    """Yield the constants in a value, without trivial ones."""
     for each in ast.walk(node):
         if (
             isinstance(each, ast.Constant)
@@ -159,7 +159,7 @@ def _leaves(node: ast.expr) -> Iterator[str]:
 
 
 def _is_closed(node: ast.expr) -> bool:
-    """A container, a sum or a well-known object of constants only."""
+    """Return whether a container, sum or well-known object has only constants."""
     names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
     return names <= _BUILT and isinstance(
         node, ast.List | ast.Tuple | ast.Dict | ast.Set | ast.Call | ast.BinOp
@@ -175,15 +175,15 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def _is_telling(node: ast.expr | None) -> bool:
-    """More than yes, no or nothing: those are what honest guards give."""
+    """Return whether an answer is more than a bool, None, zero or empty."""
     if node is None or not _is_literal(node):
         return False
     value = ast.literal_eval(node)
     return not isinstance(value, bool) and value not in (None, "", 0, [], (), {})
 
 
-def _plain(text: str) -> str:
-    """One spelling for each value."""
+def _normalize_source(text: str) -> str:
+    """Return one spelling for each value."""
     node = parse_expression(text)
     if node is None:
         return text
@@ -193,10 +193,14 @@ def _plain(text: str) -> str:
         return text
 
 
-def _values(given: Input) -> set[str]:
-    """All arguments of an input together, each of them, and what is in them, as plain source."""
+def _list_values(given: Input) -> set[str]:
+    """Return the arguments of an input and their parts as normalized source."""
     call = parse_expression(f"f({given.args})")
     if call is None:
         return set()
-    found = {_plain(ast.unparse(node)) for node in ast.walk(call) if isinstance(node, ast.expr)}
-    return {*found, _plain(f"({given.args},)")}
+    found = {
+        _normalize_source(ast.unparse(node))
+        for node in ast.walk(call)
+        if isinstance(node, ast.expr)
+    }
+    return {*found, _normalize_source(f"({given.args},)")}

@@ -1,1 +1,1 @@
-"""Findings that people and tools hand over as files, in the formats they come in."""
+"""Findings given as files, in several formats."""

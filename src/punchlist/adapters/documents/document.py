@@ -1,6 +1,4 @@
-"""Findings given as a file: which format it is, is told by its content; then it is read entry by
-entry.
-"""
+"""A findings file: detect its format by content, then parse it entry by entry."""
 
 import asyncio
 import codecs
@@ -11,11 +9,11 @@ from typing import Self
 
 import msgspec
 
-from punchlist.adapters.analyzers.entries import decoded, gathered
+from punchlist.adapters.analyzers.entries import collect_findings, decode_json
 from punchlist.adapters.analyzers.formats import rdjson, sarif
 from punchlist.adapters.documents import markdown
 from punchlist.errors import UsageError
-from punchlist.intake.json_entry import LISTS, PATH, TITLE, note_of
+from punchlist.intake.json_entry import LISTS, PATH, TITLE, decode_entry
 from punchlist.intake.source_files import Sources
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
@@ -35,10 +33,8 @@ _BOMS = (
 )
 
 
-class Document:
-    """An Analyzer that reads no code: it says what the file says, whatever files are asked for. Out
-    of scope is not lost.
-    """
+class FindingsDocument:
+    """Analyzer that reports the file's findings, also those outside the given paths."""
 
     def __init__(self, name: str, content: bytes, read: Read) -> None:
         self.name = name
@@ -47,12 +43,12 @@ class Document:
 
     @classmethod
     def open(cls, path: Path, *, name: str = "", limit: int = LIMIT) -> Self:
-        """`name` is whose findings they are, if not the file's. Raises UsageError for what is
-        unreadable or no format of ours.
+        """Open a file; `name` is the source of the findings (default: the file). Raise UsageError
+        if it is unreadable or of unknown format.
         """
-        content = _mended(_utf8(_bytes(path, limit)))
+        content = _repair_escapes(_convert_utf8(_read_file(path, limit)))
         try:
-            read = format_of(content)
+            read = detect_format(content)
         except msgspec.MsgspecError as error:
             raise UsageError(
                 f"{path} is not valid JSON: {error}",
@@ -69,34 +65,32 @@ class Document:
     async def analyze(
         self, tree: Tree, paths: Sequence[str] | None
     ) -> Analysis:  # the port's shape
-        return await asyncio.to_thread(self._analyze, tree)
+        return await asyncio.to_thread(self._parse_content, tree)
 
-    def _analyze(self, tree: Tree) -> Analysis:
+    def _parse_content(self, tree: Tree) -> Analysis:
         try:
             return self._read(self._content, Sources(tree), self.name)
         except msgspec.MsgspecError as error:
             return Analysis(failed=f"{self.name} could not be read: {error}")
 
 
-def format_of(content: bytes) -> Read | None:
-    """How to read it; None where it is nothing we know. Raises msgspec.MsgspecError for what begins
-    as JSON and is none.
-    """
+def detect_format(content: bytes) -> Read | None:
+    """Return the parser for the content, or None. Raise msgspec.MsgspecError for broken JSON."""
     start = content.lstrip()[:1]
     if start == b"[":
         msgspec.json.decode(content, type=list[msgspec.Raw])
         return _read_list
     if start == b"{":
         try:
-            return _format_of_object(msgspec.json.decode(content, type=dict[str, msgspec.Raw]))
+            return _detect_object(msgspec.json.decode(content, type=dict[str, msgspec.Raw]))
         except msgspec.DecodeError:
-            if not _json_lines(content):
+            if not _is_json_lines(content):
                 raise
             return _read_lines
-    return markdown.read if markdown.recognised(content.decode()) else None
+    return markdown.parse if markdown.is_findings(content.decode()) else None
 
 
-def _format_of_object(fields: dict[str, msgspec.Raw]) -> Read | None:
+def _detect_object(fields: dict[str, msgspec.Raw]) -> Read | None:
     if "runs" in fields:
         return sarif.parse
     if "diagnostics" in fields:
@@ -114,7 +108,7 @@ def _is_finding(fields: dict[str, msgspec.Raw]) -> bool:
     return any(name in fields for name in TITLE) and any(name in fields for name in PATH)
 
 
-def _json_lines(content: bytes) -> bool:
+def _is_json_lines(content: bytes) -> bool:
     line, end, rest = content.lstrip().partition(b"\n")
     if not end or not rest.strip():
         return False
@@ -126,8 +120,11 @@ def _json_lines(content: bytes) -> bool:
 
 
 def _read_list(content: bytes, sources: Sources, name: str) -> Analysis:
-    return gathered(
-        name, _unfolded(msgspec.json.decode(content, type=list[msgspec.Raw])), note_of, sources
+    return collect_findings(
+        name,
+        _unfold_groups(msgspec.json.decode(content, type=list[msgspec.Raw])),
+        decode_entry,
+        sources,
     )
 
 
@@ -136,8 +133,11 @@ def _read_object(content: bytes, sources: Sources, name: str) -> Analysis:
     lists = [
         msgspec.json.decode(fields[key], type=list[msgspec.Raw]) for key in LISTS if key in fields
     ]
-    return gathered(
-        name, _unfolded([entry for entries in lists for entry in entries]), note_of, sources
+    return collect_findings(
+        name,
+        _unfold_groups([entry for entries in lists for entry in entries]),
+        decode_entry,
+        sources,
     )
 
 
@@ -149,32 +149,30 @@ def _read_groups(content: bytes, sources: Sources, name: str) -> Analysis:
         if "findings" in fields
         else []
     )
-    return gathered(name, _unfolded([*groups, *loose]), note_of, sources)
+    return collect_findings(name, _unfold_groups([*groups, *loose]), decode_entry, sources)
 
 
 def _read_lines(content: bytes, sources: Sources, name: str) -> Analysis:
-    if not _json_lines(content):
-        return gathered(name, [msgspec.Raw(content)], note_of, sources)
+    if not _is_json_lines(content):
+        return collect_findings(name, [msgspec.Raw(content)], decode_entry, sources)
     lines = [line for line in content.splitlines() if line.strip()]
     first = msgspec.json.decode(lines[0], type=dict[str, msgspec.Raw])
     if rdjson.is_diagnostic(first):
         return rdjson.parse_lines(content, sources, name)
-    return gathered(name, map(msgspec.Raw, lines), note_of, sources)
+    return collect_findings(name, map(msgspec.Raw, lines), decode_entry, sources)
 
 
-class _Fold(msgspec.Struct):
+class _FindingGroup(msgspec.Struct):
     findings: list[msgspec.Raw]
     status: str = ""
 
 
-def _unfolded(entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
-    """Groups, and items of our own reports, as the findings they are made of; each keeps what its
-    item had come to.
-    """
+def _unfold_groups(entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
+    """Return the findings inside groups and report items, each with its item's status."""
     unfolded: list[msgspec.Raw] = []
     for entry in entries:
         try:
-            fold = msgspec.json.decode(entry, type=_Fold)
+            fold = msgspec.json.decode(entry, type=_FindingGroup)
         except msgspec.MsgspecError:
             unfolded.append(entry)
         else:
@@ -195,7 +193,7 @@ def _with_status(finding: msgspec.Raw, status: str) -> msgspec.Raw:
     )
 
 
-def _bytes(path: Path, limit: int) -> bytes:
+def _read_file(path: Path, limit: int) -> bytes:
     try:
         size, mode = path.stat().st_size, path.stat().st_mode
         if not (
@@ -216,18 +214,18 @@ def _bytes(path: Path, limit: int) -> bytes:
         ) from error
 
 
-def _mended(content: bytes) -> bytes:
-    """JSON in which an escape of half a character costs itself, not the document."""
+def _repair_escapes(content: bytes) -> bytes:
+    """Replace escapes of lone surrogates, if the content is JSON."""
     if b"\\ud" not in content and b"\\uD" not in content:
         return content
     try:
-        return bytes(decoded(content, msgspec.Raw))
+        return bytes(decode_json(content, msgspec.Raw))
     except (msgspec.DecodeError, RecursionError):
         return content  # no JSON as a whole; whoever reads it says so
 
 
-def _utf8(content: bytes) -> bytes:
-    """The text as valid UTF-8 without a mark; an odd byte costs itself, not the document."""
+def _convert_utf8(content: bytes) -> bytes:
+    """Return the text as UTF-8 without a byte order mark; invalid bytes are replaced."""
     for bom, encoding in _BOMS:
         if content.startswith(bom):
             return content[len(bom) :].decode(encoding, "replace").encode("utf-8", "replace")

@@ -1,6 +1,4 @@
-"""The Markdown findings document: severities as headings, findings as list items, their fields as
-bullets below them.
-"""
+"""Markdown findings: severities as headings, findings as list items, fields as bullets below."""
 
 import re
 from collections.abc import Iterator
@@ -8,11 +6,11 @@ from enum import Enum, auto
 
 from msgspec import Struct
 
-from punchlist.intake.json_entry import note
-from punchlist.intake.raw_finding import Unreadable, shortened
+from punchlist.intake.json_entry import parse_entry
+from punchlist.intake.raw_finding import Unreadable, shorten_raw
 from punchlist.intake.source_files import Sources
-from punchlist.model.finding.finding import Finding, Refused
-from punchlist.model.finding.severity import severity_of
+from punchlist.model.finding.finding import Finding, RefusedEntry
+from punchlist.model.finding.severity import parse_severity
 from punchlist.ports.analyzer import Analysis
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)")
@@ -66,10 +64,8 @@ _FIELDS = {
 """What fields are called, and what they are."""
 
 
-class _Mood(Enum):
-    """What a section is: BEFORE any heading that tells, SEVERITY by its heading, OTHER for what is
-    no list of findings.
-    """
+class _Section(Enum):
+    """Kind of section: BEFORE any known heading, SEVERITY by heading, OTHER without findings."""
 
     BEFORE = auto()
     SEVERITY = auto()
@@ -77,7 +73,7 @@ class _Mood(Enum):
 
 
 class _Draft(Struct):
-    """A finding while its lines come in."""
+    """A finding while its lines are read."""
 
     fields: dict[str, list[str]]
     lines: list[str]
@@ -85,98 +81,103 @@ class _Draft(Struct):
     field: str = "detail"
 
 
-class Stray(Struct, frozen=True):
-    """Text under a severity that belongs to no list item: it may have been a finding."""
+class StrayText(Struct, frozen=True):
+    """Text under a severity that is not in a list item: it may be a finding."""
 
     text: str
     severity: str
 
 
-def recognised(text: str) -> bool:
-    """Whether it is such a document: it has a heading for a severity, or findings with files."""
+def is_findings(text: str) -> bool:
+    """Return whether the text has a severity heading, or findings with files."""
     headings = [found[2] for line in text.splitlines() if (found := _HEADING.fullmatch(line))]
     if any(_severity_word(heading) for heading in headings):
         return True
-    return any(isinstance(part, dict) and "file" in part for part in parts(text))
+    return any(isinstance(part, dict) and "file" in part for part in split_parts(text))
 
 
-def read(content: bytes, sources: Sources, name: str) -> Analysis:
+def parse(content: bytes, sources: Sources, name: str) -> Analysis:
     findings: list[Finding] = []
-    refused: list[Refused] = []
-    for part in parts(content.decode()):
-        if isinstance(part, Stray):
+    refused: list[RefusedEntry] = []
+    for part in split_parts(content.decode()):
+        if isinstance(part, StrayText):
             refused.append(
-                Refused(
+                RefusedEntry(
                     name,
-                    shortened(part.text.encode()),
+                    shorten_raw(part.text.encode()),
                     f"stands under {part.severity}, but is no list item",
                 )
             )
             continue
         try:
-            findings.append(sources.finding(name, len(findings) + 1, note(part)))
+            findings.append(sources.make_finding(name, len(findings) + 1, parse_entry(part)))
         except Unreadable as error:
-            refused.append(Refused(name, shortened("\n".join(part.values()).encode()), str(error)))
+            refused.append(
+                RefusedEntry(name, shorten_raw("\n".join(part.values()).encode()), str(error))
+            )
     return Analysis(findings=tuple(findings), refused=tuple(refused))
 
 
-def parts(text: str) -> Iterator[dict[str, str] | Stray]:
-    """The findings as fields, and the strays, in their order."""
-    reader = _Reader()
+def split_parts(text: str) -> Iterator[dict[str, str] | StrayText]:
+    """Yield the findings as fields, and stray texts, in order."""
+    reader = _MarkdownReader()
     for line in text.splitlines():
-        yield from reader.line(line.rstrip())
+        yield from reader.feed_line(line.rstrip())
     yield from reader.flush()
 
 
-class _Reader:
-    """Goes through the lines once."""
+class _MarkdownReader:
+    """Parses the lines in one pass."""
 
     def __init__(self) -> None:
-        self._mood = _Mood.BEFORE
+        self._mood = _Section.BEFORE
         self._severity = ""
         self._level = 0
         self._draft: _Draft | None = None
         self._stray: list[str] = []
         self._fenced = False
 
-    def line(self, line: str) -> Iterator[dict[str, str] | Stray]:
+    def feed_line(self, line: str) -> Iterator[dict[str, str] | StrayText]:
         if _FENCE.match(line):
             self._fenced = not self._fenced
-            return self._more(line)
+            return self._continue_text(line)
         if self._fenced:
-            return self._more(line)
+            return self._continue_text(line)
         if heading := _HEADING.fullmatch(line):
-            return self._heading(len(heading[1]), heading[2].rstrip("# "))
+            return self._read_heading(len(heading[1]), heading[2].rstrip("# "))
         bullet = _BULLET.fullmatch(line)
         if bullet and self._is_item(bullet):
-            return self._item(bullet["text"], len(bullet["indent"]))
-        return self._field(bullet["text"] if bullet else line.strip(), line)
+            return self._start_item(bullet["text"], len(bullet["indent"]))
+        return self._read_field(bullet["text"] if bullet else line.strip(), line)
 
-    def flush(self) -> Iterator[dict[str, str] | Stray]:
+    def flush(self) -> Iterator[dict[str, str] | StrayText]:
         draft, self._draft = self._draft, None
         stray, self._stray = "\n".join(self._stray).strip(), []
         if draft:
             yield {name: "\n".join(lines).strip() for name, lines in draft.fields.items()}
         elif stray and not _NONE.fullmatch(stray):
-            yield Stray(stray, self._severity)
+            yield StrayText(stray, self._severity)
 
-    def _heading(self, level: int, text: str) -> Iterator[dict[str, str] | Stray]:
+    def _read_heading(self, level: int, text: str) -> Iterator[dict[str, str] | StrayText]:
         word = "" if _NAME.search(text) else _severity_word(text)
-        below = self._mood is _Mood.SEVERITY and level > self._level
+        below = self._mood is _Section.SEVERITY and level > self._level
         if below and not _OTHER.search(text):
-            yield from self._item(text, -1)
+            yield from self._start_item(text, -1)
             return
         yield from self.flush()
         if word:
-            self._mood, self._severity, self._level = _Mood.SEVERITY, word, level
+            self._mood, self._severity, self._level = _Section.SEVERITY, word, level
         else:
-            self._mood, self._severity = (_Mood.OTHER if _OTHER.search(text) else _Mood.BEFORE), ""
+            self._mood, self._severity = (
+                (_Section.OTHER if _OTHER.search(text) else _Section.BEFORE),
+                "",
+            )
 
     def _is_item(self, bullet: "re.Match[str]") -> bool:
-        if self._mood is _Mood.OTHER or self._is_field(bullet["text"]):
+        if self._mood is _Section.OTHER or self._is_field(bullet["text"]):
             return False
         numbered = bullet["mark"][0].isdigit()
-        if self._mood is _Mood.BEFORE and not numbered:
+        if self._mood is _Section.BEFORE and not numbered:
             return False
         return self._draft is None or (
             self._draft.indent >= 0 and len(bullet["indent"]) <= self._draft.indent
@@ -190,11 +191,11 @@ class _Reader:
             and found["name"].casefold().strip() in _FIELDS
         )
 
-    def _item(self, text: str, indent: int) -> Iterator[dict[str, str] | Stray]:
+    def _start_item(self, text: str, indent: int) -> Iterator[dict[str, str] | StrayText]:
         yield from self.flush()
         if _NONE.fullmatch(text):
             return
-        category, title = _titled(_NUMBER.sub("", text, count=1) if indent < 0 else text)
+        category, title = _split_title(_NUMBER.sub("", text, count=1) if indent < 0 else text)
         fields = {"title": [title]}
         if category:
             fields["category"] = [category]
@@ -202,9 +203,9 @@ class _Reader:
             fields["severity"] = [self._severity]
         self._draft = _Draft(fields, [text], indent)
 
-    def _field(self, text: str, line: str) -> Iterator[dict[str, str] | Stray]:
+    def _read_field(self, text: str, line: str) -> Iterator[dict[str, str] | StrayText]:
         if self._draft is None or not self._is_field(text):
-            return self._more(line)
+            return self._continue_text(line)
         found = _FIELD.fullmatch(text)
         if found:
             name = _FIELDS[found["name"].casefold().strip()]
@@ -217,8 +218,8 @@ class _Reader:
             self._draft.fields[name] = values
         return iter(())
 
-    def _more(self, line: str) -> Iterator[dict[str, str] | Stray]:
-        """A line that continues what was being said."""
+    def _continue_text(self, line: str) -> Iterator[dict[str, str] | StrayText]:
+        """Add a line to the current field or stray text."""
         if self._draft is not None:
             short = self._draft.field in (
                 "file",
@@ -233,22 +234,20 @@ class _Reader:
             )
             if line.strip():
                 self._draft.fields.setdefault("detail" if short else self._draft.field, []).append(
-                    _unquoted(line.strip()) if not self._fenced else line
+                    _strip_quote(line.strip()) if not self._fenced else line
                 )
-        elif self._mood is _Mood.SEVERITY and line.strip("-* _"):
+        elif self._mood is _Section.SEVERITY and line.strip("-* _"):
             self._stray.append(line)
         return iter(())
 
 
-def _unquoted(line: str) -> str:
-    """A line of a quotation without its mark: our own documents quote what goes beyond a field's
-    first line.
-    """
+def _strip_quote(line: str) -> str:
+    """Return the line without a quote mark: our documents quote further lines of a field."""
     return line.removeprefix(">").removeprefix(" ") if line.startswith(">") else line
 
 
 def _severity_word(heading: str) -> str:
-    """The first word of a heading that is a severity; "Critical Issues (Must Fix)" is critical."""
+    """Return a heading's first severity word ("Critical Issues (Must Fix)": Critical), or ''."""
     if _OTHER.search(heading):
         return ""
     words = re.findall(r"[A-Za-z]+\d?", heading)[:4]
@@ -256,20 +255,22 @@ def _severity_word(heading: str) -> str:
         (
             word
             for word in words
-            if word.casefold() not in ("none", "style", "information") and severity_of(word)[1]
+            if word.casefold() not in ("none", "style", "information") and parse_severity(word)[1]
         ),
         "",
     )
 
 
-def _titled(text: str) -> tuple[str, str]:
-    """The category in brackets or bold, and the title without either."""
+def _split_title(text: str) -> tuple[str, str]:
+    """Return the category in brackets or bold (or ''), and the title without it."""
     if found := _CATEGORY.fullmatch(text):
-        return found["name"].strip(), _unmarked(found["rest"]) or found["name"].strip()
+        return found["name"].strip(), _strip_bold(found["rest"]) or found["name"].strip()
     if found := _BOLD_CATEGORY.fullmatch(text):
-        return (found["name"] or found["name2"]).strip(), _unmarked(found["rest"] or found["rest2"])
-    return "", _unmarked(text)
+        return (found["name"] or found["name2"]).strip(), _strip_bold(
+            found["rest"] or found["rest2"]
+        )
+    return "", _strip_bold(text)
 
 
-def _unmarked(text: str) -> str:
+def _strip_bold(text: str) -> str:
     return text.strip().removeprefix("**").removesuffix("**").strip()

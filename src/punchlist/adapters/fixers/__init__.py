@@ -1,5 +1,5 @@
-"""Fixers: who turns a batch into a patch."""
+"""Fixers: turn a batch into a patch."""
 
-from punchlist.adapters.fixers.tool_edits import Edits
+from punchlist.adapters.fixers.tool_edits import EditFixer
 
-__all__ = ["Edits"]
+__all__ = ["EditFixer"]

@@ -1,20 +1,20 @@
-"""Applies the edits that analyzers propose themselves, and refuses those that are no fix."""
+"""Fixer that applies the edits analyzers propose, and refuses those that fix nothing."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from punchlist.model.finding.finding import Splice
-from punchlist.model.integrity.suppressions import Suppressions, parses
+from punchlist.model.integrity.suppressions import Suppressions, find_syntax_error
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Item
-from punchlist.model.patch.patch import Patch, overlapping, spliced
-from punchlist.ports.fixer import Fixed
+from punchlist.model.patch.patch import Patch, apply_splices, has_overlap
+from punchlist.ports.fixer import BatchFix
 from punchlist.ports.tree import Tree
 
 
-class Edits:
-    """The deterministic fixer. A whole file is parsed once for all its batches; only if that fails
-    are they tried one by one.
+class EditFixer:
+    """Deterministic fixer. A file is parsed once with all its batches; if that fails, once per
+    batch.
     """
 
     def __init__(self, suppressions: Suppressions) -> None:
@@ -22,22 +22,22 @@ class Edits:
 
     async def fix(
         self, batches: Sequence[Batch], items: Mapping[int, Item], tree: Tree
-    ) -> Sequence[Fixed]:
+    ) -> Sequence[BatchFix]:
         texts = {path: tree.text(path) for batch in batches for path in batch.paths}
         refused: dict[int, str] = {}
         sound: list[tuple[Batch, Patch]] = []
         for batch in batches:
             patch = batch.patch or Patch()
-            reason = _reason(batch, patch, items, texts) or self._silencing(patch, texts)
+            reason = _refusal_reason(batch, patch, items, texts) or self._silencing(patch, texts)
             if reason:
                 refused[batch.number] = reason
             else:
                 sound.append((batch, patch))
-        refused |= dict(_unparsable(sound, texts))
+        refused |= dict(_find_unparsable(sound, texts))
         return [
-            Fixed(batch=b.number, refused=refused[b.number])
+            BatchFix(batch=b.number, refused=refused[b.number])
             if b.number in refused
-            else Fixed(batch=b.number, patch=b.patch)
+            else BatchFix(batch=b.number, patch=b.patch)
             for b in batches
         ]
 
@@ -57,7 +57,7 @@ class Edits:
         return "it only adds a suppression" if count(after) > count(before) else ""
 
 
-def _reason(
+def _refusal_reason(
     batch: Batch, patch: Patch, items: Mapping[int, Item], texts: Mapping[str, str | None]
 ) -> str:
     if not patch:
@@ -67,18 +67,18 @@ def _reason(
     about = {items[number].current.spot.path for number in batch.items}
     if batch.protected and not set(patch.paths) <= about:
         return "it would change tests or CI configuration that the finding is not about"
-    return _misfit(patch, texts) or ("" if _changes(patch, texts) else "no change was made")
+    return _misfit_reason(patch, texts) or ("" if _changes(patch, texts) else "no change was made")
 
 
-def _misfit(patch: Patch, texts: Mapping[str, str | None]) -> str:
-    """Why there is no text with all of the edits in it, if there is none."""
+def _misfit_reason(patch: Patch, texts: Mapping[str, str | None]) -> str:
+    """Return why the edits cannot be applied to the texts, or ''."""
     for splice in patch.splices:
         text = texts.get(splice.path)
         if text is None:
             return f"{splice.path} cannot be read as text"
         if not 0 <= splice.start <= splice.end <= len(text):
             return f"the proposed edit lies outside {splice.path}"
-    return "the proposed edits overlap" if overlapping(patch.splices) else ""
+    return "the proposed edits overlap" if has_overlap(patch.splices) else ""
 
 
 def _changes(patch: Patch, texts: Mapping[str, str | None]) -> bool:
@@ -88,7 +88,7 @@ def _changes(patch: Patch, texts: Mapping[str, str | None]) -> bool:
     )
 
 
-def _unparsable(
+def _find_unparsable(
     sound: Sequence[tuple[Batch, Patch]], texts: Mapping[str, str | None]
 ) -> Iterator[tuple[int, str]]:
     by_path: dict[str, list[tuple[int, tuple[Splice, ...]]]] = defaultdict(list)
@@ -99,11 +99,13 @@ def _unparsable(
             )
     for path, edits in by_path.items():
         text = texts[path]
-        if text is None or parses(path, text):
+        if text is None or find_syntax_error(path, text):
             continue  # what did not parse before is no measure
-        if parses(path, spliced(text, [splice for _, splices in edits for splice in splices])):
+        if find_syntax_error(
+            path, apply_splices(text, [splice for _, splices in edits for splice in splices])
+        ):
             yield from (
                 (number, broken)
                 for number, splices in edits
-                if (broken := parses(path, spliced(text, splices)))
+                if (broken := find_syntax_error(path, apply_splices(text, splices)))
             )

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""File formats that punchlist reads and writes."""

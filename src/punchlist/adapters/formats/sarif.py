@@ -1,6 +1,4 @@
-"""SARIF 2.1.0, as much of it as punchlist reads and writes. Absent, null and empty are the same to
-a reader.
-"""
+"""SARIF 2.1.0, the parts that punchlist reads and writes. Absent, null and empty are equal."""
 
 from typing import Any
 
@@ -14,26 +12,24 @@ SCHEMA = (
 Properties = dict[str, Any]
 
 
-class Part(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False):
-    """What all parts of a log have in common: camel-cased names, and nothing written that says
-    nothing.
-    """
+class SarifPart(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False):
+    """Base of all parts: camel-cased names, defaults omitted."""
 
 
-class Message(Part, frozen=True, kw_only=True):
+class SarifMessage(SarifPart, frozen=True, kw_only=True):
     text: str | None = None
     markdown: str | None = None
     id: str | None = None
     arguments: list[str] | None = None
 
 
-class ArtifactLocation(Part, frozen=True, kw_only=True):
+class ArtifactLocation(SarifPart, frozen=True, kw_only=True):
     uri: str | None = None
     uri_base_id: str | None = None
     index: int | None = None
 
 
-class Region(Part, frozen=True, kw_only=True):
+class Region(SarifPart, frozen=True, kw_only=True):
     start_line: int | None = None
     start_column: int | None = None
     end_line: int | None = None
@@ -42,117 +38,117 @@ class Region(Part, frozen=True, kw_only=True):
     char_length: int | None = None
 
 
-class PhysicalLocation(Part, frozen=True, kw_only=True):
+class PhysicalLocation(SarifPart, frozen=True, kw_only=True):
     artifact_location: ArtifactLocation | None = None
     region: Region | None = None
 
 
-class LogicalLocation(Part, frozen=True, kw_only=True):
+class LogicalLocation(SarifPart, frozen=True, kw_only=True):
     fully_qualified_name: str | None = None
 
 
-class Location(Part, frozen=True, kw_only=True):
+class SarifLocation(SarifPart, frozen=True, kw_only=True):
     physical_location: PhysicalLocation | None = None
     logical_locations: list[LogicalLocation] | None = None
 
 
-class Content(Part, frozen=True, kw_only=True):
+class Content(SarifPart, frozen=True, kw_only=True):
     text: str | None = None
     binary: str | None = None
 
 
-class Replacement(Part, frozen=True, kw_only=True):
+class SarifReplacement(SarifPart, frozen=True, kw_only=True):
     deleted_region: Region
     inserted_content: Content | None = None
 
 
-class ArtifactChange(Part, frozen=True, kw_only=True):
+class ArtifactChange(SarifPart, frozen=True, kw_only=True):
     artifact_location: ArtifactLocation
-    replacements: list[Replacement]
+    replacements: list[SarifReplacement]
 
 
-class Fix(Part, frozen=True, kw_only=True):
-    description: Message | None = None
+class SarifFix(SarifPart, frozen=True, kw_only=True):
+    description: SarifMessage | None = None
     artifact_changes: list[ArtifactChange]
 
 
-class Suppression(Part, frozen=True, kw_only=True):
+class Suppression(SarifPart, frozen=True, kw_only=True):
     kind: str = ""
     status: str | None = None
     justification: str | None = None
 
 
-class RuleReference(Part, frozen=True, kw_only=True):
+class RuleReference(SarifPart, frozen=True, kw_only=True):
     id: str | None = None
     index: int | None = None
 
 
-class Configuration(Part, frozen=True, kw_only=True):
+class Configuration(SarifPart, frozen=True, kw_only=True):
     level: str | None = None
 
 
-class Rule(Part, frozen=True, kw_only=True):
+class Rule(SarifPart, frozen=True, kw_only=True):
     id: str
     name: str | None = None
-    short_description: Message | None = None
-    full_description: Message | None = None
+    short_description: SarifMessage | None = None
+    full_description: SarifMessage | None = None
     help_uri: str | None = None
     default_configuration: Configuration | None = None
-    message_strings: dict[str, Message] | None = None
+    message_strings: dict[str, SarifMessage] | None = None
     properties: Properties | None = None
 
 
-class Result(Part, frozen=True, kw_only=True):
+class SarifResult(SarifPart, frozen=True, kw_only=True):
     rule_id: str | None = None
     rule_index: int | None = None
     rule: RuleReference | None = None
     kind: str | None = None
     level: str | None = None
-    message: Message | None = None
-    locations: list[Location] | None = None
+    message: SarifMessage | None = None
+    locations: list[SarifLocation] | None = None
     guid: str | None = None
     fingerprints: dict[str, str] | None = None
     partial_fingerprints: dict[str, str] | None = None
     baseline_state: str | None = None
     suppressions: list[Suppression] | None = None
-    fixes: list[Fix] | None = None
+    fixes: list[SarifFix] | None = None
     work_item_uris: list[str] | None = None
     hosted_viewer_uri: str | None = None
     properties: Properties | None = None
 
 
-class BareResult(Part, frozen=True, kw_only=True):
-    """A result of which other parts could not be read: enough to keep it."""
+class BareResult(SarifPart, frozen=True, kw_only=True):
+    """The minimum of a result whose other parts cannot be decoded."""
 
     rule_id: str | None = None
     level: str | None = None
-    message: Message
-    locations: list[Location] | None = None
+    message: SarifMessage
+    locations: list[SarifLocation] | None = None
 
 
-class Driver(Part, frozen=True, kw_only=True):
+class Driver(SarifPart, frozen=True, kw_only=True):
     name: str = ""
     version: str | None = None
     rules: list[Raw] | None = None
-    global_message_strings: dict[str, Message] | None = None
+    global_message_strings: dict[str, SarifMessage] | None = None
 
 
-class Tool(Part, frozen=True, kw_only=True):
+class SarifTool(SarifPart, frozen=True, kw_only=True):
     driver: Driver = Driver()
     extensions: list[Driver] | None = None
 
 
-class Artifact(Part, frozen=True, kw_only=True):
+class Artifact(SarifPart, frozen=True, kw_only=True):
     location: ArtifactLocation | None = None
 
 
-class Notification(Part, frozen=True, kw_only=True):
-    message: Message
+class Notification(SarifPart, frozen=True, kw_only=True):
+    message: SarifMessage
     level: str | None = None
-    locations: list[Location] | None = None
+    locations: list[SarifLocation] | None = None
 
 
-class Invocation(Part, frozen=True, kw_only=True):
+class Invocation(SarifPart, frozen=True, kw_only=True):
     execution_successful: bool | None = None
     start_time_utc: str | None = None
     end_time_utc: str | None = None
@@ -160,12 +156,12 @@ class Invocation(Part, frozen=True, kw_only=True):
     exit_code_description: str | None = None
 
 
-class Automation(Part, frozen=True, kw_only=True):
+class Automation(SarifPart, frozen=True, kw_only=True):
     id: str
 
 
-class Run(Part, frozen=True, kw_only=True):
-    tool: Tool = Tool()
+class SarifRun(SarifPart, frozen=True, kw_only=True):
+    tool: SarifTool = SarifTool()
     invocations: list[Invocation] | None = None
     automation_details: Automation | None = None
     original_uri_base_ids: dict[str, ArtifactLocation] | None = None

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Git: the user's checkout (read only), the workshop, work trees, commits, applying a branch."""

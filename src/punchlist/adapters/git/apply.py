@@ -1,12 +1,12 @@
-"""What becomes of a run's branch: brought home into the user's checkout, or thrown away."""
+"""Apply a run's branch to the user's checkout, or discard it."""
 
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from punchlist.adapters.git.command import fields, said, text_of
-from punchlist.adapters.git.repository import PREFIX, bring
-from punchlist.adapters.git.scope import few
+from punchlist.adapters.git.command import decode_text, error_text, split_fields
+from punchlist.adapters.git.repository import PREFIX, fetch_refspec
+from punchlist.adapters.git.scope import join_few
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.errors import RepositoryError
@@ -14,7 +14,7 @@ from punchlist.errors import RepositoryError
 _SEVERAL = 10
 
 
-class Applied(Struct, frozen=True):
+class ApplyResult(Struct, frozen=True):
     """`how` is fast-forward, merge, squash, staged, or already (there was nothing to do)."""
 
     how: str
@@ -22,73 +22,79 @@ class Applied(Struct, frozen=True):
     files: tuple[str, ...] = ()
 
 
-class Homecoming:
-    """The only door through which the user's checkout changes, and only when they say so."""
+class BranchApplier:
+    """The only class that changes the user's checkout, and only on the user's command."""
 
     def __init__(self, workshop: Workshop, trees: WorkTrees) -> None:
         self._workshop = workshop
         self._trees = trees
-        self._user = workshop.checkout.theirs
+        self._user = workshop.checkout.user_git
 
-    async def apply(self, branch: str, *, squash: bool = False) -> Applied:
-        """Merges the branch into what is checked out: all of it, or, with a reason, nothing."""
-        tip = await self._tip(branch)
-        head = await self._workshop.checkout.commit("HEAD") or self._workshop.checkout.head
-        if await self._workshop.git.has("merge-base", "--is-ancestor", tip, head):
-            return Applied("already", head)
-        result, how = await self._joined(branch, tip, head, squash=squash)
+    async def apply(self, branch: str, *, squash: bool = False) -> ApplyResult:
+        """Merge the branch into the checkout, all or nothing; raises RepositoryError with the
+        reason.
+        """
+        tip = await self._find_tip(branch)
+        head = await self._workshop.checkout.resolve_commit("HEAD") or self._workshop.checkout.head
+        if await self._workshop.git.succeeds("merge-base", "--is-ancestor", tip, head):
+            return ApplyResult("already", head)
+        result, how = await self._join_commits(branch, tip, head, squash=squash)
         touched = tuple(
-            fields(
-                await self._workshop.git.out(
+            split_fields(
+                await self._workshop.git.check_output(
                     "diff-tree", "-r", "-z", "--name-only", "--no-renames", head, result
                 )
             )
         )
         await self._refuse_dirty(touched)
-        await bring(self._workshop, await self._kept(result), branch)
+        await fetch_refspec(self._workshop, await self._keep_commit(result), branch)
         # Moves the checkout, the index and the branch together, or refuses before it touches any of
         # them.
-        ran = await self._user.ran("merge", "--ff-only", "--quiet", "--no-autostash", result)
+        ran = await self._user.run("merge", "--ff-only", "--quiet", "--no-autostash", result)
         if not ran.ok:
             raise RepositoryError(
-                f"{branch}: your checkout could not take it: {said(ran)}",
+                f"{branch}: your checkout could not take it: {error_text(ran)}",
                 hint="nothing was changed; look at: git status",
             )
-        return Applied(how, result, touched)
+        return ApplyResult(how, result, touched)
 
-    async def apply_staged(self, branch: str, head: str) -> Applied:
-        """Puts what the branch changes since `head` (what was staged then) into the index and the
-        files, all or nothing.
+    async def apply_staged(self, branch: str, head: str) -> ApplyResult:
+        """Apply the branch's changes since `head` (the staged state) to index and files, all or
+        nothing.
         """
-        tip = await self._tip(branch)
+        tip = await self._find_tip(branch)
         git = self._workshop.git
         touched = tuple(
-            fields(await git.out("diff-tree", "-r", "-z", "--name-only", "--no-renames", head, tip))
+            split_fields(
+                await git.check_output(
+                    "diff-tree", "-r", "-z", "--name-only", "--no-renames", head, tip
+                )
+            )
         )
-        patch = await git.out(
+        patch = await git.check_output(
             "diff-tree", "-p", "--binary", "--full-index", "--no-renames", head, tip
         )
-        if (await self._user.ran("apply", "--index", "--reverse", "--check", stdin=patch)).ok:
-            return Applied("already", tip)
-        ran = await self._user.ran("apply", "--index", "--whitespace=nowarn", stdin=patch)
+        if (await self._user.run("apply", "--index", "--reverse", "--check", stdin=patch)).ok:
+            return ApplyResult("already", tip)
+        ran = await self._user.run("apply", "--index", "--whitespace=nowarn", stdin=patch)
         if not ran.ok:
             hint = (
                 f"nothing was changed; once the files are as you staged them: git diff {head[:10]}"
                 f" {branch} | git apply --3way"
             )
             raise RepositoryError(
-                f"{branch}: your files are not as they were staged: {said(ran)}", hint=hint
+                f"{branch}: your files are not as they were staged: {error_text(ran)}", hint=hint
             )
-        return Applied("staged", tip, touched)
+        return ApplyResult("staged", tip, touched)
 
     async def discard(self, branch: str, *, force: bool = False) -> bool:
-        """Deletes the branch, here and in the user's repository, and the trees nobody uses; whether
-        there was one.
+        """Delete the branch in workshop and user's repository, and unused trees; return whether it
+        existed.
         """
-        _ours(branch)
+        _require_prefix(branch)
         ref = f"refs/heads/{branch}"
-        tip = await self._workshop.tip(branch)
-        theirs, where = await self._workshop.checkout.holds(branch)
+        tip = await self._workshop.find_tip(branch)
+        theirs, where = await self._workshop.checkout.locate_branch(branch)
         if where:
             raise RepositoryError(
                 f"{branch}: is checked out in {where}", hint="switch to another branch first"
@@ -97,29 +103,27 @@ class Homecoming:
             theirs
             and tip
             and not force
-            and not await self._workshop.git.has("merge-base", "--is-ancestor", theirs, tip)
+            and not await self._workshop.git.succeeds("merge-base", "--is-ancestor", theirs, tip)
         ):
             hint = f"keep them: git branch -m {branch} {branch}-mine; or discard with --force"
             raise RepositoryError(f"{branch}: your branch has commits of its own", hint=hint)
         if theirs:
-            await self._workshop.checkout.git.out("update-ref", "-d", ref, theirs)
+            await self._workshop.checkout.git.check_output("update-ref", "-d", ref, theirs)
         if tip:
-            await self._workshop.git.out("update-ref", "-d", ref, tip)
+            await self._workshop.git.check_output("update-ref", "-d", ref, tip)
         self._trees.prune()
         return bool(theirs or tip)
 
-    async def _tip(self, branch: str) -> str:
-        """The branch as the user has it, if they have it: they may have added to it; or they have
-        not all of it yet.
-        """
-        _ours(branch)
+    async def _find_tip(self, branch: str) -> str:
+        """Return the user's branch tip if it has commits of its own, else the workshop's."""
+        _require_prefix(branch)
         theirs, ours = (
-            await self._workshop.checkout.commit(f"refs/heads/{branch}"),
-            await self._workshop.tip(branch),
+            await self._workshop.checkout.resolve_commit(f"refs/heads/{branch}"),
+            await self._workshop.find_tip(branch),
         )
         if ours and (
             theirs is None
-            or await self._workshop.git.has("merge-base", "--is-ancestor", theirs, ours)
+            or await self._workshop.git.succeeds("merge-base", "--is-ancestor", theirs, ours)
         ):
             return ours
         if theirs is None:
@@ -128,57 +132,63 @@ class Homecoming:
             )
         return theirs
 
-    async def _joined(self, branch: str, tip: str, head: str, *, squash: bool) -> tuple[str, str]:
-        """The commit that brings both together, made in the workshop, where a conflict hurts
-        nobody.
-        """
-        ahead = await self._workshop.git.has("merge-base", "--is-ancestor", head, tip)
+    async def _join_commits(
+        self, branch: str, tip: str, head: str, *, squash: bool
+    ) -> tuple[str, str]:
+        """Return the commit that joins both, made in the workshop, and how it was made."""
+        ahead = await self._workshop.git.succeeds("merge-base", "--is-ancestor", head, tip)
         if ahead and not squash:
             return tip, "fast-forward"
         tree = (
-            await self._workshop.git.line("rev-parse", f"{tip}^{{tree}}")
+            await self._workshop.git.read_line("rev-parse", f"{tip}^{{tree}}")
             if ahead
-            else await self._merged(branch, tip, head)
+            else await self._merge_trees(branch, tip, head)
         )
         parents = (head,) if squash else (head, tip)
-        message = await self._squashed(branch, tip, head) if squash else f"Merge branch '{branch}'"
-        return await self._workshop.record(tree, parents, message), "squash" if squash else "merge"
+        message = (
+            await self._squash_message(branch, tip, head) if squash else f"Merge branch '{branch}'"
+        )
+        return await self._workshop.commit_tree(
+            tree, parents, message
+        ), "squash" if squash else "merge"
 
-    async def _merged(self, branch: str, tip: str, head: str) -> str:
-        """The tree of a three-way merge; conflicts are named, and nothing has happened."""
-        async with self._trees.at(head) as tree:
-            git = self._trees.git(tree)
-            ran = await git.ran(
+    async def _merge_trees(self, branch: str, tip: str, head: str) -> str:
+        """Return the tree of a three-way merge; raises RepositoryError that names the conflicts."""
+        async with self._trees.open_tree(head) as tree:
+            git = self._trees.open_git(tree)
+            ran = await git.run(
                 "merge",
                 "--no-commit",
                 "--no-ff",
                 "--quiet",
                 tip,
-                env=self._workshop.signature("@0 +0000"),
+                env=self._workshop.author_environment("@0 +0000"),
             )
             if ran.ok:
-                return await git.line("write-tree")
+                return await git.read_line("write-tree")
             conflicts = sorted(
-                set(fields(await git.out("diff", "--name-only", "--diff-filter=U", "-z")))
+                set(
+                    split_fields(
+                        await git.check_output("diff", "--name-only", "--diff-filter=U", "-z")
+                    )
+                )
             )
-        what = few(conflicts, _SEVERAL) if conflicts else said(ran)
+        what = join_few(conflicts, _SEVERAL) if conflicts else error_text(ran)
         raise RepositoryError(
             f"{branch}: conflicts with what you did since: {what}",
             hint=f"merge it yourself: git merge {branch}",
         )
 
-    async def _squashed(self, branch: str, tip: str, head: str) -> str:
-        subjects = text_of(
-            await self._workshop.git.out(
+    async def _squash_message(self, branch: str, tip: str, head: str) -> str:
+        subjects = decode_text(
+            await self._workshop.git.check_output(
                 "log", "--reverse", "--no-merges", "--format=* %s", f"{head}..{tip}"
             )
         )
         return f"Apply {branch}\n\n{subjects}"
 
     async def _refuse_dirty(self, touched: Sequence[str]) -> None:
-        """Uncommitted work in a file the branch changes too would be lost or mixed in; so it is
-        named, and nothing is done.
-        """
+        """Raise RepositoryError if files that the branch changes have uncommitted changes."""
         every = (
             "status",
             "--porcelain=v1",
@@ -188,35 +198,33 @@ class Homecoming:
             "--ignored",
             "--ignore-submodules=all",
         )
-        changed = {line[3:] for line in fields(await self._user.out(*every))}
+        changed = {line[3:] for line in split_fields(await self._user.check_output(*every))}
         mixed = [
             path
             for path in touched
-            if path in changed or any(f"{part}/" in changed for part in _folders(path))
+            if path in changed or any(f"{part}/" in changed for part in _parent_folders(path))
         ]
         if mixed:
             hint = "commit or put aside your changes to these files, then try again"
             raise RepositoryError(
-                f"uncommitted work in files that the branch changes: {few(mixed, _SEVERAL)}",
+                f"uncommitted work in files that the branch changes: {join_few(mixed, _SEVERAL)}",
                 hint=hint,
             )
 
-    async def _kept(self, commit: str) -> str:
-        """A ref of the workshop's own that makes a commit fetchable; it names no place in the
-        user's repository.
-        """
+    async def _keep_commit(self, commit: str) -> str:
+        """Create a workshop ref that makes a commit fetchable; return the ref."""
         ref = f"refs/punchlist/home/{commit}"
-        await self._workshop.git.out("update-ref", ref, commit)
+        await self._workshop.git.check_output("update-ref", ref, commit)
         return ref
 
 
-def _ours(branch: str) -> None:
+def _require_prefix(branch: str) -> None:
     if not branch.startswith(PREFIX):
         raise RepositoryError(
             f"{branch}: is not a branch of punchlist's", hint=f"they start with {PREFIX}"
         )
 
 
-def _folders(path: str) -> list[str]:
+def _parent_folders(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]

@@ -1,12 +1,19 @@
-"""The user's repository: asked, and never written to."""
+"""The user's repository, read only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from punchlist.adapters.git.command import EMPTY_TREES, Git, fields, require_git, said, text_of
-from punchlist.adapters.process.run import Ran
+from punchlist.adapters.git.command import (
+    EMPTY_TREES,
+    Git,
+    decode_text,
+    error_text,
+    require_git,
+    split_fields,
+)
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import RepositoryError, UsageError
 
 _FACTS = (
@@ -22,7 +29,7 @@ _TRUSTED = ("safe.directory=*",)
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """Who commits are by."""
+    """Author of commits."""
 
     name: str = "punchlist"
     email: str = "punchlist@localhost"
@@ -30,8 +37,8 @@ class Identity:
 
 @dataclass(frozen=True, kw_only=True)
 class Checkout:
-    """`git_dir` is what all linked work trees share, `own_dir` what belongs to this one; `start` is
-    where the user stands.
+    """`git_dir` is shared by all linked work trees, `own_dir` belongs to this one; `start` is the
+    user's current folder.
     """
 
     root: Path
@@ -45,7 +52,7 @@ class Checkout:
 
     @classmethod
     async def find(cls, start: Path) -> "Checkout":
-        """The checkout around a folder; what cannot be worked with is refused with a remedy."""
+        """Find the checkout around a folder; raises RepositoryError or UsageError with a hint."""
         await require_git()
         start = start.resolve()  # a few links, once
         if not start.is_dir():
@@ -53,9 +60,9 @@ class Checkout:
                 f"{start}: no such folder", hint="run punchlist inside a git repository"
             )
         git = Git(start, theirs=True)
-        facts = await git.ran("rev-parse", *_FACTS)
+        facts = await git.run("rev-parse", *_FACTS)
         if not facts.ok:
-            raise _refused(start, facts)
+            raise _explain_refusal(start, facts)
         bare, inside, shallow, object_format = facts.stdout.decode().split()
         if bare == "true" or inside == "false":
             what = "a bare repository" if bare == "true" else "inside git's own folder"
@@ -63,25 +70,25 @@ class Checkout:
                 f"{start}: {what}, there are no files to work on",
                 hint="clone it, or go to its work tree",
             )
-        root = Path(await git.line("rev-parse", "--show-toplevel"))
+        root = Path(await git.read_line("rev-parse", "--show-toplevel"))
         return cls(
             root=root,
             start=start,
-            git_dir=(start / await git.line("rev-parse", "--git-common-dir")).resolve(),
-            own_dir=(start / await git.line("rev-parse", "--absolute-git-dir")).resolve(),
+            git_dir=(start / await git.read_line("rev-parse", "--git-common-dir")).resolve(),
+            own_dir=(start / await git.read_line("rev-parse", "--absolute-git-dir")).resolve(),
             shallow=shallow == "true",
             object_format=object_format,
-            head=await _head(git, root),
+            head=await _read_head(git, root),
         )
 
     @cached_property
     def git(self) -> Git:
-        """Git for reading, with nobody's configuration but the repository's."""
+        """Git for reading, with the repository's configuration only."""
         return Git(self.root, settings=_TRUSTED)
 
     @cached_property
-    def theirs(self) -> Git:
-        """Git as the user has it: their identity, their filters, their line ends."""
+    def user_git(self) -> Git:
+        """Git with the user's configuration: identity, filters, line ends."""
         return Git(self.root, theirs=True, settings=_TRUSTED)
 
     @property
@@ -92,45 +99,41 @@ class Checkout:
     def empty_tree(self) -> str:
         return EMPTY_TREES[self.object_format]
 
-    async def commit(self, name: str) -> str | None:
-        """The commit a name stands for; None where there is none."""
-        ran = await self.git.ran(
+    async def resolve_commit(self, name: str) -> str | None:
+        """Return the commit of a name, or None."""
+        ran = await self.git.run(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
         )
         return ran.stdout.decode().strip() if ran.ok else None
 
-    async def branch(self) -> str:
-        """The current branch; an empty string where HEAD is detached."""
-        ran = await self.git.ran("symbolic-ref", "--quiet", "--short", "HEAD")
-        return text_of(ran.stdout).strip() if ran.ok else ""
+    async def current_branch(self) -> str:
+        """Return the current branch, or '' if HEAD is detached."""
+        ran = await self.git.run("symbolic-ref", "--quiet", "--short", "HEAD")
+        return decode_text(ran.stdout).strip() if ran.ok else ""
 
-    async def holds(self, branch: str) -> tuple[str, str]:
-        """The commit a branch is at, and the work tree that has it checked out; empty where there
-        is none.
-        """
-        printed = await self.git.out(
+    async def locate_branch(self, branch: str) -> tuple[str, str]:
+        """Return a branch's commit and the work tree that has it checked out; '' if none."""
+        printed = await self.git.check_output(
             "for-each-ref", "--format=%(objectname)%00%(worktreepath)%00", f"refs/heads/{branch}"
         )
-        commit, where = text_of(printed).split("\0")[:2] if printed else ("", "")
+        commit, where = decode_text(printed).split("\0")[:2] if printed else ("", "")
         return commit, where
 
-    async def where(self) -> str:
-        """The current branch in words: its name, or "detached at abc1234"."""
-        return await self.branch() or f"detached at {self.head[:10]}"
+    async def describe_head(self) -> str:
+        """Return the current branch, or "detached at abc1234"."""
+        return await self.current_branch() or f"detached at {self.head[:10]}"
 
-    async def default_branch(self) -> tuple[str, ...]:
-        """What the project's main line goes by here, the remote's word first; empty where nothing
-        looks like one.
-        """
-        remote = await self.git.ran(
+    async def find_main_branch(self) -> tuple[str, ...]:
+        """Return the names of the main branch here, the remote's first; () if there is none."""
+        remote = await self.git.run(
             "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"
         )
-        configured = await self.theirs.ran("config", "--get", "init.defaultBranch")
-        short = text_of(remote.stdout).strip().removeprefix("origin/")
-        usual = dict.fromkeys((short, text_of(configured.stdout).strip(), *_USUAL_BRANCHES))
+        configured = await self.user_git.run("config", "--get", "init.defaultBranch")
+        short = decode_text(remote.stdout).strip().removeprefix("origin/")
+        usual = dict.fromkeys((short, decode_text(configured.stdout).strip(), *_USUAL_BRANCHES))
         refs = set(
-            fields(
-                await self.git.out(
+            split_fields(
+                await self.git.check_output(
                     "for-each-ref", "--format=%(refname)%00", "refs/heads", "refs/remotes/origin"
                 )
             )
@@ -142,33 +145,33 @@ class Checkout:
                 return found
         return ()
 
-    async def uncommitted(self, *, unstaged_only: bool = False) -> int:
-        """How many files differ from HEAD (or only from the index), or are unknown to git."""
-        printed = await self.theirs.out(
+    async def count_uncommitted(self, *, unstaged_only: bool = False) -> int:
+        """Count files that differ from HEAD (or only from the index) or are untracked."""
+        printed = await self.user_git.check_output(
             "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"
         )
-        return sum(not unstaged_only or line[1] != " " for line in fields(printed))
+        return sum(not unstaged_only or line[1] != " " for line in split_fields(printed))
 
-    async def identity(self) -> Identity:
-        """The user's own name, as their git has it."""
-        name = await self.theirs.ran("config", "--get", "user.name")
-        email = await self.theirs.ran("config", "--get", "user.email")
-        known = [text_of(ran.stdout).strip().translate(_NOT_IN_NAMES) for ran in (name, email)]
+    async def read_identity(self) -> Identity:
+        """Return the user's name and email from git's configuration."""
+        name = await self.user_git.run("config", "--get", "user.name")
+        email = await self.user_git.run("config", "--get", "user.email")
+        known = [decode_text(ran.stdout).strip().translate(_NOT_IN_NAMES) for ran in (name, email)]
         return Identity(name=known[0], email=known[1]) if all(known) else Identity()
 
-    async def show(self, commit: str, path: str) -> bytes | None:
-        """A file of a commit; None where it has no regular file of that name."""
-        listed = await self.git.ran("ls-tree", "-z", "--full-tree", commit, "--", path)
+    async def read_file(self, commit: str, path: str) -> bytes | None:
+        """Return a file of a commit; None if it has no regular file of that name."""
+        listed = await self.git.run("ls-tree", "-z", "--full-tree", commit, "--", path)
         if not listed.ok or not listed.stdout.startswith(b"100"):
             return None
         blob = listed.stdout.split(maxsplit=3)[2].decode()
-        return await self.git.out("cat-file", "blob", blob)
+        return await self.git.check_output("cat-file", "blob", blob)
 
-    def below(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Paths as the user typed them, relative to the root; one outside of it is refused."""
-        return tuple(self._below(path) for path in paths)
+    def resolve_paths(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Return the user's paths relative to the root; raises UsageError for one outside."""
+        return tuple(self._resolve_path(path) for path in paths)
 
-    def _below(self, path: str) -> str:
+    def _resolve_path(self, path: str) -> str:
         # The last part is not resolved: a link is named, not what it points to.
         asked = self.start / path
         full = (
@@ -185,13 +188,13 @@ class Checkout:
 _NOT_IN_NAMES = str.maketrans("", "", "<>\n\0")
 
 
-async def _head(git: Git, root: Path) -> str:
-    found = await git.ran("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+async def _read_head(git: Git, root: Path) -> str:
+    found = await git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if found.ok:
         return found.stdout.decode().strip()
-    if (await git.ran("rev-parse", "--verify", "--quiet", "HEAD")).ok:
+    if (await git.run("rev-parse", "--verify", "--quiet", "HEAD")).ok:
         raise RepositoryError(
-            f"{root}: HEAD names a commit that cannot be read: {said(found)}",
+            f"{root}: HEAD names a commit that cannot be read: {error_text(found)}",
             hint="look at: git fsck",
         )
     raise RepositoryError(
@@ -200,9 +203,9 @@ async def _head(git: Git, root: Path) -> str:
     )
 
 
-def _refused(start: Path, facts: Ran) -> RepositoryError:
-    """Why git does not want to work in a folder, with the remedy."""
-    words = said(facts)
+def _explain_refusal(start: Path, facts: ProcessResult) -> RepositoryError:
+    """Return the error for a folder that git refuses, with a hint."""
+    words = error_text(facts)
     if "dubious ownership" in words or "unsafe repository" in words:
         return RepositoryError(
             f"{start}: the repository belongs to someone else",

@@ -1,6 +1,4 @@
-"""The git command line, started in one way: no hooks, no prompts, no configuration that was not
-asked for.
-"""
+"""Run git in one way: no hooks, no prompts, no unwanted configuration."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist.adapters.process.run import Ran, base_environment, run, which
+from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
 from punchlist.errors import RepositoryError, StoreError
 
 OLDEST = (2, 32)
@@ -55,8 +53,8 @@ _SETTINGS = (
 )
 
 
-class Entry(Struct, frozen=True):
-    """One line of a commit's listing."""
+class TreeEntry(Struct, frozen=True):
+    """One entry of a commit's listing."""
 
     path: str
     mode: str
@@ -68,9 +66,7 @@ class Entry(Struct, frozen=True):
 
 
 class Git:
-    """Git in one folder. `theirs` lets the user's own configuration speak; without it only the
-    repository's does.
-    """
+    """Git in one folder. `theirs` uses the user's configuration too, not only the repository's."""
 
     def __init__(
         self,
@@ -94,58 +90,62 @@ class Git:
         )
         self._command = ["git", "--literal-pathspecs", *flags, *place]
 
-    async def ran(
+    async def run(
         self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
-    ) -> Ran:
-        """What came of one git command, failed or not."""
+    ) -> ProcessResult:
+        """Run one git command; a failure is in the result."""
         environment = {**self._environment, **(env or {})}
         return await run(
             [*self._command, *arguments],
-            cwd=self._cwd(),
+            cwd=self._existing_folder(),
             env=environment,
             stdin=stdin,
             limit=_LIMIT,
         )
 
-    async def out(
+    async def check_output(
         self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
     ) -> bytes:
-        """What git printed; a failure is an error that carries git's own words."""
-        ran = await self.ran(*arguments, stdin=stdin, env=env)
+        """Return git's output; raises RepositoryError (StoreError if the disk is full) with git's
+        message.
+        """
+        ran = await self.run(*arguments, stdin=stdin, env=env)
         if not ran.ok:
             # A full disk is no answer: the run stops here, and goes on when there is room.
             kind = StoreError if _FULL in ran.stderr else RepositoryError
-            raise kind(f"{self.folder}: git {arguments[0]} failed: {said(ran)}", hint=_hint(ran))
+            raise kind(
+                f"{self.folder}: git {arguments[0]} failed: {error_text(ran)}", hint=_find_hint(ran)
+            )
         return ran.stdout
 
-    async def line(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
-        """One printed line without its end; the path it may be can hold anything else."""
-        return text_of((await self.out(*arguments, env=env)).removesuffix(b"\n"))
+    async def read_line(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
+        """Return one line of output without its end."""
+        return decode_text((await self.check_output(*arguments, env=env)).removesuffix(b"\n"))
 
-    async def has(self, *arguments: str) -> bool:
-        return (await self.ran(*arguments)).ok
+    async def succeeds(self, *arguments: str) -> bool:
+        return (await self.run(*arguments)).ok
 
-    def _cwd(self) -> Path:
+    def _existing_folder(self) -> Path:
         return self.folder if self.folder.is_dir() else Path("/")
 
 
-def text_of(raw: bytes) -> str:
-    """Bytes as text that turns back into the same bytes, whatever they are."""
+def decode_text(raw: bytes) -> str:
+    """Decode bytes losslessly (UTF-8, invalid bytes as surrogates)."""
     return raw.decode("utf-8", "surrogateescape")
 
 
-def bytes_of(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def fields(raw: bytes) -> Iterator[str]:
-    """The fields of git's -z output."""
-    return map(text_of, raw.split(b"\0")[:-1])
+def split_fields(raw: bytes) -> Iterator[str]:
+    """Split git's -z output."""
+    return map(decode_text, raw.split(b"\0")[:-1])
 
 
-def said(ran: Ran) -> str:
-    """A failure in git's own words, short."""
-    words = text_of(ran.stderr).encode("utf-8", "backslashreplace").decode().strip()
+def error_text(ran: ProcessResult) -> str:
+    """Return git's error message, shortened."""
+    words = decode_text(ran.stderr).encode("utf-8", "backslashreplace").decode().strip()
     return (
         ran.trouble
         or words.removeprefix("fatal: ").removeprefix("error: ")[:2000]
@@ -153,14 +153,14 @@ def said(ran: Ran) -> str:
     )
 
 
-def speakable(path: str) -> bool:
-    """Whether a path can stand in JSON; one with bytes that are not UTF-8 cannot."""
+def is_utf8(path: str) -> bool:
+    """Return whether a path is valid UTF-8, as JSON needs it."""
     return path.isascii() or not any("\ud800" <= character <= "\udfff" for character in path)
 
 
-def shown(path: str) -> str:
-    """A path as a person can read it, on one line; odd bytes and control characters are escaped."""
-    words = bytes_of(path).decode("utf-8", "backslashreplace")
+def escape_path(path: str) -> str:
+    """Return a path on one line, with invalid bytes and control characters escaped."""
+    words = encode_text(path).decode("utf-8", "backslashreplace")
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in words
@@ -168,14 +168,12 @@ def shown(path: str) -> str:
 
 
 async def require_git() -> None:
-    """Refuses a machine without git, or with one too old to be kept from the
-    user's configuration.
-    """
+    """Raise RepositoryError if git is missing or older than OLDEST."""
     if which("git") is None:
         raise RepositoryError(
             "git is not installed, or not on PATH", hint="install git 2.32 or newer, then try again"
         )
-    printed = text_of((await run(["git", "--version"], cwd=Path("/"))).stdout)
+    printed = decode_text((await run(["git", "--version"], cwd=Path("/"))).stdout)
     found = re.search(r"(\d+)\.(\d+)", printed)
     if found is None or (int(found[1]), int(found[2])) < OLDEST:
         raise RepositoryError(
@@ -183,8 +181,8 @@ async def require_git() -> None:
         )
 
 
-def _hint(ran: Ran) -> str:
-    """What usually helps, by what git complained about."""
+def _find_hint(ran: ProcessResult) -> str:
+    """Return the hint for git's error message, or ''."""
     words = ran.stderr + ran.trouble.encode()
     return next((hint for clue, hint in _HINTS.items() if clue in words), "")
 

@@ -1,18 +1,16 @@
-"""The user's git hooks, asked about a patched tree: steered by files the branch has no say in, and
-walled in.
-"""
+"""Run the user's git hooks on a patched tree, sandboxed and with settings from pristine files."""
 
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from punchlist.adapters.git.command import bytes_of, fields, text_of
-from punchlist.adapters.git.overlay import overlay
+from punchlist.adapters.git.command import decode_text, encode_text, split_fields
+from punchlist.adapters.git.overlay import build_overlay
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTree, WorkTrees
 from punchlist.adapters.process.run import base_environment, run
-from punchlist.adapters.process.sandbox import Walls, secrets
+from punchlist.adapters.process.sandbox import Sandbox, secret_paths
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.repository import Heard
 from punchlist.ports.tree import Pristine
@@ -27,28 +25,28 @@ class Hooks:
         self._workshop = workshop
         self._trees = trees
 
-    async def ask(
+    async def run_hook(
         self, name: str, commit: str, patches: Sequence[Patch], pristine: Pristine | None
     ) -> Heard:
-        """What the hook has against the patched tree; without pristine files to steer it, only
+        """Run the hook on the patched tree; without pristine files only tell
         whether there is one.
         """
-        folder, trusted = await self._folder()
+        folder, trusted = await self._find_folder()
         hook = folder / name
         if not (trusted and hook.is_file() and hook.stat().st_mode & 0o111):
             return Heard()
         if pristine is None:
             return Heard(unheard=True)
-        laid = await overlay(self._workshop, commit, (), pristine)
-        changed = await overlay(self._workshop, commit, patches, pristine)
-        async with self._trees.at(commit, patches, pristine=pristine) as tree:
-            await self._stage(tree, laid)
-            await self._add(tree, changed.keys() - laid.keys())
-            with self._walls(tree, folder) as walls:
+        laid = await build_overlay(self._workshop, commit, (), pristine)
+        changed = await build_overlay(self._workshop, commit, patches, pristine)
+        async with self._trees.open_tree(commit, patches, pristine=pristine) as tree:
+            await self._stage_pristine(tree, laid)
+            await self._update_index(tree, changed.keys() - laid.keys())
+            with self._make_sandbox(tree, folder) as walls:
                 ran = await run(
                     [str(hook)],
                     cwd=tree.root,
-                    env=_environment(),
+                    env=_hook_environment(),
                     timeout=_SECONDS,
                     limit=1 << 20,
                     walls=walls,
@@ -56,16 +54,16 @@ class Hooks:
                 )
         if ran.ok:
             return Heard()
-        words = text_of(ran.stdout + ran.stderr).encode("utf-8", "replace").decode().strip()
+        words = decode_text(ran.stdout + ran.stderr).encode("utf-8", "replace").decode().strip()
         return Heard(
             refused=(
                 f"{name}: {ran.trouble or f'exit code {ran.exit_code}'}\n{words[-_WORDS:]}".strip()
             )
         )
 
-    async def note(self) -> str:
-        """Why the user's hooks are not run, in words; an empty string where they are."""
-        folder, trusted = await self._folder()
+    async def explain_skipped(self) -> str:
+        """Return why the user's hooks are not run, or ''."""
+        folder, trusted = await self._find_folder()
         return (
             ""
             if trusted
@@ -75,16 +73,14 @@ class Hooks:
             )
         )
 
-    async def _folder(self) -> tuple[Path, bool]:
-        """Where the user's git looks for hooks, and whether that is out of the reviewed code's
-        reach.
-        """
+    async def _find_folder(self) -> tuple[Path, bool]:
+        """Return the hooks folder, and whether it is outside the reviewed code."""
         checkout = self._workshop.checkout
         # The last value is our own, given on git's command line; the one before it would count
         # without us.
         values = list(
-            fields(
-                await checkout.theirs.out(
+            split_fields(
+                await checkout.user_git.check_output(
                     "config", "--type=path", "-z", "--get-all", "core.hooksPath"
                 )
             )
@@ -97,29 +93,27 @@ class Hooks:
             checkout.git_dir
         )
 
-    async def _stage(self, tree: WorkTree, laid: Collection[str]) -> None:
-        """Makes the pristine files part of what the tree's HEAD has: a hook that looks at what is
-        staged sees the fixes alone.
-        """
+    async def _stage_pristine(self, tree: WorkTree, laid: Collection[str]) -> None:
+        """Commit the pristine files to the tree's HEAD, so that only the fixes are staged."""
         if not laid:
             return
-        await self._add(tree, laid)
-        git = self._trees.git(tree)
-        steered = await self._workshop.record(
-            await git.line("write-tree"), [tree.commit], "steered by the base"
+        await self._update_index(tree, laid)
+        git = self._trees.open_git(tree)
+        steered = await self._workshop.commit_tree(
+            await git.read_line("write-tree"), [tree.commit], "steered by the base"
         )
-        await git.out("update-ref", "--no-deref", "HEAD", steered)
+        await git.check_output("update-ref", "--no-deref", "HEAD", steered)
 
-    async def _add(self, tree: WorkTree, paths: Collection[str]) -> None:
-        names = b"".join(bytes_of(path) + b"\0" for path in sorted(paths))
-        await self._trees.git(tree).out(
+    async def _update_index(self, tree: WorkTree, paths: Collection[str]) -> None:
+        names = b"".join(encode_text(path) + b"\0" for path in sorted(paths))
+        await self._trees.open_git(tree).check_output(
             "update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=names
         )
 
     @contextmanager
-    def _walls(self, tree: WorkTree, folder: Path) -> Iterator[Walls]:
-        """No network, no keys; only the tree and its index can be written, and git's new objects go
-        where nobody looks again.
+    def _make_sandbox(self, tree: WorkTree, folder: Path) -> Iterator[Sandbox]:
+        """Sandbox without network and keys; only tree and index are writable, new git objects are
+        dropped.
         """
         checkout, repository = self._workshop.checkout, self._workshop.git_dir.resolve()
         index = repository / "worktrees" / tree.root.name
@@ -133,7 +127,7 @@ class Hooks:
             objects = Path(scratch).resolve()
             (objects / "info").mkdir()
             (objects / "info/alternates").write_text(f"{_OBJECTS}\n")
-            yield Walls(
+            yield Sandbox(
                 binds=(
                     *((path, path, False) for path in seen),
                     (repository / "objects", _OBJECTS, False),
@@ -143,15 +137,13 @@ class Hooks:
                 ),
                 # A repository's own settings may hold a token, too.
                 hidden=(
-                    *secrets(home),
+                    *secret_paths(home),
                     self._workshop.folder.resolve().parents[1],
                     checkout.git_dir / "config",
                 ),
             )
 
 
-def _environment() -> dict[str, str]:
-    """What git gives its hooks; the home is the real one, for the tools and caches that hooks keep
-    there.
-    """
+def _hook_environment() -> dict[str, str]:
+    """Return git's environment for hooks, with the real home for their tools and caches."""
     return {**base_environment(home=True), "GIT_EDITOR": ":", "GIT_TERMINAL_PROMPT": "0"}

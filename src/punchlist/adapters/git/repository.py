@@ -1,13 +1,11 @@
-"""Commits on a run's own branch, made in the workshop and shown to the user's repository as one
-ref.
-"""
+"""Create commits on a run's branch in the workshop, and publish them to the user's repository."""
 
 from collections.abc import Iterator, Sequence
 
-from punchlist.adapters.git.command import said, text_of
-from punchlist.adapters.git.fast_import import Chain, fast_import
+from punchlist.adapters.git.command import decode_text, error_text
+from punchlist.adapters.git.fast_import import CommitChain, build_stream
 from punchlist.adapters.git.hooks import Hooks
-from punchlist.adapters.git.overlay import Laid
+from punchlist.adapters.git.overlay import FileState
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.errors import RepositoryError
@@ -20,7 +18,7 @@ ACTION = "Punchlist-Action"
 
 
 class GitRepository:
-    """What a run does with git. `when` dates the commits (seconds since the epoch); None dates them
+    """Git operations of a run. `when` dates the commits (epoch seconds); None:
     like their parent.
     """
 
@@ -32,77 +30,77 @@ class GitRepository:
     async def commit_chain(
         self, branch: str, parent: str, commits: Sequence[Draft], action: str
     ) -> tuple[str, ...]:
-        """One commit per draft, all or none: the branch moves in one step, after everything it
-        needs is written.
-        """
+        """Create one commit per draft, all or none: the branch moves once, at the end."""
         if not commits:
             return ()
-        made = await self.made(branch, parent, action)
+        made = await self.find_commits(branch, parent, action)
         if made:
             if len(made) != len(commits):
                 raise RepositoryError(
                     f"{branch}: {action} made {len(made)} commits, and now asks for {len(commits)}"
                 )
             return made
-        if await self._workshop.tip(branch) not in (None, parent):
+        if await self._workshop.find_tip(branch) not in (None, parent):
             raise RepositoryError(
                 f"{branch}: has commits above {parent[:10]} that {action} did not make",
                 hint="start a new run",
             )
-        return await self._make(branch, parent, commits, action)
+        return await self._create_commits(branch, parent, commits, action)
 
-    async def made(self, branch: str, parent: str, action: str) -> tuple[str, ...]:
-        """The commits above `parent` that this action made before, oldest first."""
-        if await self._workshop.tip(branch) is None:
+    async def find_commits(self, branch: str, parent: str, action: str) -> tuple[str, ...]:
+        """Return the commits above `parent` that this action made before, oldest first."""
+        if await self._workshop.find_tip(branch) is None:
             return ()
         trailer = f"%(trailers:key={ACTION},valueonly,unfold,separator=%x20)"
         span = f"{parent}..refs/heads/{branch}"
-        printed = await self._workshop.git.out(
+        printed = await self._workshop.git.check_output(
             "log", "--reverse", "--first-parent", "-z", f"--format=%H {trailer}", span
         )
         lines = [
-            text_of(line).strip().partition(" ") for line in printed.split(b"\0") if line.strip()
+            decode_text(line).strip().partition(" ")
+            for line in printed.split(b"\0")
+            if line.strip()
         ]
         return tuple(commit for commit, _, by in lines if by == action)
 
-    async def _make(
+    async def _create_commits(
         self, branch: str, parent: str, commits: Sequence[Draft], action: str
     ) -> tuple[str, ...]:
         workshop = self._workshop
         when = self._when
         if when is None:
-            when = int(await workshop.git.line("show", "--no-patch", "--format=%ct", parent))
-        listing = await workshop.listing(parent)
+            when = int(await workshop.git.read_line("show", "--no-patch", "--format=%ct", parent))
+        listing = await workshop.list_tree(parent)
         edited = sorted({splice.path for draft in commits for splice in draft.patch.splices})
         for path in edited:
             if path not in listing or not listing[path].regular:
                 raise RepositoryError(
                     f"{path}: the patch edits a file that {parent[:10]} does not have"
                 )
-        contents = await workshop.blobs([listing[path].blob for path in edited])
+        contents = await workshop.read_blobs([listing[path].blob for path in edited])
         sources = {
-            path: Laid(content, listing[path].mode)
+            path: FileState(content, listing[path].mode)
             for path, content in zip(edited, contents, strict=True)
         }
         identity = f"{workshop.identity.name} <{workshop.identity.email}> {when} +0000"
-        stream = fast_import(
-            Chain(f"refs/heads/{branch}", parent, identity), _signed(commits, action), sources
+        stream = build_stream(
+            CommitChain(f"refs/heads/{branch}", parent, identity),
+            _add_trailers(commits, action),
+            sources,
         )
-        printed = await workshop.git.out("fast-import", "--quiet", "--done", stdin=stream)
+        printed = await workshop.git.check_output("fast-import", "--quiet", "--done", stdin=stream)
         return tuple(printed.decode().split())
 
     async def publish(self, branch: str) -> None:
-        """Brings the branch and its objects into the user's repository; nothing
-        else there changes.
-        """
+        """Fetch the branch into the user's repository; nothing else there changes."""
         if not branch.startswith(PREFIX):
             raise RepositoryError(f"{branch}: only branches below {PREFIX} are published")
-        tip = await self._workshop.tip(branch)
+        tip = await self._workshop.find_tip(branch)
         if tip is None:
             raise RepositoryError(
                 f"{branch}: there is no such branch", hint="punchlist list shows the runs there are"
             )
-        theirs, where = await self._workshop.checkout.holds(branch)
+        theirs, where = await self._workshop.checkout.locate_branch(branch)
         if theirs == tip:
             return
         if where:
@@ -110,17 +108,19 @@ class GitRepository:
                 f"{branch}: is checked out in {where}, and would change there",
                 hint="switch to another branch first",
             )
-        if theirs and not await self._workshop.git.has("merge-base", "--is-ancestor", theirs, tip):
+        if theirs and not await self._workshop.git.succeeds(
+            "merge-base", "--is-ancestor", theirs, tip
+        ):
             hint = f"keep yours under another name: git branch -m {branch} {branch}-mine"
             raise RepositoryError(
                 f"{branch}: your branch of that name has commits of its own", hint=hint
             )
-        await bring(self._workshop, f"refs/heads/{branch}:refs/heads/{branch}", branch)
+        await fetch_refspec(self._workshop, f"refs/heads/{branch}:refs/heads/{branch}", branch)
 
     async def text(self, commit: str, path: str) -> str | None:
-        entry = (await self._workshop.listing(commit)).get(path)
+        entry = (await self._workshop.list_tree(commit)).get(path)
         return (
-            text_of((await self._workshop.blobs([entry.blob]))[0])
+            decode_text((await self._workshop.read_blobs([entry.blob]))[0])
             if entry is not None and entry.regular
             else None
         )
@@ -136,18 +136,16 @@ class GitRepository:
             "--no-color",
             "--submodule=short",
         )
-        return text_of(await self._workshop.git.out("diff", *flags, old, new, *wanted))
+        return decode_text(await self._workshop.git.check_output("diff", *flags, old, new, *wanted))
 
-    async def hook(
+    async def run_hook(
         self, name: str, commit: str, patches: Sequence[Patch], *, pristine: Pristine | None
     ) -> Heard:
-        return await Hooks(self._workshop, self._trees).ask(name, commit, patches, pristine)
+        return await Hooks(self._workshop, self._trees).run_hook(name, commit, patches, pristine)
 
 
-async def bring(workshop: Workshop, refspec: str, branch: str) -> None:
-    """Fetches from the workshop into the user's repository, leaving no trace but objects and, if
-    named, the ref.
-    """
+async def fetch_refspec(workshop: Workshop, refspec: str, branch: str) -> None:
+    """Fetch from the workshop into the user's repository: only objects and, if named, the ref."""
     quiet = (
         "--quiet",
         "--no-tags",
@@ -155,26 +153,24 @@ async def bring(workshop: Workshop, refspec: str, branch: str) -> None:
         "--no-recurse-submodules",
         "--no-auto-maintenance",
     )
-    ran = await workshop.checkout.git.ran("fetch", *quiet, str(workshop.git_dir), refspec)
+    ran = await workshop.checkout.git.run("fetch", *quiet, str(workshop.git_dir), refspec)
     if not ran.ok:
         raise RepositoryError(
-            f"{branch}: could not be brought into {workshop.checkout.root}: {said(ran)}",
+            f"{branch}: could not be brought into {workshop.checkout.root}: {error_text(ran)}",
             hint="look at: git fsck",
         )
 
 
-def _signed(commits: Sequence[Draft], action: str) -> Iterator[Draft]:
-    """The drafts with the action's name among their trailers, which is how a
-    second try finds them.
-    """
+def _add_trailers(commits: Sequence[Draft], action: str) -> Iterator[Draft]:
+    """Yield the drafts with the action as a trailer, by which a second try finds them."""
     for draft in commits:
         body = draft.message.rstrip()
         last = body.rpartition("\n\n")[2]
-        glue = "\n" if "\n\n" in body and _trailers(last) else "\n\n"
+        glue = "\n" if "\n\n" in body and _is_trailers(last) else "\n\n"
         yield Draft(f"{body}{glue}{ACTION}: {action}\n", draft.patch)
 
 
-def _trailers(paragraph: str) -> bool:
+def _is_trailers(paragraph: str) -> bool:
     return all(
         ": " in line and " " not in line.partition(": ")[0] for line in paragraph.splitlines()
     )

@@ -1,4 +1,4 @@
-"""What is under review: two commits, and which lines of which files changed between them."""
+"""Resolve what is under review: two commits, and the changed lines of each file."""
 
 import re
 import shutil
@@ -8,10 +8,18 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist.adapters.git.command import LINK, REGULAR, SUBMODULE, Entry, fields, shown, speakable
+from punchlist.adapters.git.command import (
+    LINK,
+    REGULAR,
+    SUBMODULE,
+    TreeEntry,
+    escape_path,
+    is_utf8,
+    split_fields,
+)
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError, UsageError
-from punchlist.model.patch.change import WHOLE, Change, Lines, ScopeKind
+from punchlist.model.patch.change import WHOLE, Change, LineRange, ScopeKind
 
 _DIFF = ("diff-tree", "-r", "-M", "--no-commit-id", "--ignore-submodules=all")
 _MARKS = re.compile(
@@ -21,8 +29,8 @@ _UNSHALLOW = "git fetch --unshallow"
 _SEVERAL = 3
 
 
-class Ends(Struct, frozen=True):
-    """The two commits of a scope, before anybody looked between them."""
+class CommitRange(Struct, frozen=True):
+    """The two commits of a scope."""
 
     kind: ScopeKind
     base: str
@@ -31,7 +39,7 @@ class Ends(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-async def change(
+async def resolve_change(
     workshop: Workshop,
     *,
     kind: ScopeKind | None = None,
@@ -39,29 +47,29 @@ async def change(
     commit: str = "",
     paths: Sequence[str] = (),
 ) -> Change:
-    """The change a person asked for; without a kind it is the branch, or everything where the
-    branch has nothing of its own.
+    """Return the change to review; by default the branch, or everything if the branch has no own
+    commits.
     """
     kind = kind or (ScopeKind.COMMIT if commit else ScopeKind.BRANCH)
     match kind:
         case ScopeKind.BRANCH:
-            ends = await _branch(workshop, base)
+            ends = await _branch_range(workshop, base)
         case ScopeKind.ALL:
-            ends = await _all(workshop, base)
+            ends = await _all_range(workshop, base)
         case ScopeKind.STAGED:
-            ends = await _staged(workshop)
+            ends = await _staged_range(workshop)
         case ScopeKind.COMMIT:
-            ends = await _commit(workshop, commit or "HEAD")
-    listing = await workshop.listing(ends.head)
-    below = _asked_for(workshop.checkout.below(paths), listing)
-    files: dict[str, tuple[Lines, ...]] = {}
+            ends = await _commit_range(workshop, commit or "HEAD")
+    listing = await workshop.list_tree(ends.head)
+    below = _check_paths(workshop.checkout.resolve_paths(paths), listing)
+    files: dict[str, tuple[LineRange, ...]] = {}
     if ends.kind is not ScopeKind.ALL:
         files = {
             path: lines
-            async for path, lines in _changed(workshop, ends)
-            if not below or _within(path, below)
+            async for path, lines in _list_changed(workshop, ends)
+            if not below or _is_within(path, below)
         }
-    left_out = [note async for note in _left_out(workshop, ends.kind)]
+    left_out = [note async for note in _scope_notes(workshop, ends.kind)]
     return Change(
         kind=ends.kind,
         base=ends.base,
@@ -69,31 +77,33 @@ async def change(
         base_name=ends.base_name,
         paths=below,
         files=files,
-        notes=(*ends.notes, *left_out, *_odd_files(listing)),
+        notes=(*ends.notes, *left_out, *_file_notes(listing)),
     )
 
 
-async def _branch(workshop: Workshop, base: str) -> Ends:
-    """HEAD against the commit where it left its base; several names of one main line count
-    together.
-    """
+async def _branch_range(workshop: Workshop, base: str) -> CommitRange:
+    """Return HEAD against its merge base with the main branch."""
     checkout = workshop.checkout
     names = (
         [base]
         if base
-        else [name for name in await checkout.default_branch() if name != await checkout.branch()]
+        else [
+            name
+            for name in await checkout.find_main_branch()
+            if name != await checkout.current_branch()
+        ]
     )
-    commits = [await _known(workshop, name) for name in names]
+    commits = [await _resolve_name(workshop, name) for name in names]
     if not commits:
-        return _everything(
+        return _fallback_range(
             workshop,
             "no other branch looks like the main line, so everything is reviewed (give one with"
             " --base)",
         )
-    found = await checkout.git.ran("merge-base", checkout.head, *commits)
+    found = await checkout.git.run("merge-base", checkout.head, *commits)
     left = found.stdout.decode().strip()
     if found.ok and left != checkout.head:
-        return Ends(ScopeKind.BRANCH, left, checkout.head, names[0])
+        return CommitRange(ScopeKind.BRANCH, left, checkout.head, names[0])
     why = (
         f"HEAD has nothing that {names[0]} does not have"
         if found.ok
@@ -109,26 +119,28 @@ async def _branch(workshop: Workshop, base: str) -> Ends:
     remedy = (
         f"; this is a shallow clone, try: {_UNSHALLOW}" if checkout.shallow and not found.ok else ""
     )
-    return _everything(workshop, f"{why}, so everything is reviewed{remedy}")
+    return _fallback_range(workshop, f"{why}, so everything is reviewed{remedy}")
 
 
-def _everything(workshop: Workshop, why: str) -> Ends:
+def _fallback_range(workshop: Workshop, why: str) -> CommitRange:
     head = workshop.checkout.head
-    return Ends(ScopeKind.ALL, head, head, notes=(why,))
+    return CommitRange(ScopeKind.ALL, head, head, notes=(why,))
 
 
-async def _all(workshop: Workshop, base: str) -> Ends:
+async def _all_range(workshop: Workshop, base: str) -> CommitRange:
     head = workshop.checkout.head
-    return Ends(ScopeKind.ALL, await _known(workshop, base) if base else head, head, base)
+    return CommitRange(
+        ScopeKind.ALL, await _resolve_name(workshop, base) if base else head, head, base
+    )
 
 
-async def _commit(workshop: Workshop, name: str) -> Ends:
-    """One commit against its first parent; the first commit of all against nothing."""
-    head = await _known(workshop, name)
-    parent = await workshop.checkout.commit(f"{head}^")
+async def _commit_range(workshop: Workshop, name: str) -> CommitRange:
+    """Return one commit against its first parent; a root commit against the empty tree."""
+    head = await _resolve_name(workshop, name)
+    parent = await workshop.checkout.resolve_commit(f"{head}^")
     if parent:
-        return Ends(ScopeKind.COMMIT, parent, head, f"{name}^")
-    nothing = await workshop.record(
+        return CommitRange(ScopeKind.COMMIT, parent, head, f"{name}^")
+    nothing = await workshop.commit_tree(
         workshop.checkout.empty_tree, (), "nothing, before the first commit"
     )
     shallow = (
@@ -137,13 +149,13 @@ async def _commit(workshop: Workshop, name: str) -> Ends:
             f" try: {_UNSHALLOW}"
         ),
     )
-    return Ends(ScopeKind.COMMIT, nothing, head, notes=shallow if workshop.checkout.shallow else ())
+    return CommitRange(
+        ScopeKind.COMMIT, nothing, head, notes=shallow if workshop.checkout.shallow else ()
+    )
 
 
-async def _staged(workshop: Workshop) -> Ends:
-    """The index as a commit that only the workshop has; the user's own index is copied, and not
-    touched.
-    """
+async def _staged_range(workshop: Workshop) -> CommitRange:
+    """Return the index as a commit in the workshop; the user's index is copied, not changed."""
     checkout = workshop.checkout
     with tempfile.TemporaryDirectory(prefix="index-", dir=workshop.folder) as folder:
         copy = Path(folder) / "index"
@@ -154,28 +166,28 @@ async def _staged(workshop: Workshop) -> Ends:
             "GIT_INDEX_FILE": str(copy),
             "GIT_OBJECT_DIRECTORY": str(workshop.git_dir / "objects"),
         }
-        ran = await checkout.git.ran("write-tree", env=env)
+        ran = await checkout.git.run("write-tree", env=env)
     if not ran.ok:
         raise RepositoryError(
             f"{checkout.root}: the index is not in a state to review",
             hint="resolve the merge that is under way first",
         )
     tree = ran.stdout.decode().strip()
-    if tree == await checkout.git.line("rev-parse", f"{checkout.head}^{{tree}}"):
+    if tree == await checkout.git.read_line("rev-parse", f"{checkout.head}^{{tree}}"):
         raise UsageError(
             "nothing is staged, so there is no change to review",
             hint="git add the files, or leave --staged out",
         )
-    return Ends(
+    return CommitRange(
         ScopeKind.STAGED,
         checkout.head,
-        await workshop.record(tree, (checkout.head,), "what is staged"),
+        await workshop.commit_tree(tree, (checkout.head,), "what is staged"),
         "HEAD",
     )
 
 
-async def _known(workshop: Workshop, name: str) -> str:
-    found = await workshop.checkout.commit(name)
+async def _resolve_name(workshop: Workshop, name: str) -> str:
+    found = await workshop.checkout.resolve_commit(name)
     if found is None:
         hint = (
             f"git fetch, or in a shallow clone: {_UNSHALLOW}"
@@ -188,34 +200,36 @@ async def _known(workshop: Workshop, name: str) -> str:
     return found
 
 
-async def _changed(workshop: Workshop, ends: Ends) -> AsyncIterator[tuple[str, tuple[Lines, ...]]]:
-    """Files of the head that differ from the base, each with its changed lines; odd names are left
-    to the notes.
+async def _list_changed(
+    workshop: Workshop, ends: CommitRange
+) -> AsyncIterator[tuple[str, tuple[LineRange, ...]]]:
+    """Yield files that differ from the base, with their changed lines; names that are not UTF-8 are
+    skipped.
     """
     raw = list(
-        fields(
-            await workshop.git.out(
+        split_fields(
+            await workshop.git.check_output(
                 *_DIFF, "--raw", "-z", "--no-abbrev", "--diff-filter=ACMRT", ends.base, ends.head
             )
         )
     )
-    touched = list(_touched(raw))
+    touched = list(_parse_raw(raw))
     # The patch lists the same files in the same order, which spares us reading the names git writes
     # there.
-    patch = await workshop.git.ran(
+    patch = await workshop.git.run(
         *_DIFF, "-p", "-U0", "--no-color", "--diff-filter=ACMR", ends.base, ends.head
     )
-    lines = _lines(patch.stdout) if patch.ok else {}
+    lines = _parse_lines(patch.stdout) if patch.ok else {}
     position = 0
     for status, mode, path in touched:
         found = (WHOLE,) if status == "T" or not patch.ok else tuple(lines.get(position, ()))
         position += status != "T"
-        if mode in REGULAR and speakable(path):
+        if mode in REGULAR and is_utf8(path):
             yield path, found
 
 
-def _touched(raw: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Status letter, new mode and new path of each entry of git's raw format."""
+def _parse_raw(raw: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield status letter, new mode and new path of each entry of git's raw format."""
     parts = iter(raw)
     for facts in parts:
         _, mode, _, _, status = facts.split(" ")
@@ -223,11 +237,9 @@ def _touched(raw: Sequence[str]) -> Iterator[tuple[str, str, str]]:
         yield status[0], mode, next(parts) if status[0] in "RC" else path
 
 
-def _lines(patch: bytes) -> dict[int, list[Lines]]:
-    """The changed lines of each file by its position in the patch; taken-out lines leave nothing to
-    point at.
-    """
-    found: dict[int, list[Lines]] = {}
+def _parse_lines(patch: bytes) -> dict[int, list[LineRange]]:
+    """Return the added or changed lines of each file by its position in the patch."""
+    found: dict[int, list[LineRange]] = {}
     position = -1
     for mark in _MARKS.finditer(patch):
         header, binary, new, first, count = mark.groups()
@@ -238,17 +250,17 @@ def _lines(patch: bytes) -> dict[int, list[Lines]]:
         ):  # of a new file all is new, also the line after its last, where parsers complain
             found[position] = [WHOLE]
         elif (length := int(count) if count else 1) > 0:
-            found.setdefault(position, []).append(Lines(int(first), int(first) + length - 1))
+            found.setdefault(position, []).append(LineRange(int(first), int(first) + length - 1))
     return found
 
 
-def _asked_for(paths: tuple[str, ...], listing: dict[str, Entry]) -> tuple[str, ...]:
-    """The paths, unless one names nothing; the root itself is no limit."""
+def _check_paths(paths: tuple[str, ...], listing: dict[str, TreeEntry]) -> tuple[str, ...]:
+    """Return the paths, () for the root; raises UsageError if one does not exist."""
     for path in paths:
         if (
             path != "."
             and path not in listing
-            and not any(_within(known, (path,)) for known in listing)
+            and not any(_is_within(known, (path,)) for known in listing)
         ):
             raise UsageError(
                 f"{path}: no such file or folder in the commit under review",
@@ -257,41 +269,41 @@ def _asked_for(paths: tuple[str, ...], listing: dict[str, Entry]) -> tuple[str, 
     return () if "." in paths else paths
 
 
-def _within(path: str, folders: Iterable[str]) -> bool:
+def _is_within(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
-async def _left_out(workshop: Workshop, kind: ScopeKind) -> AsyncIterator[str]:
+async def _scope_notes(workshop: Workshop, kind: ScopeKind) -> AsyncIterator[str]:
     checkout = workshop.checkout
-    if count := await checkout.uncommitted(unstaged_only=kind is ScopeKind.STAGED):
+    if count := await checkout.count_uncommitted(unstaged_only=kind is ScopeKind.STAGED):
         what = "work that is not staged" if kind is ScopeKind.STAGED else "uncommitted work"
-        yield f"{what} is left out: {_files(count)}"
-    if not await checkout.branch():
+        yield f"{what} is left out: {_count_files(count)}"
+    if not await checkout.current_branch():
         yield f"HEAD is detached at {checkout.head[:10]}"
     if checkout.shallow and kind is ScopeKind.BRANCH:
         yield "shallow clone: older history is not here"
 
 
-def _odd_files(listing: dict[str, Entry]) -> Iterator[str]:
-    """What a review does not look into, said once."""
+def _file_notes(listing: dict[str, TreeEntry]) -> Iterator[str]:
+    """Yield notes about submodules, links and names that are not reviewed."""
     submodules = [path for path, entry in listing.items() if entry.mode == SUBMODULE]
     links = [path for path, entry in listing.items() if entry.mode == LINK]
-    unspeakable = [path for path, entry in listing.items() if entry.regular and not speakable(path)]
+    unspeakable = [path for path, entry in listing.items() if entry.regular and not is_utf8(path)]
     if submodules:
-        yield f"submodules are not entered: {few(submodules)}"
+        yield f"submodules are not entered: {join_few(submodules)}"
     if links:
-        yield f"links are not followed: {few(links)}"
+        yield f"links are not followed: {join_few(links)}"
     if unspeakable:
         yield (
-            f"{_files(len(unspeakable))} with names that are not UTF-8 left out: {few(unspeakable)}"
+            f"{_count_files(len(unspeakable))} with names that are not UTF-8 left out: {join_few(unspeakable)}"
         )
 
 
-def few(paths: Sequence[str], most: int = _SEVERAL) -> str:
-    """The first of the paths, and how many more there are."""
+def join_few(paths: Sequence[str], most: int = _SEVERAL) -> str:
+    """Join the first paths, and say how many more there are."""
     rest = len(paths) - most
-    return ", ".join(map(shown, paths[:most])) + (f" and {rest} more" if rest > 0 else "")
+    return ", ".join(map(escape_path, paths[:most])) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _files(count: int) -> str:
+def _count_files(count: int) -> str:
     return "1 file" if count == 1 else f"{count} files"

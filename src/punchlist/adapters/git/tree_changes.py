@@ -1,6 +1,4 @@
-"""What was done to a work tree, read from the tree itself: whoever did it, and whatever they say
-about it.
-"""
+"""Read what was changed in a work tree from the tree itself."""
 
 import shutil
 from collections.abc import Iterator
@@ -9,7 +7,14 @@ from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
-from punchlist.adapters.git.command import REGULAR, SUBMODULE, Git, fields, speakable, text_of
+from punchlist.adapters.git.command import (
+    REGULAR,
+    SUBMODULE,
+    Git,
+    decode_text,
+    is_utf8,
+    split_fields,
+)
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.model.finding.finding import Splice
 from punchlist.model.patch.patch import FileChange, Patch, splices_between
@@ -21,8 +26,8 @@ Python would believe it.
 """
 
 
-class _Raw(Struct, frozen=True):
-    """One line of git's comparison: what a path was, and what it is."""
+class _RawChange(Struct, frozen=True):
+    """One entry of git's raw diff."""
 
     path: str
     old_mode: str
@@ -31,12 +36,12 @@ class _Raw(Struct, frozen=True):
     blob: str
 
 
-async def taken(workshop: Workshop, git: Git, commit: str, index: Path) -> Patch:
-    """Everything in the tree that differs from the commit, as a patch; what git ignores is not part
-    of it, nor new bytecode.
+async def diff_tree(workshop: Workshop, git: Git, commit: str, index: Path) -> Patch:
+    """Return everything that differs from the commit as a patch, without ignored files and new
+    bytecode.
 
-    `index` is the tree's own as we made it: a copy is filled with what is there now, so that
-    nothing anybody staged, committed or marked in the tree has a say.
+    `index` is the tree's original index: a copy of it is used, so that nothing staged,
+    committed or marked in the tree counts.
     """
     with TemporaryDirectory(prefix="punchlist-index-") as folder:
         own = Path(folder) / "index"
@@ -47,34 +52,34 @@ async def taken(workshop: Workshop, git: Git, commit: str, index: Path) -> Patch
             # index
         )
         env = {"GIT_INDEX_FILE": str(own)}
-        await git.out("add", "--all", ".", env=env)
-        printed = await git.out(
+        await git.check_output("add", "--all", ".", env=env)
+        printed = await git.check_output(
             "diff-index", "--cached", "--raw", "-z", "--no-renames", "--abbrev=64", commit, env=env
         )
-    found = [raw for raw in _raws(fields(printed)) if _is_work(raw)]
+    found = [raw for raw in _parse_raw(split_fields(printed)) if _is_work(raw)]
     wanted = [blob for raw in found for blob in (raw.old_blob, raw.blob) if blob.strip("0")]
-    contents = dict(zip(wanted, await workshop.blobs(wanted), strict=True))
-    return _patch(found, contents)
+    contents = dict(zip(wanted, await workshop.read_blobs(wanted), strict=True))
+    return _build_patch(found, contents)
 
 
-def _is_work(raw: _Raw) -> bool:
+def _is_work(raw: _RawChange) -> bool:
     compiled = raw.old_mode == _GONE and raw.path.endswith(_COMPILED)
-    return SUBMODULE not in (raw.mode, raw.old_mode) and speakable(raw.path) and not compiled
+    return SUBMODULE not in (raw.mode, raw.old_mode) and is_utf8(raw.path) and not compiled
 
 
-def _raws(lines: Iterator[str]) -> Iterator[_Raw]:
+def _parse_raw(lines: Iterator[str]) -> Iterator[_RawChange]:
     for facts in lines:
         old_mode, mode, old_blob, blob, _ = facts.removeprefix(":").split(" ")
-        yield _Raw(next(lines), old_mode, mode, old_blob, blob)
+        yield _RawChange(next(lines), old_mode, mode, old_blob, blob)
 
 
-def _patch(found: list[_Raw], contents: dict[str, bytes]) -> Patch:
+def _build_patch(found: list[_RawChange], contents: dict[str, bytes]) -> Patch:
     splices: list[Splice] = []
     files: list[FileChange] = []
     for raw in found:
         old, new = contents.get(raw.old_blob, b""), contents.get(raw.blob, b"")
         if raw.mode == raw.old_mode and raw.mode in REGULAR and b"\0" not in old + new:
-            splices += splices_between(raw.path, text_of(old), text_of(new))
+            splices += splices_between(raw.path, decode_text(old), decode_text(new))
         elif raw.mode == _GONE:
             files.append(FileChange(raw.path, None))
         else:

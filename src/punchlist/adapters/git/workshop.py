@@ -1,6 +1,4 @@
-"""The workshop: a bare repository of our own that borrows the user's objects, so that work happens
-outside of theirs.
-"""
+"""The workshop: our own bare repository that borrows the user's objects."""
 
 import hashlib
 import os
@@ -10,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from punchlist.adapters.git.checkout import Checkout, Identity
-from punchlist.adapters.git.command import MISSING, Entry, Git, fields, text_of
+from punchlist.adapters.git.command import MISSING, Git, TreeEntry, decode_text, split_fields
 from punchlist.errors import RepositoryError
 
 _CONFIG = """[core]
@@ -36,9 +34,7 @@ _LISTINGS = 8
 
 
 class Workshop:
-    """What belongs to one user repository in punchlist's state folder: `git` (objects and branches)
-    and `trees`.
-    """
+    """The state of one user repository: `git` (objects and branches) and `trees`."""
 
     def __init__(self, folder: Path, checkout: Checkout, identity: Identity) -> None:
         self.folder = folder
@@ -46,23 +42,23 @@ class Workshop:
         self.identity = identity
         self.git_dir = folder / "git"
         self.trees = folder / "trees"
-        self._listings: dict[str, dict[str, Entry]] = {}
+        self._listings: dict[str, dict[str, TreeEntry]] = {}
 
     @classmethod
     async def open(cls, checkout: Checkout, home: Path) -> "Workshop":
-        """The workshop of a checkout, made if it is not there; linked work trees of one repository
-        share one.
-        """
+        """Open or create the workshop of a checkout; linked work trees share one."""
         workshop = cls(
-            home / "repos" / repository_id(checkout), checkout, await checkout.identity()
+            home / "repos" / repository_id(checkout), checkout, await checkout.read_identity()
         )
-        tags = await checkout.git.out(
+        tags = await checkout.git.check_output(
             "for-each-ref", "--format=%(objectname) %(refname)", "refs/tags"
         )
         try:
-            workshop._make()
+            workshop._create_files()
             # Projects that take their version from tags must find them in a work tree too.
-            _write(workshop.git_dir / "packed-refs", "# pack-refs with: sorted \n" + text_of(tags))
+            _write_file(
+                workshop.git_dir / "packed-refs", "# pack-refs with: sorted \n" + decode_text(tags)
+            )
         except OSError as error:
             hint = "point PUNCHLIST_HOME at a folder that can be written"
             raise RepositoryError(
@@ -74,16 +70,14 @@ class Workshop:
     def git(self) -> Git:
         return Git(self.git_dir)
 
-    async def listing(self, commit: str) -> dict[str, Entry]:
-        """Everything a commit holds, by path, in git's order; kept for the commits
-        last asked for.
-        """
+    async def list_tree(self, commit: str) -> dict[str, TreeEntry]:
+        """Return a commit's entries by path, in git's order; the last few listings are cached."""
         known = self._listings.pop(commit, None)
         if known is None:
             known = {
                 entry.path: entry
-                for entry in _entries(
-                    await self.git.out("ls-tree", "-r", "-z", "--full-tree", commit)
+                for entry in _parse_entries(
+                    await self.git.check_output("ls-tree", "-r", "-z", "--full-tree", commit)
                 )
             }
         self._listings[commit] = known
@@ -91,18 +85,18 @@ class Workshop:
             del self._listings[next(iter(self._listings))]
         return known
 
-    async def blobs(self, names: Sequence[str]) -> list[bytes]:
-        """The contents of blobs, in the order asked for, by one git process."""
+    async def read_blobs(self, names: Sequence[str]) -> list[bytes]:
+        """Return the contents of blobs in the given order, by one git process."""
         if not names:
             return []
         printed = memoryview(
-            await self.git.out(
+            await self.git.check_output(
                 "cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode()
             )
         )
         contents, position = [], 0
         for name in names:
-            end = position + _line_length(printed, position)
+            end = position + _header_length(printed, position)
             header = bytes(printed[position:end]).split()
             if len(header) < 3:  # name, kind, size; anything else is git saying "missing"
                 raise RepositoryError(
@@ -113,28 +107,31 @@ class Workshop:
             position = end + size + 2
         return contents
 
-    async def tip(self, branch: str) -> str | None:
-        ran = await self.git.ran(
+    async def find_tip(self, branch: str) -> str | None:
+        ran = await self.git.run(
             "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}"
         )
         return ran.stdout.decode().strip() if ran.ok else None
 
-    async def record(self, tree: str, parents: Sequence[str], message: str) -> str:
-        """A commit of a tree, dated like its parent, so that the same input always has the same
-        name.
-        """
+    async def commit_tree(self, tree: str, parents: Sequence[str], message: str) -> str:
+        """Create a commit dated like its parent, so that the same input gives the same id."""
         when = (
-            await self.git.line("show", "--no-patch", "--format=%ct", parents[0])
+            await self.git.read_line("show", "--no-patch", "--format=%ct", parents[0])
             if parents
             else "0"
         )
         names = [part for parent in parents for part in ("-p", parent)]
-        return await self.git.line(
-            "commit-tree", tree, *names, "-m", message, env=self.signature(f"@{when} +0000")
+        return await self.git.read_line(
+            "commit-tree",
+            tree,
+            *names,
+            "-m",
+            message,
+            env=self.author_environment(f"@{when} +0000"),
         )
 
-    def signature(self, date: str) -> dict[str, str]:
-        """Who makes commits, and when, as git wants to be told."""
+    def author_environment(self, date: str) -> dict[str, str]:
+        """Return git's author and committer variables."""
         said = {"NAME": self.identity.name, "EMAIL": self.identity.email, "DATE": date}
         return {
             f"GIT_{who}_{what}": value
@@ -142,45 +139,45 @@ class Workshop:
             for what, value in said.items()
         }
 
-    def _make(self) -> None:
-        """Plain files and folders are a repository; writing them is quicker than `git init`, and
-        says exactly what it has.
-        """
+    def _create_files(self) -> None:
+        """Create the repository as plain files, which is quicker than `git init`."""
         for name in ("git/objects/info", "git/objects/pack", "git/refs/heads", "git/info", "trees"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         sha256 = self.checkout.object_format == "sha256"
-        _write(
+        _write_file(
             self.git_dir / "config",
             _CONFIG.format(version=int(sha256), extensions=_SHA256 if sha256 else ""),
         )
-        _write(self.git_dir / "info/attributes", _ATTRIBUTES)
-        _write(self.git_dir / "objects/info/alternates", f"{_quoted(self.checkout.objects)}\n")
-        _write(self.git_dir / "HEAD", "ref: refs/heads/none\n")
-        _mirror(self.checkout.git_dir / "shallow", self.git_dir / "shallow")
+        _write_file(self.git_dir / "info/attributes", _ATTRIBUTES)
+        _write_file(
+            self.git_dir / "objects/info/alternates", f"{_quote_path(self.checkout.objects)}\n"
+        )
+        _write_file(self.git_dir / "HEAD", "ref: refs/heads/none\n")
+        _copy_shallow(self.checkout.git_dir / "shallow", self.git_dir / "shallow")
 
 
 def repository_id(checkout: Checkout) -> str:
-    return id_of(checkout.git_dir)
+    return hash_git_dir(checkout.git_dir)
 
 
-def id_of(git_dir: Path) -> str:
+def hash_git_dir(git_dir: Path) -> str:
     return hashlib.sha256(os.fsencode(git_dir)).hexdigest()[:16]
 
 
-def _entries(raw: bytes) -> Iterable[Entry]:
-    for line in fields(raw):
+def _parse_entries(raw: bytes) -> Iterable[TreeEntry]:
+    for line in split_fields(raw):
         facts, _, path = line.partition("\t")
         mode, _, blob = facts.split(" ")
-        yield Entry(path, mode, blob)
+        yield TreeEntry(path, mode, blob)
 
 
-def _line_length(view: memoryview, start: int) -> int:
-    """The length of a header line; headers are short, so that the bytes looked at stay few."""
+def _header_length(view: memoryview, start: int) -> int:
+    """Return the length of the header line at `start`."""
     return bytes(view[start : start + 256]).index(b"\n")
 
 
-def _write(path: Path, content: str) -> None:
-    """Whole or not at all, and only where something changes: another run may be reading."""
+def _write_file(path: Path, content: str) -> None:
+    """Write atomically, and only if the content differs: another run may be reading."""
     raw = os.fsencode(content)
     if path.is_file() and path.read_bytes() == raw:
         return
@@ -189,8 +186,8 @@ def _write(path: Path, content: str) -> None:
     part.replace(path)
 
 
-def _mirror(source: Path, target: Path) -> None:
-    """A shallow repository's list of where its history ends; ours must end in the same places."""
+def _copy_shallow(source: Path, target: Path) -> None:
+    """Copy the shallow file of the user's repository, or delete ours."""
     if source.is_file():
         part = target.with_name(f"{target.name}.{os.getpid()}.part")
         shutil.copyfile(source, part)
@@ -199,8 +196,8 @@ def _mirror(source: Path, target: Path) -> None:
         target.unlink(missing_ok=True)
 
 
-def _quoted(path: Path) -> str:
-    """A path in git's alternates file, where a leading quote or a line break must be escaped."""
+def _quote_path(path: Path) -> str:
+    """Quote a path for git's alternates file."""
     raw = str(path)
     if raw.startswith('"') or "\n" in raw:
         return '"' + raw.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

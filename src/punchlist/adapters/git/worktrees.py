@@ -1,4 +1,4 @@
-"""Work trees of the workshop: lent clean, used by one at a time, taken back and used again."""
+"""Pool of the workshop's work trees: lent clean to one user at a time, then reused."""
 
 import fcntl
 import hashlib
@@ -11,9 +11,9 @@ from functools import cached_property
 from itertools import chain, count
 from pathlib import Path
 
-from punchlist.adapters.git.command import Entry, Git, speakable, text_of
-from punchlist.adapters.git.overlay import Overlay, lay, overlay, real
-from punchlist.adapters.git.tree_changes import taken
+from punchlist.adapters.git.command import Git, TreeEntry, decode_text, is_utf8
+from punchlist.adapters.git.overlay import Overlay, build_overlay, find_regular, write_overlay
+from punchlist.adapters.git.tree_changes import diff_tree
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import NO_ROOM, RepositoryError, StoreError
 from punchlist.model.patch.patch import Patch
@@ -24,12 +24,10 @@ _KEPT = "kept-"
 
 
 class WorkTree:
-    """A lent tree. Names that are not UTF-8 are in the folder, but not listed: no ledger could
-    carry them.
-    """
+    """A lent tree. Files whose names are not UTF-8 are not listed."""
 
     def __init__(
-        self, root: Path, commit: str, listing: dict[str, Entry], changes: Overlay
+        self, root: Path, commit: str, listing: dict[str, TreeEntry], changes: Overlay
     ) -> None:
         self.root = root
         self.commit = commit
@@ -37,8 +35,8 @@ class WorkTree:
         self._changes = changes
 
     def text(self, path: str) -> str | None:
-        full = real(self.root, path)
-        return text_of(full.read_bytes()) if full else None
+        full = find_regular(self.root, path)
+        return decode_text(full.read_bytes()) if full else None
 
     def files(self) -> Sequence[str]:
         return self._files
@@ -49,13 +47,13 @@ class WorkTree:
         modes = {
             path: entry.mode for path, entry in self._listing.items() if path not in self._changes
         } | made
-        found = (path for path, mode in modes.items() if mode.startswith("100") and speakable(path))
+        found = (path for path, mode in modes.items() if mode.startswith("100") and is_utf8(path))
         return tuple(sorted(found)) if made.keys() - self._listing.keys() else tuple(found)
 
 
 class Slot:
-    """One place in the pool: a folder, and beside it, out of reach of what runs in the folder, its
-    lock and its index.
+    """One folder of the pool, with its lock and index beside it, out of reach of
+    programs inside.
     """
 
     def __init__(self, workshop: Workshop, name: str) -> None:
@@ -67,29 +65,29 @@ class Slot:
         self._git = Git(self.root, git_dir=self._admin)
 
     async def prepare(self, commit: str) -> None:
-        """Exactly the files of a commit, whatever the last user left behind."""
+        """Reset the folder to exactly the files of a commit."""
         try:
-            await self._fill(commit)
+            await self._reset_files(commit)
         except (RepositoryError, StoreError, OSError):
-            self.scrap()
-            await self._fill(commit)
+            self.delete_files()
+            await self._reset_files(commit)
         # Git inside the tree gets an index of its own: one it marked files in must not decide what
         # we restore.
         shutil.copyfile(self.index, self._admin / "index")
 
-    async def _fill(self, commit: str) -> None:
+    async def _reset_files(self, commit: str) -> None:
         used = self.index.is_file() and self.root.is_dir()
-        self._link(commit)
+        self._link_repository(commit)
         env = {"GIT_INDEX_FILE": str(self.index)}
         if used:
-            await self._git.out("clean", "-ffdxq", env=env)
-        await self._git.out(
+            await self._git.check_output("clean", "-ffdxq", env=env)
+        await self._git.check_output(
             "reset", "--hard", "--quiet", "--no-recurse-submodules", commit, env=env
         )
 
-    def _link(self, commit: str) -> None:
-        """Ties folder and repository together anew, so that nothing done to either
-        end is believed.
+    def _link_repository(self, commit: str) -> None:
+        """Write the links between folder and repository anew, so that changes to
+        them do not count.
         """
         shutil.rmtree(self._admin, ignore_errors=True)
         self._admin.mkdir(parents=True)
@@ -105,18 +103,16 @@ class Slot:
         dot_git.unlink(missing_ok=True)
         dot_git.write_bytes(os.fsencode(f"gitdir: {self._admin}\n"))
 
-    def scrap(self) -> None:
-        """Removes the folder and all we know of it; folders somebody made unreadable are made
-        readable first.
-        """
+    def delete_files(self) -> None:
+        """Delete the folder, its index and its git data, also unreadable folders."""
         _make_removable(self.root)
         shutil.rmtree(self.root, ignore_errors=True)
         shutil.rmtree(self._admin, ignore_errors=True)
         self.index.unlink(missing_ok=True)
 
-    def take(self) -> int | None:
-        """A descriptor that holds the slot until it is closed; None where another holds it. A crash
-        lets go by itself.
+    def try_lock(self) -> int | None:
+        """Lock the slot and return the descriptor; None if another process holds it. The lock ends
+        with the process.
         """
         fd = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -132,8 +128,8 @@ class Slot:
         return None
 
     @contextmanager
-    def held(self) -> Iterator[bool]:
-        fd = self.take()
+    def hold_lock(self) -> Iterator[bool]:
+        fd = self.try_lock()
         try:
             yield fd is not None
         finally:
@@ -142,8 +138,8 @@ class Slot:
 
 
 class WorkTrees:
-    """The pool. Trees are reused by any run on the same repository; the one last at the wanted
-    commit is taken first.
+    """The pool. Trees are shared by all runs on one repository; one last at the wanted commit is
+    preferred.
     """
 
     def __init__(self, workshop: Workshop) -> None:
@@ -151,7 +147,7 @@ class WorkTrees:
         self._last: dict[str, str] = {}
 
     @asynccontextmanager
-    async def at(
+    async def open_tree(
         self,
         commit: str,
         patches: Iterable[Patch] = (),
@@ -159,33 +155,31 @@ class WorkTrees:
         pristine: Pristine | None = None,
         apart: bool = False,
     ) -> AsyncGenerator[WorkTree]:
-        changes = await overlay(self._workshop, commit, patches, pristine)
-        listing = await self._workshop.listing(commit)
-        with _disk(self._workshop.trees):
-            slot, fd = self._alone() if apart else self._free(commit)
+        changes = await build_overlay(self._workshop, commit, patches, pristine)
+        listing = await self._workshop.list_tree(commit)
+        with _convert_disk_errors(self._workshop.trees):
+            slot, fd = self._create_slot() if apart else self._take_slot(commit)
         try:
-            with _disk(slot.root):
+            with _convert_disk_errors(slot.root):
                 await slot.prepare(commit)
-                lay(slot.root, changes)
+                write_overlay(slot.root, changes)
             self._last[slot.name] = commit
             yield WorkTree(slot.root, commit, listing, changes)
         finally:
             if apart:
-                slot.scrap()
+                slot.delete_files()
                 slot.lock.unlink(missing_ok=True)
             os.close(fd)
 
     @asynccontextmanager
-    async def kept(
+    async def resume_tree(
         self, commit: str, name: str, patches: Iterable[Patch] = (), *, fresh: bool = True
     ) -> AsyncGenerator[WorkTree]:
-        """Out of the pool: nobody else gets this folder, so that what a killed process paid for is
-        still there.
-        """
+        """Lend a folder outside the pool, so that the work of a killed process is still there."""
         slot = Slot(self._workshop, f"{_KEPT}{hashlib.sha256(name.encode()).hexdigest()[:20]}")
-        changes = await overlay(self._workshop, commit, patches)
-        listing = await self._workshop.listing(commit)
-        with slot.held() as ours, _disk(slot.root):
+        changes = await build_overlay(self._workshop, commit, patches)
+        listing = await self._workshop.list_tree(commit)
+        with slot.hold_lock() as ours, _convert_disk_errors(slot.root):
             if not ours:
                 raise RepositoryError(
                     f"{slot.root}: another process works there", hint="wait for it, or end it"
@@ -194,57 +188,57 @@ class WorkTrees:
             if fresh or not mark.is_file() or mark.read_text() != commit:
                 mark.unlink(missing_ok=True)
                 await slot.prepare(commit)
-                lay(slot.root, changes)
+                write_overlay(slot.root, changes)
                 mark.write_text(commit)
             yield WorkTree(slot.root, commit, listing, changes)
-            slot.scrap()
+            slot.delete_files()
             mark.unlink(missing_ok=True)
             slot.lock.unlink(missing_ok=True)
 
-    async def changes(self, tree: Tree) -> Patch:
-        return await taken(
-            self._workshop, self._git_of(tree.root), tree.commit, tree.root.with_suffix(".index")
+    async def collect_changes(self, tree: Tree) -> Patch:
+        return await diff_tree(
+            self._workshop, self._make_git(tree.root), tree.commit, tree.root.with_suffix(".index")
         )
 
-    def git(self, tree: WorkTree) -> Git:
-        """Git in a lent tree, with the index that whatever runs in the tree sees too."""
-        return self._git_of(tree.root)
+    def open_git(self, tree: WorkTree) -> Git:
+        """Return Git for a lent tree, with the index that programs in the tree use."""
+        return self._make_git(tree.root)
 
-    def _git_of(self, root: Path) -> Git:
+    def _make_git(self, root: Path) -> Git:
         return Git(root, git_dir=self._workshop.git_dir.resolve() / "worktrees" / root.name)
 
     def prune(self) -> int:
-        """Removes every tree nobody uses, and says how many; those in use stay."""
+        """Delete all unused trees and return their number."""
         gone = 0
-        for slot in self._slots():
-            with slot.held() as ours:
+        for slot in self._list_slots():
+            with slot.hold_lock() as ours:
                 if ours:
-                    slot.scrap()
+                    slot.delete_files()
                     slot.root.with_suffix(".kept").unlink(missing_ok=True)
                     slot.lock.unlink(missing_ok=True)
                     gone += 1
         return gone
 
-    def _free(self, commit: str) -> tuple[Slot, int]:
-        known = [slot for slot in self._slots() if not slot.name.startswith(_KEPT)]
+    def _take_slot(self, commit: str) -> tuple[Slot, int]:
+        known = [slot for slot in self._list_slots() if not slot.name.startswith(_KEPT)]
         names = {slot.name for slot in known}
         known.sort(key=lambda slot: self._last.get(slot.name) != commit)
         more = (
             Slot(self._workshop, name) for name in map("t{}".format, count(1)) if name not in names
         )
         for slot in chain(known, more):
-            fd = slot.take()
+            fd = slot.try_lock()
             if fd is not None:
                 return slot, fd
         raise AssertionError("there is always one more number")
 
-    def _alone(self) -> tuple[Slot, int]:
-        """A place that nobody had before and nobody has afterwards."""
+    def _create_slot(self) -> tuple[Slot, int]:
+        """Lock a new slot that is never reused."""
         slot = Slot(self._workshop, f"{_KEPT}{secrets.token_hex(10)}")
-        fd = slot.take()
-        return (slot, fd) if fd is not None else self._alone()
+        fd = slot.try_lock()
+        return (slot, fd) if fd is not None else self._create_slot()
 
-    def _slots(self) -> list[Slot]:
+    def _list_slots(self) -> list[Slot]:
         names = {path.stem for path in self._workshop.trees.iterdir()}
         return [
             Slot(self._workshop, name) for name in sorted(names, key=lambda name: (len(name), name))
@@ -252,8 +246,8 @@ class WorkTrees:
 
 
 @contextmanager
-def _disk(place: Path) -> Iterator[None]:
-    """A disk that is full, read-only or in disorder is something a person can act on."""
+def _convert_disk_errors(place: Path) -> Iterator[None]:
+    """Convert OSError to StoreError (no space) or RepositoryError, with a hint."""
     try:
         yield
     except OSError as error:

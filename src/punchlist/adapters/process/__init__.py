@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Child processes: run with a deadline, sandboxed, ended with all their descendants."""

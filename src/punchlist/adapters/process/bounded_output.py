@@ -1,13 +1,11 @@
-"""What a child wrote, whole as long as it is reasonable, else its beginning and its end."""
+"""Keep a child's output whole up to a limit, else its beginning and end."""
 
 LINES = 512
 """How many lines of each end are kept when something has to go."""
 
 
-class Output:
-    """A stream's bytes, bounded: memory never holds much more than `limit`, however much is
-    written.
-    """
+class BoundedOutput:
+    """Bytes of a stream; memory use stays near `limit`."""
 
     def __init__(self, limit: int) -> None:
         self._half = max(limit // 2, 1)
@@ -34,15 +32,13 @@ class Output:
     def value(self) -> bytes:
         if not self.cut:
             return bytes(self._head + self._tail)
-        return shortened(
+        return join_ends(
             bytes(self._head), bytes(self._tail[-self._half :]), size=self._size, lines=self._lines
         )
 
 
-def shortened(head: bytes, tail: bytes, *, size: int, lines: int) -> bytes:
-    """The first lines of `head`, the last lines of `tail`, and between them a line that says how
-    much is missing.
-    """
+def join_ends(head: bytes, tail: bytes, *, size: int, lines: int) -> bytes:
+    """Join the first lines of `head` and the last of `tail`, with a line about what is missing."""
     first = b"".join(head.splitlines(keepends=True)[:LINES])
     last = b"".join(tail.splitlines(keepends=True)[-LINES:])
     gone = size - len(first) - len(last)
@@ -51,8 +47,8 @@ def shortened(head: bytes, tail: bytes, *, size: int, lines: int) -> bytes:
     return first + (b"" if first.endswith(b"\n") else b"\n") + note + last
 
 
-def bounded(text: bytes, limit: int) -> bytes:
-    """The text, or its first and last lines where it is longer than `limit`."""
-    output = Output(limit)
+def limit_text(text: bytes, limit: int) -> bytes:
+    """Return the text, or its first and last lines if it is longer than `limit` bytes."""
+    output = BoundedOutput(limit)
     output.write(text)
     return output.value()

@@ -1,6 +1,4 @@
-"""A child and everything it started, found and ended as one, wherever the descendants have moved
-to.
-"""
+"""Find and kill a child with all its descendants."""
 
 import ctypes
 import os
@@ -44,12 +42,12 @@ bears their mark.
 _END_SECONDS = 2.0
 
 
-class Family:
-    """One child, leader of a session of its own, and its descendants. On Linux orphans come to us,
-    so none can hide for long.
+class ProcessFamily:
+    """A child that leads its own session, and its descendants. On Linux orphans are re-parented to
+    us.
     """
 
-    _living: "set[Family]" = set()  # noqa: RUF012  # the one table of children this process has; families come and go in it
+    _living: "set[ProcessFamily]" = set()  # noqa: RUF012  # the one table of children this process has; families come and go in it
 
     _roots: set[int] = set()  # noqa: RUF012  # children the event loop has not reaped yet; their exit status is its to read
     _since = 0.0  # when the table was last empty, in seconds since boot
@@ -59,44 +57,40 @@ class Family:
         self.root = 0
         adopt_orphans()
         if _LINUX and not self._living:
-            Family._since = time.clock_gettime(time.CLOCK_BOOTTIME)
+            ProcessFamily._since = time.clock_gettime(time.CLOCK_BOOTTIME)
         self._living.add(self)
 
-    def began(self, root: int) -> None:
+    def register_root(self, root: int) -> None:
         self.root = root
         self._roots.add(root)
         _tell_guardian(f"+ {root}:{self.mark}\n")
 
-    def term(self) -> None:
-        """Asks the whole group to end."""
+    def terminate(self) -> None:
+        """Send SIGTERM to the process group."""
         if self.root:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.root, signal.SIGTERM)
 
-    def end(self) -> None:
-        """Kills and reaps whatever is left; returns when nothing is, or after two seconds of
-        trying. Once is enough.
-        """
+    def kill_all(self) -> None:
+        """Kill and reap all members; gives up after two seconds. Further calls do nothing."""
         if self not in self._living:
             return
         deadline = time.monotonic() + _END_SECONDS
         try:
-            while self._kill() and time.monotonic() < deadline:
+            while self._kill_once() and time.monotonic() < deadline:
                 time.sleep(0.002)
         finally:
             self._living.discard(self)
             if self.root:
                 _tell_guardian(f"- {self.root}:{self.mark}\n")
 
-    def reaped(self) -> None:
-        """The event loop has read the child's exit status; from now on its number
-        may be another's.
-        """
+    def release_root(self) -> None:
+        """Forget the child's pid once the event loop has reaped it: the system may reuse it."""
         self._roots.discard(self.root)
 
-    def _kill(self) -> bool:
-        """One sweep; whether something was still there."""
-        members = set(self.members())
+    def _kill_once(self) -> bool:
+        """Kill the members once; return whether there were any."""
+        members = set(self.find_members())
         for pid in members:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
@@ -108,33 +102,35 @@ class Family:
                 os.waitpid(pid, os.WNOHANG)
         return bool(members)
 
-    def members(self) -> Iterator[int]:
-        """Living descendants, the child itself among them, and its dead ones that wait for us."""
+    def find_members(self) -> Iterator[int]:
+        """Yield living descendants with the child itself, and dead ones not yet reaped."""
         if not _LINUX:
             yield from _members_by_ps(self.root)
             return
-        for pid in _children(os.getpid()):
+        for pid in _list_children(os.getpid()):
             if pid == self.root:
                 # Dead and not yet reaped, it is the event loop's to reap; waiting for that here
                 # would never end.
-                yield from (found for found in _descendants(pid) if found != pid or not _dead(pid))
-            elif pid not in self._roots and self._ours(pid):
-                yield from _descendants(pid)
+                yield from (
+                    found for found in _list_descendants(pid) if found != pid or not _is_dead(pid)
+                )
+            elif pid not in self._roots and self._is_member(pid):
+                yield from _list_descendants(pid)
 
-    def _ours(self, pid: int) -> bool:
-        """Whether an orphan that came to us is of this family: by session, by mark, or because
-        nobody else can have left it.
+    def _is_member(self, pid: int) -> bool:
+        """Return whether an orphan is of this family: by session, by mark, or because no other
+        family exists.
         """
-        stat = _stat(pid)
+        stat = _read_stat(pid)
         if stat is None:
             return False
         session, started = stat
         if session == self.root:
             return True
-        environment = frozenset(_read(f"/proc/{pid}/environ").split(b"\0"))
+        environment = frozenset(_read_bytes(f"/proc/{pid}/environ").split(b"\0"))
         if f"{MARK}={self.mark}".encode() in environment:
             return True
-        if session == os.getsid(0) or started < self._since - 0.02 or pid == _guardian()[0]:
+        if session == os.getsid(0) or started < self._since - 0.02 or pid == _start_guardian()[0]:
             return False
         # A daemon that emptied its environment, too. One that has nearly all of ours was started by
         # other means: a browser.
@@ -145,21 +141,17 @@ class Family:
 
 @cache
 def adopt_orphans() -> bool:
-    """Makes descendants whose parent died children of this process, so that they can be found and
-    reaped. Linux only.
-    """
+    """Make this process the subreaper of its descendants. Linux only."""
     if not _LINUX:
         return False
     return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
 @cache
-def _guardian() -> tuple[int, int]:
-    """A shell that outlives us by a moment: when its input ends, however we ended, it kills the
-    families still listed.
+def _start_guardian() -> tuple[int, int]:
+    """Start a shell that kills the listed families when this process ends, even by SIGKILL.
 
-    Returns its pid and the descriptor to write to. Nothing else reaches children of a process that
-    was killed with -9.
+    Returns its pid and the descriptor to write to.
     """
     reading, writing = os.pipe()
     actions = [
@@ -175,46 +167,44 @@ def _guardian() -> tuple[int, int]:
 
 @cache
 def _own_environment() -> frozenset[bytes]:
-    """What this process was started with; children that others start here inherit it whole."""
-    return frozenset(_read("/proc/self/environ").split(b"\0"))
+    """Return the environment this process was started with."""
+    return frozenset(_read_bytes("/proc/self/environ").split(b"\0"))
 
 
 def _tell_guardian(line: str) -> None:
     with suppress(
         BrokenPipeError
     ):  # someone killed the guardian; the children are still ours to end
-        os.write(_guardian()[1], line.encode())
+        os.write(_start_guardian()[1], line.encode())
 
 
-def _children(pid: int) -> Iterator[int]:
+def _list_children(pid: int) -> Iterator[int]:
     with suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
-            yield from map(int, _read(f"{thread}/children").split())
+            yield from map(int, _read_bytes(f"{thread}/children").split())
 
 
-def _descendants(pid: int) -> Iterator[int]:
+def _list_descendants(pid: int) -> Iterator[int]:
     waiting = [pid]
     while waiting:
         found = waiting.pop()
         yield found
-        waiting += _children(found)
+        waiting += _list_children(found)
 
 
-def _stat(pid: int) -> tuple[int, float] | None:
-    """Session and start (seconds since boot) of a process; None where it is gone."""
-    _, found, rest = _read(f"/proc/{pid}/stat").rpartition(b")")
+def _read_stat(pid: int) -> tuple[int, float] | None:
+    """Return session and start (seconds since boot) of a process, or None."""
+    _, found, rest = _read_bytes(f"/proc/{pid}/stat").rpartition(b")")
     fields = rest.split()
     return (int(fields[3]), int(fields[19]) / os.sysconf("SC_CLK_TCK")) if found else None
 
 
-def _dead(pid: int) -> bool:
-    return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[:1] in ([], [b"Z"], [b"X"])
+def _is_dead(pid: int) -> bool:
+    return _read_bytes(f"/proc/{pid}/stat").rpartition(b")")[2].split()[:1] in ([], [b"Z"], [b"X"])
 
 
 def _members_by_ps(root: int) -> set[int]:
-    """Where there is no /proc: the tree below the child, and its group. One that left both, and
-    whose parent died, is missed.
-    """
+    """Return the process tree and group without /proc; processes that left both are missed."""
     if not root:  # nothing was started; to the system 0 means ourselves
         return set()
     try:
@@ -244,7 +234,7 @@ def _members_by_ps(root: int) -> set[int]:
     return members & {int(row[0]) for row in rows} - dead
 
 
-def _read(path: str) -> bytes:
+def _read_bytes(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError:

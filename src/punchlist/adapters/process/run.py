@@ -1,10 +1,8 @@
-"""The one door to child processes: an explicit environment, an end in time, and nothing left
-behind.
+"""Run child processes: explicit environment, a deadline, no process left.
 
-What holds where, when a child ends, is timed out or is cancelled: on Linux every descendant dies,
-also one that left its session, because orphans are re-parented to us; elsewhere its process group
-and the tree below it. When punchlist itself is killed with -9, its children, what lies below them
-and what bears their mark are killed by a small guardian, and everything in a sandbox by the kernel.
+When a child ends, times out or is cancelled, on Linux all its descendants are killed, also those
+in other sessions; elsewhere its process group and tree. If punchlist itself is killed with -9, a
+guardian process kills its children and the kernel kills everything in a sandbox.
 """
 
 import asyncio
@@ -20,9 +18,9 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from punchlist.adapters.process.bounded_output import Output
-from punchlist.adapters.process.descendants import MARK, Family
-from punchlist.adapters.process.sandbox import Walls, available, walled
+from punchlist.adapters.process.bounded_output import BoundedOutput
+from punchlist.adapters.process.descendants import MARK, ProcessFamily
+from punchlist.adapters.process.sandbox import Sandbox, sandbox_kind, wrap_command
 
 _ALLOWED = frozenset(
     {"PATH", "LANG", "LANGUAGE", "TZ", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR", "SYSTEMROOT"}
@@ -37,8 +35,8 @@ LATE, SILENT, MISSING, SIGNALLED = "timed out", "silent", "command not found", "
 _SIGNAL_BASE = 128
 
 
-class Ran(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a child. `trouble` says why its exit code and output are not an answer."""
+class ProcessResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Result of a child. `trouble` says why its exit code and output do not count."""
 
     command: tuple[str, ...]
     exit_code: int | None
@@ -51,12 +49,12 @@ class Ran(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def silent(self) -> bool:
-        """It was ended because it said nothing for too long."""
+        """It was ended because it wrote nothing for too long."""
         return self.trouble.startswith(SILENT)
 
     @property
     def late(self) -> bool:
-        """It was ended because its time was up."""
+        """It was ended at its deadline."""
         return self.trouble.startswith(LATE)
 
     @property
@@ -72,10 +70,8 @@ class Ran(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.exit_code == 0 and not self.trouble
 
 
-class Watch(Struct, frozen=True, kw_only=True):
-    """How a child that talks for long is listened to. Its time being up and its silence are told
-    apart by `Ran.silent`.
-    """
+class OutputWatch(Struct, frozen=True, kw_only=True):
+    """How to follow a long-running child's output."""
 
     hear: Callable[[bytes], None] | None = None
     """Is given the standard output as it comes, in pieces of any size; it must not fail, and must
@@ -85,14 +81,12 @@ class Watch(Struct, frozen=True, kw_only=True):
     """Seconds it may write nothing to either stream; 0 for ever."""
     grace: float = _TERM_GRACE
     """Seconds between the polite signal and the end of everything."""
-    speak: "Callable[[Voice], None] | None" = None
+    speak: "Callable[[ChildInput], None] | None" = None
     """Is given the child's standard input, which then stays open, to answer what is heard."""
 
 
 def base_environment(*, home: bool = False) -> dict[str, str]:
-    """The allow-listed part of our own environment: where programs are and how text looks, and no
-    secret.
-    """
+    """Return the allow-listed, secret-free part of our environment."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -105,7 +99,7 @@ def base_environment(*, home: bool = False) -> dict[str, str]:
 
 
 def named_environment(names: Iterable[str]) -> dict[str, str]:
-    """The variables of our own environment that a child is meant to have, where they are set."""
+    """Return the named variables of our environment that are set."""
     return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
@@ -121,34 +115,36 @@ async def run(  # noqa: PLR0913  # one child is described in full where it is st
     timeout: float = 600,  # noqa: ASYNC109  # ending the child in time is the point of this function
     stdin: bytes = b"",
     limit: int = 64 << 20,
-    walls: Walls | None = None,
+    walls: Sandbox | None = None,
     trim: bool = False,
-    watch: Watch | None = None,
-) -> Ran:
-    """Runs a command to its end; a child that fails, hangs, crashes or is not there is a value,
-    never an exception.
+    watch: OutputWatch | None = None,
+) -> ProcessResult:
+    """Run a command to its end; failures, timeouts and a missing program are values, never
+    exceptions.
 
-    Output beyond `limit` bytes a stream loses its middle; that is trouble unless `trim` says that
-    both ends will do.
+    Output over `limit` bytes per stream loses its middle, which is trouble unless
+    `trim`.
     """
     started = time.monotonic()
-    family = Family(secrets.token_hex(8))
-    watch = watch or Watch()
+    family = ProcessFamily(secrets.token_hex(8))
+    watch = watch or OutputWatch()
     child = _Child(limit, family, watch.hear)
     environment = {**(base_environment() if env is None else env), MARK: family.mark}
-    line = walled(command, walls, cwd=cwd) if walls else list(command)
+    line = wrap_command(command, walls, cwd=cwd) if walls else list(command)
     # In the sandbox the folder may exist only behind the walls; bubblewrap goes there itself.
-    where = Path("/") if walls and available() == "bubblewrap" else cwd
+    where = Path("/") if walls and sandbox_kind() == "bubblewrap" else cwd
     try:
-        trouble = await _started(child, line, cwd=where, env=environment, stdin=stdin, watch=watch)
-        trouble = trouble or await _waited(child, family, timeout, watch)
-        family.end()
-        await child.drained()
+        trouble = await _start_child(
+            child, line, cwd=where, env=environment, stdin=stdin, watch=watch
+        )
+        trouble = trouble or await _wait_for_end(child, family, timeout, watch)
+        family.kill_all()
+        await child.wait_drained()
     finally:
-        family.end()
-        await child.closed()
-        family.reaped()
-    return Ran(
+        family.kill_all()
+        await child.wait_and_close()
+        family.release_root()
+    return ProcessResult(
         command=tuple(command),
         exit_code=child.exit_code,
         stdout=child.streams[1].value(),
@@ -156,21 +152,25 @@ async def run(  # noqa: PLR0913  # one child is described in full where it is st
         seconds=time.monotonic() - started,
         trouble=""
         if child.dismissed
-        else trouble or child.trouble(limit, trim=trim) or _from_walls(child, command[0], walls),
+        else trouble
+        or child.find_trouble(limit, trim=trim)
+        or _sandbox_trouble(child, command[0], walls),
         cut=child.cut,
     )
 
 
 class _Child(asyncio.SubprocessProtocol):
-    """Collects what a child writes and notices its end, also while a descendant keeps the pipes
-    open.
+    """Collects a child's output and notices its exit, also while a descendant
+    keeps the pipes open.
     """
 
-    def __init__(self, limit: int, family: Family, hear: Callable[[bytes], None] | None) -> None:
+    def __init__(
+        self, limit: int, family: ProcessFamily, hear: Callable[[bytes], None] | None
+    ) -> None:
         self._family = family
         self._hear = hear
         self._spoke = time.monotonic()
-        self.streams = {1: Output(limit), 2: Output(limit)}
+        self.streams = {1: BoundedOutput(limit), 2: BoundedOutput(limit)}
         self.exited = asyncio.Event()
         self._open = {1, 2}
         self._drained = asyncio.Event()
@@ -182,7 +182,7 @@ class _Child(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101  # asyncio's own promise, told to the type checker
         self._transport = transport
-        self._family.began(transport.get_pid())
+        self._family.register_root(transport.get_pid())
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self.streams[fd].write(data)
@@ -191,18 +191,20 @@ class _Child(asyncio.SubprocessProtocol):
             self._hear(data)
 
     def dismiss(self, grace: float) -> None:
-        """Its work is done: it may go by itself, then is asked to, then is ended; how it goes is no
-        trouble any more.
+        """Let the finished child exit, then terminate it, then kill it after `grace` seconds; no
+        trouble is reported.
         """
         self.dismissed = True
         loop = asyncio.get_running_loop()
-        loop.call_later(_TERM_GRACE, lambda: None if self.exited.is_set() else self._family.term())
         loop.call_later(
-            _TERM_GRACE + grace, lambda: None if self.exited.is_set() else self._family.end()
+            _TERM_GRACE, lambda: None if self.exited.is_set() else self._family.terminate()
+        )
+        loop.call_later(
+            _TERM_GRACE + grace, lambda: None if self.exited.is_set() else self._family.kill_all()
         )
 
-    def quiet_until(self, silence: float) -> float:
-        """When it will have said nothing for so long."""
+    def silence_deadline(self, silence: float) -> float:
+        """Return when it will have been silent for `silence` seconds; inf for 0."""
         return self._spoke + silence if silence else _NO_END
 
     def pipe_connection_lost(
@@ -220,20 +222,18 @@ class _Child(asyncio.SubprocessProtocol):
             self.exit_code = code
         self.exited.set()
 
-    async def drained(self) -> None:
-        """All that was written has been read; a pipe that some stranger holds open is not waited
-        for long.
-        """
+    async def wait_drained(self) -> None:
+        """Wait until all output is read, for at most a second."""
         if self._transport:
-            await _within(_PIPE_GRACE, self._drained)
+            await _wait_event(_PIPE_GRACE, self._drained)
 
-    async def closed(self) -> None:
-        """The end was noticed before the transport closes, which would read the exit status behind
-        the event loop's back.
+    async def wait_and_close(self) -> None:
+        """Wait for the exit, so that the event loop reads the exit status, then close the
+        transport.
         """
         if self._transport:
             try:
-                await _within(_PIPE_GRACE, self.exited)
+                await _wait_event(_PIPE_GRACE, self.exited)
             finally:
                 self._transport.close()
 
@@ -241,44 +241,44 @@ class _Child(asyncio.SubprocessProtocol):
     def cut(self) -> bool:
         return any(stream.cut for stream in self.streams.values())
 
-    def trouble(self, limit: int, *, trim: bool) -> str:
+    def find_trouble(self, limit: int, *, trim: bool) -> str:
         if self._signal:
             return f"{SIGNALLED} {self._signal}"
         return f"output over {limit} bytes" if self.cut and not trim else ""
 
 
-class Voice:
-    """A child's standard input, for whoever answers it while it works."""
+class ChildInput:
+    """A child's standard input, open while it runs."""
 
     def __init__(self, pipe: asyncio.WriteTransport, child: _Child, grace: float) -> None:
         self._pipe = pipe
         self._child = child
         self._grace = grace
 
-    def say(self, data: bytes) -> None:
+    def send(self, data: bytes) -> None:
         if not self._pipe.is_closing():
             self._pipe.write(data)
 
-    def hang_up(self) -> None:
-        """Ends the conversation, and the child with it."""
+    def close_input(self) -> None:
+        """Close the input and end the child."""
         self._pipe.close()
         self._child.dismiss(self._grace)
 
 
-async def _started(  # noqa: PLR0913  # the parts of one child, from the one place that starts it
+async def _start_child(  # noqa: PLR0913  # the parts of one child, from the one place that starts it
     child: _Child,
     command: Sequence[str],
     *,
     cwd: Path,
     env: Mapping[str, str],
     stdin: bytes,
-    watch: Watch,
+    watch: OutputWatch,
 ) -> str:
-    """Starts the child; why it could not be, or an empty string."""
+    """Start the child; return why it could not be started, or ''."""
     loop = asyncio.get_running_loop()
     source = subprocess.PIPE if stdin or watch.speak else subprocess.DEVNULL
     try:
-        transport, _ = await _whole(
+        transport, _ = await _shield_start(
             loop.subprocess_exec(
                 lambda: child,
                 *command,
@@ -289,21 +289,19 @@ async def _started(  # noqa: PLR0913  # the parts of one child, from the one pla
             )
         )
     except (OSError, ValueError) as error:
-        return _why_not_started(error, command[0], cwd)
+        return _start_trouble(error, command[0], cwd)
     pipe = transport.get_pipe_transport(0)
     if isinstance(pipe, asyncio.WriteTransport):
         pipe.write(stdin)
         if watch.speak:
-            watch.speak(Voice(pipe, child, watch.grace))
+            watch.speak(ChildInput(pipe, child, watch.grace))
         else:
             pipe.close()
     return ""
 
 
-async def _whole(starting: Coroutine[object, object, T]) -> T:
-    """A cancel waits until the child is there, and then ends it; asyncio waits for ever for one
-    cancelled half-way.
-    """
+async def _shield_start(starting: Coroutine[object, object, T]) -> T:
+    """Delay a cancel until the child is started; asyncio hangs if cancelled half-way."""
     task = asyncio.ensure_future(starting)
     try:
         return await asyncio.shield(task)
@@ -312,27 +310,29 @@ async def _whole(starting: Coroutine[object, object, T]) -> T:
         raise
 
 
-async def _waited(child: _Child, family: Family, seconds: float, watch: Watch) -> str:
-    """Waits for the child's end, and brings it about when time is up or nothing was heard for too
-    long.
+async def _wait_for_end(
+    child: _Child, family: ProcessFamily, seconds: float, watch: OutputWatch
+) -> str:
+    """Wait for the child's end; terminate it at the deadline or after too long a silence. Return
+    the trouble.
     """
     deadline = time.monotonic() + seconds
-    while (left := min(deadline, child.quiet_until(watch.silence)) - time.monotonic()) > 0:
-        if await _within(left, child.exited):
+    while (left := min(deadline, child.silence_deadline(watch.silence)) - time.monotonic()) > 0:
+        if await _wait_event(left, child.exited):
             return ""
-    family.term()
+    family.terminate()
     trouble = (
         f"{LATE} after {seconds:g} s"
         if time.monotonic() >= deadline
         else f"{SILENT} for {watch.silence:g} s"
     )
-    await _within(watch.grace, child.exited)
+    await _wait_event(watch.grace, child.exited)
     return trouble
 
 
-async def _within(seconds: float, event: asyncio.Event) -> bool:
-    """Whether it comes in time. Not with `wait_for`: up to Python 3.11 that forgets a cancel which
-    comes with the event.
+async def _wait_event(seconds: float, event: asyncio.Event) -> bool:
+    """Return whether the event comes in time. `wait_for` can lose a cancel up to Python
+    3.11.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -341,7 +341,7 @@ async def _within(seconds: float, event: asyncio.Event) -> bool:
         return False
 
 
-def _why_not_started(error: OSError | ValueError, name: str, cwd: Path) -> str:
+def _start_trouble(error: OSError | ValueError, name: str, cwd: Path) -> str:
     if isinstance(error, FileNotFoundError) and not cwd.is_dir():
         return f"no such folder to run in: {cwd}"
     if isinstance(error, FileNotFoundError):
@@ -349,10 +349,8 @@ def _why_not_started(error: OSError | ValueError, name: str, cwd: Path) -> str:
     return f"cannot run {name}: {error.strerror if isinstance(error, OSError) else error}"
 
 
-def _from_walls(child: _Child, name: str, walls: Walls | None) -> str:
-    """What the wrapper around a command says when it could not start it; a child that says the same
-    is not believed either.
-    """
+def _sandbox_trouble(child: _Child, name: str, walls: Sandbox | None) -> str:
+    """Return why the sandbox could not start the command, or ''; a child may fake it."""
     if walls is None:
         return ""
     said = child.streams[2].value().decode(errors="replace")

@@ -1,6 +1,4 @@
-"""The walls around a child: what it may see, write and use up, as a command line for bubblewrap or,
-without it, limits only.
-"""
+"""Sandbox a child: a bubblewrap command line or, without bubblewrap, resource limits only."""
 
 import os
 import shutil
@@ -39,19 +37,18 @@ _LIMITED = 'ulimit -c 0; {limits}exec "$@"'
 
 
 class Rlimits(Struct, frozen=True, omit_defaults=True):
-    """Ceilings for each process, in bytes and counts; 0 leaves the system's own."""
+    """Limits per process, in bytes and counts; 0 keeps the system's."""
 
     memory: int = 0
     processes: int = 0
     file_size: int = 8 << 30
 
 
-class Walls(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a child may see: the file system read-only with a /tmp of its own, plus what is named
-    here.
+class Sandbox(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A child's view: the file system read-only, its own /tmp, and what is named here.
 
-    `binds` are (source, target, writable), laid in order; `writable` are folders it may write to
-    where they are; `hidden` is empty inside, but for binds that lie in it.
+    `binds` are (source, target, writable), mounted in order; `writable` folders are
+    mounted in place; `hidden` paths are empty, except for binds inside.
     """
 
     writable: tuple[Path, ...] = ()
@@ -61,35 +58,33 @@ class Walls(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rlimits: Rlimits = Rlimits()
 
 
-def secrets(home: Path) -> tuple[Path, ...]:
-    """Where a person's keys and tokens usually lie."""
+def secret_paths(home: Path) -> tuple[Path, ...]:
+    """Return the usual paths of keys and tokens."""
     return tuple(home / name for name in SECRETS.split())
 
 
 @cache
-def bubblewrap() -> str:
-    """The path of a bubblewrap that works here, or an empty string; asked once."""
+def find_bubblewrap() -> str:
+    """Return the path of a working bubblewrap, or ''; cached."""
     found = shutil.which("bwrap")
     return found if found and _succeeds([found, *_PROBE]) else ""
 
 
-def available() -> str:
-    return "bubblewrap" if bubblewrap() else "none"
+def sandbox_kind() -> str:
+    return "bubblewrap" if find_bubblewrap() else "none"
 
 
-def walled(command: Sequence[str], walls: Walls, *, cwd: Path) -> list[str]:
-    """The command line that runs `command` in `cwd` behind the walls; only the limits hold where
-    there is no bubblewrap.
+def wrap_command(command: Sequence[str], walls: Sandbox, *, cwd: Path) -> list[str]:
+    """Return the command line that runs `command` sandboxed in `cwd`; without bubblewrap only
+    limits apply.
     """
-    program = bubblewrap()
-    inner = [*_limited(walls.rlimits), *command]
-    return [program, *_arguments(walls, cwd), "--", *inner] if program else inner
+    program = find_bubblewrap()
+    inner = [*_limit_command(walls.rlimits), *command]
+    return [program, *_bwrap_arguments(walls, cwd), "--", *inner] if program else inner
 
 
-def _limited(rlimits: Rlimits) -> list[str]:
-    """A constant script that lowers the limits and becomes the command; the only way that costs no
-    second interpreter.
-    """
+def _limit_command(rlimits: Rlimits) -> list[str]:
+    """Return a shell prefix that sets the limits and execs the command."""
     kilobytes = {"v": rlimits.memory >> 10, "f": rlimits.file_size >> 9, "u": rlimits.processes}
     # dash calls the number of processes -p; a shell that knows neither leaves the limit alone.
     forms = {
@@ -101,7 +96,7 @@ def _limited(rlimits: Rlimits) -> list[str]:
     return ["/bin/sh", "-c", _LIMITED.format(limits=limits), "sh"]
 
 
-def _arguments(walls: Walls, cwd: Path) -> Iterator[str]:
+def _bwrap_arguments(walls: Sandbox, cwd: Path) -> Iterator[str]:
     yield from (
         "--die-with-parent",
         "--unshare-pid",
@@ -121,18 +116,18 @@ def _arguments(walls: Walls, cwd: Path) -> Iterator[str]:
             yield from ("--tmpfs", str(folder))
     yield from ("--dir", str(HOME))
     shown = [(path, path, True) for path in walls.writable] + list(walls.binds)
-    yield from _hidden(walls.hidden)
+    yield from _hide_paths(walls.hidden)
     for source, target, writable in shown:
         yield from ("--bind" if writable else "--ro-bind", str(source), str(target))
     # A bind that lies in a hidden folder is meant to be seen; a hidden path that lies in a bind is
     # not.
-    yield from _hidden(
+    yield from _hide_paths(
         [path for path in walls.hidden if any(target in path.parents for _, target, _ in shown)]
     )
     yield from ("--chdir", str(cwd))
 
 
-def _hidden(paths: Sequence[Path]) -> Iterator[str]:
+def _hide_paths(paths: Sequence[Path]) -> Iterator[str]:
     for path in paths:
         if path.is_dir():
             yield from ("--tmpfs", str(path.resolve()))
@@ -141,9 +136,7 @@ def _hidden(paths: Sequence[Path]) -> Iterator[str]:
 
 
 def _succeeds(command: list[str]) -> bool:
-    """Runs a probe without the process door, which stands on this module; it takes a few
-    milliseconds, once.
-    """
+    """Run a probe command; not by `run`, which imports this module."""
     quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
     try:
         pid = os.posix_spawn(

@@ -1,4 +1,4 @@
-"""What becomes of a run on paper: one module per format, each a function of the run alone."""
+"""Reports of a run: one module per format, each a pure function of the run."""
 
 from collections import ChainMap
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from punchlist.adapters.reports import json as document
 from punchlist.model.ledger.run import Run
 
 
-class Report(Struct, frozen=True):
-    """`name` is what users choose it by, `file` what it is written as."""
+class ReportFormat(Struct, frozen=True):
+    """`name`: what users choose it by; `file`: the name it is written as."""
 
     name: str
     file: str
@@ -24,21 +24,23 @@ class Report(Struct, frozen=True):
         return self.render(run)
 
 
-REPORTS: dict[str, Report] = {
+REPORTS: dict[str, ReportFormat] = {
     report.file: report
     for report in (
-        Report("md", "report.md", "text/markdown", "Markdown", markdown.render),
-        Report("json", "report.json", "application/json", "JSON", document.render),
-        Report("sarif", "report.sarif", "application/sarif+json", "SARIF", sarif.render),
-        Report("junit", "report.junit.xml", "application/xml", "JUnit XML", junit.render),
-        Report("html", "report.html", "text/html", "HTML page", html.render),
+        ReportFormat("md", "report.md", "text/markdown", "Markdown", markdown.render),
+        ReportFormat("json", "report.json", "application/json", "JSON", document.render),
+        ReportFormat("sarif", "report.sarif", "application/sarif+json", "SARIF", sarif.render),
+        ReportFormat("junit", "report.junit.xml", "application/xml", "JUnit XML", junit.render),
+        ReportFormat("html", "report.html", "text/html", "HTML page", html.render),
     )
 }
-OCCASIONAL: dict[str, Report] = {
+OCCASIONAL: dict[str, ReportFormat] = {
     report.file: report
     for report in (
-        Report("cycles.md", "cycles.md", "text/markdown", "Cycles", cycles.markdown),
-        Report("cycles.json", "cycles.json", "application/json", "Cycles, JSON", cycles.document),
+        ReportFormat("cycles.md", "cycles.md", "text/markdown", "Cycles", cycles.render_markdown),
+        ReportFormat(
+            "cycles.json", "cycles.json", "application/json", "Cycles, JSON", cycles.render_json
+        ),
     )
 }
 """Made only of runs that have something of the kind to tell; of others they are empty, and are not

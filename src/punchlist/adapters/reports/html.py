@@ -1,6 +1,4 @@
-"""One self-contained HTML page: it asks nothing of the network, works without scripts, and trusts
-no text it shows.
-"""
+"""One self-contained HTML page: no network, works without scripts, escapes all text."""
 
 import re
 from base64 import b64encode
@@ -15,12 +13,12 @@ from msgspec import Struct
 from punchlist._version import __version__
 from punchlist.model.ledger.run import Run
 from punchlist.views import html_view as page
-from punchlist.views.escaping import visible
+from punchlist.views.escaping import escape_controls
 from punchlist.views.item_words import PROOF_WORDS
 from punchlist.views.run_state import OUTCOME_WORDS
-from punchlist.views.summary import summary
-from punchlist.views.wording import scope
-from punchlist.views.words import duration
+from punchlist.views.summary import summarize_run
+from punchlist.views.wording import describe_scope
+from punchlist.views.words import format_duration
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -36,85 +34,83 @@ MANY = 400
 
 
 def render(run: Run) -> bytes:
-    found = page.groups(run)
-    style, script = _asset("report.css"), _asset("report.js")
-    html = _template().render(
+    found = page.group_items(run)
+    style, script = _load_asset("report.css"), _load_asset("report.js")
+    html = _load_template().render(
         run=run,
-        told=summary(run),
+        told=summarize_run(run),
         groups=found,
-        laps=page.laps(run),
-        lanes=page.lanes(run),
-        turns=page.turns(run),
-        tools=page.tools(found),
-        paths=page.paths(found),
+        laps=page.make_laps(run),
+        lanes=page.make_lanes(run),
+        turns=page.round_ends(run),
+        tools=page.list_tools(found),
+        paths=page.list_paths(found),
         many=len(run.items) > MANY,
         started=datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        took=duration(run.active),
+        took=format_duration(run.active),
         where=run.started.repository.removesuffix("/.git").rpartition("/")[2],
-        scope=scope(run.started.change),
-        style=_trusted(style),
-        script=_trusted(script),
-        policy=_POLICY.format(_hash(script)),
+        scope=describe_scope(run.started.change),
+        style=_mark_safe(style),
+        script=_mark_safe(script),
+        policy=_POLICY.format(_hash_script(script)),
         version=__version__,
     )
     return html.encode("utf-8", "replace")
 
 
 @cache
-def _template() -> "Template":
+def _load_template() -> "Template":
     from jinja2 import FileSystemLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    class Frozen(ImmutableSandboxedEnvironment):
+    class StructSandbox(ImmutableSandboxedEnvironment):
         def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
-            """Fields of frozen data are safe to read; asking the sandbox about each would take most
-            of the time.
-            """
+            """Allow fields of Structs at once; asking the sandbox for each is slow."""
             ours = isinstance(obj, Struct) and attr in obj.__struct_fields__
             return ours or super().is_safe_attribute(obj, attr, value)
 
-    environment = Frozen(
+    environment = StructSandbox(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=_escape_value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["ticked"] = _ticked
+    environment.filters["ticked"] = _format_code
     environment.filters["proof_words"] = lambda kind: PROOF_WORDS[kind][0]
     environment.filters["outcome_words"] = lambda outcome: OUTCOME_WORDS[outcome][0]
     return environment.get_template("report.html")
 
 
-def _shown(value: object) -> object:
-    """Every text on its way into the page is made visible first; escaping comes after."""
-    return visible(value) if type(value) is str else value
+def _escape_value(value: object) -> object:
+    """Make control characters visible in every text; HTML escaping comes after."""
+    return escape_controls(value) if type(value) is str else value
 
 
-def _ticked(text: str) -> object:
-    """Text with what stands in backticks as code."""
+def _format_code(text: str) -> object:
+    """Return the text with parts in backticks as <code>."""
     from markupsafe import Markup
 
     if "`" not in text:
         return text
-    parts = _CODE.split(visible(text))
+    parts = _CODE.split(escape_controls(text))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if odd % 2 else part
         for odd, part in enumerate(parts)
     )
 
 
-def _trusted(text: str) -> object:
+def _mark_safe(text: str) -> object:
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - our own files, never text of others
 
 
 @cache
-def _asset(name: str) -> str:
+def _load_asset(name: str) -> str:
     return (_TEMPLATES / name).read_text("utf-8")
 
 
-def _hash(script: str) -> str:
+def _hash_script(script: str) -> str:
     return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"

@@ -1,38 +1,40 @@
-"""JUnit XML: one test case for each item, reviewer and check, so that a build server shows what is
-left.
-"""
+"""JUnit XML: one test case for each item, reviewer and check."""
 
 from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
 from punchlist.model.item.item import Item, Status, reading_order
-from punchlist.model.ledger.run import Review, Run
-from punchlist.views.escaping import one_line, visible
-from punchlist.views.issue_text import place
+from punchlist.model.ledger.run import LatestReview, Run
+from punchlist.views.escaping import escape_controls, one_line
+from punchlist.views.issue_text import format_place
 from punchlist.views.item_words import describe_attempt, describe_proof
 from punchlist.views.run_state import OUTCOME_WORDS
-from punchlist.views.summary import summary
+from punchlist.views.summary import summarize_run
 
 _WORST = 4000
 
 
 def render(run: Run) -> bytes:
-    told = summary(run)
+    told = summarize_run(run)
     root = ET.Element(
         "testsuites",
         name=one_line(f"punchlist {run.id}: {OUTCOME_WORDS[told.outcome][0]}: {told.headline}"),
     )
-    _suite(
-        root, "items", (_item(item, run) for item in sorted(run.items.values(), key=reading_order))
+    _add_suite(
+        root,
+        "items",
+        (_item_case(item, run) for item in sorted(run.items.values(), key=reading_order)),
     )
-    _suite(root, "reviewers", (_review(review) for review in run.reviewing.reviews.values()))
-    _suite(root, "checks", _checks(run))
+    _add_suite(
+        root, "reviewers", (_review_case(review) for review in run.reviewing.reviews.values())
+    )
+    _add_suite(root, "checks", _check_cases(run))
     gaps = (
         _case("not-checked", f"{gap.what}: {gap.why}", "skipped", gap.why or gap.what)
         for gap in told.gaps
         if gap.about == "scope"
     )
-    _suite(root, "not checked", (*gaps, *_trouble(run)))
+    _add_suite(root, "not checked", (*gaps, *_error_cases(run)))
     for tally in ("tests", "failures", "errors", "skipped"):
         root.set(tally, str(sum(int(suite.get(tally, "0")) for suite in root)))
     root.set("time", f"{run.active:.3f}")
@@ -44,7 +46,7 @@ def render(run: Run) -> bytes:
     )
 
 
-def _suite(root: ET.Element, name: str, cases: Iterable[ET.Element]) -> None:
+def _add_suite(root: ET.Element, name: str, cases: Iterable[ET.Element]) -> None:
     suite = ET.SubElement(root, "testsuite", name=f"punchlist.{name}")
     suite.extend(cases)
     suite.set("tests", str(len(suite)))
@@ -58,20 +60,16 @@ def _case(
     case = ET.Element("testcase", classname=one_line(group), name=one_line(name), time="0")
     if verdict:
         mark = ET.SubElement(case, verdict, message=one_line(message))
-        mark.text = visible(text)[:_WORST] or None
+        mark.text = escape_controls(text)[:_WORST] or None
     elif text:
-        ET.SubElement(case, "system-out").text = visible(text)[:_WORST]
+        ET.SubElement(case, "system-out").text = escape_controls(text)[:_WORST]
     return case
 
 
-def _item(item: Item, run: Run) -> ET.Element:
-    """Fixed passes, dismissed and out of scope are skipped; whatever else is still in the code
-    fails.
-    """
+def _item_case(item: Item, run: Run) -> ET.Element:
+    """Fixed items pass; dismissed and out of scope are skipped; all others fail."""
     lead = item.lead
-    name = (
-        f"item {item.number}: {lead.rule + ': ' if lead.rule else ''}{lead.title} ({place(lead)})"
-    )
+    name = f"item {item.number}: {lead.rule + ': ' if lead.rule else ''}{lead.title} ({format_place(lead)})"
     group = lead.spot.path or "no file"
     last = item.attempts[-1].why if item.attempts else ""
     if not item.in_scope:
@@ -88,22 +86,26 @@ def _item(item: Item, run: Run) -> ET.Element:
         else ""
     )
     case = _case(
-        group, name, "failure", f"{where}{': ' + last if last else ''}{unfiled}", _story(item)
+        group,
+        name,
+        "failure",
+        f"{where}{': ' + last if last else ''}{unfiled}",
+        _describe_history(item),
     )
     case[0].set("type", item.severity.value)
     return case
 
 
-def _story(item: Item) -> str:
+def _describe_history(item: Item) -> str:
     said = [
-        f"{place(finding)}: {finding.source}: {finding.title}\n{finding.detail}".strip()
+        f"{format_place(finding)}: {finding.source}: {finding.title}\n{finding.detail}".strip()
         for finding in item.findings
     ]
     tried = [f"{describe_attempt(each)}\n{each.evidence}".strip() for each in item.attempts]
     return "\n\n".join((*said, *tried))
 
 
-def _review(review: Review) -> ET.Element:
+def _review_case(review: LatestReview) -> ET.Element:
     if review.failed:
         return _case("reviewers", review.reviewer, "error", "the reviewer failed", review.failed)
     if review.skipped:
@@ -115,7 +117,7 @@ def _review(review: Review) -> ET.Element:
     )
 
 
-def _checks(run: Run) -> Iterable[ET.Element]:
+def _check_cases(run: Run) -> Iterable[ET.Element]:
     for check in run.started.checks:
         baseline = run.checks.baselines.get(check.name)
         if baseline is None:
@@ -137,7 +139,7 @@ def _checks(run: Run) -> Iterable[ET.Element]:
             )
 
 
-def _trouble(run: Run) -> Iterable[ET.Element]:
+def _error_cases(run: Run) -> Iterable[ET.Element]:
     yield from (
         _case("run", f"action {number}", "error", said)
         for number, said in enumerate(run.trouble, 1)

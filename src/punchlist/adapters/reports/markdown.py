@@ -1,5 +1,5 @@
-"""The Markdown findings document: severities as headings, items as numbered entries; punchlist
-reads it back, too.
+"""The Markdown findings document, which punchlist can also parse: severities as headings, items as
+numbered entries.
 """
 
 import re
@@ -11,11 +11,11 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Attempt, Item, Status, reading_order
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import Diff
-from punchlist.views.escaping import one_line, visible
-from punchlist.views.issue_text import place
+from punchlist.views.escaping import escape_controls, one_line
+from punchlist.views.issue_text import format_place
 from punchlist.views.item_words import describe_attempt, describe_proof
 from punchlist.views.run_state import OUTCOME_WORDS
-from punchlist.views.summary import Gap, Summary, summary
+from punchlist.views.summary import Gap, Summary, summarize_run
 
 _SECTIONS = {
     Severity.CRITICAL: "Critical Issues (Must Fix)",
@@ -28,24 +28,26 @@ _LONGEST_DIFF = 24
 
 
 def render(run: Run) -> bytes:
-    told = summary(run)
+    told = summarize_run(run)
     inside = sorted(run.in_scope, key=reading_order)
     outside = sorted((item for item in run.items.values() if not item.in_scope), key=reading_order)
     number = 1
-    parts = [_head(run, told)]
+    parts = [_render_head(run, told)]
     for severity, title in _SECTIONS.items():
         items = [item for item in inside if item.severity is severity]
-        parts.append(_section(title, items, run, number))
+        parts.append(_render_section(title, items, run, number))
         number += len(items)
     if outside:
-        parts.append(_section("Outside the change (listed, not worked on)", outside, run, number))
-    parts += [_unchecked(told.gaps), _summed_up(told, inside)]
+        parts.append(
+            _render_section("Outside the change (listed, not worked on)", outside, run, number)
+        )
+    parts += [_render_gaps(told.gaps), _render_summary(told, inside)]
     return "\n\n".join(parts).encode("utf-8", "replace") + b"\n"
 
 
-def _head(run: Run, told: Summary) -> str:
+def _render_head(run: Run, told: Summary) -> str:
     date = datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M")
-    reviewers = ", ".join(_line(name) for name in sorted(run.reviewing.reviews)) or "nobody"
+    reviewers = ", ".join(_escape(name) for name in sorted(run.reviewing.reviews)) or "nobody"
     lines = [
         f"# Code Review Findings - Round {len(run.position.rounds) or 1}",
         "",
@@ -59,44 +61,44 @@ def _head(run: Run, told: Summary) -> str:
     return "\n".join(lines)
 
 
-def _section(title: str, items: Sequence[Item], run: Run, first: int) -> str:
-    entries = [_entry(number, item, run) for number, item in enumerate(items, first)]
+def _render_section(title: str, items: Sequence[Item], run: Run, first: int) -> str:
+    entries = [_render_entry(number, item, run) for number, item in enumerate(items, first)]
     return "\n\n".join([f"## {title}", *(entries or ["None."])])
 
 
-def _entry(number: int, item: Item, run: Run) -> str:
+def _render_entry(number: int, item: Item, run: Run) -> str:
     lead = item.lead
-    name = _line(lead.category or lead.rule or lead.source).translate(
+    name = _escape(lead.category or lead.rule or lead.source).translate(
         {ord("["): "(", ord("]"): ")"}
     )
     indent = " " * len(f"{number}. ")
     return "\n".join(
         (
-            f"{number}. **[{name}]:** {_line(lead.title)}",
-            *(indent + line for line in _fields(item, run)),
+            f"{number}. **[{name}]:** {_escape(lead.title)}",
+            *(indent + line for line in _render_fields(item, run)),
         )
     )
 
 
-def _fields(item: Item, run: Run) -> Iterator[str]:
+def _render_fields(item: Item, run: Run) -> Iterator[str]:
     lead = item.lead
-    problem, impact = _problem(lead)
-    yield from _bullet("File", place(lead))
+    problem, impact = _split_problem(lead)
+    yield from _bullet("File", format_place(lead))
     if not item.in_scope:
         yield from _bullet("Severity", item.severity.value)
     yield from _bullet("Rule", lead.rule)
     yield from _bullet("Problem", problem)
     yield from _bullet("Impact", impact)
-    yield from _bullet("Fix", _fix(lead))
+    yield from _bullet("Fix", _describe_fix(lead))
     yield from _bullet("Status", item.status.value)
     yield from _bullet(
         "Item",
-        f"{item.number}, reported by {', '.join(_who(finding) for finding in item.findings)}",
+        f"{item.number}, reported by {', '.join(_describe_source(finding) for finding in item.findings)}",
     )
     for other in item.findings[1:]:
         yield from _bullet(
             "Merged",
-            f"{_who(other)} at {place(other)}: {other.title}"
+            f"{_describe_source(other)} at {format_place(other)}: {other.title}"
             + (f"\n{other.detail}" if other.detail else ""),
         )
     for proof in item.proofs:
@@ -113,88 +115,86 @@ def _fields(item: Item, run: Run) -> Iterator[str]:
         ),
     )
     for attempt in item.attempts:
-        yield from _bullet("History", _attempt(attempt))
+        yield from _bullet("History", _describe_attempt(attempt))
     yield from _bullet(
         "Flagged",
         "; ".join((*item.flags, *(mark for finding in item.findings for mark in finding.marks))),
     )
-    yield from _change(item, run.by_item.diffs.get(item.number))
+    yield from _render_change(item, run.by_item.diffs.get(item.number))
 
 
-def _problem(finding: Finding) -> tuple[str, str]:
-    """The reviewer's words, and apart from them why it matters, where it was said apart."""
+def _split_problem(finding: Finding) -> tuple[str, str]:
+    """Return the problem and, if the reviewer wrote it apart, the impact."""
     detail, marker, impact = finding.detail.rpartition(_IMPACT)
     if not marker or (detail and not detail.endswith("\n")):
         return finding.detail or finding.title, ""
     return detail.strip() or finding.title, impact
 
 
-def _fix(finding: Finding) -> str:
+def _describe_fix(finding: Finding) -> str:
     if finding.suggestion or finding.fix is None:
         return finding.suggestion
     return f"{finding.fix.title or finding.source + ' proposes an edit'} ({finding.fix.safety})"
 
 
-def _who(finding: Finding) -> str:
+def _describe_source(finding: Finding) -> str:
     label = f" as {finding.label}" if finding.label else ""
     return (
         f"{finding.source} ({finding.rule}){label}" if finding.rule else f"{finding.source}{label}"
     )
 
 
-def _attempt(attempt: Attempt) -> str:
+def _describe_attempt(attempt: Attempt) -> str:
     return one_line(describe_attempt(attempt))
 
 
-def _change(item: Item, diff: Diff | None) -> Iterator[str]:
+def _render_change(item: Item, diff: Diff | None) -> Iterator[str]:
     if item.status is Status.FIXED and item.commit:
         yield from _bullet("Commit", item.commit)
     if item.status is not Status.FIXED or diff is None:
         return
     lines = [line for hunk in diff.hunks for line in hunk.lines]
     if lines and len(lines) <= _LONGEST_DIFF and not any("```" in line for line in lines):
-        yield from ("  ```diff", *(f"  {visible(line)}" for line in lines), "  ```")
+        yield from ("  ```diff", *(f"  {escape_controls(line)}" for line in lines), "  ```")
 
 
 def _bullet(name: str, text: str) -> Iterator[str]:
-    """A field; what goes beyond its first line is quoted, so that nothing in it can be taken for a
-    field or an item.
-    """
-    lines = [line for line in _calm(visible(text)).splitlines() if line.strip()]
+    """Yield a field; further lines are quoted, so that they cannot be parsed as fields or items."""
+    lines = [line for line in _disarm_markup(escape_controls(text)).splitlines() if line.strip()]
     if lines:
         yield f"- **{name}:** {lines[0].strip()}"
     yield from (f"  > {line.rstrip()}" for line in lines[1:])
 
 
-def _line(text: str) -> str:
-    return _calm(one_line(text))
+def _escape(text: str) -> str:
+    return _disarm_markup(one_line(text))
 
 
-def _calm(text: str) -> str:
-    """Without tags, pictures and mentions that would act; code in backticks is shown as it is
-    anyway.
-    """
+def _disarm_markup(text: str) -> str:
+    """Disarm tags, images and mentions outside of code in backticks."""
     if not _ACTIVE.search(text):
         return text
     spans = re.split(r"(`+[^`\n]*`+)", text)
     return "".join(
-        span if odd % 2 else _ACTIVE.sub(lambda found: _tamed(found[0]), span)
+        span if odd % 2 else _ACTIVE.sub(lambda found: _disarm_mark(found[0]), span)
         for odd, span in enumerate(spans)
     )
 
 
-def _tamed(mark: str) -> str:
+def _disarm_mark(mark: str) -> str:
     return {"<": "\\<", "![": "!\\["}.get(mark, mark + "\u200b")
 
 
-def _unchecked(gaps: Sequence[Gap]) -> str:
-    lines = [f"- {_line(gap.what)}" + (f": {_line(gap.why)}" if gap.why else "") for gap in gaps]
+def _render_gaps(gaps: Sequence[Gap]) -> str:
+    lines = [
+        f"- {_escape(gap.what)}" + (f": {_escape(gap.why)}" if gap.why else "") for gap in gaps
+    ]
     return "\n".join(
         ["## What was not checked", "", *(lines or ["- Nothing that punchlist knows of."])]
     )
 
 
-def _summed_up(told: Summary, inside: Sequence[Item]) -> str:
+def _render_summary(told: Summary, inside: Sequence[Item]) -> str:
     severities = [item.severity for item in inside]
     status = ", ".join(f"{count:,} {status}" for status, count in told.by_status.items() if count)
     numbers = told.numbers

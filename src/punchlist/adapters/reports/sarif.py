@@ -1,5 +1,5 @@
-"""SARIF 2.1.0 out: one result an item; what is fixed is absent, what was dismissed is suppressed,
-what is left has its fix.
+"""SARIF 2.1.0: one result per item. Fixed ones are absent, dismissed ones suppressed, others have
+their fix.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ from punchlist.adapters.formats import sarif
 from punchlist.model.finding.finding import Finding, Fix
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Fact, Item, Status, reading_order
-from punchlist.model.ledger.outcome import Outcome, outcome
+from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
-from punchlist.views.escaping import one_line, visible, web_address
+from punchlist.views.escaping import escape_controls, one_line, web_address
 
 FINGERPRINT = "punchlist/v1"
 _ROOT = "SRCROOT"
@@ -27,61 +27,61 @@ _UNRULED = "punchlist/finding"
 
 
 def render(run: Run) -> bytes:
-    log = {"$schema": sarif.SCHEMA, "version": sarif.VERSION, "runs": [_run(run)]}
+    log = {"$schema": sarif.SCHEMA, "version": sarif.VERSION, "runs": [_build_run(run)]}
     return msgspec.json.format(msgspec.json.encode(log), indent=2) + b"\n"
 
 
-def _run(run: Run) -> sarif.Run:
+def _build_run(run: Run) -> sarif.SarifRun:
     items = sorted(run.items.values(), key=reading_order)
     rules = {_rule_id(item.lead): item.lead for item in reversed(items)}
     places = {rule: index for index, rule in enumerate(sorted(rules))}
     driver = sarif.Driver(
         name="punchlist",
         version=__version__,
-        rules=[_raw(_rule(rule, rules[rule])) for rule in places],
+        rules=[_encode_raw(_build_rule(rule, rules[rule])) for rule in places],
     )
-    return sarif.Run(
-        tool=sarif.Tool(driver=driver),
-        invocations=[_invocation(run)],
+    return sarif.SarifRun(
+        tool=sarif.SarifTool(driver=driver),
+        invocations=[_build_invocation(run)],
         automation_details=sarif.Automation(id=f"punchlist/{one_line(run.id)}"),
         original_uri_base_ids={_ROOT: sarif.ArtifactLocation()},
-        results=[_raw(_result(item, run, places)) for item in items],
+        results=[_encode_raw(_build_result(item, run, places)) for item in items],
         column_kind="unicodeCodePoints",
-        properties=_provenance(run),
+        properties=_run_properties(run),
     )
 
 
-def _rule(rule: str, example: Finding) -> sarif.Rule:
+def _build_rule(rule: str, example: Finding) -> sarif.Rule:
     tags = [one_line(word) for word in (example.source, example.category) if word]
     said = example.title if rule == example.rule else "A finding that its reviewer gave no rule for"
     return sarif.Rule(
         id=rule,
-        short_description=sarif.Message(text=one_line(said) or rule),
+        short_description=sarif.SarifMessage(text=one_line(said) or rule),
         help_uri=web_address(example.url) or None,
         properties={"tags": list(dict.fromkeys(tags))},
     )
 
 
-def _result(item: Item, run: Run, places: dict[str, int]) -> sarif.Result:
+def _build_result(item: Item, run: Run, places: dict[str, int]) -> sarif.SarifResult:
     lead = item.current
     rule = _rule_id(item.lead)
-    return sarif.Result(
+    return sarif.SarifResult(
         rule_id=rule,
         rule_index=places[rule],
         level=_LEVELS[item.severity],
-        message=sarif.Message(text=_message(item.lead)),
-        locations=_locations(lead),
+        message=sarif.SarifMessage(text=_format_message(item.lead)),
+        locations=_build_locations(lead),
         partial_fingerprints={FINGERPRINT: one_line(item.fingerprint)},
-        baseline_state=_baseline(item, run),
-        suppressions=_suppressions(item),
-        fixes=_fixes(item),
+        baseline_state=_baseline_state(item, run),
+        suppressions=_list_suppressions(item),
+        fixes=_list_fixes(item),
         work_item_uris=[address] if (address := web_address(item.issue)) else None,
-        properties=_properties(item, run),
+        properties=_item_properties(item, run),
     )
 
 
-def _message(finding: Finding) -> str:
-    text = visible(
+def _format_message(finding: Finding) -> str:
+    text = escape_controls(
         "\n\n".join(part for part in (finding.title, finding.detail) if part.strip())
     ).strip()
     if "](" in text:
@@ -90,7 +90,7 @@ def _message(finding: Finding) -> str:
     return text or "(no words)"
 
 
-def _locations(finding: Finding) -> list[sarif.Location] | None:
+def _build_locations(finding: Finding) -> list[sarif.SarifLocation] | None:
     spot = finding.spot
     if not spot.path:
         return None
@@ -106,35 +106,35 @@ def _locations(finding: Finding) -> list[sarif.Location] | None:
             start_column=columns[0],
             end_column=columns[1],
         )
-    place = sarif.PhysicalLocation(artifact_location=_artifact(spot.path), region=region)
+    place = sarif.PhysicalLocation(artifact_location=_build_artifact(spot.path), region=region)
     symbol = one_line(finding.context.symbol)
     logical = [sarif.LogicalLocation(fully_qualified_name=symbol)] if symbol else None
-    return [sarif.Location(physical_location=place, logical_locations=logical)]
+    return [sarif.SarifLocation(physical_location=place, logical_locations=logical)]
 
 
-def _artifact(path: str) -> sarif.ArtifactLocation:
-    """A path of any bytes as a URI; only what lies below the root is given relative to it."""
+def _build_artifact(path: str) -> sarif.ArtifactLocation:
+    """Return any path as a URI; relative to the root only if it is below it."""
     uri = quote(
-        path.encode("utf-8", "surrogateescape" if _bytes_only(path) else "replace"), safe="/"
+        path.encode("utf-8", "surrogateescape" if _is_decodable(path) else "replace"), safe="/"
     )
     inside = not path.startswith(("/", "../")) and path != ".."
     return sarif.ArtifactLocation(uri=uri, uri_base_id=_ROOT if inside else None)
 
 
-def _bytes_only(path: str) -> bool:
-    """Whether the surrogates in it, if any, stand for odd bytes."""
+def _is_decodable(path: str) -> bool:
+    """Return whether all surrogates in the path stand for undecodable bytes."""
     return all(not "\ud800" <= char <= "\udfff" or "\udc80" <= char <= "\udcff" for char in path)
 
 
-def _baseline(item: Item, run: Run) -> str:
-    """Against the code as it was reviewed: fixed is gone; in a change's own lines it is new."""
+def _baseline_state(item: Item, run: Run) -> str:
+    """Return the state against the reviewed code: absent if fixed, new if in the change."""
     if item.status is Status.FIXED:
         return "absent"
     whole = run.started.change.kind is ScopeKind.ALL
     return "new" if item.in_scope and not whole else "unchanged"
 
 
-def _suppressions(item: Item) -> list[sarif.Suppression] | None:
+def _list_suppressions(item: Item) -> list[sarif.Suppression] | None:
     if item.status is not Status.DISMISSED:
         return None
     by = [
@@ -148,37 +148,37 @@ def _suppressions(item: Item) -> list[sarif.Suppression] | None:
     ]
 
 
-def _fixes(item: Item) -> list[sarif.Fix] | None:
+def _list_fixes(item: Item) -> list[sarif.SarifFix] | None:
     fix = item.current.fix
-    if fix is None or item.status in (Status.FIXED, Status.DISMISSED) or not _writable(fix):
+    if fix is None or item.status in (Status.FIXED, Status.DISMISSED) or not _is_writable(fix):
         return None
-    changes: dict[str, list[sarif.Replacement]] = {}
+    changes: dict[str, list[sarif.SarifReplacement]] = {}
     for splice in fix.splices:
         region = sarif.Region(char_offset=splice.start, char_length=splice.end - splice.start)
-        replacement = sarif.Replacement(
+        replacement = sarif.SarifReplacement(
             deleted_region=region, inserted_content=sarif.Content(text=splice.text)
         )
         changes.setdefault(splice.path, []).append(replacement)
     parts = [
-        sarif.ArtifactChange(artifact_location=_artifact(path), replacements=edits)
+        sarif.ArtifactChange(artifact_location=_build_artifact(path), replacements=edits)
         for path, edits in changes.items()
     ]
     return [
-        sarif.Fix(
-            description=sarif.Message(text=one_line(fix.title) or f"{fix.safety} fix"),
+        sarif.SarifFix(
+            description=sarif.SarifMessage(text=one_line(fix.title) or f"{fix.safety} fix"),
             artifact_changes=parts,
         )
     ]
 
 
-def _writable(fix: Fix) -> bool:
-    """JSON has no odd bytes: half of a fix would be none."""
+def _is_writable(fix: Fix) -> bool:
+    """Return whether JSON can hold all splices (no surrogates)."""
     return bool(fix.splices) and not any(
         "\ud800" <= char <= "\udfff" for splice in fix.splices for char in splice.text
     )
 
 
-def _properties(item: Item, run: Run) -> sarif.Properties:
+def _item_properties(item: Item, run: Run) -> sarif.Properties:
     told: sarif.Properties = {
         "item": item.number,
         "status": str(item.status),
@@ -193,21 +193,21 @@ def _properties(item: Item, run: Run) -> sarif.Properties:
     return {name: value for name, value in told.items() if value not in ("", [])}
 
 
-def _invocation(run: Run) -> sarif.Invocation:
+def _build_invocation(run: Run) -> sarif.Invocation:
     notes = [
-        sarif.Notification(message=sarif.Message(text=text), level=level)
-        for text, level in _notes(run)
+        sarif.Notification(message=sarif.SarifMessage(text=text), level=level)
+        for text, level in _list_notes(run)
     ]
     return sarif.Invocation(
-        execution_successful=bool(run.ended) and outcome(run) is not Outcome.INCOMPLETE,
-        start_time_utc=_time(run.started_at),
-        end_time_utc=_time(run.last_at),
+        execution_successful=bool(run.ended) and run_outcome(run) is not RunOutcome.INCOMPLETE,
+        start_time_utc=_format_time(run.started_at),
+        end_time_utc=_format_time(run.last_at),
         tool_execution_notifications=notes or None,
     )
 
 
-def _notes(run: Run) -> Iterator[tuple[str, str]]:
-    """What was not done, so that silence is not taken for health."""
+def _list_notes(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield (text, level) of all that was not done or not understood."""
     yield from ((f"Not reviewed: {one_line(why)}", "error") for why in run.blind)
     yield from ((one_line(trouble), "error") for trouble in run.trouble)
     if run.halted:
@@ -227,7 +227,7 @@ def _notes(run: Run) -> Iterator[tuple[str, str]]:
         yield f"{len(run.reviewing.fresh)} findings were not yet sorted into items", "warning"
 
 
-def _provenance(run: Run) -> sarif.Properties:
+def _run_properties(run: Run) -> sarif.Properties:
     change = run.started.change
     told = {"run": one_line(run.id), "branch": one_line(run.landing.branch), "tip": run.landing.tip}
     return {**told, "base": change.base, "head": change.head, "scope": str(change.kind)}
@@ -237,9 +237,9 @@ def _rule_id(finding: Finding) -> str:
     return one_line(finding.rule) or _UNRULED
 
 
-def _time(at: float) -> str:
+def _format_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _raw(part: sarif.Part) -> Raw:
+def _encode_raw(part: sarif.SarifPart) -> Raw:
     return Raw(msgspec.json.encode(part))

@@ -1,1 +1,1 @@
-"""The ledger on disk, and the leases that keep one run in one process."""
+"""The ledger on disk, and the leases that keep a run in one process."""

@@ -1,4 +1,4 @@
-"""A file that is there whole or not at all, whenever the power goes."""
+"""Write files atomically and durably."""
 
 import os
 import tempfile
@@ -6,10 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Puts the content at `path`: written beside it, flushed to the disk, then
-    renamed into place.
-    """
+def write_atomic(path: Path, content: bytes) -> None:
+    """Write a temporary file, flush it to disk and rename it to `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     with ExitStack() as undo:

@@ -1,4 +1,4 @@
-"""What SQLite and the file system say, in words a person can act on."""
+"""Convert SQLite and file system errors to StoreError."""
 
 import errno
 import sqlite3
@@ -43,10 +43,8 @@ _BY_ERRNO = {
 }
 
 
-def told(error: sqlite3.Error | OSError, path: Path, done: str) -> StoreError:
-    """The StoreError for a foreign error: which file, what could not be done to it, why, and what
-    to do.
-    """
+def make_store_error(error: sqlite3.Error | OSError, path: Path, done: str) -> StoreError:
+    """Return a StoreError with the file, the failed operation, the reason and a hint."""
     if isinstance(error, OSError):
         why, hint = _BY_ERRNO.get(error.errno or 0, (error.strerror or str(error), _ELSEWHERE))
     else:

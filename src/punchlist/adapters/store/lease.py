@@ -1,4 +1,4 @@
-"""Two processes never drive one run: a kernel lock that ends with the process, however it ends."""
+"""Lock a run for one process, by a kernel lock that ends with the process."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from typing import Self
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.store.errors import told
+from punchlist.adapters.store.errors import make_store_error
 from punchlist.errors import AlreadyRunning
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -23,48 +23,45 @@ another try.
 """
 
 
-class Holder(Struct, frozen=True):
-    """Who has a lock: what messages need."""
+class LeaseHolder(Struct, frozen=True):
+    """The process that has a lock."""
 
     pid: int = 0
     run: str = ""
 
 
 class Lease:
-    """The right to drive one run, and to be the only one at work on its request."""
+    """The exclusive right to drive one run, and to work on its request."""
 
     def __init__(self, handles: tuple[int, ...], run: str) -> None:
         self._handles = handles
         self.run = run
 
     @classmethod
-    def take(cls, home: Path, run: str, request: str = "", *, force: bool = False) -> Self:
-        """Raises AlreadyRunning, with the id of the run at work, if another process has the run or
-        the same request. With `force` the request is had if it is free, and done without if it is
-        not.
+    def acquire(cls, home: Path, run: str, request: str = "", *, force: bool = False) -> Self:
+        """Lock the run and its request; raises AlreadyRunning, with the run's id, if another
+        process has one. With `force` a request that is taken is no error.
         """
         handles: list[int] = []
         with ExitStack() as undo:
-            undo.callback(_close, handles)
+            undo.callback(_unlock, handles)
             with suppress(AlreadyRunning) if force else nullcontext():
                 handles += (
-                    [_lock(_request_path(home, request), Holder(os.getpid(), run))]
+                    [_lock_file(_request_path(home, request), LeaseHolder(os.getpid(), run))]
                     if request
                     else []
                 )
-            handles.append(_lock(_run_path(home, run), Holder(os.getpid(), run)))
+            handles.append(_lock_file(_run_path(home, run), LeaseHolder(os.getpid(), run)))
             undo.pop_all()
         return cls(tuple(handles), run)
 
     @classmethod
-    def of(cls, path: Path, name: str) -> Self:
-        """The right to anything else that only one may have, by the path of its lock; raises
-        AlreadyRunning as well.
-        """
-        return cls((_lock(path, Holder(os.getpid(), name)),), name)
+    def acquire_path(cls, path: Path, name: str) -> Self:
+        """Lock any other path; raises AlreadyRunning."""
+        return cls((_lock_file(path, LeaseHolder(os.getpid(), name)),), name)
 
     def release(self) -> None:
-        _close(self._handles)
+        _unlock(self._handles)
         self._handles = ()
 
     def __enter__(self) -> Self:
@@ -74,14 +71,14 @@ class Lease:
         self.release()
 
 
-def holder(home: Path, run: str) -> Holder | None:
-    """Who drives the run right now; None if nobody does."""
-    return _held_by(_run_path(home, run))
+def find_holder(home: Path, run: str) -> LeaseHolder | None:
+    """Return the process that drives the run, or None."""
+    return _check_lock(_run_path(home, run))
 
 
-def held(path: Path) -> Holder | None:
-    """Who has what `Lease.of` gives; None if nobody does."""
-    return _held_by(path)
+def find_path_holder(path: Path) -> LeaseHolder | None:
+    """Return the process that has the lock of `Lease.acquire_path`, or None."""
+    return _check_lock(path)
 
 
 def _run_path(home: Path, run: str) -> Path:
@@ -98,30 +95,30 @@ def _file_name(name: str) -> str:
     )
 
 
-def _lock(path: Path, holder: Holder) -> int:
-    handle = _opened(path)
+def _lock_file(path: Path, holder: LeaseHolder) -> int:
+    handle = _open_lock(path)
     try:
-        if _locked(handle, _TRIES):
+        if _try_lock(handle, _TRIES):
             os.ftruncate(handle, 0)
             os.pwrite(handle, msgspec.json.encode(holder), 0)
             return handle
-        other = _read(handle)
+        other = _read_holder(handle)
     except OSError as error:
         os.close(handle)
-        raise told(error, path, "locked") from error
+        raise make_store_error(error, path, "locked") from error
     os.close(handle)
-    raise _taken(other)
+    raise _running_error(other)
 
 
-def _opened(path: Path) -> int:
+def _open_lock(path: Path) -> int:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise told(error, path, "locked") from error
+        raise make_store_error(error, path, "locked") from error
 
 
-def _locked(handle: int, tries: int) -> bool:
+def _try_lock(handle: int, tries: int) -> bool:
     for left in reversed(range(tries)):
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -133,30 +130,30 @@ def _locked(handle: int, tries: int) -> bool:
     return False
 
 
-def _held_by(path: Path) -> Holder | None:
+def _check_lock(path: Path) -> LeaseHolder | None:
     try:
         handle = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise told(error, path, "read") from error
+        raise make_store_error(error, path, "read") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _read(handle)
+        return _read_holder(handle)
     finally:
         os.close(handle)
     return None
 
 
-def _read(handle: int) -> Holder:
+def _read_holder(handle: int) -> LeaseHolder:
     try:
-        return msgspec.json.decode(os.pread(handle, 4096, 0), type=Holder)
+        return msgspec.json.decode(os.pread(handle, 4096, 0), type=LeaseHolder)
     except msgspec.MsgspecError:
-        return Holder()  # taken this very moment, and not signed yet
+        return LeaseHolder()  # taken this very moment, and not signed yet
 
 
-def _taken(holder: Holder) -> AlreadyRunning:
+def _running_error(holder: LeaseHolder) -> AlreadyRunning:
     who = f"process {holder.pid}" if holder.pid else "another process"
     return AlreadyRunning(
         f"run {holder.run or '(starting)'} is already at work on this, in {who}",
@@ -165,7 +162,7 @@ def _taken(holder: Holder) -> AlreadyRunning:
     )
 
 
-def _close(handles: "list[int] | tuple[int, ...]") -> None:
+def _unlock(handles: "list[int] | tuple[int, ...]") -> None:
     for handle in handles:
         # Closing alone is not enough: a child between fork and exec has the file open too.
         fcntl.flock(handle, fcntl.LOCK_UN)

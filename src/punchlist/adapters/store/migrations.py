@@ -1,4 +1,4 @@
-"""The schema of the ledger, as numbered steps: step n brings a file of version n-1 to version n."""
+"""The ledger's schema as numbered steps: step n migrates version n-1 to n."""
 
 import sqlite3
 from contextlib import ExitStack
@@ -30,18 +30,18 @@ STEPS: tuple[tuple[str, ...], ...] = (
 VERSION = len(STEPS)
 
 
-def version_of(database: sqlite3.Connection) -> int:
+def read_version(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
 def migrate(database: sqlite3.Connection) -> None:
-    """Brings the file to VERSION, all steps or none; two processes that come at once take turns."""
-    if version_of(database) == VERSION:
+    """Migrate to VERSION, all steps or none; concurrent processes wait for each other."""
+    if read_version(database) == VERSION:
         return
     database.execute("BEGIN IMMEDIATE")
     with ExitStack() as undo:
         undo.callback(database.execute, "ROLLBACK")
-        for statements in STEPS[version_of(database) :]:
+        for statements in STEPS[read_version(database) :]:
             for statement in statements:
                 database.execute(statement)
         database.execute(f"PRAGMA user_version = {VERSION}")

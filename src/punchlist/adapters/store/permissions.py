@@ -1,6 +1,4 @@
-"""What the state folder holds is its owner's alone: findings quote code, and code
-may hold secrets.
-"""
+"""Restrict the state folder to its owner: findings quote code, which may hold secrets."""
 
 import os
 import stat
@@ -12,24 +10,24 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def keep_private(home: Path) -> None:
-    """Makes the state folder, and closes what is in it to others; one that was there is somebody's,
-    and stays as it is.
+    """Create the state folder, and restrict its subfolders to the owner; an existing state folder
+    keeps its mode.
     """
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name in _FOLDERS:
         folder = home / name
         folder.mkdir(exist_ok=True, mode=0o700)
-        _close(folder)
+        _restrict_mode(folder)
 
 
 def keep_file_private(path: Path) -> None:
-    """A file that only its owner reads; what SQLite makes beside it takes the same mode."""
+    """Create a file that only its owner can read; SQLite's side files get the same mode."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    _close(path)
+    _restrict_mode(path)
 
 
-def _close(path: Path) -> None:
+def _restrict_mode(path: Path) -> None:
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & _OTHERS:
         with suppress(PermissionError):  # another's, who lets us use it

@@ -1,6 +1,4 @@
-"""The ledger in one SQLite file: appended to by one writer at a time, durable before anyone is
-told, read by everybody.
-"""
+"""The ledger in one SQLite file: one writer at a time, durable writes, many readers."""
 
 import sqlite3
 import time
@@ -14,13 +12,13 @@ import msgspec
 from msgspec.structs import replace
 
 from punchlist.adapters.store import migrations
-from punchlist.adapters.store.errors import told
+from punchlist.adapters.store.errors import make_store_error
 from punchlist.adapters.store.permissions import keep_file_private, keep_private
 from punchlist.errors import LedgerBroken, StoreError, UsageError
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import AnyEvent, Ended, Entry, Started
-from punchlist.model.ledger.fold import folded
-from punchlist.model.ledger.hash_chain import chained, line_of
+from punchlist.model.ledger.fold import fold_entries
+from punchlist.model.ledger.hash_chain import encode_line, link_entry
 from punchlist.model.ledger.run_row import RunRow
 
 FILE = "ledger.sqlite3"
@@ -62,8 +60,8 @@ _COURSE = """
 
 
 class SqliteStore:
-    """All runs of a home. Safe to use from several threads and processes; each (run, place, key) is
-    written once.
+    """All runs of a home. Safe for several threads and processes; each (run, place, key) is written
+    once.
     """
 
     def __init__(self, database: sqlite3.Connection, path: Path) -> None:
@@ -73,21 +71,17 @@ class SqliteStore:
 
     @classmethod
     def open(cls, home: Path, *, readonly: bool = False) -> Self:
-        """The ledger below `home`, made if it is not there. A reader makes nothing, and may read
-        while a run writes.
-        """
+        """Open or create the ledger below `home`; `readonly` creates nothing."""
         path = home / FILE
         try:
-            database = _reader(path) if readonly else _writer(path)
+            database = _open_reader(path) if readonly else _open_writer(path)
         except (sqlite3.Error, OSError) as error:
-            raise told(error, path, "opened") from error
+            raise make_store_error(error, path, "opened") from error
         return cls(database, path)
 
     def append(self, run: str, place: str, key: str, event: AnyEvent, at: float) -> Entry:
-        """Writes the event of one action, or returns what is recorded for that action already.
-        Durable when it returns.
-        """
-        with self._writing("written") as database:
+        """Write the event durably, or return the entry already recorded for that action."""
+        with self._transaction("written") as database:
             recorded = database.execute(
                 "SELECT line FROM entries WHERE run = ? AND place = ? AND key = ?",
                 (run, place, key),
@@ -98,7 +92,7 @@ class SqliteStore:
                 "SELECT seq, hash FROM entries WHERE run = ? ORDER BY seq DESC LIMIT 1", (run,)
             ).fetchone()
             seq, prev = last or (0, "")
-            entry = chained(
+            entry = link_entry(
                 Entry(run=run, seq=seq + 1, at=float(at), place=place, key=key, event=event), prev
             )
             if not last:
@@ -115,7 +109,7 @@ class SqliteStore:
                 key,
                 event.__struct_config__.tag,
                 entry.hash,
-                line_of(entry),
+                encode_line(entry),
             )
             database.execute(
                 "INSERT INTO entries (run, seq, at, place, key, kind, hash, line) VALUES (?, ?, ?,"
@@ -125,42 +119,40 @@ class SqliteStore:
             return entry
 
     def read(self, run: str, after: int = 0) -> Iterator[Entry]:
-        """The entries of a run in order, those after `after` only; what is appended meanwhile comes
-        too.
-        """
-        for line in self._lines(run, after):
-            yield _decoded(line, run)
+        """Yield the entries of a run after `after`, in order, with those appended meanwhile."""
+        for line in self._read_lines(run, after):
+            yield _decode_line(line, run)
 
-    def of_kind(self, kind: str, repository: str) -> Iterator[Entry]:
-        """The entries of one kind in all runs of a repository, oldest run first."""
-        for (line,) in self._rows(
+    def read_kind(self, kind: str, repository: str) -> Iterator[Entry]:
+        """Yield the entries of one kind in all runs of a repository, oldest run first."""
+        for (line,) in self._fetch_rows(
             """SELECT CAST(line AS BLOB) FROM entries JOIN runs ON runs.id = entries.run
                WHERE runs.repository = ? AND kind = ? ORDER BY runs.started_at, run, seq""",
             (repository, kind),
         ):
-            yield _decoded(line, repository)
+            yield _decode_line(line, repository)
 
     def export(self, run: str) -> Iterator[bytes]:
-        """JSON lines, one entry each, exactly as hashed and written."""
-        for line in self._lines(run, 0):
+        """Yield entries as JSON lines, exactly as hashed and written."""
+        for line in self._read_lines(run, 0):
             yield line + b"\n"
 
     def runs(self, repository: str = "") -> list[RunRow]:
-        """Newest first; of one repository, or of all."""
-        rows = [_row(*row) for row in self._rows(_RUNS, (repository,))]
+        """Return the runs of one repository, or of all, newest first."""
+        rows = [_parse_row(*row) for row in self._fetch_rows(_RUNS, (repository,))]
         return [row if row.outcome else self._unended(row) for row in rows]
 
     def _unended(self, row: RunRow) -> RunRow:
         """Return the row with what the fold of its questions, answers and stops says."""
-        lines = self._rows(_COURSE, (row.id,))
-        run = folded(row.id, (_decoded(line, row.id) for (line,) in lines))
+        lines = self._fetch_rows(_COURSE, (row.id,))
+        run = fold_entries(row.id, (_decode_line(line, row.id) for (line,) in lines))
         return replace(row, waits=run.waits, paused=run.paused)
 
-    def find(self, prefix: str, repository: str = "") -> str:
-        """The run whose id begins so, or the newest for "last"."""
-        ids: list[str] = [run for (run,) in self._rows(_IDS, (repository,))]
+    def find_run(self, prefix: str, repository: str = "") -> str:
+        """Return the run whose id has this prefix, or the newest for "last"; raises UsageError."""
+        ids: list[str] = [run for (run,) in self._fetch_rows(_IDS, (repository,))]
         if not ids:
-            raise UsageError(_nothing_recorded(repository), hint="punchlist run")
+            raise UsageError(_no_runs_message(repository), hint="punchlist run")
         if prefix == "last":
             return ids[0]
         found = (
@@ -181,12 +173,12 @@ class SqliteStore:
         )
 
     def get(self, key: str) -> bytes | None:
-        rows = self._rows("SELECT value FROM cache WHERE key = ?", (key,))
+        rows = self._fetch_rows("SELECT value FROM cache WHERE key = ?", (key,))
         return rows[0][0] if rows else None
 
     def put(self, key: str, value: bytes) -> None:
-        """Keeps what was measured; the first value of a key holds."""
-        with self._writing("written") as database:
+        """Cache a measurement; the first value of a key stays."""
+        with self._transaction("written") as database:
             database.execute("INSERT OR IGNORE INTO cache (key, value) VALUES (?, ?)", (key, value))
 
     def close(self) -> None:
@@ -199,11 +191,11 @@ class SqliteStore:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _lines(self, run: str, after: int) -> Iterator[bytes]:
+    def _read_lines(self, run: str, after: int) -> Iterator[bytes]:
         # Whoever edits a line with other tools leaves text where bytes were; the chain is to say
         # so, not the type.
         count = 1
-        while page := self._rows(
+        while page := self._fetch_rows(
             "SELECT seq, CAST(line AS BLOB) FROM entries WHERE run = ? AND seq > ? ORDER BY seq"
             " LIMIT ?",
             (run, after, count),
@@ -213,45 +205,45 @@ class SqliteStore:
                 after = seq
             count = min(_PAGE, 2 * count) if sum(len(line) for _, line in page) < _PAGE_BYTES else 1
 
-    def _rows(self, sql: str, values: tuple[object, ...]) -> list[Any]:
+    def _fetch_rows(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         try:
             with self._turn:
                 return self._database.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise told(error, self._path, "read") from error
+            raise make_store_error(error, self._path, "read") from error
 
     @contextmanager
-    def _writing(self, done: str) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it is on the disk when this ends, or none of it is anywhere."""
+    def _transaction(self, done: str) -> Iterator[sqlite3.Connection]:
+        """Run one transaction: durable at the end, or rolled back."""
         with self._turn:
             try:
                 with ExitStack() as undo:
-                    undo.callback(self._undo)
+                    undo.callback(self._roll_back)
                     self._database.execute("BEGIN IMMEDIATE")
                     yield self._database
                     self._database.execute("COMMIT")
                     undo.pop_all()
             except sqlite3.Error as error:
-                raise told(error, self._path, done) from error
+                raise make_store_error(error, self._path, done) from error
 
-    def _undo(self) -> None:
+    def _roll_back(self) -> None:
         # SQLite may have rolled back by itself, as it does on a full disk.
         if self._database.in_transaction:
             try:
                 self._database.execute("ROLLBACK")
             except sqlite3.Error as error:
-                raise told(error, self._path, "rolled back") from error
+                raise make_store_error(error, self._path, "rolled back") from error
 
 
-def _row(*row: Any) -> RunRow:
+def _parse_row(*row: Any) -> RunRow:
     run, repository, started_at, last_at, last_kind, entries, active, ended_at, line, amended = row
-    event = _decoded(line, run).event if line is not None else None
+    event = _decode_line(line, run).event if line is not None else None
     outcome = event.outcome if isinstance(event, Ended) else ""
     plain = RunRow(run, repository, started_at, last_at, last_kind, entries, active)
     return replace(plain, ended_at=ended_at or 0, outcome=outcome, amended=bool(amended))
 
 
-def _decoded(line: bytes, where: str) -> Entry:
+def _decode_line(line: bytes, where: str) -> Entry:
     try:
         return wire.decode(line, Entry)
     except msgspec.MsgspecError as error:
@@ -261,7 +253,7 @@ def _decoded(line: bytes, where: str) -> Entry:
         ) from error
 
 
-def _writer(path: Path) -> sqlite3.Connection:
+def _open_writer(path: Path) -> sqlite3.Connection:
     keep_private(path.parent)
     keep_file_private(path)
     database = sqlite3.connect(
@@ -279,9 +271,7 @@ def _writer(path: Path) -> sqlite3.Connection:
 
 
 def _use_wal(database: sqlite3.Connection) -> None:
-    """SQLite does not wait by itself where several want to change a new file's mode at once: it
-    refuses all but one.
-    """
+    """Retry, because SQLite does not wait when several processes set a new file's mode."""
     until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -294,29 +284,29 @@ def _use_wal(database: sqlite3.Connection) -> None:
             return
 
 
-def _reader(path: Path) -> sqlite3.Connection:
+def _open_reader(path: Path) -> sqlite3.Connection:
     if not path.exists():
-        return _empty()
+        return _open_empty()
     try:
-        database = _opened_for_reading(path, "mode=ro")
+        database = _connect_readonly(path, "mode=ro")
     except sqlite3.OperationalError:
         # In a folder where nothing may be made, SQLite cannot make its shared-memory file; then
         # nobody writes there either.
-        database = _opened_for_reading(path, "mode=ro&immutable=1")
-    if migrations.version_of(database):
+        database = _connect_readonly(path, "mode=ro&immutable=1")
+    if migrations.read_version(database):
         return database
     # a process is just making it, or was killed while it did: nothing is recorded yet
     database.close()
-    return _empty()
+    return _open_empty()
 
 
-def _empty() -> sqlite3.Connection:
+def _open_empty() -> sqlite3.Connection:
     database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     migrations.migrate(database)
     return database
 
 
-def _opened_for_reading(path: Path, how: str) -> sqlite3.Connection:
+def _connect_readonly(path: Path, how: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{how}"
     database = sqlite3.connect(
         uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -329,7 +319,7 @@ def _opened_for_reading(path: Path, how: str) -> sqlite3.Connection:
 
 
 def _check_version(database: sqlite3.Connection, path: Path) -> None:
-    version = migrations.version_of(database)
+    version = migrations.read_version(database)
     if version > migrations.VERSION:
         raise StoreError(
             f"{path} was written by a newer punchlist (schema {version}, this one knows"
@@ -338,5 +328,5 @@ def _check_version(database: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _nothing_recorded(repository: str) -> str:
+def _no_runs_message(repository: str) -> str:
     return f"no run is recorded for {repository}" if repository else "no run is recorded yet"

@@ -1,44 +1,44 @@
-"""A wish that a run be stopped: a file beside its lock, which whoever drives the run looks for."""
+"""Request to stop a run: a file in its folder, which the driving process polls."""
 
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.store.atomic_write import write_whole
-from punchlist.adapters.store.errors import told
+from punchlist.adapters.store.atomic_write import write_atomic
+from punchlist.adapters.store.errors import make_store_error
 
 FILE = "stop"
 
 
-class Stop(Struct, frozen=True):
-    """`by` is who wants it."""
+class StopRequest(Struct, frozen=True):
+    """`by` is the requester."""
 
     by: str = ""
 
 
-def ask_to_stop(folder: Path, stop: Stop) -> None:
-    """`folder` is the run's own."""
+def request_stop(folder: Path, stop: StopRequest) -> None:
+    """Write the request into the run's `folder`."""
     path = folder / FILE
     try:
-        write_whole(path, msgspec.json.encode(stop))
+        write_atomic(path, msgspec.json.encode(stop))
     except OSError as error:
-        raise told(error, path, "written") from error
+        raise make_store_error(error, path, "written") from error
 
 
-def asked_to_stop(folder: Path) -> Stop | None:
+def read_stop(folder: Path) -> StopRequest | None:
     path = folder / FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Stop)
+        return msgspec.json.decode(path.read_bytes(), type=StopRequest)
     except OSError:
         return None  # it is looked for again in a moment
     except msgspec.MsgspecError:
-        return Stop()  # that it is there says enough
+        return StopRequest()  # that it is there says enough
 
 
-def forget_stop(folder: Path) -> None:
+def clear_stop(folder: Path) -> None:
     path = folder / FILE
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise told(error, path, "removed") from error
+        raise make_store_error(error, path, "removed") from error

@@ -1,1 +1,1 @@
-"""Where leftovers are filed."""
+"""Trackers where unresolved items are filed."""

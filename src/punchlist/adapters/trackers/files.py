@@ -1,4 +1,4 @@
-"""Issues as Markdown files in a folder: one per item, found again by its fingerprint, with a README
+"""Issues as Markdown files: one per item, found by its fingerprint, with a README
 that lists them.
 """
 
@@ -12,12 +12,12 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from punchlist.adapters.store.atomic_write import write_whole
-from punchlist.adapters.store.errors import told
+from punchlist.adapters.store.atomic_write import write_atomic
+from punchlist.adapters.store.errors import make_store_error
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.ports.tracker import Filing
-from punchlist.views.issue_text import Dossier
+from punchlist.views.issue_text import IssueText
 from punchlist.views.safe_text import safe_text
 
 INDEX = "README.md"
@@ -31,70 +31,70 @@ _HEAD = 3
 _TOP = re.compile(rf"\A(# [^\n]*\n\n)?(?:{_DISMISSED}[^\n]*\n\n)?")
 
 
-class Head(NamedTuple):
-    """What the first lines of an issue say."""
+class IssueHead(NamedTuple):
+    """Parsed first lines of an issue."""
 
     title: str
     dismissed: bool
 
 
 class FilesTracker:
-    """Open means that the file is there, and not marked dismissed; a person closes an issue by
-    deleting it.
+    """An issue is open while its file exists without the dismissed mark; users close it by deleting
+    the file.
     """
 
     name = "files"
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._heads: dict[Path, Head] = {}
+        self._heads: dict[Path, IssueHead] = {}
         self._fingerprints: dict[Path, str] = {}
 
-    async def file(self, dossiers: Sequence[Dossier]) -> Sequence[Filing]:
-        return await asyncio.to_thread(self._file, dossiers)
+    async def file(self, dossiers: Sequence[IssueText]) -> Sequence[Filing]:
+        return await asyncio.to_thread(self._file_all, dossiers)
 
-    def _file(self, dossiers: Sequence[Dossier]) -> list[Filing]:
+    def _file_all(self, dossiers: Sequence[IssueText]) -> list[Filing]:
         try:
-            with self._alone():
-                known = self._known()
-                filings = [self._one(dossier, known) for dossier in dossiers]
-                write_whole(self._folder / INDEX, self._index())
+            with self._lock_folder():
+                known = self._find_known()
+                filings = [self._file_one(dossier, known) for dossier in dossiers]
+                write_atomic(self._folder / INDEX, self._render_index())
         except OSError as error:
-            why = str(told(error, self._folder, "written"))
+            why = str(make_store_error(error, self._folder, "written"))
             return [Filing(item=dossier.item.number, failed=why) for dossier in dossiers]
         return filings
 
     def close(self, fingerprints: Collection[str], by: str, why: str) -> int:
-        """Marks issues as dismissed, which takes them off the list of open ones; says how many
-        there were.
-        """
-        return self._marked(fingerprints, f"{_DISMISSED} by {_line(by)}: {_line(why)}\n\n")
+        """Mark issues as dismissed; return how many exist."""
+        return self._mark_issues(
+            fingerprints, f"{_DISMISSED} by {_one_line(by)}: {_one_line(why)}\n\n"
+        )
 
     def reopen(self, fingerprints: Collection[str]) -> int:
-        """Takes the mark away again."""
-        return self._marked(fingerprints, "")
+        """Remove the dismissed mark; return how many exist."""
+        return self._mark_issues(fingerprints, "")
 
-    def _marked(self, fingerprints: Collection[str], mark: str) -> int:
+    def _mark_issues(self, fingerprints: Collection[str], mark: str) -> int:
         if not self._folder.is_dir():
             return 0
         try:
-            with self._alone():
-                known = self._known()
+            with self._lock_folder():
+                known = self._find_known()
                 paths = [known[each] for each in fingerprints if each in known]
                 for path in paths:
-                    self._mark(path, mark)
-                write_whole(self._folder / INDEX, self._index())
+                    self._mark_issue(path, mark)
+                write_atomic(self._folder / INDEX, self._render_index())
         except OSError as error:
-            raise told(error, self._folder, "written") from error
+            raise make_store_error(error, self._folder, "written") from error
         return len(paths)
 
-    def _mark(self, path: Path, mark: str) -> None:
+    def _mark_issue(self, path: Path, mark: str) -> None:
         text = path.read_text(encoding="utf-8", errors="replace")
         marked = _TOP.sub(lambda top: f"{top[1] or ''}{mark}", text, count=1)
-        write_whole(path, marked.encode("utf-8", "replace"))
+        write_atomic(path, marked.encode("utf-8", "replace"))
         self._heads.pop(path, None)
 
-    def _one(self, dossier: Dossier, known: dict[str, Path]) -> Filing:
+    def _file_one(self, dossier: IssueText, known: dict[str, Path]) -> Filing:
         item = dossier.item
         if item.status is Status.FIXED:
             return Filing(item=item.number, failed="it is fixed; there is nothing to file")
@@ -102,22 +102,24 @@ class FilesTracker:
         if path is None:
             path = (
                 self._folder
-                / f"{item.severity}-{_key(item.fingerprint)}-{_slug(item.lead.title)}.md"
+                / f"{item.severity}-{_file_key(item.fingerprint)}-{_make_slug(item.lead.title)}.md"
             )
             try:
                 labels = ", ".join(dossier.labels)
                 text = f"# {dossier.title}\n\nLabels: {labels}\n\n{dossier.body}"
-                write_whole(path, text.encode())
+                write_atomic(path, text.encode())
             except OSError as error:
-                return Filing(item=item.number, failed=str(told(error, path, "written")))
+                return Filing(
+                    item=item.number, failed=str(make_store_error(error, path, "written"))
+                )
             known[item.fingerprint] = path
-        elif self._head(path).dismissed:
-            self._mark(path, "")  # filed again: whoever dismissed it has taken that back
+        elif self._read_head(path).dismissed:
+            self._mark_issue(path, "")  # filed again: whoever dismissed it has taken that back
         return Filing(item=item.number, ref=str(path))
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Two runs that file the same item at once make one issue of it."""
+    def _lock_folder(self) -> Iterator[None]:
+        """Lock the folder, so that concurrent runs file an item once."""
         self._folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -126,28 +128,28 @@ class FilesTracker:
         finally:
             os.close(handle)
 
-    def _known(self) -> dict[str, Path]:
-        """Fingerprint -> issue: what counts is the comment in the file; a person may have renamed
-        it.
-        """
+    def _find_known(self) -> dict[str, Path]:
+        """Return issues by the fingerprint in their text; users may rename files."""
         known: dict[str, Path] = {}
-        for path in self._issues():
+        for path in self._list_issues():
             if path not in self._fingerprints:
                 found = _COMMENT.findall(path.read_text(encoding="utf-8", errors="replace"))
                 self._fingerprints[path] = found[-1] if found else ""
             known.setdefault(self._fingerprints[path], path)
         return known
 
-    def _issues(self) -> list[Path]:
+    def _list_issues(self) -> list[Path]:
         return sorted(
             path for path in self._folder.glob("*.md") if path.name != INDEX and path.is_file()
         )
 
-    def _index(self) -> bytes:
-        paths = sorted(self._issues(), key=_reading_order)
-        rows = {path: f"- [{_shown(self._head(path).title)}]({path.name})" for path in paths}
-        closed = [row for path, row in rows.items() if self._head(path).dismissed]
-        opened = [row for path, row in rows.items() if not self._head(path).dismissed]
+    def _render_index(self) -> bytes:
+        paths = sorted(self._list_issues(), key=_sort_key)
+        rows = {
+            path: f"- [{_escape_title(self._read_head(path).title)}]({path.name})" for path in paths
+        }
+        closed = [row for path, row in rows.items() if self._read_head(path).dismissed]
+        opened = [row for path, row in rows.items() if not self._read_head(path).dismissed]
         head = (
             f"# Open issues\n\n{len(opened)} filed by punchlist. Delete a file to close its"
             " issue.\n"
@@ -155,34 +157,34 @@ class FilesTracker:
         rest = ["", "## Dismissed", "", *closed] if closed else []
         return "\n".join([head, *opened, *rest, ""]).encode("utf-8", "replace")
 
-    def _head(self, path: Path) -> "Head":
+    def _read_head(self, path: Path) -> "IssueHead":
         if path not in self._heads:
             with path.open(encoding="utf-8", errors="replace") as file:
                 lines = list(islice(file, _HEAD))
             first = lines[0].lstrip("# ").strip() if lines else ""
-            self._heads[path] = Head(
+            self._heads[path] = IssueHead(
                 first or path.stem, any(line.startswith(_DISMISSED) for line in lines)
             )
         return self._heads[path]
 
 
-def _reading_order(path: Path) -> tuple[int, str]:
+def _sort_key(path: Path) -> tuple[int, str]:
     found = _NAME.fullmatch(path.name)
     ranks = {str(severity): severity.rank for severity in Severity}
     return (ranks.get(found["severity"] if found else "", len(ranks)), path.name)
 
 
-def _key(fingerprint: str) -> str:
+def _file_key(fingerprint: str) -> str:
     return re.sub(r"[^0-9a-zA-Z]", "", fingerprint)[:16] or "0"
 
 
-def _slug(title: str) -> str:
+def _make_slug(title: str) -> str:
     return _SLUG.sub("-", title.casefold())[:_SLUG_LIMIT].strip("-") or "finding"
 
 
-def _line(words: str) -> str:
+def _one_line(words: str) -> str:
     return " ".join(safe_text(words).split())
 
 
-def _shown(title: str) -> str:
+def _escape_title(title: str) -> str:
     return title.replace("[", "\\[").replace("]", "\\]")

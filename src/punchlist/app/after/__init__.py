@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Use cases after a run: audit, replay, dismissals, reports, second look, clean-up."""

@@ -1,9 +1,9 @@
 """Merges a run's fixes into the user's branch, or drops them."""
 
-from punchlist.adapters.git.apply import Homecoming
+from punchlist.adapters.git.apply import BranchApplier
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.store.lease import Lease
-from punchlist.app.after.branch_state import DISCARDED, nothing_landed, standing_of, was_discarded
+from punchlist.app.after.branch_state import DISCARDED, discarded_error, no_fix_error, standing_of
 from punchlist.app.session import Session
 from punchlist.model.patch.change import ScopeKind
 
@@ -13,13 +13,13 @@ async def apply_branch(session: Session, run_id: str, *, squash: bool = False) -
     run = session.load(run_id)
     workshop = await session.workshop()
     if not run.landing.landed:
-        raise nothing_landed(run)
+        raise no_fix_error(run)
     if (
         await standing_of(session, run) == DISCARDED
-        and await workshop.tip(run.landing.branch) is None
+        and await workshop.find_tip(run.landing.branch) is None
     ):
-        raise await was_discarded(run, workshop.checkout)
-    home = Homecoming(workshop, WorkTrees(workshop))
+        raise await discarded_error(run, workshop.checkout)
+    home = BranchApplier(workshop, WorkTrees(workshop))
     change = run.started.change if run.started else None
     if change is not None and change.kind is ScopeKind.STAGED:
         applied = await home.apply_staged(run.landing.branch, change.head)
@@ -34,8 +34,8 @@ async def apply_branch(session: Session, run_id: str, *, squash: bool = False) -
 async def discard_branch(session: Session, run_id: str, *, force: bool = False) -> str:
     run = session.load(run_id)
     workshop = await session.workshop()
-    with Lease.take(session.home, run.id):
-        there = await Homecoming(workshop, WorkTrees(workshop)).discard(
+    with Lease.acquire(session.home, run.id):
+        there = await BranchApplier(workshop, WorkTrees(workshop)).discard(
             run.landing.branch, force=force
         )
     return (

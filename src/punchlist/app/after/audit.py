@@ -1,6 +1,4 @@
-"""The ledger read again from its first line: does the chain hold, and is every finding accounted
-for?
-"""
+"""Audit of a ledger: the hash chain, and that every finding is accounted for."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,15 +8,13 @@ from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.model.item.item import ENDED, Status
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import folded
-from punchlist.model.ledger.hash_chain import broken_lines
+from punchlist.model.ledger.fold import fold_entries
+from punchlist.model.ledger.hash_chain import verify_lines
 from punchlist.model.ledger.run import Run
 
 
 class Audit(Struct, frozen=True, kw_only=True):
-    """`reported` = what is in items + sightings; and every item has an end once
-    the run has ended.
-    """
+    """`reported` = findings in items + sightings. In an ended run every item has an end."""
 
     run: str
     entries: int
@@ -35,25 +31,23 @@ class Audit(Struct, frozen=True, kw_only=True):
     listed: int = 0
 
 
-def audited(run_id: str, entries: Iterable[ev.Entry], written: Iterable[bytes]) -> Audit:
-    """`written` are the entries as they are on disk: the chain is about those bytes, not about what
-    a model makes of them.
-    """
+def audit_entries(run_id: str, entries: Iterable[ev.Entry], written: Iterable[bytes]) -> Audit:
+    """Audit the entries. `written` are their bytes on disk, which the hash chain covers."""
     lines = list(entries)
-    broken = broken_lines(written)
+    broken = verify_lines(written)
     try:
-        run = folded(run_id, lines)
+        run = fold_entries(run_id, lines)
     except UsageError as error:  # the first line is gone, or another
         problems = [*filter(None, [broken]), str(error)]
         return Audit(run=run_id, entries=len(lines), ok=False, problems=tuple(problems))
     problems = [
         *filter(None, [broken]),
-        *_lost_findings(lines, run),
-        *_unended(run),
-        *_unproven(run),
+        *_find_lost(lines, run),
+        *_find_unended(run),
+        *_find_unproven(run),
     ]
     placed = sum(len(item.findings) for item in run.items.values())
-    tally = {status: len(run.having(status)) for status in Status}
+    tally = {status: len(run.find_items(status)) for status in Status}
     return Audit(
         run=run_id,
         entries=len(lines),
@@ -71,7 +65,7 @@ def audited(run_id: str, entries: Iterable[ev.Entry], written: Iterable[bytes]) 
     )
 
 
-def _lost_findings(entries: list[ev.Entry], run: Run) -> Iterator[str]:
+def _find_lost(entries: list[ev.Entry], run: Run) -> Iterator[str]:
     reported = [
         finding.id
         for entry in entries
@@ -81,7 +75,7 @@ def _lost_findings(entries: list[ev.Entry], run: Run) -> Iterator[str]:
     homes: dict[str, int] = {}
     for entry in entries:
         if isinstance(entry.event, ev.Consolidated):
-            for identifier in _placed(entry.event):
+            for identifier in _finding_ids(entry.event):
                 homes[identifier] = homes.get(identifier, 0) + 1
     waiting = {finding.id for finding in run.reviewing.fresh}
     for identifier in reported:
@@ -91,12 +85,12 @@ def _lost_findings(entries: list[ev.Entry], run: Run) -> Iterator[str]:
         yield "two findings have one id"
 
 
-def _placed(event: ev.Consolidated) -> Iterator[str]:
+def _finding_ids(event: ev.Consolidated) -> Iterator[str]:
     yield from (finding.id for item in event.items for finding in item.findings)
     yield from (sighting.finding.id for sighting in event.sightings)
 
 
-def _unended(run: Run) -> Iterator[str]:
+def _find_unended(run: Run) -> Iterator[str]:
     if run.ended:
         listed = set(run.filing.listed)
         for item in run.items.values():
@@ -104,8 +98,8 @@ def _unended(run: Run) -> Iterator[str]:
                 yield f"item {item.number} ended {item.status}, and is not listed"
 
 
-def _unproven(run: Run) -> Iterator[str]:
-    for item in run.having(Status.FIXED):
+def _find_unproven(run: Run) -> Iterator[str]:
+    for item in run.find_items(Status.FIXED):
         if not item.proofs or not item.commit:
             yield (
                 f"item {item.number} is fixed without"
@@ -115,7 +109,7 @@ def _unproven(run: Run) -> Iterator[str]:
 
 def audit_run(session: Session, run_id: str) -> Audit:
     found = session.find(run_id)
-    return audited(
+    return audit_entries(
         found,
         session.store.read(found),
         (line.rstrip(b"\n") for line in session.store.export(found)),

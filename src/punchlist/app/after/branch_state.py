@@ -1,4 +1,4 @@
-"""What became of a run's fixes, as git has it: on their branch still, applied, or discarded."""
+"""State of a run's fixes in git: on their branch, applied, or discarded."""
 
 from collections.abc import Sequence
 
@@ -18,9 +18,9 @@ APPLIED = "applied"
 DISCARDED = "discarded"
 
 
-def published(store: SqliteStore, repository: str) -> dict[str, str]:
-    """By run: the tip of its branch, as the user's repository got it last."""
-    entries = store.of_kind("published", repository)
+def load_tips(store: SqliteStore, repository: str) -> dict[str, str]:
+    """Return the last published tip of each run's branch, by run."""
+    entries = store.read_kind("published", repository)
     return {
         entry.run: entry.event.tip
         for entry in entries
@@ -28,32 +28,30 @@ def published(store: SqliteStore, repository: str) -> dict[str, str]:
     }
 
 
-def change_of(store: SqliteStore, run: str) -> Change | None:
+def load_change(store: SqliteStore, run: str) -> Change | None:
     started = read_start(store, run)
     return started.change if started is not None else None
 
 
-async def standing(checkout: Checkout, branch: str, tip: str, change: Change | None) -> str:
-    """APPLIED, DISCARDED, or nothing: the branch waits, or there never was one. Applied counts even
-    where the branch is gone.
-    """
+async def find_standing(checkout: Checkout, branch: str, tip: str, change: Change | None) -> str:
+    """Return APPLIED (also if the branch is gone), DISCARDED, or '' (it waits, or never was)."""
     if not tip:
         return ""
-    if await checkout.git.has("merge-base", "--is-ancestor", tip, "HEAD") or await _squashed(
-        checkout, branch, tip
-    ):
+    if await checkout.git.succeeds(
+        "merge-base", "--is-ancestor", tip, "HEAD"
+    ) or await _is_squashed(checkout, branch, tip):
         return APPLIED
-    there, _ = await checkout.holds(branch)
+    there, _ = await checkout.locate_branch(branch)
     if (
         change is not None
         and change.kind is ScopeKind.STAGED
-        and await _staged(checkout, change.head, tip)
+        and await _is_staged(checkout, change.head, tip)
     ):
         return APPLIED
     return "" if there else DISCARDED
 
 
-def nothing_landed(run: Run) -> UsageError:
+def no_fix_error(run: Run) -> UsageError:
     if not run.ended:
         return UsageError(
             f"no fix of run {run.id} has landed yet", hint=f"punchlist resume {run.id}"
@@ -63,9 +61,9 @@ def nothing_landed(run: Run) -> UsageError:
     )
 
 
-async def was_discarded(run: Run, checkout: Checkout) -> UsageError:
-    """Git keeps commits without a branch for a while."""
-    kept = await checkout.commit(run.landing.published) is not None
+async def discarded_error(run: Run, checkout: Checkout) -> UsageError:
+    """Return the error; it names the commit while git keeps it."""
+    kept = await checkout.resolve_commit(run.landing.published) is not None
     back = (
         f"git branch {run.landing.branch} {run.landing.published[:12]}, then try again"
         if kept
@@ -74,25 +72,23 @@ async def was_discarded(run: Run, checkout: Checkout) -> UsageError:
     return UsageError(f"run {run.id} was discarded: its branch is gone", hint=back)
 
 
-async def _squashed(checkout: Checkout, branch: str, tip: str) -> bool:
-    """Whether the one commit that `apply --squash` makes is among what came since."""
-    ran = await checkout.git.ran(
+async def _is_squashed(checkout: Checkout, branch: str, tip: str) -> bool:
+    """Return whether HEAD has the commit that `apply --squash` makes."""
+    ran = await checkout.git.run(
         "log", "-1", "--format=%H", f"--grep=^Apply {branch}$", f"{tip}..HEAD"
     )
     return ran.ok and bool(ran.stdout.strip())
 
 
-async def _staged(checkout: Checkout, head: str, tip: str) -> bool:
-    """Whether the index and the files have what the fixes change; then it can be
-    taken out of them.
-    """
-    patch = await checkout.git.ran(
+async def _is_staged(checkout: Checkout, head: str, tip: str) -> bool:
+    """Return whether index and files contain the fixes: they can be reverse-applied."""
+    patch = await checkout.git.run(
         "diff-tree", "-p", "--binary", "--full-index", "--no-renames", head, tip
     )
     return (
         patch.ok
         and (
-            await checkout.theirs.ran(
+            await checkout.user_git.run(
                 "apply", "--index", "--reverse", "--check", stdin=patch.stdout
             )
         ).ok
@@ -103,7 +99,7 @@ async def standing_of(session: Session, run: Run) -> str:
     """What became of a run's fixes: applied, discarded, or nothing (yet)."""
     if session.checkout is None or run.started.repository != session.repository:
         return ""
-    return await standing(
+    return await find_standing(
         session.checkout, run.landing.branch, run.landing.published, run.started.change
     )
 
@@ -112,20 +108,18 @@ async def standings_of(session: Session, rows: Sequence[RunRow]) -> dict[str, st
     """The same of many runs, of this repository."""
     if session.checkout is None:
         return {}
-    tips = published(session.store, session.repository)
+    tips = load_tips(session.store, session.repository)
     landed = [row.id for row in rows if row.id in tips]
     return {
-        run: await standing(
-            session.checkout, f"{PREFIX}{run}", tips[run], change_of(session.store, run)
+        run: await find_standing(
+            session.checkout, f"{PREFIX}{run}", tips[run], load_change(session.store, run)
         )
         for run in landed
     }
 
 
-async def landed_diff(session: Session, run: Run) -> str:
-    """All fixes of the run as a unified diff against what was reviewed; empty
-    where nothing landed.
-    """
+async def load_diff(session: Session, run: Run) -> str:
+    """Return all landed fixes as a unified diff against the reviewed commit, or ''."""
     if session.checkout is None or run.landing.tip in ("", run.started.change.head):
         return ""
     workshop = await session.workshop()

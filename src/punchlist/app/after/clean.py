@@ -1,6 +1,4 @@
-"""What may go from the state folder: old reports, and all that is kept of repositories that are
-gone; never a ledger.
-"""
+"""Delete old reports and data of deleted repositories from the state folder; never a ledger."""
 
 import os
 import shutil
@@ -9,52 +7,54 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from punchlist.adapters.git.workshop import id_of
+from punchlist.adapters.git.workshop import hash_git_dir
 from punchlist.adapters.git.worktrees import WorkTrees
-from punchlist.adapters.store.lease import holder
+from punchlist.adapters.store.lease import find_holder
 from punchlist.app.session import Session
 from punchlist.app.start.wiring import run_folder
 from punchlist.model.ledger.run_row import RunRow
-from punchlist.model.ledger.timeline import amount
+from punchlist.model.ledger.timeline import pluralize
 
 _WORKSHOP = ("git", "trees")
 
 
-def old_reports(home: Path, rows: Iterable[RunRow], before: float) -> list[str]:
-    """Removes the folders of runs that ended before then; returns which runs."""
+def remove_reports(home: Path, rows: Iterable[RunRow], before: float) -> list[str]:
+    """Delete the folders of runs that ended before that time; return their ids."""
     ended = (row.id for row in rows if row.outcome and row.ended_at < before)
-    return [run for run in ended if holder(home, run) is None and remove(run_folder(home, run))]
+    return [
+        run
+        for run in ended
+        if find_holder(home, run) is None and remove_folder(run_folder(home, run))
+    ]
 
 
-def gone_repositories(home: Path, rows: Sequence[RunRow]) -> Iterator[str]:
-    """Removes what is kept of repositories that are no longer there; names each."""
+def remove_orphans(home: Path, rows: Sequence[RunRow]) -> Iterator[str]:
+    """Delete the data of repositories that no longer exist; yield their paths."""
     runs: dict[str, list[str]] = {}
     for row in rows:
         runs.setdefault(row.repository, []).append(row.id)
-    known = dict.fromkeys([*filter(None, runs), *_borrowed_from(home / "repos")])
+    known = dict.fromkeys([*filter(None, runs), *_find_origins(home / "repos")])
     for repository in known:
         ids = runs.get(repository, [])
-        if Path(repository).exists() or any(holder(home, run) for run in ids):
+        if Path(repository).exists() or any(find_holder(home, run) for run in ids):
             continue
         folders = [
-            home / "repos" / id_of(Path(repository)),
+            home / "repos" / hash_git_dir(Path(repository)),
             *(run_folder(home, run) for run in ids),
         ]
-        removed = [remove(folder) for folder in folders]
+        removed = [remove_folder(folder) for folder in folders]
         if any(removed):
             yield repository
 
 
 def drop_workshop(folder: Path) -> None:
-    """Removes the repository of our own, and its trees; issues and permissions stay."""
+    """Delete punchlist's own repository and its trees; issues and permissions stay."""
     for name in _WORKSHOP:
-        remove(folder / name)
+        remove_folder(folder / name)
 
 
-def remove(folder: Path) -> bool:
-    """Whether there was one, and it is gone now. Checks may have left folders that nobody may write
-    to.
-    """
+def remove_folder(folder: Path) -> bool:
+    """Delete a folder, also one with read-only folders; return whether it existed and is gone."""
     if not folder.is_dir():
         return False
     for below, _, _ in os.walk(folder):
@@ -64,11 +64,11 @@ def remove(folder: Path) -> bool:
     return not folder.exists()
 
 
-def _borrowed_from(workshops: Path) -> Iterator[str]:
-    """The repositories whose objects workshops use: not every workshop has a run in the ledger."""
+def _find_origins(workshops: Path) -> Iterator[str]:
+    """Yield the repositories whose objects workshops use, also those without a run."""
     for alternates in workshops.glob("*/git/objects/info/alternates"):
         objects = Path(os.fsdecode(alternates.read_bytes()).removesuffix("\n"))
-        if objects.is_absolute() and alternates.parents[3].name == id_of(objects.parent):
+        if objects.is_absolute() and alternates.parents[3].name == hash_git_dir(objects.parent):
             yield str(objects.parent)
 
 
@@ -80,16 +80,18 @@ async def clean_state(
     """
     said = []
     if session.checkout is not None and (trees := WorkTrees(await session.workshop()).prune()):
-        said.append(f"removed {amount(trees, 'work tree')}")
+        said.append(f"removed {pluralize(trees, 'work tree')}")
     if reports_older_than is not None:
-        gone = old_reports(session.home, session.runs(), time.time() - reports_older_than * 86400)
+        gone = remove_reports(
+            session.home, session.runs(), time.time() - reports_older_than * 86400
+        )
         said += (
-            [f"removed the reports of {amount(len(gone), 'run')}: {', '.join(gone)}"]
+            [f"removed the reports of {pluralize(len(gone), 'run')}: {', '.join(gone)}"]
             if gone
             else []
         )
     if everywhere:
-        repositories = gone_repositories(session.home, session.store.runs())
+        repositories = remove_orphans(session.home, session.store.runs())
         said += [
             f"removed what was kept of {repository}, which is gone" for repository in repositories
         ]

@@ -1,6 +1,4 @@
-"""What people said needs no work: recorded in the run it was said of, and remembered by every later
-one.
-"""
+"""Dismissals by users: recorded in their run, applied to every later one."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +8,7 @@ from msgspec import Struct
 
 from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.app.after.rewrite_reports import follow
+from punchlist.app.after.rewrite_reports import apply_dismissal
 from punchlist.app.session import Session
 from punchlist.app.start.wiring import run_folder
 from punchlist.errors import UsageError
@@ -20,10 +18,10 @@ from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
 
 
-def dismissals(store: SqliteStore, repository: str) -> dict[str, Dismissal]:
-    """By fingerprint, as the last word on each was."""
+def load_dismissals(store: SqliteStore, repository: str) -> dict[str, Dismissal]:
+    """Return the latest dismissal of each fingerprint."""
     known: dict[str, Dismissal] = {}
-    for entry in _in_order(store.of_kind("dismissed", repository)):
+    for entry in _sort_entries(store.read_kind("dismissed", repository)):
         match entry.event:
             case Dismissed(fingerprints=told, revoked=True):
                 known = {
@@ -36,8 +34,8 @@ def dismissals(store: SqliteStore, repository: str) -> dict[str, Dismissal]:
     return known
 
 
-def _in_order(entries: Iterable[Entry]) -> list[Entry]:
-    """As they were said. A clock that is set back does not turn around what was said of one run."""
+def _sort_entries(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the entries by time, and those of one run by sequence if its clock was set back."""
     latest: dict[str, float] = {}
     said: list[tuple[float, Entry]] = []
     for entry in entries:
@@ -46,43 +44,43 @@ def _in_order(entries: Iterable[Entry]) -> list[Entry]:
     return [entry for _, entry in sorted(said, key=lambda pair: pair[0])]
 
 
-class Chosen(Struct, frozen=True, kw_only=True):
-    """Which items are meant: by number, by ranges of numbers, and of these (or of all) only those
-    of a rule or below a path.
-    """
+class ItemSelection(Struct, frozen=True, kw_only=True):
+    """Items by number or range; `rules` and `paths` narrow these, or all items."""
 
     numbers: tuple[int, ...] = ()
     ranges: tuple[range, ...] = ()
     rules: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
 
-    def named(self, number: int) -> bool:
+    def has_number(self, number: int) -> bool:
         return number in self.numbers or any(number in each for each in self.ranges)
 
-    def fits(self, item: Item) -> bool:
+    def matches_item(self, item: Item) -> bool:
         return (
             not self.rules or any(finding.rule in self.rules for finding in item.findings)
         ) and (
             not self.paths
             or any(
-                _below(finding.spot.path, path) for finding in item.findings for path in self.paths
+                _is_below(finding.spot.path, path)
+                for finding in item.findings
+                for path in self.paths
             )
         )
 
 
-def meant(run: Run, chosen: Chosen, *, undo: bool = False) -> list[Item]:
-    """A number that somebody typed must be right; of a range, a rule or a path those are meant that
-    it can be said of.
+def select_items(run: Run, chosen: ItemSelection, *, undo: bool = False) -> list[Item]:
+    """Return the selected items that can be dismissed (or restored). Raise UsageError for a wrong
+    number, or if there is none.
     """
-    _refuse_wrong(run, chosen.numbers, undo=undo)
+    _check_numbers(run, chosen.numbers, undo=undo)
     filtered = bool(chosen.rules or chosen.paths)
     everything = filtered and not (chosen.numbers or chosen.ranges)
     items = [
         item
         for item in run.items.values()
-        if (everything or chosen.named(item.number))
-        and chosen.fits(item)
-        and _can_be(item, chosen, undo=undo)
+        if (everything or chosen.has_number(item.number))
+        and chosen.matches_item(item)
+        and _can_dismiss(item, chosen, undo=undo)
     ]
     if not items:
         what = "is dismissed" if undo else "can be dismissed"
@@ -93,20 +91,22 @@ def meant(run: Run, chosen: Chosen, *, undo: bool = False) -> list[Item]:
     return items
 
 
-def dismissed(
+def make_dismissal(
     run: Run, items: Sequence[Item], saying: Dismissal, *, undo: bool = False
 ) -> Dismissed:
-    """The event of a dismissal, or of its undoing."""
+    """Return the event of a dismissal or its undoing. Raise UsageError without a reason."""
     if not saying.why.strip() and not undo:
         raise UsageError("a dismissal needs a reason", hint='give one with --why "..."')
-    moves = _restored(run, items, saying) if undo else [_move(item, saying) for item in items]
+    moves = (
+        _make_restores(run, items, saying) if undo else [_make_move(item, saying) for item in items]
+    )
     fingerprints = tuple(item.fingerprint for item in items)
     return Dismissed(
         by=saying.by, why=saying.why, fingerprints=fingerprints, revoked=undo, moves=tuple(moves)
     )
 
 
-def _refuse_wrong(run: Run, numbers: Sequence[int], *, undo: bool) -> None:
+def _check_numbers(run: Run, numbers: Sequence[int], *, undo: bool) -> None:
     for number in numbers:
         item = run.items.get(number)
         if item is None:
@@ -132,20 +132,20 @@ def _refuse_wrong(run: Run, numbers: Sequence[int], *, undo: bool) -> None:
             )
 
 
-def _can_be(item: Item, chosen: Chosen, *, undo: bool) -> bool:
-    """What is dismissed is dismissed anew, with a new reason, only where its number was given."""
+def _can_dismiss(item: Item, chosen: ItemSelection, *, undo: bool) -> bool:
+    """Return whether the item can be dismissed (or restored); dismissed again only by number."""
     if item.status is Status.DISMISSED:
         return undo or item.number in chosen.numbers
     return not undo and item.status not in {Status.FIXED, Status.CLAIMED}
 
 
-def _move(item: Item, saying: Dismissal) -> Move:
+def _make_move(item: Item, saying: Dismissal) -> Move:
     return Move(item.number, Fact.DISMISSED, by=saying.by, why=saying.why)
 
 
-def _restored(run: Run, items: Sequence[Item], saying: Dismissal) -> Iterator[Move]:
-    """Back to where the run had left it. What was dismissed when the run ended ended so: only later
-    runs take it up.
+def _make_restores(run: Run, items: Sequence[Item], saying: Dismissal) -> Iterator[Move]:
+    """Yield moves to where the run left the items. Those dismissed when it ended stay so: only
+    later runs take them up.
     """
     for item in items:
         if not run.ended or item.issue or item.number in run.filing.listed:
@@ -165,28 +165,28 @@ def _restored(run: Run, items: Sequence[Item], saying: Dismissal) -> Iterator[Mo
                 )
 
 
-def _below(path: str, asked: str) -> bool:
+def _is_below(path: str, asked: str) -> bool:
     folder = normpath(asked)
     return folder in {".", path} or path.startswith(f"{folder}/")
 
 
 def dismiss_items(
-    session: Session, run_id: str, chosen: Chosen, saying: Dismissal, *, undo: bool = False
+    session: Session, run_id: str, chosen: ItemSelection, saying: Dismissal, *, undo: bool = False
 ) -> tuple[Run, list[int]]:
     """Somebody who may says that items need no work; later runs remember it, until it is
     undone. Returns which they were.
     """
     found = session.find(run_id)
-    with Lease.take(
+    with Lease.acquire(
         session.home, found
     ):  # loaded inside: what another just said is part of what this is about
         run = session.load(found)
-        items = meant(run, chosen, undo=undo)
-        event = dismissed(run, items, saying, undo=undo)
+        items = select_items(run, chosen, undo=undo)
+        event = make_dismissal(run, items, saying, undo=undo)
         run = fold(
             run, session.store.append(run.id, "people", f"dismissal {run.seq}", event, time.time())
         )
-        follow(
+        apply_dismissal(
             run,
             items,
             event,

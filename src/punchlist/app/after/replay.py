@@ -1,5 +1,5 @@
-"""A recorded run folded again offline: does it come to the same, byte for byte, and what would
-other rules have made of it?
+"""Replay a recorded run offline: is it the same byte for byte, and what would
+other rules change?
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,36 +14,36 @@ from punchlist.app.session import Session
 from punchlist.errors import WorkflowError
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import begin, fold, folded
-from punchlist.model.ledger.hash_chain import broken_lines
-from punchlist.model.ledger.outcome import outcome
+from punchlist.model.ledger.fold import begin, fold, fold_entries
+from punchlist.model.ledger.hash_chain import verify_lines
+from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.ports.artifacts import Artifacts
 from punchlist.steps.plan import Options as PlanOptions
 from punchlist.views.findings_document import FOLDER, findings_document
-from punchlist.views.what_if import UNKNOWN, Difference, Rules, state_hash, what_if
+from punchlist.views.what_if import UNKNOWN, Difference, ReplayRules, hash_state, what_if
 from punchlist.workflow import Do, Repeat
-from punchlist.workflow.loader import parse
+from punchlist.workflow.loader import parse_workflow
 
 Render = Callable[[], bytes]
 
 
-class Likeness(StrEnum):
+class FileMatch(StrEnum):
     SAME = "same"
     DIFFERS = "differs"
     GONE = "gone"
 
 
-class Compared(Struct, frozen=True):
-    """A file that the run wrote, beside what its ledger makes of it now."""
+class FileComparison(Struct, frozen=True):
+    """A file the run wrote, compared with what its ledger gives now."""
 
     name: str
-    likeness: Likeness
+    likeness: FileMatch
     why: str = ""
 
 
-class Replayed(Struct, frozen=True, kw_only=True):
-    """`state` names all that the run came to; folding the same entries anywhere gives the same."""
+class ReplayResult(Struct, frozen=True, kw_only=True):
+    """`state` is the hash of the folded run, the same on every machine."""
 
     run: str
     entries: int
@@ -53,37 +53,38 @@ class Replayed(Struct, frozen=True, kw_only=True):
     whole: bool
     """Everything that was written could be compared, and something was."""
     problems: tuple[str, ...] = ()
-    files: tuple[Compared, ...] = ()
-    rules: Rules = Rules()
+    files: tuple[FileComparison, ...] = ()
+    rules: ReplayRules = ReplayRules()
     differences: tuple[Difference, ...] = ()
     unknown: tuple[str, ...] = ()
     """What cannot be told without asking agents again."""
 
 
-def replayed(
+def replay_entries(
     run_id: str,
     entries: Sequence[ev.Entry],
     written: Sequence[bytes],
     artifacts: Artifacts,
-    rules: Rules,
-) -> Replayed:
-    """`written` are the entries as they are on disk."""
-    run = folded(run_id, entries)
-    state = state_hash(run)
-    tried_on = rules != Rules()
-    differences = what_if(run_id, entries, _rules(run), rules) if tried_on else ()
+    rules: ReplayRules,
+) -> ReplayResult:
+    """Fold the entries again and compare. `written` are their bytes on disk."""
+    run = fold_entries(run_id, entries)
+    state = hash_state(run)
+    tried_on = rules != ReplayRules()
+    differences = what_if(run_id, entries, _load_rules(run), rules) if tried_on else ()
     fates = dict.fromkeys(difference.fate for difference in differences)
-    problems = tuple(_problems(entries, written, state))
+    problems = tuple(_find_problems(entries, written, state))
     files = tuple(
-        _compared(name, render, artifacts, run) for name, render in _files(run_id, entries).items()
+        _compare_file(name, render, artifacts, run)
+        for name, render in _collect_renders(run_id, entries).items()
     )
     seen = {each.likeness for each in files}
-    return Replayed(
+    return ReplayResult(
         run=run_id,
         entries=len(entries),
         state=state,
-        same=not problems and Likeness.DIFFERS not in seen,
-        whole=bool(files) and Likeness.GONE not in seen,
+        same=not problems and FileMatch.DIFFERS not in seen,
+        whole=bool(files) and FileMatch.GONE not in seen,
         problems=problems,
         files=files,
         rules=rules,
@@ -92,16 +93,16 @@ def replayed(
     )
 
 
-def _problems(entries: Sequence[ev.Entry], written: Sequence[bytes], state: str) -> Iterator[str]:
-    """The chain holds, the bytes on disk fold to the same as the entries did, and the end is the
-    one that was recorded.
-    """
-    if broken := broken_lines(written):
+def _find_problems(
+    entries: Sequence[ev.Entry], written: Sequence[bytes], state: str
+) -> Iterator[str]:
+    """Yield what is wrong with the hash chain, the state folded from the bytes, or the outcome."""
+    if broken := verify_lines(written):
         yield broken
         return
     run_id = entries[0].run if entries else ""
     try:
-        again = state_hash(folded(run_id, (wire.decode(line, ev.Entry) for line in written)))
+        again = hash_state(fold_entries(run_id, (wire.decode(line, ev.Entry) for line in written)))
     except MsgspecError as error:
         yield f"the exported ledger cannot be read again: {error}"
         return
@@ -110,54 +111,56 @@ def _problems(entries: Sequence[ev.Entry], written: Sequence[bytes], state: str)
     lines = iter(entries)
     run = begin(run_id, lines)
     for entry in lines:
-        if isinstance(entry.event, ev.Ended) and entry.event.outcome != outcome(run).value:
+        if isinstance(entry.event, ev.Ended) and entry.event.outcome != run_outcome(run).value:
             yield (
                 f'entry {entry.seq}: the run ended "{entry.event.outcome}", and folded again it'
-                f' ends "{outcome(run).value}"'
+                f' ends "{run_outcome(run).value}"'
             )
         run = fold(run, entry)
 
 
-def _files(run_id: str, entries: Sequence[ev.Entry]) -> dict[str, Render]:
-    """By name: how what is in the file now was made. Of several writers the last one counts."""
+def _collect_renders(run_id: str, entries: Sequence[ev.Entry]) -> dict[str, Render]:
+    """Return how each file was rendered, by name; the last writer counts."""
     files: dict[str, Render] = {}
     lines = iter(entries)
     run = begin(run_id, lines)
     for entry in lines:
         event = entry.event
         if isinstance(event, ev.Reported):
-            files |= _reported(run, event)
+            files |= _report_renders(run, event)
         run = fold(run, entry)
         if isinstance(event, ev.Dismissed) and run.ended and run.filing.artifacts:
-            files |= {name: _made(name, run) for name in WRITTEN if WRITTEN[name](run)}
+            files |= {name: _make_render(name, run) for name in WRITTEN if WRITTEN[name](run)}
     return files
 
 
-def _reported(run: Run, event: ev.Reported) -> dict[str, Render]:
+def _report_renders(run: Run, event: ev.Reported) -> dict[str, Render]:
     filing = replace(run.filing, listed=event.listed)
-    told = replace(run, filing=filing, ended=outcome(run).value)
+    told = replace(run, filing=filing, ended=run_outcome(run).value)
     names = [path.partition(f"/{run.id}/")[2] for path in event.artifacts]
-    reports = {name: _made(name, told) for name in names if name in WRITTEN}
-    return reports | {name: _document(run) for name in names if name.startswith(f"{FOLDER}/")}
+    reports = {name: _make_render(name, told) for name in names if name in WRITTEN}
+    return reports | {
+        name: _document_render(run) for name in names if name.startswith(f"{FOLDER}/")
+    }
 
 
-def _made(name: str, run: Run) -> Render:
+def _make_render(name: str, run: Run) -> Render:
     return lambda: WRITTEN[name](run)
 
 
-def _document(run: Run) -> Render:
+def _document_render(run: Run) -> Render:
     return lambda: findings_document(run, run.position.round)[1]
 
 
-def _compared(name: str, render: Render, artifacts: Artifacts, run: Run) -> Compared:
+def _compare_file(name: str, render: Render, artifacts: Artifacts, run: Run) -> FileComparison:
     kept = artifacts.read(name)
     if kept is None:
-        return Compared(
-            name, Likeness.GONE, "it is not there any more, so there is nothing to compare"
+        return FileComparison(
+            name, FileMatch.GONE, "it is not there any more, so there is nothing to compare"
         )
     made = render()
     if made == kept:
-        return Compared(name, Likeness.SAME)
+        return FileComparison(name, FileMatch.SAME)
     first = next(
         (at for at, (old, new) in enumerate(zip(kept, made, strict=False)) if old != new),
         min(len(kept), len(made)),
@@ -168,26 +171,30 @@ def _compared(name: str, render: Render, artifacts: Artifacts, run: Run) -> Comp
         if version != __version__
         else ""
     )
-    return Compared(name, Likeness.DIFFERS, f"from byte {first + 1:,} on, of {len(kept):,}{other}")
+    return FileComparison(
+        name, FileMatch.DIFFERS, f"from byte {first + 1:,} on, of {len(kept):,}{other}"
+    )
 
 
-def _rules(run: Run) -> Rules:
-    """Those of the run's own plan, from the workflow that it has pinned."""
+def _load_rules(run: Run) -> ReplayRules:
+    """Return the rules of the run's plan step, from its pinned workflow."""
     started = run.started
     try:
-        workflow = parse(started.workflow, started.workflow_name, started.workflow_name)
+        workflow = parse_workflow(started.workflow, started.workflow_name, started.workflow_name)
     except WorkflowError:  # of another version of the language
-        return Rules()
+        return ReplayRules()
     bodies = [step.steps if isinstance(step, Repeat) else (step,) for step in workflow.steps]
     chosen = (step.options for body in bodies for step in body if isinstance(step, Do))
     plan = next((options for options in chosen if isinstance(options, PlanOptions)), None)
-    return Rules(attempts=plan.attempts, floor=plan.floor) if plan is not None else Rules()
+    return (
+        ReplayRules(attempts=plan.attempts, floor=plan.floor) if plan is not None else ReplayRules()
+    )
 
 
-def replay_run(session: Session, run_id: str, rules: Rules) -> Replayed:
+def replay_run(session: Session, run_id: str, rules: ReplayRules) -> ReplayResult:
     """Folds a recorded run again, offline, and says what other rules would have made of it."""
     found = session.find(run_id)
     written = [line.rstrip(b"\n") for line in session.store.export(found)]
-    return replayed(
+    return replay_entries(
         found, list(session.store.read(found)), written, session.artifacts(found), rules
     )

@@ -1,6 +1,4 @@
-"""What lies on the disk about a run follows what people say of it after its end: its reports, and
-the issues it filed.
-"""
+"""Update a run's reports and issues after a dismissal."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,14 +9,16 @@ from punchlist.app.start.tracker import trackers_of
 from punchlist.model.item.item import Item
 from punchlist.model.ledger.events import Dismissed
 from punchlist.model.ledger.run import Run
-from punchlist.settings import TrackSettings, unpinned
+from punchlist.settings import TrackSettings, decode_settings
 
 
-def follow(
+def apply_dismissal(
     run: Run, items: Sequence[Item], event: Dismissed, *, folder: Path, workshop: Path
 ) -> None:
-    """`folder` is the run's own, `workshop` the repository's."""
-    track = unpinned(run.started.settings).settings.track if run.started else TrackSettings()
+    """Update the issues, and the reports of an ended run. `folder` is the run's, `workshop` the
+    repository's.
+    """
+    track = decode_settings(run.started.settings).settings.track if run.started else TrackSettings()
     fingerprints = {item.fingerprint for item in items}
     for tracker in trackers_of(track, (item.issue for item in items), workshop):
         if event.revoked:

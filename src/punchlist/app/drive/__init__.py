@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Drive runs: in the background, with answers, stop and resume."""

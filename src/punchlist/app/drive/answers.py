@@ -1,4 +1,4 @@
-"""What a person may say to a run that waits, and what of it is an answer."""
+"""Check a user's answer to a run that waits."""
 
 import time
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
 
 
-def waits_for(run: Run) -> UsageError:
-    """That it waits, for what, and how to say it."""
+def waiting_error(run: Run) -> UsageError:
+    """Return the error that says what the run waits for and how to answer."""
     question = run.waiting_for
     if question is not None:
         return UsageError(
@@ -27,18 +27,18 @@ def waits_for(run: Run) -> UsageError:
     )
 
 
-def is_over(run: Run) -> bool:
-    """Whether there is nothing to go on with; of one that waits, it is raised what for."""
+def has_ended(run: Run) -> bool:
+    """Return whether the run has ended. Raise UsageError if it waits for an answer."""
     if run.waits and not run.ended:
-        raise waits_for(run)
+        raise waiting_error(run)
     return bool(run.ended)
 
 
-def answered(
+def make_answer(
     run: Run, said: str | Mapping[str, str], by: str, asked: int = 0
 ) -> tuple[str, str, Answered]:
-    """The entry that an answer becomes: its place, its key and the event. `asked` is how many
-    questions there were when the person looked: a choice is for the one that they saw.
+    """Return place, key and event of an answer. `asked`: how many questions there were when the
+    user looked; a choice for an older question is refused.
     """
     if isinstance(said, str):
         if asked and len(run.asking.questions) > asked:
@@ -46,7 +46,7 @@ def answered(
                 f"run {run.id} asks something else by now",
                 hint="read the question, and answer again",
             )
-        return _chosen(run, said, by)
+        return _make_choice(run, said, by)
     unknown = [name for name in said if name not in run.asking.doubts]
     if unknown:
         known = ", ".join(doubt.id for doubt in run.unanswered) or "none"
@@ -65,11 +65,11 @@ def answered(
     return "people", f"answers {run.seq}", Answered(choice="", by=by, answers=texts)
 
 
-def _chosen(run: Run, choice: str, by: str) -> tuple[str, str, Answered]:
+def _make_choice(run: Run, choice: str, by: str) -> tuple[str, str, Answered]:
     question = run.waiting_for
     if question is None:
         raise (
-            waits_for(run)
+            waiting_error(run)
             if run.waits
             else UsageError(f"run {run.id} has no open question", hint=f"punchlist status {run.id}")
         )
@@ -90,7 +90,7 @@ async def answer_run(
     want to know. See `answered`.
     """
     found = session.find(run_id)
-    with Lease.take(session.home, found):
+    with Lease.acquire(session.home, found):
         run = session.load(found)
-        place, key, event = answered(run, said, by, asked)
+        place, key, event = make_answer(run, said, by, asked)
         return fold(run, session.store.append(run.id, place, key, event, time.time()))

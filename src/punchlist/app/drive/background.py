@@ -1,6 +1,4 @@
-"""Runs driven in the background of a process that does other things too: begun, followed, stopped,
-and never lost.
-"""
+"""Drive runs in the background of a process: start, follow and stop them."""
 
 import asyncio
 import logging
@@ -32,8 +30,8 @@ _LONGEST = 16_000
 
 
 class Bell:
-    """Wakes everybody who follows a run. Who listens first and looks then misses nothing. It may be
-    rung from any thread.
+    """Wakes all followers of a run; may be rung from any thread. Call `listen` before reading the
+    ledger, so that nothing is missed.
     """
 
     def __init__(self) -> None:
@@ -54,8 +52,8 @@ class Bell:
             self.ring(run)
 
 
-async def rung(event: asyncio.Event, seconds: float) -> bool:
-    """Whether it rang within so many seconds."""
+async def wait_ring(event: asyncio.Event, seconds: float) -> bool:
+    """Wait at most `seconds` for the event; return whether it came."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -64,16 +62,16 @@ async def rung(event: asyncio.Event, seconds: float) -> bool:
     return True
 
 
-class Said(Struct, frozen=True):
-    """What an agent said while it worked."""
+class AgentOutput(Struct, frozen=True):
+    """A piece of an agent's output."""
 
     number: int
     label: str
     text: str
 
 
-class Begun(Struct, frozen=True):
-    """An action that is under way. `at` is when it began."""
+class ActiveAction(Struct, frozen=True):
+    """A running action. `at` is when it began."""
 
     place: str
     key: str
@@ -82,18 +80,20 @@ class Begun(Struct, frozen=True):
 
 
 class Talk:
-    """The last that agents said in each run under way: for looking on, not for the record."""
+    """The last output of agents in each driven run, for viewers; not recorded."""
 
     def __init__(self) -> None:
-        self._said: dict[str, deque[Said]] = {}
+        self._said: dict[str, deque[AgentOutput]] = {}
         self._number = 0
 
     def add(self, run: str, label: str, piece: str) -> None:
         self._number += 1
         text = piece if len(piece) <= _LONGEST else f"…{piece[-_LONGEST:]}"
-        self._said.setdefault(run, deque(maxlen=_KEPT)).append(Said(self._number, label, text))
+        self._said.setdefault(run, deque(maxlen=_KEPT)).append(
+            AgentOutput(self._number, label, text)
+        )
 
-    def after(self, run: str, number: int) -> tuple[Said, ...]:
+    def list_after(self, run: str, number: int) -> tuple[AgentOutput, ...]:
         said = tuple(self._said.get(run, ()))  # a copy: it may be asked for from another thread
         return (
             tuple(each for each in said if each.number > number)
@@ -105,40 +105,38 @@ class Talk:
         self._said.pop(run, None)
 
 
-class _Post:
-    """A Watcher that rings the bell; the first entry says which run it is."""
+class _RunWatcher:
+    """Watcher that rings the bell; the first entry tells the run's id."""
 
-    def __init__(self, driving: "Driving") -> None:
+    def __init__(self, driving: "RunDriver") -> None:
         self._driving = driving
         self.began_as: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.under_way: dict[tuple[str, str], Begun] = {}
+        self.under_way: dict[tuple[str, str], ActiveAction] = {}
 
-    def began(self, place: str, action: Action) -> None:
-        """Actions begin after the first entry is told."""
+    def handle_start(self, place: str, action: Action) -> None:
+        """Actions begin after the first entry."""
         run = self.began_as.result()
-        self.under_way[place, action.key] = Begun(
+        self.under_way[place, action.key] = ActiveAction(
             place, action.key, action.about or action.key, time.time()
         )
         self._driving.bell.ring(run)
 
-    def told(self, entry: Entry, run: Run) -> None:
+    def handle_event(self, entry: Entry, run: Run) -> None:
         if not self.began_as.done():
-            self._driving.take(entry.run, self)
+            self._driving.take_run(entry.run, self)
             self.began_as.set_result(entry.run)
         self.under_way.pop((entry.place, entry.key), None)
         self._driving.bell.ring(entry.run)
 
-    def heard(self, label: str, piece: str) -> None:
+    def handle_output(self, label: str, piece: str) -> None:
         if self.began_as.done():
             run = self.began_as.result()
             self._driving.talk.add(run, label, piece)
             self._driving.bell.ring(run)
 
 
-class Driving:
-    """Who is driven by this process. Each run has a session of its own, which is closed when the
-    driving is over.
-    """
+class RunDriver:
+    """The runs driven by this process. Each has its own app, closed at its end."""
 
     def __init__(self) -> None:
         self.bell = Bell()
@@ -146,72 +144,66 @@ class Driving:
         self._tasks: dict[str, asyncio.Task[object]] = {}
         self._running: set[asyncio.Task[object]] = set()
         self._broke: dict[str, str] = {}
-        self._posts: dict[str, _Post] = {}
+        self._posts: dict[str, _RunWatcher] = {}
 
-    async def begin(self, session: Session, ready: Prepared) -> str:
-        """Starts a run and returns its id once it is in the ledger; what keeps it from beginning is
-        raised.
-        """
+    async def begin_run(self, session: Session, ready: Prepared) -> str:
+        """Start a run; return its id once it is in the ledger. Raise what prevents it."""
         return await self.drive(session, lambda watcher: start_run(session, ready, watcher))
 
-    async def resume(self, session: Session, run: str) -> str:
-        """Goes on with a run; returns once the ledger says so."""
+    async def resume_run(self, session: Session, run: str) -> str:
+        """Resume a run; return once the ledger says so."""
         return await self.drive(session, lambda watcher: resume_run(session, run, watcher))
 
-    def drives(self, run: str) -> bool:
+    def is_driving(self, run: str) -> bool:
         task = self._tasks.get(run)
         return task is not None and not task.done()
 
-    def driven(self) -> tuple[str, ...]:
-        """The runs that are driven here at this moment."""
-        return tuple(run for run in tuple(self._tasks) if self.drives(run))
+    def list_driven(self) -> tuple[str, ...]:
+        """Return the runs that are driven here now."""
+        return tuple(run for run in tuple(self._tasks) if self.is_driving(run))
 
-    def under_way(self, run: str) -> tuple[Begun, ...]:
-        """What has begun in a run that is driven here, and has not come to its end."""
+    def active_actions(self, run: str) -> tuple[ActiveAction, ...]:
+        """Return the running actions of a run driven here."""
         post = self._posts.get(run)
         return tuple(post.under_way.copy().values()) if post else ()
 
-    def broke(self, run: str) -> str:
-        """Why the driving came to an end without an event of its own, if it did."""
+    def failure_reason(self, run: str) -> str:
+        """Return why the run broke off without an event, or ''."""
         return self._broke.get(run, "")
 
-    async def cancel(self, run: str, by: str = "", seconds: float | None = None) -> bool:
-        """Stops a run at an event boundary, and waits for that, or only for so long; whether it was
-        driven here.
+    async def cancel_run(self, run: str, by: str = "", seconds: float | None = None) -> bool:
+        """Stop a run at an event boundary and wait at most `seconds`; return whether it was driven
+        here.
         """
         task = self._tasks.get(run)
         if task is None or task.done():
             return False
-        _stop(task, f"stopped by {by}" if by else "")
+        _cancel_task(task, f"stopped by {by}" if by else "")
         await asyncio.wait({task}, timeout=seconds)
         return True
 
-    async def settled(self, run: str) -> None:
-        """Waits until this process drives the run no more: it has ended, waits for a person, or was
-        stopped.
-        """
+    async def wait_settled(self, run: str) -> None:
+        """Wait until this process no longer drives the run."""
         task = self._tasks.get(run)
         if task is not None:
             await asyncio.wait({task})
 
-    def stop(self) -> None:
-        """Asks all of them to stop, and waits for none."""
+    def stop_all(self) -> None:
+        """Ask all runs to stop, without waiting."""
         for task in self._running:
-            _stop(task, STOPPED)
+            _cancel_task(task, STOPPED)
         self.bell.ring_all()
 
     async def close(self, seconds: float | None = None) -> None:
-        """Stops all of them. Each writes down that it was stopped, and can be resumed; for one that
-        takes longer nobody waits.
-        """
-        self.stop()
+        """Stop all runs and wait at most `seconds`; each can be resumed."""
+        self.stop_all()
         if self._running:
             await asyncio.wait(set(self._running), timeout=seconds)
         for run in self._tasks:
             _log.warning("run %s did not stop in time; it can be resumed", run)
 
-    def take(self, run: str, post: _Post) -> None:
-        """The task at work now is this run's."""
+    def take_run(self, run: str, post: _RunWatcher) -> None:
+        """Record the current task as the run's driver."""
         task = asyncio.current_task()
         if task is not None:
             self._tasks[run] = task
@@ -220,10 +212,10 @@ class Driving:
 
     async def drive(self, session: Session, drive: Callable[[Watcher], Awaitable[Run]]) -> str:
         """Call `drive` in a task of its own; return the run's id once it is in the ledger."""
-        post = _Post(self)
-        task: asyncio.Task[object] = asyncio.ensure_future(_with(session, drive(post)))
+        post = _RunWatcher(self)
+        task: asyncio.Task[object] = asyncio.ensure_future(_run_and_close(session, drive(post)))
         self._running.add(task)
-        task.add_done_callback(lambda done: self._over(done, post))
+        task.add_done_callback(lambda done: self._finish_task(done, post))
         either: set[asyncio.Future[Any]] = {task, post.began_as}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not post.began_as.done():
@@ -231,7 +223,7 @@ class Driving:
             raise UsageError("the run has ended meanwhile", hint="look at it again")
         return post.began_as.result()
 
-    def _over(self, task: "asyncio.Task[object]", post: _Post) -> None:
+    def _finish_task(self, task: "asyncio.Task[object]", post: _RunWatcher) -> None:
         self._running.discard(task)
         error = None if task.cancelled() else task.exception()
         if not post.began_as.done():
@@ -246,13 +238,13 @@ class Driving:
         self.bell.ring(run)
 
 
-def _stop(task: "asyncio.Task[object]", why: str) -> None:
-    """Once: asked again, it would leave what it sees through."""
+def _cancel_task(task: "asyncio.Task[object]", why: str) -> None:
+    """Cancel once: a second time would break its shutdown."""
     if not task.cancelling():
         task.cancel(why or None)
 
 
-async def _with(session: Session, work: Awaitable[Run]) -> Run:
+async def _run_and_close(session: Session, work: Awaitable[Run]) -> Run:
     try:
         return await work
     finally:

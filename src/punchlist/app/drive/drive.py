@@ -5,18 +5,18 @@ import time
 from punchlist._version import __version__
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.store.lease import Lease
-from punchlist.app.drive.answers import is_over
-from punchlist.app.drive.stop_watcher import obeyed
+from punchlist.app.drive.answers import has_ended
+from punchlist.app.drive.stop_watcher import drive_until_stopped
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
-from punchlist.app.start.agents import strike
+from punchlist.app.start.agents import remove_agent_homes
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.errors import UsageError
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import fold, folded
+from punchlist.model.ledger.fold import fold, fold_entries
 from punchlist.model.ledger.run import Run
-from punchlist.settings import unpinned
-from punchlist.workflow.loader import parse
+from punchlist.settings import decode_settings
+from punchlist.workflow.loader import parse_workflow
 
 
 async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
@@ -24,29 +24,29 @@ async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
     started with.
     """
     run = session.load(run_id)
-    if is_over(run):
+    if has_ended(run):
         return run
     workshop = await session.workshop()
     if run.started.repository != session.repository:
         raise UsageError(
             f"run {run.id} is about another repository", hint=f"go to {run.started.repository}"
         )
-    with Lease.take(session.home, run.id, run.started.request):
-        run = folded(run.id, session.store.read(run.id))
-        if is_over(run):  # another drove it meanwhile
+    with Lease.acquire(session.home, run.id, run.started.request):
+        run = fold_entries(run.id, session.store.read(run.id))
+        if has_ended(run):  # another drove it meanwhile
             return run
         entry = session.store.append(
             run.id, "signal", f"resumed {run.seq}", ev.Resumed(version=__version__), time.time()
         )
         run = fold(run, entry)
-        watcher.told(entry, run)
+        watcher.handle_event(entry, run)
         return await drive_run(session, run, workshop, watcher)
 
 
 async def drive_run(session: Session, run: Run, workshop: Workshop, watcher: Watcher) -> Run:
     started = run.started
-    limits = unpinned(started.settings).settings.limits
-    workflow = parse(
+    limits = decode_settings(started.settings).settings.limits
+    workflow = parse_workflow(
         started.workflow,
         started.workflow_name,
         f"{started.workflow_name} (as pinned by run {run.id})",
@@ -54,9 +54,9 @@ async def drive_run(session: Session, run: Run, workshop: Workshop, watcher: Wat
     folder = wiring.run_folder(session.home, run.id)
     engine = Engine(
         workflow,
-        wiring.world(workshop, run, started, session.store, folder, watcher.heard),
+        wiring.build_world(workshop, run, started, session.store, folder, watcher.handle_output),
         session.store,
         Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width),
         watcher,
     )
-    return strike(await obeyed(folder, engine.drive, run), folder)
+    return remove_agent_homes(await drive_until_stopped(folder, engine.drive, run), folder)

@@ -1,20 +1,20 @@
-"""What a run does next, told from its ledger alone: where another process drives it, this is what
-that one is at.
-"""
+"""The next actions of a run, from its ledger alone; another process may drive it."""
 
-from punchlist.engine.position import At, position
+from punchlist.engine.position import PendingStep, find_position
 from punchlist.model.ledger.run import Run
 from punchlist.steps import VERBS, Action
-from punchlist.workflow.loader import parse
+from punchlist.workflow.loader import parse_workflow
 
 
-def due(run: Run) -> tuple[Action, ...]:
-    """The actions that the present step names and that came to no event yet: begun, or about to."""
+def find_due(run: Run) -> tuple[Action, ...]:
+    """Return the present step's actions without an event: running, or about to."""
     started = run.started
     if run.ended or run.waits:
         return ()
-    here = position(parse(started.workflow, started.workflow_name, f"run {run.id}"), run)
-    if not isinstance(here, At):
+    here = find_position(
+        parse_workflow(started.workflow, started.workflow_name, f"run {run.id}"), run
+    )
+    if not isinstance(here, PendingStep):
         return ()
     done = set(run.position.here) if run.position.place == here.place else set[str]()
     return tuple(

@@ -1,12 +1,10 @@
-"""Runs as they are now, for those who look at them again and again: no more often folded than they
-grow.
-"""
+"""Cache of folded runs: only new entries are folded."""
 
 from collections import OrderedDict
 
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.fold import begin, fold
-from punchlist.model.ledger.outcome import outcome
+from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.store import Store
@@ -14,15 +12,15 @@ from punchlist.ports.store import Store
 _RUNS = 8
 
 
-class Folded:
-    """Those looked at last are kept, and only what is new in their ledgers is folded."""
+class RunCache:
+    """Keeps the runs used last."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: OrderedDict[str, Run] = OrderedDict()
         self._outcomes: dict[str, tuple[int, str]] = {}
 
-    def load(self, run: str) -> Run:
+    def load_run(self, run: str) -> Run:
         known = self._known.pop(run, None)
         entries = self._store.read(run, known.seq if known else 0)
         now = known or begin(run, entries)
@@ -39,7 +37,7 @@ class Folded:
             return row.outcome
         entries, known = self._outcomes.get(row.id, (0, ""))
         if entries != row.entries:
-            known = outcome(self.load(row.id)).value
+            known = run_outcome(self.load_run(row.id)).value
             self._outcomes[row.id] = (row.entries, known)
         return known
 

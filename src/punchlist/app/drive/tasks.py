@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from punchlist.adapters.agents.outside.mailbox import Handed, Mailbox
+from punchlist.adapters.agents.outside.mailbox import MailAnswer, Mailbox
 from punchlist.adapters.store.lease import Lease
 from punchlist.app.start.agents import mail_folder
 from punchlist.app.start.wiring import run_folder
@@ -13,8 +13,8 @@ from punchlist.ports.agent import Task
 
 
 class Tasks:
-    """Tasks for the agent of one name. A task that is taken is locked until it is answered, given
-    back, or the process ends.
+    """Tasks of one outside agent. A taken task is locked until it is answered, given back, or the
+    process ends.
     """
 
     def __init__(self, home: Path, agent: str, find_run: Callable[[str], Run]) -> None:
@@ -23,40 +23,38 @@ class Tasks:
         self._find_run = find_run
         self._taken: dict[str, Lease] = {}
 
-    def release(self) -> None:
+    def release_all(self) -> None:
         for lease in self._taken.values():
             lease.release()
 
-    def open(self, run: Run) -> tuple[Task, ...]:
-        return self._mailbox(run).open(self._agent)
+    def list_open(self, run: Run) -> tuple[Task, ...]:
+        return self._open_mailbox(run).list_open(self._agent)
 
     def prompt_file(self, run: Run, task: Task) -> Path:
-        return self._mailbox(run).prompt(task.id)
+        return self._open_mailbox(run).prompt_path(task.id)
 
-    def take(self, run: Run, who: str, *, another: bool) -> Task | None:
-        """A task that is this client's already, else one that nobody has; with `another` only the
-        latter.
-        """
-        box, tasks = self._mailbox(run), self.open(run)
-        mine = [task for task in tasks if _name(run, task) in self._taken]
+    def take_task(self, run: Run, who: str, *, another: bool) -> Task | None:
+        """Return a task this client has, else lock a free one; with `another` only the latter."""
+        box, tasks = self._open_mailbox(run), self.list_open(run)
+        mine = [task for task in tasks if _task_name(run, task) in self._taken]
         if mine and not another:
             return mine[0]
         for task in tasks:
             if (
-                _name(run, task) not in self._taken
+                _task_name(run, task) not in self._taken
                 and (lease := box.take(task.id, who)) is not None
             ):
-                self._taken[_name(run, task)] = lease
+                self._taken[_task_name(run, task)] = lease
                 return task
         return None
 
-    def task(self, name: str, who: str) -> tuple[Run, Task]:
-        """A task that this client has; one that nobody has is its own from now on, so that it can
-        answer after a restart.
+    def claim_task(self, name: str, who: str) -> tuple[Run, Task]:
+        """Return a task this client has; a free one is locked, so that it can answer after a
+        restart.
         """
-        run, task = self._found(name)
+        run, task = self._find_task(name)
         if name not in self._taken:
-            lease = self._mailbox(run).take(task.id, who)
+            lease = self._open_mailbox(run).take(task.id, who)
             if lease is None:
                 raise UsageError(
                     f"task {name} was taken by another client",
@@ -66,8 +64,8 @@ class Tasks:
         return run, task
 
     def hand_in(self, name: str, text: str, who: str) -> Run:
-        run, task = self.task(name, who)
-        wrong = self._mailbox(run).hand_in(task.id, Handed(text=text, by=who))
+        run, task = self.claim_task(name, who)
+        wrong = self._open_mailbox(run).hand_in(task.id, MailAnswer(text=text, by=who))
         self.give_back(name)
         if wrong:
             raise UsageError(
@@ -76,24 +74,24 @@ class Tasks:
         return run
 
     def give_back(self, name: str) -> bool:
-        """Whether it was this client's."""
+        """Release a task; return whether this client had it."""
         lease = self._taken.pop(name, None)
         if lease is not None:
             lease.release()
         return lease is not None
 
-    def _mailbox(self, run: Run) -> Mailbox:
+    def _open_mailbox(self, run: Run) -> Mailbox:
         return Mailbox(mail_folder(run_folder(self._home, run.id)))
 
-    def _found(self, name: str) -> tuple[Run, Task]:
+    def _find_task(self, name: str) -> tuple[Run, Task]:
         run_id, _, task_id = name.partition("/")
         run = self._find_run(run_id)
         if run.id != run_id:
             raise UsageError(f"there is no task {name}", hint="name it as next_task does")
-        box = self._mailbox(run)
+        box = self._open_mailbox(run)
         task = box.find(task_id)
         if task is None or task.agent != self._agent:
-            gone = box.withdrawn(task_id)
+            gone = box.withdrawal_reason(task_id)
             self.give_back(name)
             raise UsageError(
                 f"task {name} is over: {gone}" if gone else f"there is no task {name}",
@@ -106,5 +104,5 @@ class Tasks:
         return run, task
 
 
-def _name(run: Run, task: Task) -> str:
+def _task_name(run: Run, task: Task) -> str:
     return f"{run.id}/{task.id}"

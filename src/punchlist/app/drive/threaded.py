@@ -1,8 +1,6 @@
-"""Runs driven in a thread of their own, for whoever must go on meanwhile: a server that answers, a
-screen that is drawn.
+"""Drive runs in their own thread, so that a server or screen stays responsive.
 
-Reports of ten thousand items take seconds to write, and the loop that writes them does nothing
-else.
+Writing reports of ten thousand items blocks a loop for seconds.
 """
 
 import asyncio
@@ -11,7 +9,7 @@ from functools import cached_property
 from threading import Thread
 from typing import TypeVar
 
-from punchlist.app.drive.background import Begun, Driving
+from punchlist.app.drive.background import ActiveAction, RunDriver
 from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
 from punchlist.engine import Watcher
@@ -20,7 +18,7 @@ from punchlist.model.ledger.run import Run
 T = TypeVar("T")
 
 
-class Aside:
+class LoopThread:
     """A thread with an event loop of its own."""
 
     def __init__(self) -> None:
@@ -28,87 +26,83 @@ class Aside:
         self._thread = Thread(target=self._loop.run_forever, name="punchlist aside", daemon=True)
         self._thread.start()
 
-    async def do(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Begun and awaited over there. It comes to its end also where nobody waits for it any
-        more.
-        """
+    async def run_work(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Run the work in the thread and await it; it ends also if the caller is cancelled."""
 
-        async def done() -> T:
+        async def await_work() -> T:
             return await work()
 
         return await asyncio.shield(
-            asyncio.wrap_future(asyncio.run_coroutine_threadsafe(done(), self._loop))
+            asyncio.wrap_future(asyncio.run_coroutine_threadsafe(await_work(), self._loop))
         )
 
-    def soon(self, work: Callable[[], None]) -> None:
-        """Done over there as soon as that loop comes to it; nobody waits for it."""
+    def call_soon(self, work: Callable[[], None]) -> None:
+        """Schedule the work in the thread, without waiting."""
         self._loop.call_soon_threadsafe(work)
 
     async def aclose(self) -> None:
-        """The caller has seen to it that nothing is at work there."""
-        await self.do(self._loop.shutdown_asyncgens)
-        await self.do(self._loop.shutdown_default_executor)
+        """Stop the loop and the thread; nothing may run there any more."""
+        await self.run_work(self._loop.shutdown_asyncgens)
+        await self.run_work(self._loop.shutdown_default_executor)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
 
-class Beside:
-    """The same as Driving, to be asked from any one loop."""
+class ThreadedDriver:
+    """A RunDriver that can be called from any one loop."""
 
     def __init__(self) -> None:
-        self._driving = Driving()
+        self._driving = RunDriver()
         self.bell = self._driving.bell
         self.talk = self._driving.talk
 
     @cached_property
-    def _aside(self) -> Aside:
-        return Aside()
+    def _aside(self) -> LoopThread:
+        return LoopThread()
 
     async def drive(self, session: Session, drive: Callable[[Watcher], Awaitable[Run]]) -> str:
-        return await self._aside.do(lambda: self._driving.drive(session, drive))
+        return await self._aside.run_work(lambda: self._driving.drive(session, drive))
 
-    async def begin(self, session: Session, ready: Prepared) -> str:
-        return await self._aside.do(lambda: self._driving.begin(session, ready))
+    async def begin_run(self, session: Session, ready: Prepared) -> str:
+        return await self._aside.run_work(lambda: self._driving.begin_run(session, ready))
 
-    async def resume(self, session: Session, run: str) -> str:
-        return await self._aside.do(lambda: self._driving.resume(session, run))
+    async def resume_run(self, session: Session, run: str) -> str:
+        return await self._aside.run_work(lambda: self._driving.resume_run(session, run))
 
-    def drives(self, run: str) -> bool:
-        return self._driving.drives(run)
+    def is_driving(self, run: str) -> bool:
+        return self._driving.is_driving(run)
 
-    def driven(self) -> tuple[str, ...]:
-        return self._driving.driven()
+    def list_driven(self) -> tuple[str, ...]:
+        return self._driving.list_driven()
 
-    def under_way(self, run: str) -> tuple[Begun, ...]:
-        return self._driving.under_way(run)
+    def active_actions(self, run: str) -> tuple[ActiveAction, ...]:
+        return self._driving.active_actions(run)
 
-    def broke(self, run: str) -> str:
-        return self._driving.broke(run)
+    def failure_reason(self, run: str) -> str:
+        return self._driving.failure_reason(run)
 
-    async def cancel(self, run: str, by: str = "", seconds: float | None = None) -> bool:
-        return self.drives(run) and await self._aside.do(
-            lambda: self._driving.cancel(run, by, seconds)
+    async def cancel_run(self, run: str, by: str = "", seconds: float | None = None) -> bool:
+        return self.is_driving(run) and await self._aside.run_work(
+            lambda: self._driving.cancel_run(run, by, seconds)
         )
 
-    async def settled(self, run: str) -> None:
-        if self.drives(run):
-            await self._aside.do(lambda: self._driving.settled(run))
+    async def wait_settled(self, run: str) -> None:
+        if self.is_driving(run):
+            await self._aside.run_work(lambda: self._driving.wait_settled(run))
 
-    def stop(self) -> None:
-        """Asks all of them to stop, and waits for none."""
+    def stop_all(self) -> None:
+        """Ask all runs to stop, without waiting."""
         if self._begun:
-            self._aside.soon(self._driving.stop)
+            self._aside.call_soon(self._driving.stop_all)
         self.bell.ring_all()
 
     async def close(self, seconds: float | None = None) -> None:
-        """Stops all of them; one that takes longer is left to the end of the process, and can be
-        resumed.
-        """
+        """Stop all runs; one that takes longer than `seconds` can be resumed."""
         if not self._begun:
             return
-        await self._aside.do(lambda: self._driving.close(seconds))
-        if not self.driven():
+        await self._aside.run_work(lambda: self._driving.close(seconds))
+        if not self.list_driven():
             await self._aside.aclose()
             del self._aside
 

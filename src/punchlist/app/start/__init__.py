@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Prepare a run: request, settings, roles, agents and adapters."""

@@ -1,5 +1,5 @@
-"""The agents of a run in their roles, made of the settings it is pinned to; each call is kept, so
-that none is paid for twice.
+"""Build the agents of a run from its pinned settings; calls are journaled, so none is paid for
+twice.
 """
 
 import re
@@ -10,20 +10,20 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from punchlist.adapters.agents import AgentSettings, RoleSettings
-from punchlist.adapters.agents.cli_agent import Seat
-from punchlist.adapters.agents.home import Place
+from punchlist.adapters.agents.cli_agent import AgentSetup
+from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.journal import Journal
 from punchlist.adapters.agents.outside.mailbox import Mailbox
-from punchlist.adapters.agents.registry import AGENTS, agent, settled
-from punchlist.adapters.agents.retry import Patience, Patient
+from punchlist.adapters.agents.registry import AGENTS, build_agent, merge_settings
+from punchlist.adapters.agents.retry import AgentRetryPolicy, RetryingAgent
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import OUTSIDE
 from punchlist.ports.artifacts import Artifacts
 from punchlist.ports.roles import Crew
-from punchlist.roles.crew import crew
-from punchlist.settings import Settings, load
+from punchlist.roles.crew import build_crew
+from punchlist.settings import Settings, load_settings
 
 Hear = Callable[[str, str], None]
 """Is told the label of a call and what the agent says, in pieces."""
@@ -37,12 +37,12 @@ are nothing for a fixer to find.
 
 
 def mail_folder(run_folder: Path) -> Path:
-    """Where a run's tasks for outside agents are."""
+    """Return the folder of a run's tasks for outside agents."""
     return run_folder / "tasks"
 
 
-class Stage:
-    """Everybody who plays something in one run."""
+class RunAgents:
+    """All agents of one run."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Stage:
     ) -> None:
         self._settings = settings
         self._mail = mail_folder(folder)
-        self._place = Place(
+        self._place = AgentPlace(
             folder=folder / "agents",
             state=folder.parents[1],
             user=Path.home(),
@@ -61,21 +61,21 @@ class Stage:
             mail=self._mail,
         )
         self._artifacts = artifacts
-        self._players = {role: self._player(role, names) for role, names in cast.items()}
+        self._players = {role: self._make_player(role, names) for role, names in cast.items()}
 
-    def crew(self, hear: Hear) -> Crew:
-        return crew(
-            self._players, prompts(self._settings), self._settings.agents.prompt_limit, hear
+    def make_crew(self, hear: Hear) -> Crew:
+        return build_crew(
+            self._players, load_prompts(self._settings), self._settings.agents.prompt_limit, hear
         )
 
-    def answered(self, label: str) -> bool:
-        """Whether an answer under this label is kept, or somebody outside may be at work on it; all
-        players share one journal.
+    def has_answer(self, label: str) -> bool:
+        """Return whether an answer with this label is stored, or an outside agent may be at work on
+        it.
         """
-        kept = any(player.answered(label) is not None for player in self._players.values())
-        return kept or Mailbox(self._mail).known(label)
+        kept = any(player.find_reply(label) is not None for player in self._players.values())
+        return kept or Mailbox(self._mail).has_label(label)
 
-    def _player(self, role: str, names: tuple[str, ...]) -> Journal:
+    def _make_player(self, role: str, names: tuple[str, ...]) -> Journal:
         chosen = self._settings.role.get(role, RoleSettings())
         place = (
             self._place
@@ -83,29 +83,31 @@ class Stage:
             else replace(self._place, folder=self._place.folder / role)
         )
         agents = [
-            agent(Seat(name, self._for(name, chosen), place, self._artifacts)) for name in names
+            build_agent(
+                AgentSetup(name, self._merge_settings(name, chosen), place, self._artifacts)
+            )
+            for name in names
         ]
         return Journal(
-            Patient(agents, Patience(retries=self._settings.agents.retries)), self._artifacts
+            RetryingAgent(agents, AgentRetryPolicy(retries=self._settings.agents.retries)),
+            self._artifacts,
         )
 
-    def _for(self, name: str, chosen: RoleSettings) -> AgentSettings:
-        """An agent's settings, with what the role wants of it."""
-        own = settled(name, self._settings.agent, self._settings.agents)
+    def _merge_settings(self, name: str, chosen: RoleSettings) -> AgentSettings:
+        """Return an agent's settings with the role's model and effort."""
+        own = merge_settings(name, self._settings.agent, self._settings.agents)
         return replace(own, model=chosen.model or own.model, effort=chosen.effort or own.effort)
 
 
-def fit_to_play(cast: Mapping[str, tuple[str, ...]], settings: Settings, home: Path) -> None:
-    """Refuses agents that cannot be made and prompts that cannot be used, before a run begins that
-    could not go on.
-    """
+def check_agents(cast: Mapping[str, tuple[str, ...]], settings: Settings, home: Path) -> None:
+    """Raise SettingsError if an agent cannot be built or a prompt cannot be used."""
     folder = home / "runs" / "none"
-    Stage(cast, settings, folder, FolderArtifacts(folder)).crew(lambda label, piece: None)
+    RunAgents(cast, settings, folder, FolderArtifacts(folder)).make_crew(lambda label, piece: None)
 
 
-def fit_name(name: str, flags: Mapping[str, str]) -> None:
-    """Refuses to call the client by the name of an agent that punchlist starts itself."""
-    own = load(None, flags).settings.agent.get(name)
+def check_client_name(name: str, flags: Mapping[str, str]) -> None:
+    """Raise UsageError if the client's name is that of an agent punchlist starts."""
+    own = load_settings(None, flags).settings.agent.get(name)
     kind = own.kind if own and own.kind else name
     if not _NAME.fullmatch(name) or (kind in AGENTS and kind != OUTSIDE):
         raise UsageError(
@@ -115,14 +117,16 @@ def fit_name(name: str, flags: Mapping[str, str]) -> None:
         )
 
 
-def prompts(settings: Settings) -> dict[str, str]:
-    """Those of the user's own, by role."""
+def load_prompts(settings: Settings) -> dict[str, str]:
+    """Return the user's own prompts by role."""
     return {
-        role: _text(role, chosen.prompt) for role, chosen in settings.role.items() if chosen.prompt
+        role: _read_prompt(role, chosen.prompt)
+        for role, chosen in settings.role.items()
+        if chosen.prompt
     }
 
 
-def _text(role: str, file: str) -> str:
+def _read_prompt(role: str, file: str) -> str:
     try:
         return Path(file).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -132,10 +136,8 @@ def _text(role: str, file: str) -> str:
         ) from error
 
 
-def strike(run: Run, folder: Path) -> Run:
-    """Nobody goes on with a conversation of a run that has ended: the agents' homes go, and with
-    them the copies of logins.
-    """
+def remove_agent_homes(run: Run, folder: Path) -> Run:
+    """Delete the agents' home folders (they hold copies of logins) once the run has ended."""
     if run.ended:
         shutil.rmtree(folder / "agents", ignore_errors=True)
     return run

@@ -1,6 +1,4 @@
-"""What a person has allowed to run in a repository: remembered by its exact text; a changed command
-is asked for again.
-"""
+"""Checks and settings that the user allowed, by hash; a changed command is asked for again."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +10,7 @@ from punchlist.errors import StoreError
 from punchlist.model.checks.check import Check
 
 
-class Allowed(Struct, frozen=True):
+class GrantedHashes(Struct, frozen=True):
     fingerprints: frozenset[str] = frozenset()
 
 
@@ -21,23 +19,23 @@ class Allowance:
         self._path = folder / "allowed.json"
 
     def covers(self, fingerprint: str) -> bool:
-        return fingerprint in self._read().fingerprints
+        return fingerprint in self._load_granted().fingerprints
 
     def grant(self, *fingerprints: str) -> None:
-        self._write(Allowed(self._read().fingerprints | set(fingerprints)))
+        self._save_granted(GrantedHashes(self._load_granted().fingerprints | set(fingerprints)))
 
     def revoke(self) -> None:
-        self._write(Allowed())
+        self._save_granted(GrantedHashes())
 
-    def _read(self) -> Allowed:
+    def _load_granted(self) -> GrantedHashes:
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=Allowed)
+            return msgspec.json.decode(self._path.read_bytes(), type=GrantedHashes)
         except FileNotFoundError:
-            return Allowed()
+            return GrantedHashes()
         except msgspec.MsgspecError:
-            return Allowed()  # a damaged memory allows nothing
+            return GrantedHashes()  # a damaged memory allows nothing
 
-    def _write(self, allowed: Allowed) -> None:
+    def _save_granted(self, allowed: GrantedHashes) -> None:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_bytes(msgspec.json.encode(allowed))
@@ -48,11 +46,11 @@ class Allowance:
             ) from error
 
 
-def of_checks(checks: tuple[Check, ...]) -> str:
+def hash_checks(checks: tuple[Check, ...]) -> str:
     return sha256(
         msgspec.json.encode(sorted((check.name, check.command) for check in checks))
     ).hexdigest()
 
 
-def of_settings(text: str) -> str:
+def hash_settings(text: str) -> str:
     return sha256(text.encode()).hexdigest()

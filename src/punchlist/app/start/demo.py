@@ -1,6 +1,4 @@
-"""A small repository with seeded defects, and a reviewer's findings beside it: something to see the
-whole loop on.
-"""
+"""A small demo repository with seeded defects, and a file of findings."""
 
 from collections.abc import Iterator
 from importlib.resources import files
@@ -22,9 +20,9 @@ _FIRST = 1_767_600_000
 """Commits are an hour apart from a fixed moment, so that they have the same names everywhere."""
 
 
-async def demo_repository(folder: Path) -> tuple[Path, Path]:
-    """Makes a git repository and a file of findings in a folder; returns both paths."""
-    contents = dict(_contents(files("punchlist.app") / "demo_project"))
+async def make_demo(folder: Path) -> tuple[Path, Path]:
+    """Create a git repository and a file of findings in a folder; return both paths."""
+    contents = dict(_read_template(files("punchlist.app") / "demo_project"))
     review = folder / _REVIEW
     review.write_text(contents.pop(_REVIEW), "utf-8")
     root = folder / "stockroom"
@@ -33,17 +31,17 @@ async def demo_repository(folder: Path) -> tuple[Path, Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, "utf-8")
     git = Git(root)
-    await git.out("init", "--quiet", "--template=", "--initial-branch=main")
-    await _commit(git, "Keep stock and write invoices", 0)
+    await git.check_output("init", "--quiet", "--template=", "--initial-branch=main")
+    await _commit_all(git, "Keep stock and write invoices", 0)
     (root / _DELETED).unlink()
-    await _commit(git, "Drop the import from the old till", 1)
+    await _commit_all(git, "Drop the import from the old till", 1)
     return root, review
 
 
-async def _commit(git: Git, message: str, number: int) -> None:
+async def _commit_all(git: Git, message: str, number: int) -> None:
     when = f"{_FIRST + 3600 * number} +0000"
-    await git.out("add", "--all")
-    await git.out(
+    await git.check_output("add", "--all")
+    await git.check_output(
         "commit",
         "--quiet",
         "--message",
@@ -52,10 +50,10 @@ async def _commit(git: Git, message: str, number: int) -> None:
     )
 
 
-def _contents(folder: Traversable, below: str = "") -> Iterator[tuple[str, str]]:
-    """Every file of the template by its path in the repository."""
+def _read_template(folder: Traversable, below: str = "") -> Iterator[tuple[str, str]]:
+    """Yield path and text of every file of the template."""
     for entry in sorted(folder.iterdir(), key=lambda each: each.name):
         if entry.is_dir():
-            yield from _contents(entry, f"{below}{entry.name}/")
+            yield from _read_template(entry, f"{below}{entry.name}/")
         elif entry.name.endswith(_TEMPLATE):
             yield below + entry.name.removesuffix(_TEMPLATE), entry.read_text("utf-8")

@@ -1,6 +1,4 @@
-"""What agents would be asked, without asking any: the run is played up to the first fix, in memory,
-and thrown away.
-"""
+"""Dry run: play a run in memory up to the first fix, and return the prompts."""
 
 import shutil
 import tempfile
@@ -14,14 +12,14 @@ from msgspec.structs import replace
 
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
-from punchlist.app.start.agents import prompts
+from punchlist.app.start.agents import load_prompts
 from punchlist.app.start.request import Prepared
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.model.ledger.events import AnyEvent, Entry, Started
-from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.agent import Ask, Hear, Reply
-from punchlist.roles.crew import crew
+from punchlist.roles.crew import build_crew
 from punchlist.steps import plan
 from punchlist.workflow import Do, Repeat, Workflow
 
@@ -29,14 +27,14 @@ _AHEAD = frozenset({"review", "consolidate", "clarify", "plan", "fix"})
 
 
 class Prompt(Struct, frozen=True):
-    """What a role would be asked."""
+    """The prompt that a role would get."""
 
     role: str
     text: str
 
 
-class _Listener:
-    """An agent that is told everything and answers nothing."""
+class _PromptRecorder:
+    """Agent that records prompts and fails."""
 
     name = "nobody"
 
@@ -48,8 +46,8 @@ class _Listener:
         return Reply(agent=self.name, failed="dry run: no agent was asked")
 
 
-class _Memory:
-    """A ledger for as long as the rehearsal lasts."""
+class _MemoryStore:
+    """Ledger in memory."""
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
@@ -74,29 +72,35 @@ async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> l
     if not ready.crew:
         return []
     workshop = await session.workshop()
-    listener, memory = _Listener(), _Memory()
+    listener, memory = _PromptRecorder(), _MemoryStore()
     started = replace(
         ready.started(session.repository),
         reviewers=(),
         document_files=tuple(f"findings-{index}" for index in range(len(ready.documents))),
     )
     with tempfile.TemporaryDirectory(prefix="punchlist-rehearsal-") as name:
-        folder = _folder(Path(name), ready, started)
+        folder = _make_folder(Path(name), ready, started)
         begun = memory.append("dry-run", "start", "started", started, time.time())
-        run = folded("dry-run", (begun,))
-        world = wiring.world(workshop, run, replace(started, crew={}), session.store, folder)
+        run = fold_entries("dry-run", (begun,))
+        world = wiring.build_world(workshop, run, replace(started, crew={}), session.store, folder)
         settings = ready.loaded.settings
-        played = crew(
-            dict.fromkeys(ready.crew, listener), prompts(settings), settings.agents.prompt_limit
+        played = build_crew(
+            dict.fromkeys(ready.crew, listener),
+            load_prompts(settings),
+            settings.agents.prompt_limit,
         )
         await Engine(
-            _ahead(ready.workflow), with_(world, crew=played), memory, Limits(width=1), watcher
+            _cut_workflow(ready.workflow),
+            with_(world, crew=played),
+            memory,
+            Limits(width=1),
+            watcher,
         ).drive(run)
     return listener.heard
 
 
-def _folder(root: Path, ready: Prepared, started: Started) -> Path:
-    """Where the rehearsed run has its files: copies of the findings it was given."""
+def _make_folder(root: Path, ready: Prepared, started: Started) -> Path:
+    """Make the run's folder, with copies of its findings files."""
     folder = root / "runs" / "dry-run"
     folder.mkdir(parents=True)
     for path, file in zip(ready.documents.values(), started.document_files, strict=True):
@@ -104,8 +108,8 @@ def _folder(root: Path, ready: Prepared, started: Started) -> Path:
     return folder
 
 
-def _unasked(step: Do) -> Do:
-    """Nobody is there to say yes to a plan."""
+def _skip_question(step: Do) -> Do:
+    """Let a plan step go on without asking the user."""
     return (
         replace(step, options=replace(step.options, ask=False))
         if isinstance(step.options, plan.Options)
@@ -113,16 +117,14 @@ def _unasked(step: Do) -> Do:
     )
 
 
-def _ahead(workflow: Workflow) -> Workflow:
-    """The steps up to the first that fixes; what asks agents about what comes after cannot be
-    known.
-    """
+def _cut_workflow(workflow: Workflow) -> Workflow:
+    """Return the workflow up to the first fix: later prompts depend on answers."""
     steps: list[Do] = []
     for step in workflow.steps:
         body = step.steps if isinstance(step, Repeat) else (step,)
         for each in body:
             if isinstance(each, Do) and each.verb in _AHEAD:
-                steps.append(_unasked(each))
+                steps.append(_skip_question(each))
             if isinstance(each, Do) and each.verb == "fix":
                 return replace(workflow, steps=tuple(steps))
     return replace(workflow, steps=tuple(steps))

@@ -1,6 +1,4 @@
-"""Files of findings that a surface makes for a run: findings from a request, and items of an
-earlier run.
-"""
+"""Files of findings for a run: from a request, or items of an earlier run."""
 
 from collections.abc import Iterable
 from hashlib import sha256
@@ -8,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from punchlist.adapters.documents.document import Document
+from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.adapters.reports import REPORTS
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.app.start.wiring import run_folder
@@ -25,11 +23,11 @@ def keep_findings(home: Path, name: str, content: bytes, key: bytes = b"") -> st
     """
     digest = sha256(key + content).hexdigest()[:24]
     path = write_state(home, f"requests/findings/{digest}/{name}", content)
-    Document.open(path)
+    FindingsDocument.open(path)
     return str(path)
 
 
-def hand_on(home: Path, run: Run, numbers: Iterable[int], *, hashed: bool = False) -> str:
+def write_items(home: Path, run: Run, numbers: Iterable[int], *, hashed: bool = False) -> str:
     """Write items of a run as SARIF into its folder and return the path; `hashed` puts the hash of
     the content into the name.
     """

@@ -1,54 +1,64 @@
-"""Decides everything about a run before it begins, and writes nothing."""
+"""Decide everything about a run before it begins; nothing is written."""
 
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from punchlist.adapters.checks import detect
-from punchlist.adapters.documents.document import Document
+from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.adapters.git.hooks import Hooks
-from punchlist.adapters.git.scope import change, few
+from punchlist.adapters.git.scope import join_few, resolve_change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
-from punchlist.app.start.agents import fit_to_play
-from punchlist.app.start.allowance import Allowance, of_checks, of_settings
+from punchlist.app.start.agents import check_agents
+from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings
 from punchlist.app.start.request import Prepared, Request
-from punchlist.app.start.role_assignment import analyzers_look, cast, fit_to_ask, outside
-from punchlist.app.start.tracker import fit_to_track
+from punchlist.app.start.role_assignment import (
+    assign_roles,
+    check_agent_settings,
+    find_outside,
+    uses_analyzers,
+)
+from punchlist.app.start.tracker import check_tracker_settings
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.checks.check import Check
-from punchlist.model.checks.protected import Protected, matches
+from punchlist.model.checks.protected import Protected, matches_any
 from punchlist.model.patch.change import Change
 from punchlist.ports.roles import REVIEWERS
-from punchlist.settings import REPOSITORY_FILE, Loaded, load
-from punchlist.workflow import load as load_workflow
+from punchlist.settings import REPOSITORY_FILE, LoadedSettings, load_settings
+from punchlist.workflow import load_workflow
 
 
 async def prepare_run(session: Session, request: Request) -> Prepared:
     """Decide everything about a run that a request asks for."""
     workshop, allowance = await session.workshop(), session.allowance
-    scope = await change(
+    scope = await resolve_change(
         workshop, kind=request.kind, base=request.base, commit=request.commit, paths=request.paths
     )
     text = await repository_settings(workshop, scope.base)
     trusted = text is not None and (
-        request.allow_checks is True or allowance.covers(of_settings(text))
+        request.allow_checks is True or allowance.covers(hash_settings(text))
     )
-    loaded = load(text if trusted else None, session.flags)
-    fit_to_track(loaded)
-    fit_to_ask(loaded)
-    checks = await found_checks(workshop, scope.base, loaded)
-    steered = await _steered(workshop, scope, loaded.settings.protected)
-    notes = (*scope.notes, *steered, *_distrust(text, trusted=trusted), *await _hooks(workshop))
+    loaded = load_settings(text if trusted else None, session.flags)
+    check_tracker_settings(loaded)
+    check_agent_settings(loaded)
+    checks = await find_checks(workshop, scope.base, loaded)
+    steered = await _note_configuration(workshop, scope, loaded.settings.protected)
+    notes = (
+        *scope.notes,
+        *steered,
+        *_note_untrusted(text, trusted=trusted),
+        *await _note_hooks(workshop),
+    )
     workflow = load_workflow(request.workflow or loaded.settings.workflow)
     tools = (
-        wiring.reviewers(loaded.settings, workshop.checkout.root)
-        if analyzers_look(workflow)
+        wiring.make_reviewers(loaded.settings, workshop.checkout.root)
+        if uses_analyzers(workflow)
         else {}
     )
-    crew = cast(workflow, loaded.settings)
+    crew = assign_roles(workflow, loaded.settings)
     ready = Prepared(
         change=replace(
             scope, notes=notes
@@ -56,17 +66,17 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         workflow=workflow,
         loaded=loaded,
         reviewers=tuple(tools),
-        documents=_documents(request.findings),
+        documents=_name_documents(request.findings),
         checks=checks,
-        checks_allowed=_allowed(request, checks, allowance, loaded),
+        checks_allowed=_find_permission(request, checks, allowance, loaded),
         notes=notes,
         force=request.force,
         crew=crew,
-        outside=outside(crew, loaded.settings),
-        specification=await _specified(request.specification, workshop, scope.head),
+        outside=find_outside(crew, loaded.settings),
+        specification=await _expand_paths(request.specification, workshop, scope.head),
         user_notes=request.notes,
     )
-    fit_to_play(ready.crew, loaded.settings, workshop.folder.parents[1])
+    check_agents(ready.crew, loaded.settings, workshop.folder.parents[1])
     if not ready.reviewers and not ready.documents and not ready.crew.keys() & set(REVIEWERS):
         raise SettingsError(
             "no analyzer is enabled and no findings were given: there is no reviewer",
@@ -75,9 +85,9 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     return ready
 
 
-async def _specified(named: tuple[str, ...], workshop: Workshop, head: str) -> tuple[str, ...]:
-    """The files themselves; a folder stands for what is in it."""
-    listing = await workshop.listing(head)
+async def _expand_paths(named: tuple[str, ...], workshop: Workshop, head: str) -> tuple[str, ...]:
+    """Return the named files and those in named folders. Raise UsageError if there is none."""
+    listing = await workshop.list_tree(head)
     found: list[str] = []
     for name in named:
         path = name.strip("/")
@@ -92,7 +102,7 @@ async def _specified(named: tuple[str, ...], workshop: Workshop, head: str) -> t
 
 
 async def repository_settings(workshop: Workshop, commit: str) -> str | None:
-    raw = await workshop.checkout.show(commit, REPOSITORY_FILE)
+    raw = await workshop.checkout.read_file(commit, REPOSITORY_FILE)
     try:
         return None if raw is None else raw.decode()
     except UnicodeDecodeError as error:
@@ -100,63 +110,63 @@ async def repository_settings(workshop: Workshop, commit: str) -> str | None:
         raise SettingsError(f"{REPOSITORY_FILE} at {commit[:10]}: not UTF-8", hint=hint) from error
 
 
-async def found_checks(workshop: Workshop, commit: str, loaded: Loaded) -> tuple[Check, ...]:
-    """The configured ones; where there are none, what the base commit looks as if it were tested
-    with.
-    """
-    configured = loaded.settings.configured_checks(loaded.origins.get("checks", ""))
+async def find_checks(workshop: Workshop, commit: str, loaded: LoadedSettings) -> tuple[Check, ...]:
+    """Return the configured checks, else those detected on the base commit."""
+    configured = loaded.settings.build_checks(loaded.origins.get("checks", ""))
     if configured or not loaded.settings.detect_checks:
         return configured
-    async with WorkTrees(workshop).at(commit) as tree:
+    async with WorkTrees(workshop).open_tree(commit) as tree:
         return await detect(tree, workshop.checkout.root)
 
 
-def _allowed(
-    request: Request, checks: tuple[Check, ...], allowance: Allowance, loaded: Loaded
+def _find_permission(
+    request: Request, checks: tuple[Check, ...], allowance: Allowance, loaded: LoadedSettings
 ) -> bool | None:
-    """Commands the user wrote into their own settings are theirs already; all others need a word,
-    hooks as well.
+    """Return whether checks may run, or None if the user must be asked. Commands in the user's own
+    settings may.
     """
     if request.allow_checks is not None:
         return request.allow_checks
     own = loaded.origins.get("checks", REPOSITORY_FILE) != REPOSITORY_FILE
-    if own or allowance.covers(of_checks(checks)):
+    if own or allowance.covers(hash_checks(checks)):
         return True
     return None if checks else False
 
 
-def _distrust(text: str | None, *, trusted: bool) -> tuple[str, ...]:
+def _note_untrusted(text: str | None, *, trusted: bool) -> tuple[str, ...]:
     if text is None or trusted:
         return ()
     return (f"{REPOSITORY_FILE} was not used: it is not allowed yet (`punchlist allow`)",)
 
 
-async def _steered(workshop: Workshop, scope: Change, protected: Protected) -> tuple[str, ...]:
-    """What the change itself says about how it wants to be judged."""
-    before, after = await workshop.listing(scope.base), await workshop.listing(scope.head)
+async def _note_configuration(
+    workshop: Workshop, scope: Change, protected: Protected
+) -> tuple[str, ...]:
+    """Return notes on tool and check configuration that the change edits."""
+    before, after = await workshop.list_tree(scope.base), await workshop.list_tree(scope.head)
     differ = sorted(
         path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
     )
-    changed = [path for path in differ if matches(path, protected.configuration)]
-    steering = [path for path in changed if matches(path, protected.steering)]
+    changed = [path for path in differ if matches_any(path, protected.configuration)]
+    steering = [path for path in changed if matches_any(path, protected.steering)]
     others = [path for path in changed if path not in steering]
     analyzers = (
         "analyzers and checks are configured as on the base; changed here and not used:"
-        f" {few(steering)}"
+        f" {join_few(steering)}"
     )
-    checks = f"checks run with what the base has of these, and no other: {few(others)}"
+    checks = f"checks run with what the base has of these, and no other: {join_few(others)}"
     return (*([analyzers] if steering else []), *([checks] if others else []))
 
 
-async def _hooks(workshop: Workshop) -> tuple[str, ...]:
-    note = await Hooks(workshop, WorkTrees(workshop)).note()
+async def _note_hooks(workshop: Workshop) -> tuple[str, ...]:
+    note = await Hooks(workshop, WorkTrees(workshop)).explain_skipped()
     return (note,) if note else ()
 
 
-def _documents(files: tuple[str, ...]) -> dict[str, str]:
+def _name_documents(files: tuple[str, ...]) -> dict[str, str]:
     named: dict[str, str] = {}
     for file in files:
-        name = Document.open(Path(file)).name
+        name = FindingsDocument.open(Path(file)).name
         if name in named:
             name = f"{name} ({len(named) + 1})"
         if str(Path(file).resolve()) in named.values():

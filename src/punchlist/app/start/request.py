@@ -1,4 +1,4 @@
-"""What a person asks for, and what that comes down to before anything is started."""
+"""A request for a run, and the prepared run."""
 
 from hashlib import sha256
 
@@ -9,7 +9,7 @@ from punchlist._version import __version__
 from punchlist.model.checks.check import Check
 from punchlist.model.ledger.events import Started
 from punchlist.model.patch.change import Change, ScopeKind
-from punchlist.settings import Loaded, pinned
+from punchlist.settings import LoadedSettings, encode_settings
 from punchlist.workflow import Workflow
 
 
@@ -33,13 +33,11 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
-    """Everything is decided and nothing is written. `checks_allowed` is None while nobody has been
-    asked.
-    """
+    """All decided, nothing written. `checks_allowed` is None until the user is asked."""
 
     change: Change
     workflow: Workflow
-    loaded: Loaded
+    loaded: LoadedSettings
     reviewers: tuple[str, ...]
     documents: dict[str, str] = {}
     """Name -> path of each file with findings."""
@@ -61,7 +59,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             change=self.change,
             workflow_name=self.workflow.name,
             workflow=self.workflow.text,
-            settings=pinned(self.loaded),
+            settings=encode_settings(self.loaded),
             reviewers=self.reviewers,
             documents=tuple(self.documents),
             checks=self.checks,
@@ -73,7 +71,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
         )
 
     def fingerprint(self, repository: str) -> str:
-        """The same request, in whatever order its parts were given."""
+        """Return a hash of the request that does not depend on the order of its parts."""
         parts = (
             repository,
             self.change.kind,

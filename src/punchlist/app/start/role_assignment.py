@@ -1,4 +1,4 @@
-"""Who plays what: the roles a workflow asks for, and the agents the settings name for them."""
+"""Assign the agents in the settings to the roles of a workflow."""
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -7,7 +7,7 @@ from punchlist.adapters.agents.registry import AGENTS
 from punchlist.errors import SettingsError, UsageError
 from punchlist.ports.agent import OUTSIDE
 from punchlist.ports.roles import REVIEWERS, ROLES
-from punchlist.settings import REPOSITORY_FILE, Loaded, Settings
+from punchlist.settings import REPOSITORY_FILE, LoadedSettings, Settings
 from punchlist.steps import challenge, clarify, fix, plan, reproduce, review
 from punchlist.workflow import Do, Repeat, Workflow
 
@@ -15,13 +15,11 @@ _SECOND_LOOKS = frozenset({"challenger", "reproducer"})
 """Roles that shall not be played by whoever fixes, if there is anybody else."""
 
 
-def cast(workflow: Workflow, settings: Settings) -> dict[str, tuple[str, ...]]:
-    """By role, who plays it; roles nobody plays are left out, unless the workflow cannot do
-    without.
-    """
-    _known(settings)
-    wanted = dict(_asked_for(workflow))
-    found = {role: _players(role, settings) for role in ROLES if role in wanted}
+def assign_roles(workflow: Workflow, settings: Settings) -> dict[str, tuple[str, ...]]:
+    """Return the agents of each role. Raise UsageError if a needed role has none."""
+    _check_names(settings)
+    wanted = dict(_find_roles(workflow))
+    found = {role: _find_players(role, settings) for role in ROLES if role in wanted}
     lacking = [role for role, needed in wanted.items() if needed and not found.get(role)]
     if lacking:
         raise UsageError(
@@ -35,10 +33,9 @@ def cast(workflow: Workflow, settings: Settings) -> dict[str, tuple[str, ...]]:
     return {role: players for role, players in found.items() if players}
 
 
-def fit_to_ask(loaded: Loaded) -> None:
-    """Refuses what a repository's own settings must not choose: an agent has the network and a key,
-    so which program it is, what it is given, what it is told and what walls it has are the user's
-    to say.
+def check_agent_settings(loaded: LoadedSettings) -> None:
+    """Raise SettingsError if the repository's own file sets agents, prompts or the
+    agents' sandbox.
     """
     for name, origin in loaded.origins.items():
         table, _, field = name.partition(".")
@@ -55,11 +52,11 @@ def fit_to_ask(loaded: Loaded) -> None:
             )
 
 
-def _asked_for(workflow: Workflow) -> Iterator[tuple[str, bool]]:
-    """Every role of the workflow, and whether it is needed; a role needed anywhere is needed."""
+def _find_roles(workflow: Workflow) -> Iterator[tuple[str, bool]]:
+    """Yield every role of the workflow, and whether any step needs it."""
     needed: dict[str, bool] = {}
-    for do in _steps(workflow):
-        for role, must in _roles(do):
+    for do in _list_steps(workflow):
+        for role, must in _step_roles(do):
             if role not in ROLES:
                 near = get_close_matches(role, REVIEWERS, 1)
                 raise UsageError(
@@ -74,20 +71,21 @@ def _asked_for(workflow: Workflow) -> Iterator[tuple[str, bool]]:
     yield from needed.items()
 
 
-def analyzers_look(workflow: Workflow) -> bool:
-    """Whether any of its reviews asks them; who is not asked has not kept silent."""
+def uses_analyzers(workflow: Workflow) -> bool:
+    """Return whether any review step asks the analyzers."""
     return any(
-        isinstance(do.options, review.Options) and do.options.analyzers for do in _steps(workflow)
+        isinstance(do.options, review.Options) and do.options.analyzers
+        for do in _list_steps(workflow)
     )
 
 
-def _steps(workflow: Workflow) -> Iterator[Do]:
+def _list_steps(workflow: Workflow) -> Iterator[Do]:
     for step in workflow.steps:
         body = step.steps if isinstance(step, Repeat) else (step,)
         yield from (each for each in body if isinstance(each, Do))
 
 
-def _roles(do: Do) -> Iterator[tuple[str, bool]]:
+def _step_roles(do: Do) -> Iterator[tuple[str, bool]]:
     match do.options:
         case review.Options() as options:
             yield from ((role, not options.optional) for role in options.by)
@@ -105,32 +103,36 @@ def _roles(do: Do) -> Iterator[tuple[str, bool]]:
             return
 
 
-def _players(role: str, settings: Settings) -> tuple[str, ...]:
-    """An agent outside is one conversation: what it fixed it does not judge, and a test that it
-    wrote is not private to it.
+def _find_players(role: str, settings: Settings) -> tuple[str, ...]:
+    """Return the agents of a role. An outside agent that fixes neither challenges
+    nor reproduces.
     """
-    named = _named(role, settings)
+    named = _named_agents(role, settings)
     if role not in _SECOND_LOOKS:
         return named
-    fixers = {name for name in _named("fixer", settings) if _kind(name, settings) == OUTSIDE}
+    fixers = {
+        name for name in _named_agents("fixer", settings) if _agent_kind(name, settings) == OUTSIDE
+    }
     return tuple(name for name in named if name not in fixers)
 
 
-def outside(crew: Mapping[str, tuple[str, ...]], settings: Settings) -> tuple[str, ...]:
-    """Those of a crew that come for their tasks by themselves."""
+def find_outside(crew: Mapping[str, tuple[str, ...]], settings: Settings) -> tuple[str, ...]:
+    """Return the agents of a crew that fetch their tasks themselves."""
     return tuple(
         sorted(
-            name for name in set[str]().union(*crew.values()) if _kind(name, settings) == OUTSIDE
+            name
+            for name in set[str]().union(*crew.values())
+            if _agent_kind(name, settings) == OUTSIDE
         )
     )
 
 
-def _kind(name: str, settings: Settings) -> str:
+def _agent_kind(name: str, settings: Settings) -> str:
     own = settings.agent.get(name)
     return own.kind or name if own else name
 
 
-def _named(role: str, settings: Settings) -> tuple[str, ...]:
+def _named_agents(role: str, settings: Settings) -> tuple[str, ...]:
     own = settings.role[role].agents if role in settings.role else ()
     if own:
         return own
@@ -138,8 +140,8 @@ def _named(role: str, settings: Settings) -> tuple[str, ...]:
     return (*use[1:], *use[:1]) if role in _SECOND_LOOKS else use
 
 
-def _known(settings: Settings) -> None:
-    """A name is a kind of agent, or one that the settings describe."""
+def _check_names(settings: Settings) -> None:
+    """Raise SettingsError for an unknown agent or role."""
     named = [
         *settings.agents.use,
         *(name for role in settings.role.values() for name in role.agents),

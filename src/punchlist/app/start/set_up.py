@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from punchlist.app.session import Session
-from punchlist.app.start.allowance import of_checks, of_settings
-from punchlist.app.start.prepare import found_checks, repository_settings
-from punchlist.app.start.settings_template import template
+from punchlist.app.start.allowance import hash_checks, hash_settings
+from punchlist.app.start.prepare import find_checks, repository_settings
+from punchlist.app.start.settings_template import render_template
 from punchlist.errors import UsageError
 from punchlist.model.checks.check import Check
-from punchlist.settings import REPOSITORY_FILE, load
+from punchlist.settings import REPOSITORY_FILE, load_settings
 
 
 async def write_settings_file(session: Session) -> Path:
@@ -18,8 +18,8 @@ async def write_settings_file(session: Session) -> Path:
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(
-                template(
-                    await found_checks(await session.workshop(), checkout.head, session.settings())
+                render_template(
+                    await find_checks(await session.workshop(), checkout.head, session.settings())
                 )
             )
     except FileExistsError:
@@ -36,7 +36,9 @@ async def allow_found_checks(session: Session, *, revoke: bool = False) -> tuple
         session.allowance.revoke()
         return ()
     text = await repository_settings(workshop, workshop.checkout.head)
-    loaded = load(text, session.flags)
-    checks = await found_checks(workshop, workshop.checkout.head, loaded)
-    session.allowance.grant(of_checks(checks), *([of_settings(text)] if text is not None else []))
+    loaded = load_settings(text, session.flags)
+    checks = await find_checks(workshop, workshop.checkout.head, loaded)
+    session.allowance.grant(
+        hash_checks(checks), *([hash_settings(text)] if text is not None else [])
+    )
     return checks

@@ -1,6 +1,4 @@
-"""The settings file that `punchlist init` writes: everything said, nothing changed
-but the checks.
-"""
+"""The settings file that `punchlist init` writes; it sets only the checks."""
 
 from punchlist.model.checks.check import Check
 
@@ -29,24 +27,24 @@ _NONE = """
 """
 
 
-def template(checks: tuple[Check, ...]) -> str:
+def render_template(checks: tuple[Check, ...]) -> str:
     if not checks:
         return _TEXT + _NONE
     return (
         _TEXT
         + "\n# The checks that must stay green, as they were found here.\n"
-        + "\n".join(_check(check) for check in checks)
+        + "\n".join(_render_check(check) for check in checks)
     )
 
 
-def _check(check: Check) -> str:
-    command = ", ".join(_quoted(part) for part in check.command)
+def _render_check(check: Check) -> str:
+    command = ", ".join(_quote_text(part) for part in check.command)
     return (
-        f"[[checks]]\nname = {_quoted(check.name)}\ncommand = [{command}]\nkind ="
-        f" {_quoted(check.kind)}\n"
+        f"[[checks]]\nname = {_quote_text(check.name)}\ncommand = [{command}]\nkind ="
+        f" {_quote_text(check.kind)}\n"
     )
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

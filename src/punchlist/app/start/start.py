@@ -7,14 +7,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from punchlist.adapters.store.lease import Lease
-from punchlist.app.after.dismissals import dismissals
+from punchlist.app.after.dismissals import load_dismissals
 from punchlist.app.drive.drive import drive_run
 from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
-from punchlist.app.start.unfiled import debts
+from punchlist.app.start.unfiled import load_debts
 from punchlist.engine import Watcher
 from punchlist.errors import UsageError
-from punchlist.model.ledger.fold import folded
+from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
 
 
@@ -23,7 +23,7 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
     workshop = await session.workshop()
     run_id = _new_id()
     request = ready.fingerprint(session.repository)
-    with Lease.take(session.home, run_id, request, force=ready.force):
+    with Lease.acquire(session.home, run_id, request, force=ready.force):
         artifacts = session.artifacts(run_id)
         for index, path in enumerate(ready.documents.values()):
             artifacts.write(_document(index, path), _content(path))
@@ -33,13 +33,13 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
                 _document(index, path) for index, path in enumerate(ready.documents.values())
             ),
             request=request,
-            owed=debts(session.store, session.repository),
-            dismissed=dismissals(session.store, session.repository),
+            owed=load_debts(session.store, session.repository),
+            dismissed=load_dismissals(session.store, session.repository),
             outside=ready.outside,
         )
         entry = session.store.append(run_id, "start", "started", started, time.time())
-        run = folded(run_id, (entry,))
-        watcher.told(entry, run)
+        run = fold_entries(run_id, (entry,))
+        watcher.handle_event(entry, run)
         return await drive_run(session, run, workshop, watcher)
 
 

@@ -1,4 +1,4 @@
-"""Which tracker a run files with, by its settings."""
+"""The tracker that the settings name."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -7,14 +7,14 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.trackers.files import FilesTracker
 from punchlist.errors import SettingsError
 from punchlist.ports.tracker import Tracker
-from punchlist.settings import REPOSITORY_FILE, Loaded, TrackSettings
+from punchlist.settings import REPOSITORY_FILE, LoadedSettings, TrackSettings
 
 _WITH_THE_TOKEN = ("track.api", "track.token")
 
 
-def fit_to_track(loaded: Loaded) -> None:
-    """Refuses, before a run begins, a tracker that there is none of, and a repository that chooses
-    where a token goes.
+def check_tracker_settings(loaded: LoadedSettings) -> None:
+    """Raise SettingsError if `track.to` is unknown, or if the repository's own file sets the API or
+    token.
     """
     track = loaded.settings.track
     if track.to not in _TRACKERS:
@@ -32,8 +32,8 @@ def fit_to_track(loaded: Loaded) -> None:
             )
 
 
-def tracker(loaded: Loaded, workshop: Workshop) -> Tracker:
-    fit_to_track(loaded)
+def make_tracker(loaded: LoadedSettings, workshop: Workshop) -> Tracker:
+    check_tracker_settings(loaded)
     return _TRACKERS[loaded.settings.track.to](loaded.settings.track, workshop)
 
 
@@ -49,19 +49,19 @@ def _issue_folder(track: TrackSettings, state: Path) -> Path:
     return Path(track.folder).expanduser() if track.folder else state / "issues"
 
 
-def _files(track: TrackSettings, workshop: Workshop) -> Tracker:
+def _make_files(track: TrackSettings, workshop: Workshop) -> Tracker:
     return FilesTracker(_issue_folder(track, workshop.folder))
 
 
-def _github(track: TrackSettings, workshop: Workshop) -> Tracker:
+def _make_github(track: TrackSettings, workshop: Workshop) -> Tracker:
     # Only who files on GitHub waits for its client to be loaded.
-    from punchlist.adapters.trackers.github.remote import token_of
-    from punchlist.adapters.trackers.github.tracker import GithubTracker, Place
+    from punchlist.adapters.trackers.github.remote import make_token_reader
+    from punchlist.adapters.trackers.github.tracker import GithubTarget, GithubTracker
 
     return GithubTracker(
-        Place(
-            token=token_of(track.token),
-            git=workshop.checkout.theirs,
+        GithubTarget(
+            token=make_token_reader(track.token),
+            git=workshop.checkout.user_git,
             repository=track.repository,
             api=track.api,
             labels=track.labels,
@@ -70,6 +70,6 @@ def _github(track: TrackSettings, workshop: Workshop) -> Tracker:
 
 
 _TRACKERS: dict[str, Callable[[TrackSettings, Workshop], Tracker]] = {
-    "files": _files,
-    "github": _github,
+    "files": _make_files,
+    "github": _make_github,
 }

@@ -8,7 +8,7 @@ from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import run_session
 from punchlist.cli.show.words import one_line
-from punchlist.cli.terminal import done
+from punchlist.cli.terminal import show_done
 
 
 @click.command()
@@ -22,7 +22,7 @@ def command(revoke: bool, json_: bool) -> Exit:
     async def work(session: Session) -> Exit:
         checks = await allow_found_checks(session, revoke=revoke)
         if revoke:
-            return done("Nothing is allowed here any more.", json=json_)
+            return show_done("Nothing is allowed here any more.", json=json_)
         lines = [
             f"allowed: {one_line(' '.join(check.command))}   ({one_line(check.origin)})"
             for check in checks
@@ -31,6 +31,6 @@ def command(revoke: bool, json_: bool) -> Exit:
             "No check was found here; fixes will be unverified."
             " `punchlist init` shows how to name one."
         )
-        return done(*(lines or [none]), json=json_)
+        return show_done(*(lines or [none]), json=json_)
 
     return run_session(work)

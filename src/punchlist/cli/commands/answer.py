@@ -10,13 +10,13 @@ from punchlist.app import Session
 from punchlist.app.drive.answers import answer_run
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.run_driver import gone_on, told
-from punchlist.cli.session import login, run_session
+from punchlist.cli.run_driver import resume_and_show, show_result
+from punchlist.cli.session import login_name, run_session
 from punchlist.errors import UsageError
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN", callback=options.a_run)
+@click.argument("run_id", metavar="RUN", callback=options.check_run_id)
 @click.argument("said", metavar="CHOICE|ID=TEXT...", nargs=-1)
 @click.option(
     "--file",
@@ -33,22 +33,22 @@ def command(run_id: str, said: tuple[str, ...], **chosen: Any) -> Exit:
     `punchlist status` shows the questions. One with choices is answered by its letter; what agents
     want to know is answered by the question's id: punchlist answer last F003-q1="return 404".
     """
-    output = options.output(chosen)
-    answer = _said(said, chosen["file"])
+    output = options.parse_output(chosen)
+    answer = _parse_answer(said, chosen["file"])
 
     async def work(session: Session) -> Exit:
-        run = await answer_run(session, run_id, answer, chosen["by"] or login())
+        run = await answer_run(session, run_id, answer, chosen["by"] or login_name())
         if chosen["no_resume"] or run.waits:
-            return told(run, output)
-        return await gone_on(session, run, output)
+            return show_result(run, output)
+        return await resume_and_show(session, run, output)
 
     return run_session(work)
 
 
-def _said(said: tuple[str, ...], file: str | None) -> str | dict[str, str]:
+def _parse_answer(said: tuple[str, ...], file: str | None) -> str | dict[str, str]:
     if len(said) == 1 and "=" not in said[0] and not file:
         return said[0]
-    pairs = dict(_from_file(file)) if file else {}
+    pairs = dict(_read_answers(file)) if file else {}
     for each in said:
         name, found, text = each.partition("=")
         if not found:
@@ -61,8 +61,8 @@ def _said(said: tuple[str, ...], file: str | None) -> str | dict[str, str]:
     return pairs
 
 
-def _from_file(file: str) -> dict[str, str]:
-    """An object of texts, or a list of objects as plan files have them: question_id and answer."""
+def _read_answers(file: str) -> dict[str, str]:
+    """Read an object of texts, or a list of objects with question_id and answer."""
     try:
         data = json.loads(Path(file).read_text("utf-8"))
     except (OSError, ValueError) as error:

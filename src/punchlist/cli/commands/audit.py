@@ -8,9 +8,9 @@ from punchlist.app import Session
 from punchlist.app.after.audit import audit_run
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import reading
+from punchlist.cli.session import run_reader
 from punchlist.cli.show.tables import audit_text
-from punchlist.cli.terminal import answer, note, raw, say
+from punchlist.cli.terminal import note, print_bytes, print_json, say
 from punchlist.errors import UsageError
 
 
@@ -33,21 +33,21 @@ def command(run_id: str, target: str | None, json_: bool) -> Exit:
 
     def look(session: Session) -> Exit:
         if target == "-":
-            raw(session.export(run_id))
+            print_bytes(session.export(run_id))
             return Exit.FINE
         if target is not None:
-            _exported(session, run_id, Path(target))
+            _export_ledger(session, run_id, Path(target))
         audit = audit_run(session, run_id)
         if json_:
-            answer(audit)
+            print_json(audit)
         else:
             say(*audit_text(audit))
         return Exit.FINE if audit.ok else Exit.LEDGER
 
-    return reading(look)
+    return run_reader(look)
 
 
-def _exported(session: Session, run_id: str, target: Path) -> None:
+def _export_ledger(session: Session, run_id: str, target: Path) -> None:
     try:
         with target.open("wb") as file:
             file.writelines(session.export(run_id))

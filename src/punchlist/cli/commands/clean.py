@@ -7,7 +7,7 @@ from punchlist.app.after.clean import clean_state
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import run_session
-from punchlist.cli.terminal import done
+from punchlist.cli.terminal import show_done
 from punchlist.errors import UsageError
 
 
@@ -42,6 +42,6 @@ def command(reports: bool, days: float | None, everywhere: bool, json_: bool) ->
 
     async def work(session: Session) -> Exit:
         said = await clean_state(session, reports_older_than=days, everywhere=everywhere)
-        return done(*(said or ["There was nothing to remove."]), json=json_)
+        return show_done(*(said or ["There was nothing to remove."]), json=json_)
 
     return run_session(work, repository=None if everywhere else True)

@@ -5,7 +5,7 @@ from click.shell_completion import get_completion_class
 
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.root import root
-from punchlist.cli.terminal import raw
+from punchlist.cli.terminal import print_bytes
 
 
 @click.command()
@@ -20,5 +20,5 @@ def command(shell: str) -> Exit:
     """
     kind = get_completion_class(shell)
     if kind is not None:
-        raw([kind(root, {}, "punchlist", "_PUNCHLIST_COMPLETE").source().encode() + b"\n"])
+        print_bytes([kind(root, {}, "punchlist", "_PUNCHLIST_COMPLETE").source().encode() + b"\n"])
     return Exit.FINE

@@ -10,12 +10,12 @@ import click
 
 from punchlist.app import Request
 from punchlist.app.after.clean import drop_repository
-from punchlist.app.start.demo import demo_repository
+from punchlist.app.start.demo import make_demo
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.run_driver import started
-from punchlist.cli.session import here, run_session
-from punchlist.cli.show.summary import account
+from punchlist.cli.run_driver import start_and_show
+from punchlist.cli.session import current_folder, run_session
+from punchlist.cli.show.summary import render_account
 from punchlist.cli.terminal import note
 from punchlist.errors import UsageError
 from punchlist.model.patch.change import ScopeKind
@@ -64,7 +64,7 @@ def command(keep: bool, folder: Path | None, **chosen: Any) -> Exit:
 
     The exit code is that of the run: 1, because some of the defects cannot be fixed.
     """
-    output = options.output(chosen)
+    output = options.parse_output(chosen)
     with ExitStack() as stack:
         if folder is not None and folder.exists() and any(folder.iterdir()):
             raise UsageError(f"{folder}: is not empty", hint="give a new folder")
@@ -72,30 +72,32 @@ def command(keep: bool, folder: Path | None, **chosen: Any) -> Exit:
         where = folder or Path(
             tempfile.mkdtemp(prefix="punchlist-demo-")
             if kept
-            else stack.enter_context(_temporary())
+            else stack.enter_context(_temporary_folder())
         )
-        return _shown(where.absolute(), output, kept=kept)
+        return _run_demo(where.absolute(), output, kept=kept)
 
 
-def _temporary() -> tempfile.TemporaryDirectory[str]:
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="punchlist-demo-", ignore_cleanup_errors=True)
 
 
-def _shown(folder: Path, output: options.Output, *, kept: bool) -> Exit:
+def _run_demo(folder: Path, output: options.OutputMode, *, kept: bool) -> Exit:
     folder.mkdir(parents=True, exist_ok=True)
-    repository, findings = _made(folder)
+    repository, findings = _make_repository(folder)
     if not output.machine and not output.quiet:
         note(_BEFORE.format(repository=repository, findings=findings))
-    here()  # says what is wrong if the folder we come back to is gone
+    current_folder()  # says what is wrong if the folder we come back to is gone
     with chdir(repository), ExitStack() as last:
         if not kept:
             last.callback(run_session, drop_repository)
         request = Request(kind=ScopeKind.ALL, findings=(str(findings),), allow_checks=True)
-        code = run_session(lambda session: started(session, request, output, tell=account))
+        code = run_session(
+            lambda session: start_and_show(session, request, output, tell=render_account)
+        )
     if code is not Exit.INTERRUPTED and not output.machine and not output.quiet:
         note(_AFTER, _KEPT.format(repository=repository) if kept else _GONE)
     return code
 
 
-def _made(folder: Path) -> tuple[Path, Path]:
-    return asyncio.run(demo_repository(folder))
+def _make_repository(folder: Path) -> tuple[Path, Path]:
+    return asyncio.run(make_demo(folder))

@@ -5,21 +5,21 @@ import re
 import click
 
 from punchlist.app import Session
-from punchlist.app.after.dismissals import Chosen, dismiss_items
+from punchlist.app.after.dismissals import ItemSelection, dismiss_items
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import login, run_session
-from punchlist.cli.terminal import done
+from punchlist.cli.session import login_name, run_session
+from punchlist.cli.terminal import show_done
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Dismissal
-from punchlist.model.ledger.timeline import amount
+from punchlist.model.ledger.timeline import pluralize
 
 _NUMBERS = re.compile(r"(\d+)(?:-(\d+))?")
 _FEW = 10
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN", callback=options.a_run)
+@click.argument("run_id", metavar="RUN", callback=options.check_run_id)
 @click.argument("items", metavar="[ITEM...]", nargs=-1)
 @click.option(
     "--rule",
@@ -61,15 +61,15 @@ def command(  # noqa: PLR0913 - one parameter per option
     RUN may be "last". ITEM is a number, or a range of them: 3-20 means those of them that are not
     fixed.
     """
-    chosen = _chosen(items, rules, paths)
+    chosen = _parse_selection(items, rules, paths)
 
     async def work(session: Session) -> Exit:
-        saying = Dismissal(by or await session.who() or login(), why, "")
+        saying = Dismissal(by or await session.who() or login_name(), why, "")
         run, numbers = dismiss_items(session, run_id, chosen, saying, undo=undo)
-        which = f"{amount(len(numbers), 'item')} of run {run.id}" + (
-            f": {_listed(numbers)}" if len(numbers) <= _FEW else ""
+        which = f"{pluralize(len(numbers), 'item')} of run {run.id}" + (
+            f": {_join_numbers(numbers)}" if len(numbers) <= _FEW else ""
         )
-        return done(
+        return show_done(
             f"taken up again, {which}" if undo else f"dismissed, and in later runs too, {which}",
             json=json_,
         )
@@ -77,14 +77,16 @@ def command(  # noqa: PLR0913 - one parameter per option
     return run_session(work)
 
 
-def _chosen(items: tuple[str, ...], rules: tuple[str, ...], paths: tuple[str, ...]) -> Chosen:
+def _parse_selection(
+    items: tuple[str, ...], rules: tuple[str, ...], paths: tuple[str, ...]
+) -> ItemSelection:
     if not (items or rules or paths):
         raise UsageError(
             "which items?",
             hint="give numbers or a range (3-20), or --rule or --path; punchlist show lists them",
         )
-    spans = [_span(item) for item in items]
-    return Chosen(
+    spans = [_parse_range(item) for item in items]
+    return ItemSelection(
         numbers=tuple(
             span.start for item, span in zip(items, spans, strict=True) if "-" not in item
         ),
@@ -94,7 +96,7 @@ def _chosen(items: tuple[str, ...], rules: tuple[str, ...], paths: tuple[str, ..
     )
 
 
-def _span(item: str) -> range:
+def _parse_range(item: str) -> range:
     found = _NUMBERS.fullmatch(item)
     if found is None:
         raise UsageError(
@@ -104,5 +106,5 @@ def _span(item: str) -> range:
     return range(int(found[1]), int(found[2] or found[1]) + 1)
 
 
-def _listed(numbers: list[int]) -> str:
+def _join_numbers(numbers: list[int]) -> str:
     return ", ".join(str(number) for number in numbers)

@@ -9,10 +9,10 @@ from punchlist.app import Probe, Session
 from punchlist.app.doctor import examine_setup
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import here, run_session
+from punchlist.cli.session import current_folder, run_session
 from punchlist.cli.show.tables import probes_table, settings_table
-from punchlist.cli.terminal import answer, say
-from punchlist.settings import Loaded, names
+from punchlist.cli.terminal import print_json, say
+from punchlist.settings import LoadedSettings, list_names
 
 
 @click.command()
@@ -31,38 +31,41 @@ def command(show: bool, ask: bool, json_: bool, settings: tuple[str, ...]) -> Ex
 
     async def work(session: Session) -> Exit:
         if show:
-            return _settings(session.settings(), json=json_)
-        return _probes(await examine_setup(session, ask=ask), json=json_)
+            return _show_settings(session.settings(), json=json_)
+        return _show_probes(await examine_setup(session, ask=ask), json=json_)
 
-    return run_session(work, options.flags({"settings": settings}), repository=_in_repository())
+    return run_session(
+        work, options.parse_flags({"settings": settings}), repository=_is_repository()
+    )
 
 
-def _in_repository() -> bool:
-    """Everywhere else the doctor looks at the machine alone."""
-    start = here()
+def _is_repository() -> bool:
+    """Return whether this folder is in a repository; elsewhere only the machine is checked."""
+    start = current_folder()
     return any((folder / ".git").exists() for folder in (start, *start.parents))
 
 
-def _probes(probes: list[Probe], *, json: bool) -> Exit:
+def _show_probes(probes: list[Probe], *, json: bool) -> Exit:
     if json:
-        answer(probes)
+        print_json(probes)
     else:
         say(probes_table(probes))
     return Exit.FINE if all(probe.found or not probe.needed for probe in probes) else Exit.SETUP
 
 
-def _settings(loaded: Loaded, *, json: bool) -> Exit:
+def _show_settings(loaded: LoadedSettings, *, json: bool) -> Exit:
     rows = [
-        (name, _at(loaded.settings, name), loaded.origins.get(name, "default")) for name in names()
+        (name, _get_setting(loaded.settings, name), loaded.origins.get(name, "default"))
+        for name in list_names()
     ]
     if json:
-        answer({name: {"value": value, "origin": origin} for name, value, origin in rows})
+        print_json({name: {"value": value, "origin": origin} for name, value, origin in rows})
     else:
         say(settings_table(rows))
     return Exit.FINE
 
 
-def _at(settings: Any, name: str) -> object:
+def _get_setting(settings: Any, name: str) -> object:
     for key in name.split("."):
         field = next(
             field for field in msgspec.structs.fields(settings) if field.encode_name == key

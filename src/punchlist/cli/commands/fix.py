@@ -6,10 +6,10 @@ import click
 from msgspec.structs import replace
 
 from punchlist.app import Request, Session
-from punchlist.app.start.findings_files import SETTLED, hand_on
+from punchlist.app.start.findings_files import SETTLED, write_items
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.run_driver import started
+from punchlist.cli.run_driver import start_and_show
 from punchlist.cli.session import run_session
 from punchlist.errors import UsageError
 
@@ -35,8 +35,8 @@ def command(**chosen: Any) -> Exit:
     The same as `punchlist run --findings FILE`: the analyzers look as well, because what they see
     is what proves a fix.
     """
-    output = options.output(chosen)
-    request = options.request(chosen)
+    output = options.parse_output(chosen)
+    request = options.make_request(chosen)
     if not request.findings and not chosen["earlier"]:
         raise UsageError(
             "nothing to fix was given",
@@ -44,19 +44,19 @@ def command(**chosen: Any) -> Exit:
         )
 
     async def work(session: Session) -> Exit:
-        return await started(
-            session, _with_items(session, request, chosen["earlier"]), output, dry=chosen["dry_run"]
+        return await start_and_show(
+            session, _add_items(session, request, chosen["earlier"]), output, dry=chosen["dry_run"]
         )
 
-    return run_session(work, options.flags(chosen))
+    return run_session(work, options.parse_flags(chosen))
 
 
-def _with_items(session: Session, request: Request, earlier: str) -> Request:
-    """What the earlier run left is handed on as SARIF, and read like any other file of findings."""
+def _add_items(session: Session, request: Request, earlier: str) -> Request:
+    """Add the unresolved items of the earlier run as a SARIF file of findings."""
     if not earlier:
         return request
     run = session.load(earlier)
     left = [number for number, item in run.items.items() if item.status not in SETTLED]
     if not left:
         raise UsageError(f"run {run.id} has left nothing to fix", hint="punchlist run")
-    return replace(request, findings=(*request.findings, hand_on(session.home, run, left)))
+    return replace(request, findings=(*request.findings, write_items(session.home, run, left)))

@@ -7,7 +7,7 @@ from punchlist.app.start.set_up import write_settings_file
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import run_session
-from punchlist.cli.terminal import done
+from punchlist.cli.terminal import show_done
 
 
 @click.command()
@@ -19,7 +19,7 @@ def command(json_: bool) -> Exit:
 
     async def work(session: Session) -> Exit:
         path = await write_settings_file(session)
-        return done(
+        return show_done(
             f"wrote {path}",
             "Commit it, then `punchlist allow` lets it be used: settings count as they are on the"
             " base commit.",

@@ -10,7 +10,7 @@ from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import run_session
 from punchlist.cli.show.tables import runs_table
-from punchlist.cli.terminal import answer, say
+from punchlist.cli.terminal import print_json, say
 from punchlist.views.run_line import RunLine, build_run_line
 
 
@@ -41,7 +41,7 @@ def command(everywhere: bool, limit: int, json_: bool) -> Exit:
             for row in chosen
         ]
         if json_:
-            answer([_document(line) for line in lines])
+            print_json([_document(line) for line in lines])
         elif lines:
             say(runs_table(lines, time.time()))
         else:

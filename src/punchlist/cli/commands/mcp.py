@@ -8,13 +8,13 @@ import click
 
 from punchlist.app.access import Role
 from punchlist.app.repositories import find_repositories
-from punchlist.app.start.agents import fit_name
+from punchlist.app.start.agents import check_client_name
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import here
-from punchlist.cli.terminal import note, raw
+from punchlist.cli.session import current_folder
+from punchlist.cli.terminal import note, print_bytes
 from punchlist.errors import SettingsError
-from punchlist.settings import home_folder, load, user_file
+from punchlist.settings import home_folder, load_settings, user_file
 
 _CLIENTS = ("claude", "codex", "gemini", "opencode", "vscode", "other")
 
@@ -62,13 +62,17 @@ def command(**chosen: Any) -> Exit:
     allow. The server ends with its client; runs under way are stopped between two events, and can
     be resumed.
     """
-    flags = options.flags(chosen)
-    load(None, flags)
-    folders = [Path(folder) for folder in chosen["folders"]] or [here()]
-    return _printed(chosen, folders) if chosen["client"] else _served(chosen, folders, flags)
+    flags = options.parse_flags(chosen)
+    load_settings(None, flags)
+    folders = [Path(folder) for folder in chosen["folders"]] or [current_folder()]
+    return (
+        _print_config(chosen, folders)
+        if chosen["client"]
+        else _serve_client(chosen, folders, flags)
+    )
 
 
-def _served(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) -> Exit:
+def _serve_client(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) -> Exit:
     try:
         from punchlist.mcp.server import serve
         from punchlist.mcp.session import Options
@@ -77,18 +81,18 @@ def _served(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) 
         raise SettingsError(
             f"{missing} is not installed", hint='pip install "punchlist[mcp]"'
         ) from error
-    fit_name(chosen["name"], flags)
+    check_client_name(chosen["name"], flags)
 
-    async def served() -> None:
+    async def serve_stdio() -> None:
         own = Options(role=Role(chosen["role"]), name=chosen["name"], flags=flags)
         await serve(home_folder(), await find_repositories(folders), own)
 
-    asyncio.run(served())
+    asyncio.run(serve_stdio())
     return Exit.FINE
 
 
-def _printed(chosen: dict[str, Any], folders: list[Path]) -> Exit:
-    from punchlist.mcp.client_config import CLIENTS, Command
+def _print_config(chosen: dict[str, Any], folders: list[Path]) -> Exit:
+    from punchlist.mcp.client_config import CLIENTS, Launcher
 
     home = home_folder()
     trees = tuple(
@@ -102,7 +106,7 @@ def _printed(chosen: dict[str, Any], folders: list[Path]) -> Exit:
     # to be told.
     env = {"PUNCHLIST_HOME": str(home)} if home != home_folder({}) else {}
     env |= {"PUNCHLIST_CONFIG": str(user_file())} if user_file() != user_file({}) else {}
-    snippet = CLIENTS[chosen["client"]](Command((*named, *role, *name, *own), env, trees))
+    snippet = CLIENTS[chosen["client"]](Launcher((*named, *role, *name, *own), env, trees))
     note(snippet.note)
-    raw([snippet.text.encode() + b"\n"])
+    print_bytes([snippet.text.encode() + b"\n"])
     return Exit.FINE

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from punchlist.app import Session
-from punchlist.app.after.replay import Likeness, Replayed, replay_run
+from punchlist.app.after.replay import FileMatch, ReplayResult, replay_run
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import reading
+from punchlist.cli.session import run_reader
 from punchlist.cli.show.words import one_line
-from punchlist.cli.terminal import answer, say
+from punchlist.cli.terminal import print_json, say
 from punchlist.errors import UsageError
 from punchlist.model.finding.severity import Severity
-from punchlist.model.ledger.timeline import amount
-from punchlist.views.what_if import Rules
+from punchlist.model.ledger.timeline import pluralize
+from punchlist.views.what_if import ReplayRules
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -42,22 +42,22 @@ def command(run_id: str, rules: tuple[str, ...], json_: bool) -> Exit:
     With --with it says which items would have ended differently under other rules. No agent is
     started: what only an agent could tell is said to be unknown.
     """
-    tried_on = _rules(rules)
+    tried_on = _parse_rules(rules)
 
     def look(session: Session) -> Exit:
         told = replay_run(session, run_id, tried_on)
         if json_:
-            answer(told)
+            print_json(told)
         else:
-            say(*_text(told))
+            say(*_render_result(told))
         if not told.same:
             return Exit.LEDGER
         return Exit.FINE if told.whole else Exit.INCOMPLETE
 
-    return reading(look)
+    return run_reader(look)
 
 
-def _rules(given: tuple[str, ...]) -> Rules:
+def _parse_rules(given: tuple[str, ...]) -> ReplayRules:
     named: dict[str, str] = {}
     for rule in given:
         name, found, value = rule.partition("=")
@@ -73,14 +73,14 @@ def _rules(given: tuple[str, ...]) -> Rules:
                 hint="threshold=95, attempts=2 or floor=major",
             )
         named[name.strip()] = value.strip()
-    return Rules(
-        threshold=_number("threshold", named.get("threshold"), _TOP),
-        attempts=_number("attempts", named.get("attempts"), None),
-        floor=_floor(named.get("floor")),
+    return ReplayRules(
+        threshold=_parse_number("threshold", named.get("threshold"), _TOP),
+        attempts=_parse_number("attempts", named.get("attempts"), None),
+        floor=_parse_floor(named.get("floor")),
     )
 
 
-def _number(name: str, text: str | None, top: int | None) -> int | None:
+def _parse_number(name: str, text: str | None, top: int | None) -> int | None:
     if text is None:
         return None
     if not text.isdecimal() or (top is not None and int(text) > top):
@@ -92,7 +92,7 @@ def _number(name: str, text: str | None, top: int | None) -> int | None:
     return int(text)
 
 
-def _floor(text: str | None) -> Severity | None:
+def _parse_floor(text: str | None) -> Severity | None:
     known = [severity.value for severity in Severity]
     if text is None or text in known:
         return Severity(text) if text else None
@@ -101,25 +101,25 @@ def _floor(text: str | None) -> Severity | None:
     )
 
 
-def _text(told: Replayed) -> "Iterator[RenderableType]":
+def _render_result(told: ReplayResult) -> "Iterator[RenderableType]":
     verdict = (
         "the same, byte for byte"
         if told.same and told.whole
         else ("the same, as far as it is there" if told.same else "NOT the same")
     )
-    yield f"Run {told.run}: {amount(told.entries, 'entry', 'entries')} folded again: {verdict}"
+    yield f"Run {told.run}: {pluralize(told.entries, 'entry', 'entries')} folded again: {verdict}"
     yield f"  state  {told.state}"
     for each in told.files:
         why = f"  {one_line(each.why)}" if each.why else ""
         yield f"  {each.likeness:<7}  {each.name}{why}"
     if not told.files:
-        yield f"  {Likeness.GONE:<7}  no report was written so far"
+        yield f"  {FileMatch.GONE:<7}  no report was written so far"
     yield from (f"  problem: {one_line(problem)}" for problem in told.problems)
-    if told.rules != Rules():
-        yield from _otherwise(told)
+    if told.rules != ReplayRules():
+        yield from _render_differences(told)
 
 
-def _otherwise(told: Replayed) -> "Iterator[RenderableType]":
+def _render_differences(told: ReplayResult) -> "Iterator[RenderableType]":
     from rich.table import Table
 
     tried = ", ".join(
@@ -129,7 +129,7 @@ def _otherwise(told: Replayed) -> "Iterator[RenderableType]":
     if not told.differences:
         yield f"With {tried}: every item ends as it did."
         return
-    yield f"With {tried}: {amount(len(told.differences), 'item')} would have gone differently."
+    yield f"With {tried}: {pluralize(len(told.differences), 'item')} would have gone differently."
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("Item", "Ended", "Round", "Instead", "Why"):
         table.add_column(column, overflow="fold")

@@ -9,8 +9,8 @@ from punchlist.app.after.reports import render_run
 from punchlist.app.report_formats import FORMATS
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import reading
-from punchlist.cli.terminal import note, raw
+from punchlist.cli.session import run_reader
+from punchlist.cli.terminal import note, print_bytes
 from punchlist.errors import UsageError
 
 
@@ -31,16 +31,16 @@ def command(run_id: str, form: str, target: Path | None) -> Exit:
     def look(session: Session) -> Exit:
         content = render_run(session, run_id, form)
         if target is None:
-            raw([content])
+            print_bytes([content])
         else:
-            _written(target, content)
+            _write_report(target, content)
             note(f"wrote {target}")
         return Exit.FINE
 
-    return reading(look)
+    return run_reader(look)
 
 
-def _written(target: Path, content: bytes) -> None:
+def _write_report(target: Path, content: bytes) -> None:
     try:
         target.write_bytes(content)
     except OSError as error:

@@ -7,9 +7,9 @@ import click
 from punchlist.app import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.run_driver import gone_on
+from punchlist.cli.run_driver import resume_and_show
 from punchlist.cli.session import run_session
-from punchlist.cli.show.json import exit_of
+from punchlist.cli.show.json import exit_code
 from punchlist.cli.terminal import say
 
 
@@ -23,13 +23,13 @@ def command(run_id: str, **chosen: Any) -> Exit:
     Scope, settings and workflow are those the run was started with. RUN may be the beginning of an
     id; without it, the last run of this repository.
     """
-    output = options.output(chosen)
+    output = options.parse_output(chosen)
 
     async def work(session: Session) -> Exit:
         run = session.load(run_id)
         if run.ended and not output.machine:
             say(f"run {run.id} has ended; nothing to resume (punchlist status {run.id})")
-            return exit_of(run)
-        return await gone_on(session, run, output)
+            return exit_code(run)
+        return await resume_and_show(session, run, output)
 
     return run_session(work)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.run_driver import started
+from punchlist.cli.run_driver import start_and_show
 from punchlist.cli.session import run_session
 
 WORKFLOW = "review"
@@ -24,9 +24,9 @@ def command(**chosen: Any) -> Exit:
     The same as `punchlist run --workflow review --no-checks`. `punchlist fix --from RUN` takes it
     from there.
     """
-    output = options.output(chosen)
-    request = replace(options.request(chosen), workflow=WORKFLOW)
+    output = options.parse_output(chosen)
+    request = replace(options.make_request(chosen), workflow=WORKFLOW)
     return run_session(
-        lambda session: started(session, request, output, dry=chosen["dry_run"]),
-        options.flags(chosen),
+        lambda session: start_and_show(session, request, output, dry=chosen["dry_run"]),
+        options.parse_flags(chosen),
     )

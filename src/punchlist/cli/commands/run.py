@@ -6,7 +6,7 @@ import click
 
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.run_driver import started
+from punchlist.cli.run_driver import start_and_show
 from punchlist.cli.session import run_session
 
 
@@ -24,9 +24,9 @@ def command(**chosen: Any) -> Exit:
     folders. Fixes land on the branch punchlist/RUN, never in your checkout. Progress is on stderr,
     the result on stdout.
     """
-    output = options.output(chosen)
-    request = options.request(chosen)
+    output = options.parse_output(chosen)
+    request = options.make_request(chosen)
     return run_session(
-        lambda session: started(session, request, output, dry=chosen["dry_run"]),
-        options.flags(chosen),
+        lambda session: start_and_show(session, request, output, dry=chosen["dry_run"]),
+        options.parse_flags(chosen),
     )

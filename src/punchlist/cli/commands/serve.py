@@ -12,13 +12,13 @@ import click
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.show.words import one_line
-from punchlist.cli.terminal import err, note, say
+from punchlist.cli.terminal import note, say, stderr_console
 from punchlist.errors import RepositoryError, SettingsError, UsageError
-from punchlist.model.ledger.timeline import amount
-from punchlist.settings import home_folder, load
+from punchlist.model.ledger.timeline import pluralize
+from punchlist.settings import home_folder, load_settings
 
 if TYPE_CHECKING:
-    from punchlist.app.drive.unfinished import Unfinished
+    from punchlist.app.drive.unfinished import UnfinishedRun
 
 _FEW = 10
 
@@ -81,62 +81,64 @@ def command(**chosen: Any) -> Exit:
     browser in: once, within ten minutes. Ctrl-C stops the runs under way between two events, a
     second one at once. They can be resumed: a start says which they are.
     """
-    flags = options.flags(chosen)
-    load(None, flags)
+    flags = options.parse_flags(chosen)
+    load_settings(None, flags)
     if chosen["new_token"] or chosen["tokens"] or chosen["drop_token"]:
-        return _tokens(chosen)
-    return _served(chosen, flags)
+        return _manage_tokens(chosen)
+    return _start_server(chosen, flags)
 
 
-def _tokens(chosen: dict[str, Any]) -> Exit:
+def _manage_tokens(chosen: dict[str, Any]) -> Exit:
     from punchlist.app.access import Role
     from punchlist.web.security.tokens import Tokens
 
     tokens = Tokens(home_folder())
     if chosen["new_token"]:
-        say(tokens.make(Role(chosen["new_token"]), chosen["name"]))
+        say(tokens.create_token(Role(chosen["new_token"]), chosen["name"]))
         note("This is the only time it is shown.")
     elif chosen["drop_token"]:
-        there = tokens.drop(chosen["drop_token"])
+        there = tokens.drop_token(chosen["drop_token"])
         say("dropped" if there else f"no token has the id {chosen['drop_token']}")
         return Exit.FINE if there else Exit.USAGE
     else:
-        for visitor in tokens.all():
+        for visitor in tokens.list_all():
             say(f"{visitor.id}  {visitor.role:5}  {visitor.name}".rstrip())
     return Exit.FINE
 
 
-def _served(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
+def _start_server(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
     try:
-        from punchlist.web.server import Opened, Place, serve
+        from punchlist.web.server import ListenOptions, ServerInfo, serve
         from punchlist.web.state import Options
     except ModuleNotFoundError as error:
         raise SettingsError(
             f"{error.name} is not installed", hint='pip install "punchlist[web]"'
         ) from error
-    place = Place(host=chosen["host"], port=chosen["port"], names=chosen["names"])
+    place = ListenOptions(host=chosen["host"], port=chosen["port"], names=chosen["names"])
     here = (
         [f"with {one_line(added)}, where it was started"]
-        if chosen["here"] and (added := _registered_here())
+        if chosen["here"] and (added := _register_here())
         else []
     )
 
-    def ready(opened: Opened) -> None:
+    def show_address(opened: ServerInfo) -> None:
         link = (
-            [f"the dashboard, signed in (works once): {opened.link}"] if err().is_terminal else []
+            [f"the dashboard, signed in (works once): {opened.link}"]
+            if stderr_console().is_terminal
+            else []
         )
         token = [f"token for this start (admin): {opened.token}"] if opened.token else []
-        left = _left(opened.left, resume=chosen["resume"])
+        left = _list_unfinished(opened.left, resume=chosen["resume"])
         note(f"listening on {opened.address}", *here, *token, *link, *left, "Ctrl-C stops it")
         if chosen["browse"]:
             webbrowser.open(opened.link)
 
-    serve(home_folder(), place, Options(flags=flags, resume=chosen["resume"]), ready)
+    serve(home_folder(), place, Options(flags=flags, resume=chosen["resume"]), show_address)
     return Exit.FINE
 
 
-def _registered_here() -> str:
-    """The name of the repository around the present folder; empty where there is none."""
+def _register_here() -> str:
+    """Register the repository around the current folder; return its name, or ''."""
     from punchlist.app.repositories import Repositories
 
     with suppress(UsageError, RepositoryError):
@@ -144,7 +146,7 @@ def _registered_here() -> str:
     return ""
 
 
-def _left(runs: "Sequence[Unfinished]", *, resume: bool) -> list[str]:
+def _list_unfinished(runs: "Sequence[UnfinishedRun]", *, resume: bool) -> list[str]:
     if not runs:
         return []
     listed = [
@@ -152,9 +154,9 @@ def _left(runs: "Sequence[Unfinished]", *, resume: bool) -> list[str]:
     ]
     more = [f"  and {len(runs) - _FEW} more: punchlist list"] if len(runs) > _FEW else []
     if resume:
-        return [f"going on with {amount(len(runs), 'run')}:", *listed, *more]
+        return [f"going on with {pluralize(len(runs), 'run')}:", *listed, *more]
     return [
-        f"{amount(len(runs), 'run')} left in the middle:",
+        f"{pluralize(len(runs), 'run')} left in the middle:",
         *listed,
         *more,
         (

@@ -5,14 +5,14 @@ import click
 from punchlist.app import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import reading
-from punchlist.cli.show.item import detail
+from punchlist.cli.session import run_reader
+from punchlist.cli.show.item import render_item
 from punchlist.cli.show.tables import items_table
-from punchlist.cli.terminal import answer, say
+from punchlist.cli.terminal import print_json, say
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Run
-from punchlist.views.report_document import report
+from punchlist.views.report_document import make_report
 
 _STATUSES = [status.value for status in Status]
 
@@ -40,18 +40,18 @@ def command(
     def look(session: Session) -> Exit:
         run = session.load(run_id)
         if item is None:
-            return _list(run, statuses, json=json_)
-        one = _found(run, item)
+            return _list_items(run, statuses, json=json_)
+        one = _get_item(run, item)
         if json_:
-            answer(next(part for part in report(run).items if part.number == item))
+            print_json(next(part for part in make_report(run).items if part.number == item))
         else:
-            say(*detail(one, None if no_diff else run.by_item.diffs.get(item)))
+            say(*render_item(one, None if no_diff else run.by_item.diffs.get(item)))
         return Exit.FINE
 
-    return reading(look)
+    return run_reader(look)
 
 
-def _list(run: Run, statuses: tuple[str, ...], *, json: bool) -> Exit:
+def _list_items(run: Run, statuses: tuple[str, ...], *, json: bool) -> Exit:
     items = [
         item
         for item in sorted(run.items.values(), key=reading_order)
@@ -59,7 +59,7 @@ def _list(run: Run, statuses: tuple[str, ...], *, json: bool) -> Exit:
     ]
     if json:
         numbers = {item.number for item in items}
-        answer([part for part in report(run).items if part.number in numbers])
+        print_json([part for part in make_report(run).items if part.number in numbers])
     elif items:
         say(items_table(items))
     else:
@@ -67,7 +67,7 @@ def _list(run: Run, statuses: tuple[str, ...], *, json: bool) -> Exit:
     return Exit.FINE
 
 
-def _found(run: Run, number: int) -> Item:
+def _get_item(run: Run, number: int) -> Item:
     if number not in run.items:
         last = max(run.items, default=0)
         raise UsageError(

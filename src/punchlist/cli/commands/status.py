@@ -7,9 +7,9 @@ from punchlist.app.after.branch_state import standing_of
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import run_session
-from punchlist.cli.show.json import document
-from punchlist.cli.show.summary import summary
-from punchlist.cli.terminal import answer, raw, say
+from punchlist.cli.show.json import make_document
+from punchlist.cli.show.summary import render_summary
+from punchlist.cli.terminal import print_bytes, print_json, say
 
 
 @click.command()
@@ -25,14 +25,14 @@ def command(run_id: str, json_: bool, events: bool) -> Exit:
 
     async def look(session: Session) -> Exit:
         if events:
-            raw(session.export(run_id))
+            print_bytes(session.export(run_id))
             return Exit.FINE
         run = session.load(run_id)
         driven = session.driver_of(run.id) is not None
         if json_:
-            answer(document(run, driven=driven))
+            print_json(make_document(run, driven=driven))
         else:
-            say(*summary(run, driven=driven, standing=await standing_of(session, run)))
+            say(*render_summary(run, driven=driven, standing=await standing_of(session, run)))
         return Exit.FINE
 
     return run_session(look, repository=None, readonly=True)

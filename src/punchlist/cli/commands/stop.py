@@ -3,16 +3,18 @@
 import click
 
 from punchlist.app import Session
-from punchlist.app.drive.stop import Stopped, stop, under_way
+from punchlist.app.drive.stop import StopResult, list_driven, stop_run
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import login, run_session
-from punchlist.cli.terminal import done
+from punchlist.cli.session import login_name, run_session
+from punchlist.cli.terminal import show_done
 from punchlist.errors import UsageError
 
 
 @click.command()
-@click.argument("run_id", metavar="[RUN]", required=False, default="", callback=options.a_run)
+@click.argument(
+    "run_id", metavar="[RUN]", required=False, default="", callback=options.check_run_id
+)
 @click.option("--by", default="", help="Who wants it. Default: your login name.")
 @options.json_option
 def command(run_id: str, by: str, json_: bool) -> Exit:
@@ -24,15 +26,15 @@ def command(run_id: str, by: str, json_: bool) -> Exit:
     """
 
     async def work(session: Session) -> Exit:
-        stopped = await stop(session, run_id or _only_one(session), by or login())
-        done(_said(stopped), json=json_)
+        stopped = await stop_run(session, run_id or _find_driven(session), by or login_name())
+        show_done(_describe_result(stopped), json=json_)
         return Exit.FINE if stopped.over else Exit.RUNNING
 
     return run_session(work, repository=None, readonly=True)
 
 
-def _only_one(session: Session) -> str:
-    runs = under_way(session)
+def _find_driven(session: Session) -> str:
+    runs = list_driven(session)
     if len(runs) == 1:
         return runs[0]
     if runs:
@@ -43,7 +45,7 @@ def _only_one(session: Session) -> str:
     raise UsageError("no run is under way", hint="punchlist list shows them all")
 
 
-def _said(stopped: Stopped) -> str:
+def _describe_result(stopped: StopResult) -> str:
     run = stopped.run
     if not stopped.over:
         return f"run {run.id} was asked to stop, and stops as soon as its present step is finished"

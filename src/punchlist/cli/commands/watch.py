@@ -5,14 +5,16 @@ import click
 from punchlist.app import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.options import Output
-from punchlist.cli.run_driver import told
+from punchlist.cli.options import OutputMode
+from punchlist.cli.run_driver import show_result
 from punchlist.cli.session import run_session
-from punchlist.cli.tui_launch import can_watch, seated
+from punchlist.cli.tui_launch import check_terminal, open_backend
 
 
 @click.command()
-@click.argument("run_id", metavar="[RUN]", required=False, default="", callback=options.a_run)
+@click.argument(
+    "run_id", metavar="[RUN]", required=False, default="", callback=options.check_run_id
+)
 @click.option("--list", "choose", is_flag=True, help="Begin with the list of runs.")
 def command(run_id: str, choose: bool) -> Exit:
     """A run in the terminal, live: items, what is under way, the story, checks; answer, resume,
@@ -21,14 +23,14 @@ def command(run_id: str, choose: bool) -> Exit:
     Without RUN it is the last run of this repository; outside of one, the list of all runs. It may
     look on at a run that another process drives. `?` shows the keys.
     """
-    can_watch()
+    check_terminal()
 
     async def work(session: Session) -> Exit:
         from punchlist.tui.app import watch
 
-        station = seated(session)
+        station = open_backend(session)
         listed = choose or not (run_id or session.checkout)
-        driven = await watch(station, "" if listed else station.find(run_id or "last"))
-        return told(driven[-1], Output()) if driven else Exit.FINE
+        driven = await watch(station, "" if listed else station.find_run(run_id or "last"))
+        return show_result(driven[-1], OutputMode()) if driven else Exit.FINE
 
     return run_session(work, repository=None, readonly=True)

@@ -4,13 +4,13 @@ import click
 
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.terminal import answer, say
+from punchlist.cli.terminal import print_json, say
 from punchlist.errors import UsageError
-from punchlist.workflow import builtin_names, load, load_builtin
+from punchlist.workflow import builtin_names, load_builtin, load_workflow
 
 
-class Workflows(click.Group):
-    """Knows that whoever gives a name in place of a verb wants to see that workflow."""
+class WorkflowGroup(click.Group):
+    """Suggests `show NAME` for an unknown verb."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -23,20 +23,20 @@ class Workflows(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Workflows, invoke_without_command=True)
+@click.group(cls=WorkflowGroup, invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> Exit:
     """List, show or check workflows."""
-    return context.invoke(listed) if context.invoked_subcommand is None else Exit.FINE
+    return context.invoke(list_workflows) if context.invoked_subcommand is None else Exit.FINE
 
 
 @command.command("list")
 @options.json_option
-def listed(json_: bool = False) -> Exit:
+def list_workflows(json_: bool = False) -> Exit:
     """The built-in workflows."""
     known = {name: load_builtin(name).about for name in builtin_names()}
     if json_:
-        answer(known)
+        print_json(known)
     else:
         say(*(f"{name:<12}  {about}" for name, about in known.items()))
     return Exit.FINE
@@ -46,7 +46,7 @@ def listed(json_: bool = False) -> Exit:
 @click.argument("name")
 def show(name: str) -> Exit:
     """The text of a workflow: a built-in one by NAME, or a file."""
-    say(load(name).text.rstrip("\n"))
+    say(load_workflow(name).text.rstrip("\n"))
     return Exit.FINE
 
 
@@ -55,9 +55,11 @@ def show(name: str) -> Exit:
 @options.json_option
 def check(file: str, json_: bool) -> Exit:
     """Read FILE as a workflow, and name every mistake with its place and a remedy."""
-    workflow = load(file if "/" in file or file.endswith((".yaml", ".yml")) else f"./{file}")
+    workflow = load_workflow(
+        file if "/" in file or file.endswith((".yaml", ".yml")) else f"./{file}"
+    )
     if json_:
-        answer({"file": file, "ok": True, "steps": len(workflow.steps)})
+        print_json({"file": file, "ok": True, "steps": len(workflow.steps)})
     else:
         say(f"{file}: fine, {len(workflow.steps)} steps")
     return Exit.FINE

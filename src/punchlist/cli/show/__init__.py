@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Text, tables and JSON that commands print."""

@@ -1,12 +1,12 @@
-"""What a run cannot vouch for, and what else a person should know about it."""
+"""What a run did not check, and notes on it."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from punchlist.cli.show.layout import bullets, heading, indented
+from punchlist.cli.show.layout import indent_text, render_bullets, render_heading
 from punchlist.model.ledger.run import Run
-from punchlist.model.ledger.timeline import amount
-from punchlist.views.summary import Gap, gaps
+from punchlist.model.ledger.timeline import pluralize
+from punchlist.views.summary import Gap, find_gaps
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,25 +24,27 @@ _LANGUAGES = {
 _OWN = "a tool of your own (analyzers.custom) looks at anything"
 
 
-def caveats(run: Run) -> "Iterator[RenderableType]":
-    known = list(gaps(run))
-    unchecked = [_sentence(gap) for gap in known if gap.about not in _NOTES]
-    notes = [_sentence(gap) for gap in known if gap.about in _NOTES and gap.about != "flag"]
-    yield from _section("Not checked", [*_unlooked(run), *unchecked], run)
-    yield from _section("Note", [*_flagged(run), *notes], run)
+def render_caveats(run: Run) -> "Iterator[RenderableType]":
+    known = list(find_gaps(run))
+    unchecked = [_format_gap(gap) for gap in known if gap.about not in _NOTES]
+    notes = [_format_gap(gap) for gap in known if gap.about in _NOTES and gap.about != "flag"]
+    yield from _render_section("Not checked", [*_suggest_analyzers(run), *unchecked], run)
+    yield from _render_section("Note", [*_list_flags(run), *notes], run)
 
 
-def _section(title: str, lines: list[str], run: Run) -> "Iterator[RenderableType]":
+def _render_section(title: str, lines: list[str], run: Run) -> "Iterator[RenderableType]":
     if not lines:
         return
-    yield heading(title)
-    yield bullets(*lines[:_TOP])
+    yield render_heading(title)
+    yield render_bullets(*lines[:_TOP])
     if len(lines) > _TOP:
-        yield indented(f"and {len(lines) - _TOP:,} more: punchlist status {run.id} --json", "dim")
+        yield indent_text(
+            f"and {len(lines) - _TOP:,} more: punchlist status {run.id} --json", "dim"
+        )
 
 
-def _unlooked(run: Run) -> Iterator[str]:
-    """Who would look, where everybody here had nothing to look at."""
+def _suggest_analyzers(run: Run) -> Iterator[str]:
+    """Yield which analyzers would look at the files that all here skipped."""
     if run.reviewing.reviews and all(review.skipped for review in run.reviewing.reviews.values()):
         absent = {
             names: what
@@ -56,12 +58,12 @@ def _unlooked(run: Run) -> Iterator[str]:
         )
 
 
-def _sentence(gap: Gap) -> str:
+def _format_gap(gap: Gap) -> str:
     return f"{gap.what}: {gap.why}" if gap.why else gap.what
 
 
-def _flagged(run: Run) -> Iterator[str]:
-    """One line for each reason, with the items it is about."""
+def _list_flags(run: Run) -> Iterator[str]:
+    """Yield a line for each reason, with its items."""
     by_reason: dict[str, list[int]] = {}
     for item in run.items.values():
         for flag in item.flags:
@@ -71,6 +73,6 @@ def _flagged(run: Run) -> Iterator[str]:
             ", ..." if len(numbers) > _NAMED else ""
         )
         yield (
-            f"Look at {amount(len(numbers), 'flagged fix', 'flagged fixes')} ({named}):"
+            f"Look at {pluralize(len(numbers), 'flagged fix', 'flagged fixes')} ({named}):"
             f" {reason.removesuffix(': look at it')}"
         )

@@ -1,13 +1,11 @@
-"""One item in full: what it is, who reported it, everything that happened to it, its proof, and its
-diff.
-"""
+"""One item in full: findings, history, proof and diff."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from punchlist.cli.show.leftovers import SEVERITIES
 from punchlist.cli.show.progress import COLOURS
-from punchlist.cli.show.words import headline, one_line, place, safe
+from punchlist.cli.show.words import escape_text, format_headline, format_place, one_line
 from punchlist.model.finding.finding import Finding
 from punchlist.model.item.item import Attempt, Item, Status
 from punchlist.model.patch.hunk import Diff, Hunk
@@ -21,32 +19,32 @@ _EVIDENCE_LINES = 12
 _DIFF_COLOURS = {"+": "green", "-": "red"}
 
 
-def detail(item: Item, diff: Diff | None) -> "Iterator[RenderableType]":
-    yield _head(item)
-    yield from _findings(item)
+def render_item(item: Item, diff: Diff | None) -> "Iterator[RenderableType]":
+    yield _render_head(item)
+    yield from _render_findings(item)
     if item.attempts:
-        yield _title("History")
+        yield _render_title("History")
         for attempt in item.attempts:
-            yield from _attempt(attempt)
+            yield from _render_attempt(attempt)
     if item.proofs:
-        yield _title("Proof")
+        yield _render_title("Proof")
         yield from (
-            f"  {PROOF_WORDS[proof.kind][0]:<16} {one_line(proof.said)}{_evidence(proof.artifact)}"
+            f"  {PROOF_WORDS[proof.kind][0]:<16} {one_line(proof.said)}{_format_evidence(proof.artifact)}"
             for proof in item.proofs
         )
     if item.issue:
-        yield _title("Filed")
+        yield _render_title("Filed")
         yield f"  {one_line(item.issue)}"
     if diff is not None:
-        yield _title(
+        yield _render_title(
             f"Landed as {item.commit[:12]}"
             if item.status is Status.FIXED
             else "Tried, and not landed"
         )
-        yield from map(_hunk, diff.hunks)
+        yield from map(_render_hunk, diff.hunks)
 
 
-def _head(item: Item) -> "Text":
+def _render_head(item: Item) -> "Text":
     from rich.text import Text
 
     outside = " (outside the change)" if not item.in_scope else ""
@@ -57,26 +55,26 @@ def _head(item: Item) -> "Text":
         " · ",
         (item.severity, SEVERITIES[item.severity]),
         " · ",
-        (place(item.lead), "cyan"),
-        f"\n{headline(item.lead)}",
+        (format_place(item.lead), "cyan"),
+        f"\n{format_headline(item.lead)}",
         (f"\nfingerprint {item.fingerprint}", "dim"),
         *((f"\nflag: {one_line(flag)}", "yellow") for flag in item.flags),
     )
 
 
-def _findings(item: Item) -> "Iterator[RenderableType]":
-    yield _title(
+def _render_findings(item: Item) -> "Iterator[RenderableType]":
+    yield _render_title(
         "Reported by"
         if len(item.findings) == 1
         else f"Reported by ({len(item.findings)} findings merged)"
     )
     for finding in item.findings:
-        yield f"  {finding.source}: {headline(finding)} at {place(finding)}"
-        yield from (f"    {line}" for line in _prose(finding))
+        yield f"  {finding.source}: {format_headline(finding)} at {format_place(finding)}"
+        yield from (f"    {line}" for line in _render_detail(finding))
 
 
-def _prose(finding: Finding) -> Iterator[str]:
-    yield from (safe(line) for line in finding.detail.splitlines()[:_EVIDENCE_LINES])
+def _render_detail(finding: Finding) -> Iterator[str]:
+    yield from (escape_text(line) for line in finding.detail.splitlines()[:_EVIDENCE_LINES])
     if finding.suggestion:
         yield f"suggestion: {one_line(finding.suggestion)}"
     if finding.fix is not None:
@@ -86,26 +84,26 @@ def _prose(finding: Finding) -> Iterator[str]:
     yield from (f"mark: {one_line(mark)}" for mark in finding.marks)
 
 
-def _attempt(attempt: Attempt) -> Iterator[str]:
+def _render_attempt(attempt: Attempt) -> Iterator[str]:
     yield f"  {one_line(describe_attempt(attempt))}"
-    lines = safe(attempt.evidence).splitlines()
+    lines = escape_text(attempt.evidence).splitlines()
     yield from (f"             {line}" for line in lines[-_EVIDENCE_LINES:])
 
 
-def _evidence(artifact: str) -> str:
+def _format_evidence(artifact: str) -> str:
     return f"  ({one_line(artifact)})" if artifact else ""
 
 
-def _title(text: str) -> "Text":
+def _render_title(text: str) -> "Text":
     from rich.text import Text
 
     return Text(f"\n{text}", "bold")
 
 
-def _hunk(hunk: Hunk) -> "Text":
+def _render_hunk(hunk: Hunk) -> "Text":
     from rich.text import Text
 
     text = Text(f"  {one_line(hunk.path)}:{hunk.line}", "cyan")
     for line in hunk.lines:
-        text.append(f"\n  {safe(line)}", _DIFF_COLOURS.get(line[:1], ""))
+        text.append(f"\n  {escape_text(line)}", _DIFF_COLOURS.get(line[:1], ""))
     return text.append(f"\n  ({hunk.cut:,} lines more)" if hunk.cut else "", "dim")

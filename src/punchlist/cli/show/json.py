@@ -1,48 +1,48 @@
-"""A run as commands answer with it: its exit code, and the document behind --json."""
+"""The exit code of a run, and the document behind --json."""
 
 from msgspec import Struct
 
 from punchlist.cli.exit_codes import Exit
-from punchlist.model.ledger.outcome import Outcome, outcome
+from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run
-from punchlist.views.report_document import Report, report
+from punchlist.views.report_document import ReportDocument, make_report
 from punchlist.views.run_state import State, find_state
 
 _EXITS = {
-    Outcome.CLEAN: Exit.FINE,
-    Outcome.FIXED: Exit.FINE,
-    Outcome.DISMISSED: Exit.FINE,
-    Outcome.LEFTOVERS: Exit.LEFT,
-    Outcome.INCOMPLETE: Exit.INCOMPLETE,
+    RunOutcome.CLEAN: Exit.FINE,
+    RunOutcome.FIXED: Exit.FINE,
+    RunOutcome.DISMISSED: Exit.FINE,
+    RunOutcome.LEFTOVERS: Exit.LEFT,
+    RunOutcome.INCOMPLETE: Exit.INCOMPLETE,
 }
 
 
 class RunDocument(Struct, frozen=True, kw_only=True):
-    """What --json prints of a run. `report` is what `punchlist report --format json` prints."""
+    """The --json output of a run. `report` is that of `punchlist report --format json`."""
 
     run: str
     state: State
     exit: int
     files: tuple[str, ...]
-    report: Report
+    report: ReportDocument
 
 
-def document(run: Run, *, driven: bool = False) -> RunDocument:
-    """`driven`: a process is at work on it."""
+def make_document(run: Run, *, driven: bool = False) -> RunDocument:
+    """`driven`: a process drives the run."""
     state = find_state(run, driven=driven)
     return RunDocument(
         run=run.id,
         state=state,
-        exit=int(exit_of(run)),
+        exit=int(exit_code(run)),
         files=run.filing.artifacts,
-        report=report(run),
+        report=make_report(run),
     )
 
 
-def exit_of(run: Run) -> Exit:
+def exit_code(run: Run) -> Exit:
     if run.ended:
         return _EXITS[
-            outcome(run)
+            run_outcome(run)
         ]  # as it stands: people may have dismissed what was left when it ended
     if run.waits:
         return Exit.WAITING

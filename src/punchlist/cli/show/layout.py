@@ -1,4 +1,4 @@
-"""Small shapes of text that keep their indent however narrow the terminal is."""
+"""Text shapes that keep their indent on a narrow terminal."""
 
 from typing import TYPE_CHECKING
 
@@ -10,29 +10,29 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-def heading(text: str) -> "RenderableType":
+def render_heading(text: str) -> "RenderableType":
     from rich.padding import Padding
     from rich.text import Text
 
     return Padding(Text(one_line(text), "bold"), (1, 0, 0, 2))
 
 
-def indented(text: str, style: str = "") -> "RenderableType":
+def indent_text(text: str, style: str = "") -> "RenderableType":
     from rich.padding import Padding
     from rich.text import Text
 
     return Padding(Text(one_line(text), style, overflow="fold"), (0, 0, 0, 4))
 
 
-def bullets(*lines: str) -> "Table":
-    table = grid()
+def render_bullets(*lines: str) -> "Table":
+    table = make_grid()
     for line in lines:
-        table.add_row("    -", plain(line))
+        table.add_row("    -", plain_text(line))
     return table
 
 
-def commands(known: dict[str, str]) -> "Table":
-    """What to type, and why; the command is never broken."""
+def render_commands(known: dict[str, str]) -> "Table":
+    """Render commands, never broken, with their reasons."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 3, 0, 0))
@@ -43,8 +43,8 @@ def commands(known: dict[str, str]) -> "Table":
     return table
 
 
-def grid() -> "Table":
-    """Two columns: what stands in front, unbroken, and text that hangs beside it."""
+def make_grid() -> "Table":
+    """Make a table of an unbroken column and a text column."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 1, 0, 0))
@@ -53,7 +53,7 @@ def grid() -> "Table":
     return table
 
 
-def plain(text: str) -> "Text":
+def plain_text(text: str) -> "Text":
     from rich.text import Text
 
     return Text(one_line(text))

@@ -1,14 +1,14 @@
-"""The worst of what a run did not fix, each with its reason."""
+"""The worst unresolved items of a run, each with its reason."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from punchlist.cli.show.layout import grid, heading, indented
-from punchlist.cli.show.words import headline, one_line, place
+from punchlist.cli.show.layout import indent_text, make_grid, render_heading
+from punchlist.cli.show.words import format_headline, format_place, one_line
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Run
-from punchlist.views.item_words import NO_FIX, why_of
+from punchlist.views.item_words import NO_FIX, unfixed_reason
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -21,38 +21,43 @@ _WIDEST_PLACE = 40
 SEVERITIES = {Severity.CRITICAL: "bold red", Severity.MAJOR: "yellow", Severity.MINOR: "dim"}
 
 
-def leftovers(run: Run) -> "Iterator[RenderableType]":
-    """Filing is not fixing, so what was filed is among them."""
+def render_unresolved(run: Run) -> "Iterator[RenderableType]":
+    """Render the items that are not fixed; filed ones are among them."""
     unfixed = sorted(
         (item for item in run.in_scope if item.status not in (Status.FIXED, Status.DISMISSED)),
-        key=_worst_first,
+        key=_sort_key,
     )
     if not unfixed:
         return
-    yield heading("Not fixed, and why" if run.last_batch else "Reported, the worst first")
-    yield items_grid(unfixed[:_TOP])
+    yield render_heading("Not fixed, and why" if run.last_batch else "Reported, the worst first")
+    yield render_items(unfixed[:_TOP])
     if len(unfixed) > _TOP:
-        yield indented(f"and {len(unfixed) - _TOP:,} more: punchlist show {run.id}", "dim")
+        yield indent_text(f"and {len(unfixed) - _TOP:,} more: punchlist show {run.id}", "dim")
 
 
-def items_grid(items: Sequence[Item]) -> "Table":
-    """A line each, and its reason below; a reason that was just given is not told again."""
-    table = grid()
+def render_items(items: Sequence[Item]) -> "Table":
+    """Render a line and a reason for each item; a repeated reason is not shown again."""
+    table = make_grid()
     width = max(
-        (len(place(item.lead)) for item in items if len(place(item.lead)) <= _WIDEST_PLACE),
+        (
+            len(format_place(item.lead))
+            for item in items
+            if len(format_place(item.lead)) <= _WIDEST_PLACE
+        ),
         default=0,
     )
     said = ""
     for item in items:
-        why = one_line(why_of(item))
+        why = one_line(unfixed_reason(item))
         table.add_row(
-            _front(item), _told(item, width, "as above" if why == said and why != NO_FIX else why)
+            _render_front(item),
+            _render_text(item, width, "as above" if why == said and why != NO_FIX else why),
         )
         said = why
     return table
 
 
-def _front(item: Item) -> "Text":
+def _render_front(item: Item) -> "Text":
     from rich.text import Text
 
     return Text.assemble(
@@ -60,15 +65,17 @@ def _front(item: Item) -> "Text":
     )
 
 
-def _told(item: Item, width: int, why: str) -> "Text":
+def _render_text(item: Item, width: int, why: str) -> "Text":
     from rich.text import Text
 
-    text = Text.assemble((f"{place(item.lead):<{width}}", "cyan"), f"  {headline(item.lead)}")
+    text = Text.assemble(
+        (f"{format_place(item.lead):<{width}}", "cyan"), f"  {format_headline(item.lead)}"
+    )
     if why:
         text.append(f" ({why})" if why == NO_FIX else f"\n{why}", "dim")
     return text
 
 
-def _worst_first(item: Item) -> tuple[bool, tuple[int, str, int, int]]:
-    """Those somebody tried to fix first: their reasons are news."""
+def _sort_key(item: Item) -> tuple[bool, tuple[int, str, int, int]]:
+    """Sort items with attempts first: their reasons are new."""
     return (not item.attempts or item.tries == 0, reading_order(item))

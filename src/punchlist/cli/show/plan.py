@@ -1,4 +1,4 @@
-"""What a run would do, told without doing it."""
+"""What a run would do, for --dry-run."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -8,10 +8,10 @@ from msgspec import Struct, to_builtins
 
 from punchlist.app import Prepared, Session
 from punchlist.app.start.dry_run import Prompt
-from punchlist.cli.show.layout import bullets, grid, heading
-from punchlist.cli.show.words import homely, one_line
+from punchlist.cli.show.layout import make_grid, render_bullets, render_heading
+from punchlist.cli.show.words import one_line, shorten_path
 from punchlist.model.checks.check import Check
-from punchlist.model.ledger.timeline import amount
+from punchlist.model.ledger.timeline import pluralize
 from punchlist.model.patch.change import WHOLE, Change, ScopeKind
 from punchlist.workflow import Do, Repeat, StopWhen
 
@@ -50,7 +50,7 @@ def plan_document(ready: Prepared, prompts: Sequence[Prompt] = ()) -> PlanDocume
         head=change.head,
         files=tuple(change.files) or change.paths,
         workflow=ready.workflow.name,
-        steps=tuple(step.strip() for step in _steps(ready, verbose=True)),
+        steps=tuple(step.strip() for step in _list_steps(ready, verbose=True)),
         reviewers=ready.reviewers,
         findings=ready.documents,
         checks=ready.checks,
@@ -66,26 +66,26 @@ def plan_text(
 ) -> "Iterator[RenderableType]":
     """`files`: how many are in scope. `verbose`: with the options of every step."""
     yield "This would be done; nothing was started, nothing was written.\n"
-    table = grid()
-    for name, told in _rows(ready, files, verbose=verbose):
+    table = make_grid()
+    for name, told in _make_rows(ready, files, verbose=verbose):
         table.add_row(f"  {name:<10}", told)
     yield table
     if ready.notes:
-        yield heading("Note")
-        yield bullets(*ready.notes)
+        yield render_heading("Note")
+        yield render_bullets(*ready.notes)
     for prompt in prompts:
-        yield heading(f"What the {prompt.role} would be asked")
+        yield render_heading(f"What the {prompt.role} would be asked")
         yield prompt.text
 
 
-def _rows(ready: Prepared, files: int, *, verbose: bool) -> Iterator[tuple[str, str]]:
-    everything = f": {amount(files, 'file')}" if ready.change.kind is ScopeKind.ALL else ""
-    yield "Scope", f"{scope(ready.change)}{everything}"
+def _make_rows(ready: Prepared, files: int, *, verbose: bool) -> Iterator[tuple[str, str]]:
+    everything = f": {pluralize(files, 'file')}" if ready.change.kind is ScopeKind.ALL else ""
+    yield "Scope", f"{describe_scope(ready.change)}{everything}"
     yield "Reviewers", ", ".join(ready.reviewers) or "none"
     yield from (
         ("Agents", f"{role}: {', then '.join(names)}") for role, names in ready.crew.items()
     )
-    yield from (("Findings", homely(path)) for path in ready.documents.values())
+    yield from (("Findings", shorten_path(path)) for path in ready.documents.values())
     yield (
         "Checks",
         (
@@ -99,47 +99,49 @@ def _rows(ready: Prepared, files: int, *, verbose: bool) -> Iterator[tuple[str, 
         for check in ready.checks
     )
     yield "Workflow", f"{ready.workflow.name}: {one_line(ready.workflow.about)}"
-    yield from (("", step) for step in _steps(ready, verbose=verbose))
+    yield from (("", step) for step in _list_steps(ready, verbose=verbose))
 
 
-async def files_in_scope(session: Session, change: Change) -> int:
+async def count_files(session: Session, change: Change) -> int:
     if change.kind is not ScopeKind.ALL or session.checkout is None:
         return len(change.files)
-    listed = await session.checkout.git.out(
+    listed = await session.checkout.git.check_output(
         "ls-tree", "-r", "-z", "--full-tree", "--name-only", change.head
     )
     return sum(change.covers(os.fsdecode(name), None, None) for name in listed.split(b"\0") if name)
 
 
-def scope(change: Change) -> str:
+def describe_scope(change: Change) -> str:
     against = f" against {change.base_name}" if change.base_name else ""
     if change.kind is ScopeKind.ALL:
         return (
             f"everything{' below ' + ', '.join(change.paths) if change.paths else ''} at"
             f" {change.head[:10]}"
         )
-    return f"{change.kind}{against} at {change.head[:10]}: {_extent(change)}"
+    return f"{change.kind}{against} at {change.head[:10]}: {_describe_extent(change)}"
 
 
-def _extent(change: Change) -> str:
-    """How much changed; the lines of a file that is new, and so in scope as a whole, were not
-    counted.
-    """
+def _describe_extent(change: Change) -> str:
+    """Return how much changed; lines of new files are not counted."""
     partly = [ranges for ranges in change.files.values() if WHOLE not in ranges]
     whole = len(change.files) - len(partly)
     lines = sum(each.last - each.first + 1 for ranges in partly for each in ranges)
     some = (
-        f"{amount(lines, 'line')} in {amount(len(partly), 'file')}" if partly or not whole else ""
+        f"{pluralize(lines, 'line')} in {pluralize(len(partly), 'file')}"
+        if partly or not whole
+        else ""
     )
-    return ", ".join(filter(None, (some, f"{amount(whole, 'file')} as a whole" if whole else "")))
+    return ", ".join(
+        filter(None, (some, f"{pluralize(whole, 'file')} as a whole" if whole else ""))
+    )
 
 
-def _steps(ready: Prepared, *, verbose: bool) -> Iterator[str]:
+def _list_steps(ready: Prepared, *, verbose: bool) -> Iterator[str]:
     for step in ready.workflow.steps:
-        yield from _step(step, verbose=verbose)
+        yield from _render_step(step, verbose=verbose)
 
 
-def _step(step: Do | Repeat | StopWhen, *, verbose: bool) -> Iterator[str]:
+def _render_step(step: Do | Repeat | StopWhen, *, verbose: bool) -> Iterator[str]:
     match step:
         case Do():
             options = to_builtins(step.options) if verbose else {}
@@ -149,8 +151,8 @@ def _step(step: Do | Repeat | StopWhen, *, verbose: bool) -> Iterator[str]:
                 else step.verb
             )
         case Repeat():
-            yield f"repeat, at most {amount(step.rounds, 'round')}:"
+            yield f"repeat, at most {pluralize(step.rounds, 'round')}:"
             for inner in step.steps:
-                yield from (f"  {line}" for line in _step(inner, verbose=verbose))
+                yield from (f"  {line}" for line in _render_step(inner, verbose=verbose))
         case StopWhen():
             yield f"stop when {step.until}"

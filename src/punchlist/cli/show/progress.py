@@ -1,6 +1,4 @@
-"""Watching a run: a live view on a terminal, plain lines elsewhere, JSON lines for machines, or
-nothing.
-"""
+"""Progress of a run: live view, plain lines, JSON lines, or nothing."""
 
 import sys
 import time
@@ -8,15 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from punchlist.cli.options import Output
-from punchlist.cli.show.plan import scope
+from punchlist.cli.options import OutputMode
+from punchlist.cli.show.plan import describe_scope
 from punchlist.cli.show.words import one_line
-from punchlist.cli.terminal import err, writing
+from punchlist.cli.terminal import guard_stdout, stderr_console
 from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.codec import encode
-from punchlist.model.ledger.run import Run, counts
-from punchlist.model.ledger.timeline import Tone, moment
+from punchlist.model.ledger.run import Run, count_statuses
+from punchlist.model.ledger.timeline import Tone, make_moment
 from punchlist.steps import Action
 from punchlist.views import words
 
@@ -40,41 +38,41 @@ COLOURS = {
 _TONES = {Tone.PLAIN: "", Tone.GOOD: "green", Tone.BAD: "yellow"}
 
 
-class View(Protocol):
-    """A watcher that can also be told something from outside the run."""
+class ProgressView(Protocol):
+    """Watcher that also shows messages from outside the run."""
 
-    def began(self, place: str, action: Action) -> None: ...
+    def handle_start(self, place: str, action: Action) -> None: ...
 
-    def told(self, entry: ev.Entry, run: Run) -> None: ...
+    def handle_event(self, entry: ev.Entry, run: Run) -> None: ...
 
-    def heard(self, label: str, piece: str) -> None: ...
-
-    def say(self, text: str) -> None: ...
-
-
-class Silent:
-    def began(self, place: str, action: Action) -> None: ...
-
-    def told(self, entry: ev.Entry, run: Run) -> None: ...
-
-    def heard(self, label: str, piece: str) -> None: ...
+    def handle_output(self, label: str, piece: str) -> None: ...
 
     def say(self, text: str) -> None: ...
 
 
-class Lines:
-    """A line as something ends."""
+class SilentView:
+    def handle_start(self, place: str, action: Action) -> None: ...
+
+    def handle_event(self, entry: ev.Entry, run: Run) -> None: ...
+
+    def handle_output(self, label: str, piece: str) -> None: ...
+
+    def say(self, text: str) -> None: ...
+
+
+class LineView:
+    """Prints a line for each result."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
 
-    def began(self, place: str, action: Action) -> None: ...
+    def handle_start(self, place: str, action: Action) -> None: ...
 
-    def told(self, entry: ev.Entry, run: Run) -> None:
-        if line := _line(entry, run):
+    def handle_event(self, entry: ev.Entry, run: Run) -> None:
+        if line := _format_event(entry, run):
             self.say(line[0])
 
-    def heard(self, label: str, piece: str) -> None: ...
+    def handle_output(self, label: str, piece: str) -> None: ...
 
     def say(self, text: str) -> None:
         print(
@@ -84,26 +82,25 @@ class Lines:
         )
 
 
-class Events:
-    """Each entry of the ledger, as it is there, as it happens."""
+class EventView:
+    """Prints each ledger entry as JSON."""
 
-    def began(self, place: str, action: Action) -> None: ...
+    def handle_start(self, place: str, action: Action) -> None: ...
 
-    def told(self, entry: ev.Entry, run: Run) -> None:
-        with writing():
+    def handle_event(self, entry: ev.Entry, run: Run) -> None:
+        with guard_stdout():
             sys.stdout.write(encode(entry).decode() + "\n")
             sys.stdout.flush()
 
-    def heard(self, label: str, piece: str) -> None: ...
+    def handle_output(self, label: str, piece: str) -> None: ...
 
     def say(self, text: str) -> None: ...
 
 
-class Board:
-    """What the live view shows: what is running and for how long, items by status, check runs
-    spent.
+class LiveBoard:
+    """The live view: running actions, items by status, check runs.
 
-    The screen is drawn by a thread of its own, so every change is a new value put in place at once.
+    A thread draws it, so every change replaces a whole value.
     """
 
     def __init__(
@@ -117,41 +114,42 @@ class Board:
         self._words: dict[str, str] = {}
         self._notice = ""
 
-    def began(self, place: str, action: Action) -> None:
+    def handle_start(self, place: str, action: Action) -> None:
         about = one_line(action.about or action.key)
         self._running = {**self._running, (place, action.key): (about, self._clock())}
 
-    def told(self, entry: ev.Entry, run: Run) -> None:
+    def handle_event(self, entry: ev.Entry, run: Run) -> None:
         self._running = {
             key: value for key, value in self._running.items() if key != (entry.place, entry.key)
         }
         self._run = run
-        if line := _line(entry, run):
+        if line := _format_event(entry, run):
             self._line(*line)
 
-    def heard(self, label: str, piece: str) -> None:
-        """The last words of each agent that works are shown beside what it works on."""
+    def handle_output(self, label: str, piece: str) -> None:
+        """Keep the agent's last words, shown beside its action."""
         if words := one_line(piece.strip()):
             self._words = {**self._words, label: words}
 
     def say(self, text: str) -> None:
         self._notice = text
 
-    def drawn(self) -> "Group":
+    def render_board(self) -> "Group":
         from rich.console import Group
 
         now = self._clock()
         running = [
-            self._row(key, about, now - since) for key, (about, since) in self._running.items()
+            self._render_row(key, about, now - since)
+            for key, (about, since) in self._running.items()
         ]
-        return Group(*running, self._foot(now))
+        return Group(*running, self._render_foot(now))
 
-    def _row(self, key: tuple[str, str], about: str, seconds: float) -> "Text":
+    def _render_row(self, key: tuple[str, str], about: str, seconds: float) -> "Text":
         from rich.spinner import Spinner
         from rich.text import Text
 
         frame = Spinner("dots").frames[int(seconds * 10) % 10]
-        said = self._said(*key)
+        said = self._last_words(*key)
         parts = [
             (f" {frame} ", "cyan"),
             (about, ""),
@@ -160,9 +158,9 @@ class Board:
         ]
         return Text.assemble(*parts, overflow="ellipsis", no_wrap=True)
 
-    def _said(self, place: str, key: str) -> str:
-        """What the agent of an action said last: a call is labelled with the place, and with its
-        batch's number if it has one.
+    def _last_words(self, place: str, key: str) -> str:
+        """Return the last words of an action's agent: a label begins with the place and ends with
+        the batch's number, if any.
         """
         number = key.rpartition(" ")[2]
         mine = [words for label, words in self._words.items() if label.startswith(f"{place} ")]
@@ -173,11 +171,11 @@ class Board:
         ]
         return (exact or (mine if len(self._running) == 1 else [""]))[-1] if mine else ""
 
-    def _foot(self, now: float) -> "Text":
+    def _render_foot(self, now: float) -> "Text":
         from rich.text import Text
 
         run = self._run
-        tally = counts(run.items if run else {})
+        tally = count_statuses(run.items if run else {})
         parts: list[tuple[str, str]] = [
             (f" {words.clock(now - self._since)} ", "bold"),
             (f"· round {run.position.round if run else 1} ", ""),
@@ -193,54 +191,55 @@ class Board:
         return Text.assemble(*parts, overflow="ellipsis", no_wrap=True)
 
 
-def _line(entry: ev.Entry, run: Run) -> tuple[str, Tone] | None:
-    """The run's story as it grows; that a reviewer has nothing to do here is news only once."""
+def _format_event(entry: ev.Entry, run: Run) -> tuple[str, Tone] | None:
+    """Return the log line of an entry, or None; an idle reviewer is shown only once."""
     idle = isinstance(entry.event, ev.Reviewed) and entry.event.skipped and run.landing.landed
-    told = moment(entry, run.active, run.position.round)
+    told = make_moment(entry, run.active, run.position.round)
     if told is None or idle:
         return None
     if isinstance(entry.event, ev.Started):
-        return f"{told.verb:<11} run {run.id}; {_scope(entry.event)}", told.tone
+        return f"{told.verb:<11} run {run.id}; {_format_scope(entry.event)}", told.tone
     why = f" ({told.why})" if told.why else ""
     return f"{told.verb:<11} {one_line(told.said + why)}", told.tone
 
 
-def _scope(event: ev.Started) -> str:
-    """What it is about, and why that, if nobody asked for it."""
+def _format_scope(event: ev.Started) -> str:
+    """Return the scope, and why everything is reviewed if the user did not ask for it."""
     because = next(
         (f" ({note})" for note in event.change.notes if "so everything is reviewed" in note), ""
     )
-    return one_line(f"scope: {scope(event.change)}{because}")
+    return one_line(f"scope: {describe_scope(event.change)}{because}")
 
 
 @contextmanager
-def watching(output: Output) -> Iterator[View]:
-    """The view that fits: a machine reads stdout, so progress goes to stderr, and only where a
-    person sees it.
-    """
-    console = err()
+def open_view(output: OutputMode) -> Iterator[ProgressView]:
+    """Yield the view that fits the output mode and the terminal."""
+    console = stderr_console()
     live = console.is_terminal and not console.is_dumb_terminal and not output.quiet
     if output.events:
-        yield Events()
+        yield EventView()
     elif not live:
-        yield Silent() if output.quiet or output.machine else Lines()
+        yield SilentView() if output.quiet or output.machine else LineView()
     else:
-        yield from _live()
+        yield from _open_board()
 
 
-def _live() -> Iterator[View]:
+def _open_board() -> Iterator[ProgressView]:
     from rich.live import Live
     from rich.text import Text
 
-    console = err()
+    console = stderr_console()
 
-    def above(line: str, tone: Tone) -> None:
+    def print_above(line: str, tone: Tone) -> None:
         # else what has just ended is drawn once more, and stays while the next thing is worked out
         live.refresh()
         console.print(Text(line, _TONES[tone]), overflow="ellipsis", no_wrap=True)
 
-    board = Board(above)
+    board = LiveBoard(print_above)
     with Live(
-        get_renderable=board.drawn, console=console, refresh_per_second=_REFRESHES, transient=True
+        get_renderable=board.render_board,
+        console=console,
+        refresh_per_second=_REFRESHES,
+        transient=True,
     ) as live:
         yield board

@@ -1,4 +1,4 @@
-"""A run's question, asked on the terminal."""
+"""Ask a run's questions on the terminal."""
 
 import click
 
@@ -9,8 +9,8 @@ from punchlist.model.ledger.run import Run
 _LATER = "later"
 
 
-def asked(run: Run) -> str | dict[str, str] | None:
-    """The answer of whoever sits there; None leaves the run waiting."""
+def ask_questions(run: Run) -> str | dict[str, str] | None:
+    """Return the user's answer; None leaves the run waiting."""
     question = run.waiting_for
     if question is not None:
         note(

@@ -1,25 +1,23 @@
-"""How a run ended, designed: found, fixed, filed, left and why, what was not checked, and what to
-type next.
-"""
+"""The summary of a run: result, unresolved items, caveats, next commands."""
 
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from punchlist.cli.show.caveats import caveats
-from punchlist.cli.show.layout import commands, heading, indented
-from punchlist.cli.show.leftovers import leftovers
-from punchlist.cli.show.words import homely
+from punchlist.cli.show.caveats import render_caveats
+from punchlist.cli.show.layout import indent_text, render_commands, render_heading
+from punchlist.cli.show.leftovers import render_unresolved
+from punchlist.cli.show.words import shorten_path
 from punchlist.model.item.item import Status
-from punchlist.model.ledger.outcome import Outcome
+from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import Run
-from punchlist.model.ledger.timeline import amount
-from punchlist.views.item_words import proof_of
+from punchlist.model.ledger.timeline import pluralize
+from punchlist.views.item_words import format_proofs
 from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, find_state
 from punchlist.views.summary import Numbers
-from punchlist.views.summary import summary as summed
-from punchlist.views.words import dollars, duration, tokens
+from punchlist.views.summary import summarize_run as summed
+from punchlist.views.words import format_dollars, format_duration, tokens
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,32 +25,34 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _STYLES = {
-    Outcome.CLEAN: "bold green",
-    Outcome.FIXED: "bold green",
-    Outcome.DISMISSED: "bold",
-    Outcome.LEFTOVERS: "bold yellow",
-    Outcome.INCOMPLETE: "bold red",
+    RunOutcome.CLEAN: "bold green",
+    RunOutcome.FIXED: "bold green",
+    RunOutcome.DISMISSED: "bold",
+    RunOutcome.LEFTOVERS: "bold yellow",
+    RunOutcome.INCOMPLETE: "bold red",
 }
 
 
-def summary(run: Run, *, driven: bool = False, standing: str = "") -> "Iterator[RenderableType]":
-    """The parts, in reading order. `driven`: a process is at work on it. `standing`: what became of
-    its fixes.
+def render_summary(
+    run: Run, *, driven: bool = False, standing: str = ""
+) -> "Iterator[RenderableType]":
+    """Yield the parts in order. `driven`: a process drives the run. `standing`: what became of its
+    fixes.
     """
-    yield from account(run, driven=driven)
-    yield from _asked(run)
-    yield from _next(run, driven=driven, standing=standing)
+    yield from render_account(run, driven=driven)
+    yield from _render_questions(run)
+    yield from _render_next(run, driven=driven, standing=standing)
 
 
-def account(run: Run, *, driven: bool = False) -> "Iterator[RenderableType]":
-    """The summary without what to type next."""
-    yield _title(run, driven=driven)
-    yield _tally(run)
-    yield from leftovers(run)
-    yield from caveats(run)
+def render_account(run: Run, *, driven: bool = False) -> "Iterator[RenderableType]":
+    """Yield the summary without next commands."""
+    yield _render_title(run, driven=driven)
+    yield _render_tally(run)
+    yield from render_unresolved(run)
+    yield from render_caveats(run)
 
 
-def _title(run: Run, *, driven: bool) -> "Text":
+def _render_title(run: Run, *, driven: bool) -> "Text":
     from rich.text import Text
 
     told = summed(run)
@@ -60,11 +60,15 @@ def _title(run: Run, *, driven: bool) -> "Text":
     if run.ended:
         verdict, style = ": ".join(OUTCOME_WORDS[told.outcome]), _STYLES[told.outcome]
     name = run.started.workflow_name
-    head = (f"Run {run.id}", "bold"), f" · {name} · {duration(run.active)} · ", (verdict, style)
+    head = (
+        (f"Run {run.id}", "bold"),
+        f" · {name} · {format_duration(run.active)} · ",
+        (verdict, style),
+    )
     return Text.assemble("\n", *head, f"\n{told.headline}\n")
 
 
-def _tally(run: Run) -> "Table":
+def _render_tally(run: Run) -> "Table":
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2, 0, 0))
@@ -72,28 +76,28 @@ def _tally(run: Run) -> "Table":
     table.add_column(justify="right", min_width=5)
     table.add_column(overflow="fold")
     numbers = summed(run).numbers
-    table.add_row("  Found", f"{numbers.reported:,}", _found(run, numbers))
-    table.add_row("  Fixed", f"{numbers.fixed:,}", _fixed(run))
+    table.add_row("  Found", f"{numbers.reported:,}", _format_found(run, numbers))
+    table.add_row("  Fixed", f"{numbers.fixed:,}", _format_fixed(run))
     for name, number, told in (
-        ("Filed", numbers.filed, _filed(run)),
+        ("Filed", numbers.filed, _format_filed(run)),
         ("Dismissed", numbers.dismissed, ""),
-        ("Left", numbers.left, _listed(run)),
+        ("Left", numbers.left, _format_left(run)),
     ):
         if number:
             table.add_row(f"  {name}", f"{number:,}", told)
     if numbers.check_runs:
-        table.add_row("  Check runs", f"{numbers.check_runs:,}", _baselines(run))
+        table.add_row("  Check runs", f"{numbers.check_runs:,}", _format_baselines(run))
     if run.usage.input_tokens or run.usage.output_tokens or run.usage.dollars:
-        table.add_row("  Agents", dollars(run.usage.dollars), _tokens(run))
+        table.add_row("  Agents", format_dollars(run.usage.dollars), _format_tokens(run))
     return table
 
 
-def _tokens(run: Run) -> str:
+def _format_tokens(run: Run) -> str:
     names = dict.fromkeys(name for players in run.started.crew.values() for name in players[:1])
     return f"{tokens(run.usage)}; {', '.join(names)}"
 
 
-def _baselines(run: Run) -> str:
+def _format_baselines(run: Run) -> str:
     known = [
         f"{name}: {each.failed:,} failed before any fix"
         for name, each in run.checks.baselines.items()
@@ -102,7 +106,7 @@ def _baselines(run: Run) -> str:
     return "; ".join(known)
 
 
-def _found(run: Run, numbers: Numbers) -> str:
+def _format_found(run: Run, numbers: Numbers) -> str:
     spoke = ", ".join(
         sorted(
             review.reviewer
@@ -118,7 +122,7 @@ def _found(run: Run, numbers: Numbers) -> str:
         "not sorted yet": numbers.pending,
     }
     parts = [
-        amount(numbers.items, "item"),
+        pluralize(numbers.items, "item"),
         *(f"{number:,} {what}" for what, number in beside.items() if number),
     ]
     if not spoke and not numbers.reported and not numbers.refused:
@@ -126,46 +130,48 @@ def _found(run: Run, numbers: Numbers) -> str:
     return (f"by {spoke}: " if spoke else "") + ", ".join(parts)
 
 
-def _fixed(run: Run) -> str:
-    return _split(Counter(proof_of(item) for item in run.having(Status.FIXED) if item.in_scope))
-
-
-def _filed(run: Run) -> str:
-    folders = Counter(
-        item.issue.rpartition("/")[0] for item in run.having(Status.FILED) if item.issue
+def _format_fixed(run: Run) -> str:
+    return _format_parts(
+        Counter(format_proofs(item) for item in run.find_items(Status.FIXED) if item.in_scope)
     )
-    return "in " + homely(folders.most_common(1)[0][0]) if folders else ""
 
 
-def _listed(run: Run) -> str:
-    return _split(Counter(item.status for item in run.left))
+def _format_filed(run: Run) -> str:
+    folders = Counter(
+        item.issue.rpartition("/")[0] for item in run.find_items(Status.FILED) if item.issue
+    )
+    return "in " + shorten_path(folders.most_common(1)[0][0]) if folders else ""
 
 
-def _split(parts: Counter[str] | Counter[Status]) -> str:
-    """The sum stands in front, so one part alone needs no number."""
+def _format_left(run: Run) -> str:
+    return _format_parts(Counter(item.status for item in run.left))
+
+
+def _format_parts(parts: Counter[str] | Counter[Status]) -> str:
+    """Join the counts; a single part needs no number."""
     if len(parts) == 1:
         return str(next(iter(parts)))
     return ", ".join(f"{number:,} {part}" for part, number in parts.most_common())
 
 
-def _asked(run: Run) -> "Iterator[RenderableType]":
+def _render_questions(run: Run) -> "Iterator[RenderableType]":
     question = run.waiting_for
     if question is not None:
-        yield heading("The run asks")
-        yield indented(question.question)
-        yield commands(
+        yield render_heading("The run asks")
+        yield indent_text(question.question)
+        yield render_commands(
             {
                 f"punchlist answer {run.id} {choice}": text
                 for choice, text in question.choices.items()
             }
         )
     if run.unanswered:
-        yield heading("An agent wants to know")
+        yield render_heading("An agent wants to know")
         for doubt in run.unanswered:
-            yield indented(f"{doubt.id}  {doubt.question}")
+            yield indent_text(f"{doubt.id}  {doubt.question}")
             if doubt.context:
-                yield indented(f"  {doubt.context}", "dim")
-        yield commands(
+                yield indent_text(f"  {doubt.context}", "dim")
+        yield render_commands(
             {
                 f'punchlist answer {run.id} {run.unanswered[0].id}="..."': (
                     "one or more answers, or --file answers.json"
@@ -174,7 +180,7 @@ def _asked(run: Run) -> "Iterator[RenderableType]":
         )
 
 
-def _next(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]":
+def _render_next(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]":
     known = dict(next_commands(run, driven=driven, standing=standing))
     report = next(
         (path for path in run.filing.artifacts if path.endswith(".html") and Path(path).exists()),
@@ -184,20 +190,20 @@ def _next(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]
         fate = {"applied": "they are part of your branch", "discarded": "they were discarded"}.get(
             standing, "your checkout is as it was"
         )
-        commits = amount(len(run.landing.landed), "commit")
-        yield heading(f"The fixes: {commits} on {run.landing.branch}; {fate}")
+        commits = pluralize(len(run.landing.landed), "commit")
+        yield render_heading(f"The fixes: {commits} on {run.landing.branch}; {fate}")
     elif known or report:
-        yield heading("Next")
-    yield commands(known)
+        yield render_heading("Next")
+    yield render_commands(known)
     if report:
-        yield indented("The whole run on one page:", "dim")
-        yield indented(homely(report), "cyan")
+        yield indent_text("The whole run on one page:", "dim")
+        yield indent_text(shorten_path(report), "cyan")
 
 
 def next_commands(
     run: Run, *, driven: bool = False, standing: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """What to type next, and why; an answer that is waited for stands with its question."""
+    """Yield commands to type next, and why; answers stand with their question."""
     if not run.ended and not driven and not run.waits:
         yield f"punchlist resume {run.id}", "go on where it stopped"
     if run.items:
@@ -210,13 +216,13 @@ def next_commands(
             yield f"punchlist apply {run.id}", "merge them into your branch"
 
 
-def stopped(run: Run) -> Iterator[str]:
-    """Three lines for somebody who pressed Ctrl-C: what is done, what is open, how to go on."""
+def render_stop(run: Run) -> Iterator[str]:
+    """Yield three lines after Ctrl-C: what is done, what is open, how to resume."""
     numbers = summed(run).numbers
     ends = {"fixed": numbers.fixed, "filed": numbers.filed, "dismissed": numbers.dismissed}
     done = ", ".join(f"{number:,} {end}" for end, number in ends.items() if number)
-    still = [amount(numbers.left, "item")] if numbers.left else []
-    pending = [f"{amount(numbers.pending, 'finding')} not sorted yet"] if numbers.pending else []
-    yield f"stopped after {duration(run.active)}; done: {done or 'nothing yet'}"
+    still = [pluralize(numbers.left, "item")] if numbers.left else []
+    pending = [f"{pluralize(numbers.pending, 'finding')} not sorted yet"] if numbers.pending else []
+    yield f"stopped after {format_duration(run.active)}; done: {done or 'nothing yet'}"
     yield f"  still open: {', '.join([*still, *pending]) or 'no item so far'}"
     yield f"  `punchlist resume {run.id}` goes on"

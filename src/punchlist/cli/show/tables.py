@@ -1,4 +1,4 @@
-"""Lists, aligned: items, runs, tools, settings, and an audit."""
+"""Tables of items, runs, tools and settings, and the text of an audit."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 from punchlist.app import Audit, Probe
 from punchlist.cli.show.leftovers import SEVERITIES
 from punchlist.cli.show.progress import COLOURS
-from punchlist.cli.show.words import headline, one_line, place
+from punchlist.cli.show.words import format_headline, format_place, one_line
 from punchlist.model.item.item import Item, Status
-from punchlist.views.item_words import proof_of, why_of
+from punchlist.views.item_words import format_proofs, unfixed_reason
 from punchlist.views.run_line import RunLine
-from punchlist.views.words import ago, duration
+from punchlist.views.words import format_age, format_duration
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
-def _table(*columns: str) -> "Table":
+def _make_table(*columns: str) -> "Table":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
@@ -28,29 +28,29 @@ def _table(*columns: str) -> "Table":
 def items_table(items: Sequence[Item]) -> "Table":
     from rich.text import Text
 
-    table = _table("Item", "Status", "Severity", "Where", "What")
+    table = _make_table("Item", "Status", "Severity", "Where", "What")
     for item in items:
-        tail = proof_of(item) if item.status is Status.FIXED else why_of(item)
-        what = Text(headline(item.lead)).append(f"\n{one_line(tail)}" if tail else "", "dim")
+        tail = format_proofs(item) if item.status is Status.FIXED else unfixed_reason(item)
+        what = Text(format_headline(item.lead)).append(f"\n{one_line(tail)}" if tail else "", "dim")
         status = item.status.value if item.in_scope else f"{item.status} (outside)"
         table.add_row(
             str(item.number),
             Text(status, COLOURS[item.status]),
             Text(item.severity, SEVERITIES[item.severity]),
-            Text(place(item.lead)),
+            Text(format_place(item.lead)),
             what,
         )
     return table
 
 
 def runs_table(lines: Sequence[RunLine], now: float) -> "Table":
-    table = _table("Run", "Result", "Started", "Took", "Repository")
+    table = _make_table("Run", "Result", "Started", "Took", "Repository")
     for line in lines:
         table.add_row(
             line.id,
             line.result,
-            ago(now - line.started_at),
-            duration(line.seconds),
+            format_age(now - line.started_at),
+            format_duration(line.seconds),
             one_line(line.repository.removesuffix("/.git")),
         )
     return table
@@ -59,7 +59,7 @@ def runs_table(lines: Sequence[RunLine], now: float) -> "Table":
 def probes_table(probes: Sequence[Probe]) -> "Table":
     from rich.text import Text
 
-    table = _table("", "Name", "Version", "Note")
+    table = _make_table("", "Name", "Version", "Note")
     for probe in probes:
         plain = (
             ("found", "green")
@@ -72,14 +72,14 @@ def probes_table(probes: Sequence[Probe]) -> "Table":
 
 
 def settings_table(rows: Sequence[tuple[str, object, str]]) -> "Table":
-    table = _table("Setting", "Value", "From")
+    table = _make_table("Setting", "Value", "From")
     for name, value, origin in rows:
-        table.add_row(name, one_line(_spelled(value)), one_line(origin))
+        table.add_row(name, one_line(_format_value(value)), one_line(origin))
     return table
 
 
-def _spelled(value: object) -> str:
-    """Lists break at their commas, and what is not set says so."""
+def _format_value(value: object) -> str:
+    """Return lists joined by commas, and "(none)" for an unset value."""
     match value:
         case None | "" | [] | () | {}:
             return "(none)"

@@ -1,4 +1,4 @@
-"""Text of others as a terminal shows it."""
+"""Words and numbers for the terminal."""
 
 import re
 from pathlib import Path
@@ -13,17 +13,17 @@ _UNSAFE = re.compile(
 )
 
 
-def safe(text: str) -> str:
-    """Text that shows itself instead of steering the terminal; line ends and tabs stay."""
-    return _UNSAFE.sub(_escaped, text)
+def escape_text(text: str) -> str:
+    """Escape control characters, except line ends and tabs."""
+    return _UNSAFE.sub(_escape_char, text)
 
 
 def one_line(text: str) -> str:
-    return safe(" ".join(text.split()))
+    return escape_text(" ".join(text.split()))
 
 
-def homely(path: str) -> str:
-    """A path as a person would type it: what is below the home folder begins with ~."""
+def shorten_path(path: str) -> str:
+    """Return the path with ~ for the home folder."""
     try:
         inside = Path(path).relative_to(Path.home())
     except (ValueError, RuntimeError):  # it is elsewhere, or nobody knows where home is
@@ -31,16 +31,17 @@ def homely(path: str) -> str:
     return one_line(f"~/{inside}")
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape_char(match: re.Match[str]) -> str:
     code = ord(match[0])
     if 0xDC80 <= code <= 0xDCFF:
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-def place(finding: Finding) -> str:
+def format_place(finding: Finding) -> str:
+    """Return path:line, which editors and terminals link."""
     return one_line(words.place(finding))
 
 
-def headline(finding: Finding) -> str:
+def format_headline(finding: Finding) -> str:
     return one_line(words.headline(finding))

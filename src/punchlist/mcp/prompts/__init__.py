@@ -1,4 +1,4 @@
-"""Prompts that a client can offer its user: files with named values."""
+"""Prompts that a client offers its user: files with placeholders."""
 
 from importlib.resources import files
 
@@ -7,23 +7,23 @@ from msgspec import Struct
 from punchlist.errors import UsageError
 
 
-class Offered(Struct, frozen=True):
+class PromptOffer(Struct, frozen=True):
     name: str
     about: str
     takes: dict[str, str] = {}
 
 
 PROMPTS = (
-    Offered(
+    PromptOffer(
         "work-through",
         "Work through the punch list of a run, as its fixer.",
         {"run": 'The run; "last" if it is left out.'},
     ),
-    Offered("review-and-fix", "Review this branch, and fix what is found, with proofs."),
+    PromptOffer("review-and-fix", "Review this branch, and fix what is found, with proofs."),
 )
 
 
-def text(name: str, values: dict[str, str]) -> str:
+def render_prompt(name: str, values: dict[str, str]) -> str:
     offered = next((each for each in PROMPTS if each.name == name), None)
     if offered is None:
         raise UsageError(

@@ -1,35 +1,37 @@
-"""The tool that looks again at items which somebody fixed outside of any run."""
+"""The tool that looks again at items fixed outside of a run."""
 
 from punchlist.app.after import second_look as again
 from punchlist.errors import UsageError
 from punchlist.mcp import inputs as wishes
-from punchlist.mcp.outputs import Looked
-from punchlist.mcp.session import Asker, Desk
-from punchlist.mcp.tool import Tool
-from punchlist.mcp.tools.read import item_of
+from punchlist.mcp.outputs import SecondLook
+from punchlist.mcp.session import Caller, McpSession
+from punchlist.mcp.tool import McpTool
+from punchlist.mcp.tools.read import get_item
 from punchlist.model.ledger.run import Run
 
 
-async def look_again(desk: Desk, wish: wishes.Again, asker: Asker) -> Looked:
-    run = desk.run(wish.run)
+async def look_again(desk: McpSession, wish: wishes.LookAgainInput, asker: Caller) -> SecondLook:
+    run = desk.find_run(wish.run)
     for number in wish.items:
-        item_of(run, number)
-    look = await desk.waited(
-        await _looking(desk, wish, run), wish.wait_seconds, asker, lambda run: bool(run.ended)
+        get_item(run, number)
+    look = await desk.wait_until(
+        await _find_look(desk, wish, run), wish.wait_seconds, asker, lambda run: bool(run.ended)
     )
     over = bool(look.ended)
     change = look.started.change
-    return Looked(
+    return SecondLook(
         run=run.id,
         look=look.id,
         over=over,
         commit=change.head,
         verdicts=(
-            again.verdicts(run, wish.items, look, await _hush(desk, wish, run, look))
+            again.judge_items(
+                run, wish.items, look, await _find_suppressions(desk, wish, run, look)
+            )
             if over
             else ()
         ),
-        checks=tuple(again.checks(look)) if over else (),
+        checks=tuple(again.describe_checks(look)) if over else (),
         notes=change.notes,
         next=(
             "what is gone was not seen again, no more; a run with a fixer proves a fix"
@@ -39,29 +41,30 @@ async def look_again(desk: Desk, wish: wishes.Again, asker: Asker) -> Looked:
     )
 
 
-async def _hush(desk: Desk, wish: wishes.Again, run: Run, look: Run) -> again.Hush:
+async def _find_suppressions(
+    desk: McpSession, wish: wishes.LookAgainInput, run: Run, look: Run
+) -> again.NewSuppressions:
     async with desk.session_of(run.id) as session:
-        return await again.hush(session, run, wish.items, look)
+        return await again.find_suppressions(session, run, wish.items, look)
 
 
-async def _looking(desk: Desk, wish: wishes.Again, run: Run) -> Run:
-    """The look that was named, or a new one."""
+async def _find_look(desk: McpSession, wish: wishes.LookAgainInput, run: Run) -> Run:
     if wish.look:
-        look = desk.run(wish.look)
+        look = desk.find_run(wish.look)
         if not again.is_look(look, run):
             raise UsageError(
                 f"run {look.id} is no second look at these items",
                 hint="leave `look` out to begin one",
             )
         return look
-    repository = desk.home_of(run)
+    repository = desk.repository_of(run)
     async with desk.session_of(run.id) as session:
-        request = await again.request(session, run, wish.items)
-    return await desk.begin(repository, request, {})
+        request = await again.make_request(session, run, wish.items)
+    return await desk.start_run(repository, request, {})
 
 
 TOOLS = (
-    Tool(
+    McpTool(
         name="look_again",
         title="Look again",
         about=(
@@ -70,8 +73,8 @@ TOOLS = (
             " still there, not seen again by those who reported it, or unknown; it never says"
             " fixed."
         ),
-        takes=wishes.Again,
-        gives=Looked,
+        takes=wishes.LookAgainInput,
+        gives=SecondLook,
         do=look_again,
     ),
 )

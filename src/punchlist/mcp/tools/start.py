@@ -1,4 +1,4 @@
-"""The tools that start runs: of any built-in workflow, and with findings that the client brings."""
+"""Tools that start runs: of a built-in workflow, or with the client's findings."""
 
 import contextlib
 from hashlib import sha256
@@ -8,19 +8,19 @@ import msgspec
 from punchlist.app import Request
 from punchlist.app.access import Role
 from punchlist.app.drive.run_cache import read_start
-from punchlist.app.repositories import Registered
+from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.start.findings_files import keep_findings
 from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.mcp import inputs as wishes
-from punchlist.mcp.outputs import RunNow, Submitted
-from punchlist.mcp.session import Asker, Desk
-from punchlist.mcp.tool import Tool
-from punchlist.mcp.tools.read import shown
-from punchlist.mcp.views import item_line
+from punchlist.mcp.outputs import RunStatus, SubmitResult
+from punchlist.mcp.session import Caller, McpSession
+from punchlist.mcp.tool import McpTool
+from punchlist.mcp.tools.read import load_status
+from punchlist.mcp.views import summarize_item
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import OUTSIDE
 from punchlist.ports.roles import ROLES
-from punchlist.settings import load
+from punchlist.settings import load_settings
 from punchlist.workflow import builtin_names
 
 _JUDGES = ("challenger", "reproducer")
@@ -29,10 +29,10 @@ _PATIENCE = {"timeout": 7200, "silence": 1800}
 """Seconds that a client may be at a task, and that a task may lie there with nobody at it."""
 
 
-async def start_run(desk: Desk, wish: wishes.Starting, asker: Asker) -> RunNow:
-    _known(wish.workflow)
-    _inside((*wish.paths, *wish.specification))
-    if wish.allow_checks and not desk.options.role.may(Role.ADMIN):
+async def start_run(desk: McpSession, wish: wishes.StartRunInput, asker: Caller) -> RunStatus:
+    _check_workflow(wish.workflow)
+    _check_paths((*wish.paths, *wish.specification))
+    if wish.allow_checks and not desk.options.role.includes(Role.ADMIN):
         raise UsageError(
             "to let found checks run takes the role admin",
             hint="a person types `punchlist allow` in the repository, once",
@@ -49,13 +49,17 @@ async def start_run(desk: Desk, wish: wishes.Starting, asker: Asker) -> RunNow:
         notes=wish.notes,
     )
     limit = {"limits.time": f"{wish.max_seconds:g}"} if wish.max_seconds else {}
-    flags = _agents(desk, wish.agents) | _played(desk, wish.play) | limit
-    return shown(desk, await desk.begin(desk.repository(wish.repository), request, flags))
+    flags = _agent_settings(desk, wish.agents) | _role_settings(desk, wish.play) | limit
+    return load_status(
+        desk, await desk.start_run(desk.find_repository(wish.repository), request, flags)
+    )
 
 
-async def submit_findings(desk: Desk, wish: wishes.Submitting, asker: Asker) -> Submitted:
-    _known(wish.workflow)
-    repository = desk.repository(wish.repository)
+async def submit_findings(
+    desk: McpSession, wish: wishes.SubmitInput, asker: Caller
+) -> SubmitResult:
+    _check_workflow(wish.workflow)
+    repository = desk.find_repository(wish.repository)
     content = msgspec.json.encode(wish.findings)
     if len(content) > _LARGEST:
         raise UsageError(
@@ -64,18 +68,18 @@ async def submit_findings(desk: Desk, wish: wishes.Submitting, asker: Asker) -> 
         )
     key = (wish.key or content.hex()).encode(errors="surrogatepass")
     name = f"submitted-{sha256(key).hexdigest()[:16]}.json"
-    before = _submitted(desk, repository, name, content) if wish.key else None
-    run = before or await _begun(desk, repository, wish, (name, content))
-    run = await desk.waited(run, wish.wait_seconds, asker, _sorted)
+    before = _find_submission(desk, repository, name, content) if wish.key else None
+    run = before or await _begin_submission(desk, repository, wish, (name, content))
+    run = await desk.wait_until(run, wish.wait_seconds, asker, _is_consolidated)
     source = f"file:{name}"
     items = [
         item
         for item in run.items.values()
         if any(finding.source == source for finding in item.findings)
     ]
-    return Submitted(
+    return SubmitResult(
         run=run.id,
-        items=tuple(map(item_line, items)),
+        items=tuple(map(summarize_item, items)),
         refused=tuple(
             f"{each.raw[:200]}: {each.reason}"
             for each in run.reviewing.refused
@@ -84,34 +88,38 @@ async def submit_findings(desk: Desk, wish: wishes.Submitting, asker: Asker) -> 
         already=before is not None,
         next=(
             "next_task, if you play a role; else run_status"
-            if _sorted(run)
+            if _is_consolidated(run)
             else "run_status: they are not sorted yet"
         ),
     )
 
 
-def _sorted(run: Run) -> bool:
-    """Whether what was reported has become items."""
+def _is_consolidated(run: Run) -> bool:
     return any(moment.verb == "consolidate" for moment in run.timeline)
 
 
-async def _begun(
-    desk: Desk, repository: Registered, wish: wishes.Submitting, document: tuple[str, bytes]
+async def _begin_submission(
+    desk: McpSession,
+    repository: RepositoryEntry,
+    wish: wishes.SubmitInput,
+    document: tuple[str, bytes],
 ) -> Run:
     name, content = document
     path = keep_findings(desk.home, name, content)
     request = Request(kind=wish.kind, findings=(path,), workflow=wish.workflow, force=not wish.key)
     try:
-        return await desk.begin(repository, request, _played(desk, wish.play))
+        return await desk.start_run(repository, request, _role_settings(desk, wish.play))
     except AlreadyRunning as error:
         with contextlib.suppress(UsageError):
-            return desk.run(error.run)  # another client came first with the same key
+            return desk.find_run(error.run)  # another client came first with the same key
         raise
 
 
-def _submitted(desk: Desk, repository: Registered, name: str, content: bytes) -> Run | None:
-    """The run that these findings were submitted to under this key: the ledger is the memory of
-    keys, too.
+def _find_submission(
+    desk: McpSession, repository: RepositoryEntry, name: str, content: bytes
+) -> Run | None:
+    """Return the run that got these findings under this key, or None; raise UsageError if the key
+    had other findings.
     """
     for row in desk.store.runs(repository.git_dir):
         started = read_start(desk.store, row.id)
@@ -125,14 +133,14 @@ def _submitted(desk: Desk, repository: Registered, name: str, content: bytes) ->
     return None
 
 
-def _known(workflow: str) -> None:
+def _check_workflow(workflow: str) -> None:
     if workflow and workflow not in builtin_names():
         raise UsageError(
             f'no workflow is called "{workflow}"', hint=f"one of {', '.join(builtin_names())}"
         )
 
 
-def _inside(paths: tuple[str, ...]) -> None:
+def _check_paths(paths: tuple[str, ...]) -> None:
     odd = next((path for path in paths if ".." in path.split("/")), None)
     if odd is not None:
         raise UsageError(
@@ -141,12 +149,12 @@ def _inside(paths: tuple[str, ...]) -> None:
         )
 
 
-def _agents(desk: Desk, names: tuple[str, ...]) -> dict[str, str]:
-    """The setting that asks these agents. Which ones may cost something is for the user to say, or
-    for an admin.
+def _agent_settings(desk: McpSession, names: tuple[str, ...]) -> dict[str, str]:
+    """Return the setting that uses these agents; only an admin may name agents that are not in the
+    settings.
     """
-    known = load(None, desk.options.flags).settings.agents.use
-    if not set(names) <= set(known) and not desk.options.role.may(Role.ADMIN):
+    known = load_settings(None, desk.options.flags).settings.agents.use
+    if not set(names) <= set(known) and not desk.options.role.includes(Role.ADMIN):
         hint = (
             f"those in the settings: {', '.join(known) or 'none'}; to play a role yourself, use"
             " `play`"
@@ -155,8 +163,7 @@ def _agents(desk: Desk, names: tuple[str, ...]) -> dict[str, str]:
     return {"agents.use": ",".join(names)} if names else {}
 
 
-def _played(desk: Desk, roles: tuple[str, ...]) -> dict[str, str]:
-    """The settings by which the client plays these roles."""
+def _role_settings(desk: McpSession, roles: tuple[str, ...]) -> dict[str, str]:
     unknown = next((role for role in roles if role not in ROLES), None)
     if unknown is not None:
         raise UsageError(f'no role is called "{unknown}"', hint=f"roles are {', '.join(ROLES)}")
@@ -171,15 +178,13 @@ def _played(desk: Desk, roles: tuple[str, ...]) -> dict[str, str]:
     return (
         kind
         | {f"role.{role}.agents": name for role in roles}
-        | (_patience(desk, name) if roles else {})
+        | (_timeout_settings(desk, name) if roles else {})
     )
 
 
-def _patience(desk: Desk, name: str) -> dict[str, str]:
-    """Whoever is asked by its own user meanwhile needs more time than a program, unless the
-    settings say how much.
-    """
-    origins = load(None, desk.options.flags).origins
+def _timeout_settings(desk: McpSession, name: str) -> dict[str, str]:
+    """Return longer timeouts, as the client may wait for its user; existing settings win."""
+    origins = load_settings(None, desk.options.flags).origins
     return {
         f"agent.{name}.{what}": f"{seconds}"
         for what, seconds in _PATIENCE.items()
@@ -188,7 +193,7 @@ def _patience(desk: Desk, name: str) -> dict[str, str]:
 
 
 TOOLS = (
-    Tool(
+    McpTool(
         name="start_run",
         title="Start a run",
         about=(
@@ -197,11 +202,11 @@ TOOLS = (
             " are the fixer: call next_task. The user's checkout is never touched: fixes land on a"
             " branch of their own."
         ),
-        takes=wishes.Starting,
-        gives=RunNow,
+        takes=wishes.StartRunInput,
+        gives=RunStatus,
         do=start_run,
     ),
-    Tool(
+    McpTool(
         name="submit_findings",
         title="Submit findings",
         about=(
@@ -209,8 +214,8 @@ TOOLS = (
             " and kept. Gives the items they came down to. An entry that is not understood costs"
             " only itself, and is reported."
         ),
-        takes=wishes.Submitting,
-        gives=Submitted,
+        takes=wishes.SubmitInput,
+        gives=SubmitResult,
         do=submit_findings,
         idempotent=True,
     ),

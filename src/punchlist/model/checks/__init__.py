@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Checks, their verdicts, group testing, and protected files."""

@@ -1,6 +1,4 @@
-"""Checks are the project's own judges; a verdict compares what they say now with what they said of
-the base.
-"""
+"""Checks of the project, and verdicts that compare their results with the baseline."""
 
 from enum import StrEnum
 
@@ -56,8 +54,8 @@ class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.exit_code == 0 and not self.trouble
 
 
-class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A check's result held against its baseline."""
+class CheckVerdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A check's result compared with its baseline."""
 
     check: str
     passed: bool
@@ -73,34 +71,33 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     evidence: str = ""
 
 
-def verdict(
+def compare_results(
     now: CheckResult,
     before: CheckResult,
     *,
     only: frozenset[str] = frozenset(),
     ignored: frozenset[str] = frozenset(),
-) -> Verdict:
-    """Newly failing, missing or newly skipped tests fail; what failed before is not held against
-    the fix.
+) -> CheckVerdict:
+    """Compare a result with the baseline: newly failing, missing or newly skipped tests fail.
 
-    `only`: the run was limited to the files of these tests, and these alone are judged. `ignored`:
-    tests that were seen to fail without any fix, too.
+    `only`: the run was limited to the files of these tests, and only these are judged.
+    `ignored`: tests that fail without any fix, too.
     """
 
-    def judged(test: str) -> bool:
+    def is_judged(test: str) -> bool:
         return test not in ignored and (not only or test in only)
 
     expected = [
         test
         for test, outcome in before.tests.items()
-        if outcome is TestOutcome.PASSED and judged(test)
+        if outcome is TestOutcome.PASSED and is_judged(test)
     ]
     failing = sorted(
         test
         for test, outcome in now.tests.items()
         if outcome is TestOutcome.FAILED
         and before.tests.get(test) is not TestOutcome.FAILED
-        and judged(test)
+        and is_judged(test)
     )
     missing = sorted(test for test in expected if test not in now.tests)
     skipped = sorted(test for test in expected if now.tests.get(test) is TestOutcome.SKIPPED)
@@ -108,14 +105,14 @@ def verdict(
         bool(only) and not now.trouble
     )  # the exit code of a limited run speaks of tests that are not judged
     why = (
-        _lost(failing, missing, skipped)
+        _explain_losses(failing, missing, skipped)
         if limited
-        else _reason(now, before, failing, (missing, skipped))
+        else _failure_reason(now, before, failing, (missing, skipped))
     )
-    return Verdict(
+    return CheckVerdict(
         check=now.check,
         passed=not why,
-        why=why or _praise(now, before),
+        why=why or _pass_reason(now, before),
         failing=() if now.trouble else tuple(failing + missing + skipped),
         trouble=now.trouble,
         collected=len(now.tests),
@@ -124,23 +121,25 @@ def verdict(
     )
 
 
-def _lost(failing: list[str], missing: list[str], skipped: list[str]) -> str:
-    """What got worse test by test."""
+def _explain_losses(failing: list[str], missing: list[str], skipped: list[str]) -> str:
+    """Return what got worse test by test, or ""."""
     if failing:
-        return f"{len(failing)} newly failing: {_few(failing)}"
+        return f"{len(failing)} newly failing: {_join_few(failing)}"
     if missing:
-        return f"{len(missing)} tests of the baseline did not run: {_few(missing)}"
+        return f"{len(missing)} tests of the baseline did not run: {_join_few(missing)}"
     return (
-        f"{len(skipped)} tests that passed before were skipped: {_few(skipped)}" if skipped else ""
+        f"{len(skipped)} tests that passed before were skipped: {_join_few(skipped)}"
+        if skipped
+        else ""
     )
 
 
-def _reason(
+def _failure_reason(
     now: CheckResult, before: CheckResult, failing: list[str], gone: tuple[list[str], list[str]]
 ) -> str:
     if now.trouble:
         return now.trouble
-    if lost := _lost(failing, *gone):
+    if lost := _explain_losses(failing, *gone):
         return lost
     if now.exit_code == 0 or (now.tests and now.exit_code == before.exit_code):
         return ""
@@ -151,7 +150,7 @@ def _reason(
     return f"exit code {now.exit_code}, was {before.exit_code}"
 
 
-def _praise(now: CheckResult, before: CheckResult) -> str:
+def _pass_reason(now: CheckResult, before: CheckResult) -> str:
     red = [test for test, outcome in before.tests.items() if outcome is TestOutcome.FAILED]
     still = sum(now.tests.get(test) is TestOutcome.FAILED for test in red)
     cured = sum(now.tests.get(test) is TestOutcome.PASSED for test in red)
@@ -161,6 +160,6 @@ def _praise(now: CheckResult, before: CheckResult) -> str:
     return f"{len(now.tests)} tests{known}" if now.tests else "exit code 0"
 
 
-def _few(names: list[str], limit: int = 3) -> str:
+def _join_few(names: list[str], limit: int = 3) -> str:
     rest = len(names) - limit
     return ", ".join(names[:limit]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,6 +1,4 @@
-"""Which check judges which files: only kinds of source in which it was seen to notice a planted
-failure.
-"""
+"""Which checks judge which files: only kinds in which a planted failure was noticed."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
@@ -23,10 +21,8 @@ is one family.
 _JUDGES = frozenset({"setup.py", "conftest.py", "noxfile.py", "gulpfile.js", "Gruntfile.js"})
 
 
-class Measured(Protocol):
-    """What the baseline showed of one check: which kinds of files it judges, or why it is not
-    usable.
-    """
+class BaselineResult(Protocol):
+    """A check's baseline: kinds of files it judges, or why it is unusable."""
 
     @property
     def judges(self) -> tuple[str, ...]: ...
@@ -35,39 +31,35 @@ class Measured(Protocol):
     def unusable(self) -> str: ...
 
 
-def kind_of(path: str) -> str:
-    """A file's kind is its suffix; one without is a kind by its name."""
+def file_kind(path: str) -> str:
+    """Return the file's suffix, or its name if it has none."""
     named = PurePosixPath(path)
     return named.suffix or named.name
 
 
-def plantable(paths: Iterable[str], protected: Protected) -> tuple[str, ...]:
-    """Sources that are neither tests nor configuration."""
+def find_plantable(paths: Iterable[str], protected: Protected) -> tuple[str, ...]:
+    """Return sources that are neither tests nor configuration."""
     known = frozenset(suffix for family in FAMILIES for suffix in family)
     return tuple(
         path
         for path in paths
-        if kind_of(path) in known
+        if file_kind(path) in known
         and PurePosixPath(path).name not in _JUDGES
         and not protected.holds(path)
     )
 
 
-def families(paths: Iterable[str], protected: Protected) -> tuple[tuple[str, ...], ...]:
-    """The kinds of source a tree has, by language; a kind it has not cannot be
-    shown to be judged.
-    """
-    present = {kind_of(path) for path in plantable(paths, protected)}
+def find_families(paths: Iterable[str], protected: Protected) -> tuple[tuple[str, ...], ...]:
+    """Return the kinds of source in a tree, by language."""
+    present = {file_kind(path) for path in find_plantable(paths, protected)}
     return tuple(
         kinds for family in FAMILIES if (kinds := tuple(kind for kind in family if kind in present))
     )
 
 
-def judged_by(paths: Iterable[str], baselines: Mapping[str, Measured]) -> tuple[str, ...]:
-    """The usable checks that judge these files, or none if there is a file that none of them
-    judges.
-    """
-    kinds = {kind_of(path) for path in paths}
+def find_judges(paths: Iterable[str], baselines: Mapping[str, BaselineResult]) -> tuple[str, ...]:
+    """Return the usable checks that judge these files; () if one file is judged by none."""
+    kinds = {file_kind(path) for path in paths}
     judges = {
         name: kinds.intersection(seen.judges)
         for name, seen in baselines.items()
@@ -77,10 +69,10 @@ def judged_by(paths: Iterable[str], baselines: Mapping[str, Measured]) -> tuple[
     return tuple(name for name, known in judges.items() if known) if covered else ()
 
 
-def unjudged(paths: Iterable[str], baselines: Mapping[str, Measured]) -> str:
-    """Why no check vouches for these files, or an empty string if one does."""
+def explain_unjudged(paths: Iterable[str], baselines: Mapping[str, BaselineResult]) -> str:
+    """Return why no check judges these files, or "" if one does."""
     named = tuple(paths)
-    if judged_by(named, baselines):
+    if find_judges(named, baselines):
         return ""
     usable = [seen for seen in baselines.values() if not seen.unusable]
     if not usable:
@@ -89,7 +81,7 @@ def unjudged(paths: Iterable[str], baselines: Mapping[str, Measured]) -> str:
             or "no check was run"
         )
     known = {kind for seen in usable for kind in seen.judges}
-    blind = sorted({kind_of(path) for path in named} - known)
+    blind = sorted({file_kind(path) for path in named} - known)
     return (
         f"no check was seen to notice a failure in {', '.join(blind)} files"
         if blind

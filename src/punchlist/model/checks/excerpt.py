@@ -1,4 +1,4 @@
-"""Of what a test runner printed, the part that is about some tests."""
+"""The part of a test runner's output that is about given tests."""
 
 import re
 from collections.abc import Sequence
@@ -10,20 +10,18 @@ _END = re.compile(r"^(?:={10,}|_{3,}.*_{3,}$|(?:FAIL|ERROR): |-+ (?:generated|Ca
 
 
 def excerpt(output: str, tests: Sequence[str]) -> str:
-    """The sections of the first few of these tests; the end of the output where none has a section
-    of its own.
-    """
+    """Return the sections of the first tests; if none has one, the end of the output."""
     lines = output.splitlines()
-    parts = [part for test in tests[:_TESTS] if (part := _section(lines, _short(test)))]
+    parts = [part for test in tests[:_TESTS] if (part := _find_section(lines, _test_name(test)))]
     said = "\n\n".join(dict.fromkeys(parts)) or output
     return said if len(said) <= _LIMIT else said[-_LIMIT:]
 
 
-def _short(test: str) -> str:
+def _test_name(test: str) -> str:
     return re.split(r"::|\.", test.split("[", 1)[0])[-1]
 
 
-def _section(lines: Sequence[str], name: str) -> str:
+def _find_section(lines: Sequence[str], name: str) -> str:
     wanted = re.compile(rf"\b{re.escape(name)}\b")
     start = next(
         (index for index, line in enumerate(lines) if _HEAD.match(line) and wanted.search(line)),

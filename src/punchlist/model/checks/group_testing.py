@@ -10,27 +10,25 @@ from collections.abc import Generator, Sequence
 from msgspec import Struct
 
 
-class Trial(Struct, frozen=True):
-    """Run the checks over these batches together; `only` limits the run to tests that failed
-    before.
-    """
+class GroupTrial(Struct, frozen=True):
+    """Run the checks over these batches together; `only` limits it to tests that failed before."""
 
     batches: tuple[int, ...]
     only: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
 
-class Result(Struct, frozen=True):
-    """`trouble`: the run itself went wrong, so that what it says of single tests means nothing."""
+class TrialResult(Struct, frozen=True):
+    """`trouble`: the run itself went wrong, so its test results mean nothing."""
 
     green: bool
     failing: tuple[str, ...] = ()
     trouble: str = ""
 
 
-class Found(Struct, frozen=True):
-    """`good` was seen green together, `culprits` turn it red, each with what it broke. `unstable`
-    tests fail without any fix.
+class SearchResult(Struct, frozen=True):
+    """`good` is green together, `culprits` turn it red, each with what it broke. `unstable` tests
+    fail without any fix.
     """
 
     good: tuple[int, ...] = ()
@@ -39,59 +37,57 @@ class Found(Struct, frozen=True):
     gave_up: str = ""
 
 
-Search = Generator[Trial, Result, Found]
+Search = Generator[GroupTrial, TrialResult, SearchResult]
 
 
 def search(
     candidates: Sequence[int], settled: Sequence[int] = (), unstable: Sequence[str] = ()
 ) -> Search:
-    """Candidates come likeliest-harmless first; `settled` was green before and stays in."""
+    """Search culprits; candidates come likely harmless first, `settled` is known green."""
     good: list[int] = list(settled)
     pending = list(candidates)
     culprits: dict[int, tuple[str, ...]] = {}
     ignored = list(unstable)
     while pending:
-        result = yield Trial((*good, *pending), ignored=tuple(ignored))
+        result = yield GroupTrial((*good, *pending), ignored=tuple(ignored))
         if result.green:
             good += pending
             break
-        control = yield from _control(good, result.failing, tuple(ignored))
+        control = yield from _run_control(good, result.failing, tuple(ignored))
         if isinstance(control, str):
-            return Found(tuple(good), culprits, tuple(ignored), gave_up=control)
+            return SearchResult(tuple(good), culprits, tuple(ignored), gave_up=control)
         if control.unstable:
             ignored += control.unstable
             continue
         while not result.green:
-            culprit, broken = yield from _narrow(good, pending, control.only, tuple(ignored))
+            culprit, broken = yield from _is_narrow(good, pending, control.only, tuple(ignored))
             culprits[culprit] = broken or result.failing
             pending.remove(culprit)
             if not (pending and control.only):
                 break
-            result = yield Trial((*good, *pending), only=control.only, ignored=tuple(ignored))
-    return Found(tuple(good), culprits, tuple(ignored))
+            result = yield GroupTrial((*good, *pending), only=control.only, ignored=tuple(ignored))
+    return SearchResult(tuple(good), culprits, tuple(ignored))
 
 
 class _Control(Struct, frozen=True):
-    """What the tree without the suspects says: which tests fail there too, and to which tests
-    trials may be limited.
-    """
+    """Tests that fail without the suspects too, and tests to which trials may be limited."""
 
     only: tuple[str, ...] = ()
     unstable: tuple[str, ...] = ()
 
 
-def _control(
+def _run_control(
     good: Sequence[int], failing: tuple[str, ...], ignored: tuple[str, ...]
-) -> Generator[Trial, Result, _Control | str]:
-    """A test is called unstable only if it fails without the suspects in a whole run, as it was
-    first seen; one that fails only when run by itself cannot be asked by itself. A control that
-    goes wrong ends the search: nobody may be believed.
+) -> Generator[GroupTrial, TrialResult, _Control | str]:
+    """Test the tree without the suspects. A test is unstable only if it fails there in a whole run;
+    one that fails only alone is not tested alone. Return a text if the control goes wrong: then
+    the search ends.
     """
     if failing:
-        limited = yield Trial(tuple(good), only=failing, ignored=ignored)
+        limited = yield GroupTrial(tuple(good), only=failing, ignored=ignored)
         if limited.green:
             return _Control(only=failing)
-    whole = yield Trial(tuple(good), ignored=ignored)
+    whole = yield GroupTrial(tuple(good), ignored=ignored)
     if whole.green:
         return _Control()
     fresh = tuple(test for test in whole.failing if test not in ignored)
@@ -102,17 +98,17 @@ def _control(
     return _Control(unstable=fresh)
 
 
-def _narrow(
+def _is_narrow(
     good: Sequence[int], suspects: Sequence[int], only: tuple[str, ...], ignored: tuple[str, ...]
-) -> Generator[Trial, Result, tuple[int, tuple[str, ...]]]:
-    """One batch that turns `only` red on top of `good`, which is green, given that all suspects
-    together do; what it broke.
+) -> Generator[GroupTrial, TrialResult, tuple[int, tuple[str, ...]]]:
+    """Halve the suspects, which together turn `only` red on top of the green `good`, to one
+    culprit; return it and what it broke.
     """
     cleared = list(good)
     broken: tuple[str, ...] = ()
     while len(suspects) > 1:
         half = suspects[: len(suspects) // 2]
-        result = yield Trial((*cleared, *half), only=only, ignored=ignored)
+        result = yield GroupTrial((*cleared, *half), only=only, ignored=ignored)
         if result.green:
             cleared += half
             suspects = suspects[len(half) :]
@@ -121,10 +117,10 @@ def _narrow(
     return suspects[0], broken
 
 
-def replayed(found: Search, results: Sequence[Result]) -> tuple[Trial | Found, int]:
-    """Where the search stands after these results (its next trial, or what it found), and how many
-    of them it took.
-    """
+def replay_search(
+    found: Search, results: Sequence[TrialResult]
+) -> tuple[GroupTrial | SearchResult, int]:
+    """Return the search's next trial or its result after these results, and how many it used."""
     used = 0
     try:
         trial = next(found)
@@ -132,6 +128,6 @@ def replayed(found: Search, results: Sequence[Result]) -> tuple[Trial | Found, i
             used += 1
             trial = found.send(result)
     except StopIteration as end:
-        outcome: Found = end.value
+        outcome: SearchResult = end.value
         return outcome, used
     return trial, used

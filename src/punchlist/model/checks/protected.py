@@ -1,4 +1,4 @@
-"""Which files belong to the judge: tests, checks and their configuration."""
+"""Protected files: tests, checks and their configuration."""
 
 import re
 from functools import lru_cache
@@ -56,9 +56,7 @@ judge it.
 
 class Protected(Struct, frozen=True):
     """Patterns: with a slash they match below any folder, without one the file's name. `**` crosses
-    folders.
-
-    A slash in front holds a pattern to the root.
+    folders; a leading slash anchors a pattern at the root.
     """
 
     configuration: tuple[str, ...] = CONFIGURATION
@@ -70,29 +68,32 @@ class Protected(Struct, frozen=True):
 
     @property
     def steering(self) -> tuple[str, ...]:
-        """What analyzers take their settings from."""
+        """Configuration that analyzers read."""
         return tuple(pattern for pattern in self.configuration if pattern not in _LOOKED_AT)
 
     def holds(self, path: str) -> bool:
-        return matches(path, self.all)
+        return matches_any(path, self.all)
 
 
-def matches(path: str, patterns: tuple[str, ...]) -> bool:
-    return bool(patterns) and _compiled(patterns).search(path) is not None
+def matches_any(path: str, patterns: tuple[str, ...]) -> bool:
+    return bool(patterns) and _compile_patterns(patterns).search(path) is not None
 
 
 @lru_cache(maxsize=32)
-def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+def _compile_patterns(patterns: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(
-        "|".join(rf"{_start(pattern)}{_translated(pattern)}\Z" for pattern in patterns), re.DOTALL
+        "|".join(
+            rf"{_start_regex(pattern)}{_translate_pattern(pattern)}\Z" for pattern in patterns
+        ),
+        re.DOTALL,
     )
 
 
-def _start(pattern: str) -> str:
+def _start_regex(pattern: str) -> str:
     return r"\A" if pattern.startswith("/") else r"(?:\A|/)"
 
 
-def _translated(pattern: str) -> str:
+def _translate_pattern(pattern: str) -> str:
     out = ""
     for part in re.split(r"(\*\*/?|\*|\?)", pattern.strip("/")):
         match part:

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Match findings between trees, and merge duplicates."""

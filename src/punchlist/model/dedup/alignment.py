@@ -1,6 +1,4 @@
-"""Order-preserving pairing of look-alikes: which of several equal findings is which, judged by
-where they stand.
-"""
+"""Pair equal findings of two versions in order, by their lines."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -9,15 +7,13 @@ _LARGEST_TABLE = 250_000
 
 
 class LineMap:
-    """Where lines went between two versions of a file, known from pairs (new line, old line) that
-    are already certain.
-    """
+    """Maps new lines of a file to old ones, by pairs (new, old) that are certain."""
 
     def __init__(self, anchors: Sequence[tuple[int, int]]) -> None:
         self._anchors = sorted(set(anchors))
 
-    def old(self, line: int) -> int:
-        """The old line that a new line most likely was, by the nearest certain pair."""
+    def old_line(self, line: int) -> int:
+        """Return the likely old line of a new line, by the nearest certain pair."""
         if not self._anchors:
             return line
         at = bisect_left(self._anchors, (line, 0))
@@ -26,20 +22,20 @@ class LineMap:
         return line + old - new
 
 
-def aligned(new: Sequence[int], old: Sequence[int]) -> list[tuple[int, int]]:
-    """Pairs (index in new, index in old) for sorted lines: all of the shorter side, in order, with
+def align_lines(new: Sequence[int], old: Sequence[int]) -> list[tuple[int, int]]:
+    """Pair sorted lines as (index in new, index in old): all of the shorter side, in order, with
     the least total distance.
     """
     if len(new) > len(old):
-        return [(n, o) for o, n in aligned(old, new)]
+        return [(n, o) for o, n in align_lines(old, new)]
     if len(new) == len(old):
         return [(n, n) for n in range(len(new))]
     if len(new) * len(old) > _LARGEST_TABLE:
-        return _nearest(new, old)
-    return _least(new, old)
+        return _align_greedy(new, old)
+    return _align_exact(new, old)
 
 
-def _least(short: Sequence[int], long: Sequence[int]) -> list[tuple[int, int]]:
+def _align_exact(short: Sequence[int], long: Sequence[int]) -> list[tuple[int, int]]:
     slack = len(long) - len(short)
     # row[k]: the least cost of pairing the first i of short when the i-th is at most at long[i - 1
     # + k].
@@ -61,9 +57,9 @@ def _least(short: Sequence[int], long: Sequence[int]) -> list[tuple[int, int]]:
     return pairs[::-1]
 
 
-def _nearest(short: Sequence[int], long: Sequence[int]) -> list[tuple[int, int]]:
-    """The same in one pass, for buckets too large for a table: each takes the nearest that leaves
-    enough for the rest.
+def _align_greedy(short: Sequence[int], long: Sequence[int]) -> list[tuple[int, int]]:
+    """Pair in one pass, if too large for a table: each takes the nearest that leaves enough for the
+    rest.
     """
     pairs: list[tuple[int, int]] = []
     start = 0

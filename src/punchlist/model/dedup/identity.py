@@ -1,6 +1,4 @@
-"""Whether findings of two trees are the same one: by rule, symbol and code, never by prose or line
-number.
-"""
+"""Match findings of two trees by rule, symbol and code, never by prose or line number."""
 
 import re
 from collections import defaultdict
@@ -9,10 +7,10 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate
 
-from punchlist.model.dedup.alignment import LineMap, aligned
-from punchlist.model.dedup.rule_equivalence import kind
-from punchlist.model.dedup.symbols import symbols
-from punchlist.model.dedup.vocabulary import names_in, vocabulary
+from punchlist.model.dedup.alignment import LineMap, align_lines
+from punchlist.model.dedup.rule_equivalence import rule_kind
+from punchlist.model.dedup.symbols import find_symbols
+from punchlist.model.dedup.vocabulary import extract_names, vocabulary
 from punchlist.model.finding.finding import Context, Finding, Spot
 from punchlist.model.patch.line_table import LINE_END
 
@@ -27,7 +25,7 @@ _LONG_SPAN = 4000
 
 
 class Source:
-    """One file, taken apart once, that gives findings in it their context."""
+    """One file, parsed once, that gives findings their context."""
 
     def __init__(self, path: str, text: str) -> None:
         self._path = path
@@ -36,47 +34,45 @@ class Source:
 
     @cached_property
     def _symbols(self) -> list[str]:
-        return symbols(self._path, self._lines)
+        return find_symbols(self._path, self._lines)
 
     @cached_property
     def _squeezed(self) -> tuple[str, list[int]]:
-        """The whole file without formatting, and where each line starts in that."""
+        """The file without formatting, and where each line starts in it."""
         squeezed = [line.translate(_FORMATTING) for line in self._lines]
         return "".join(squeezed), list(accumulate(map(len, squeezed), initial=0))
 
-    def context(self, spot: Spot, claim: str = "") -> Context:
-        """What stands at and around a spot. A line outside the file gives an empty context: reports
-        may be of another version.
-        """
-        names = names_in(claim)
+    def context_at(self, spot: Spot, claim: str = "") -> Context:
+        """Return the code at and around a spot; empty if the line is outside the file."""
+        names = extract_names(claim)
         if spot.line is None or not 1 <= spot.line <= len(self._lines):
             return Context(names=names)
-        start, end = self._extent(spot)
+        start, end = self._find_extent(spot)
         text, _ = self._squeezed
         return Context(
             symbol=self._symbols[spot.line - 1],
-            span=_kept(text[start:end]),
+            span=_shorten_span(text[start:end]),
             before=text[max(start - _AROUND, 0) : start],
             after=text[end : end + _AROUND],
             names=names,
         )
 
-    def _extent(self, spot: Spot) -> tuple[int, int]:
+    def _find_extent(self, spot: Spot) -> tuple[int, int]:
         line = spot.line or 1
         last = min(max(spot.end_line or line, line), len(self._lines))
         _, starts = self._squeezed
         if spot.column is None:
             return starts[line - 1], starts[last]
-        start = self._offset(line, spot.column)
+        start = self._squeezed_offset(line, spot.column)
         if spot.end_column is not None:
-            return start, max(start, self._offset(last, spot.end_column))
+            return start, max(start, self._squeezed_offset(last, spot.end_column))
         if last > line:
             return start, starts[last]
         # A bare point: the word it stands on.
         word = _TOKEN.search(self._lines[line - 1], spot.column - 1)
-        return start, self._offset(line, word.end() + 1) if word else start
+        return start, self._squeezed_offset(line, word.end() + 1) if word else start
 
-    def _offset(self, line: int, column: int) -> int:
+    def _squeezed_offset(self, line: int, column: int) -> int:
         _, starts = self._squeezed
         text = self._lines[line - 1]
         if len(text) <= _LONG_LINE:
@@ -90,10 +86,8 @@ class Source:
         return starts[line - 1] + counts[min(column - 1, len(text))]
 
 
-def _kept(span: str) -> str:
-    """What is kept of the code at a spot: it is only ever compared, so a digest will do for the
-    rest of a long one.
-    """
+def _shorten_span(span: str) -> str:
+    """Return the span; the rest of a long one is replaced by its hash."""
     return (
         span
         if len(span) <= _LONG_SPAN
@@ -102,72 +96,71 @@ def _kept(span: str) -> str:
 
 
 def fingerprint(finding: Finding, twin: int = 0) -> str:
-    """A name for machines. `twin` counts equal ones in one tree, in the order of their lines."""
+    """Return a finding's stable id. `twin` numbers equal ones in one tree, by line."""
     context = finding.context
-    what = [finding.rule] if finding.rule else [finding.category, *_claim(finding)]
+    what = [finding.rule] if finding.rule else [finding.category, *_claim_words(finding)]
     parts = [finding.spot.path, context.symbol, context.span or context.before[-_NEAR:], *what]
     if twin:
         parts.append(f"twin {twin}")
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _claim(finding: Finding) -> tuple[str, ...]:
-    """What a finding without a rule is about: the identifiers it names, or failing that its
-    vocabulary.
-    """
+def _claim_words(finding: Finding) -> tuple[str, ...]:
+    """Return the identifiers that a finding without a rule names, or else its vocabulary."""
     return (
-        finding.context.names or names_in(finding.title) or tuple(sorted(vocabulary(finding.title)))
+        finding.context.names
+        or extract_names(finding.title)
+        or tuple(sorted(vocabulary(finding.title)))
     )
 
 
-def matched(
+def match_findings(
     old: Sequence[Finding], new: Sequence[Finding], renames: Mapping[str, str] | None = None
 ) -> dict[int, int]:
-    """Which new finding (by index) is which old one; one to one, strict keys first. `renames` maps
-    old paths to new.
-    """
+    """Return new index -> old index, one to one, strict keys first. `renames`: old path -> new."""
     pairing = _Pairing(old, new, renames or {})
     for key in _STAGES:
-        pairing.stage(key)
+        pairing.run_stage(key)
     return dict(sorted(pairing.pairs.items()))
 
 
 class _Pairing:
-    """The two sides, and what has been paired so far."""
+    """Both sides, and the pairs so far."""
 
     def __init__(
         self, old: Sequence[Finding], new: Sequence[Finding], renames: Mapping[str, str]
     ) -> None:
         self.pairs: dict[int, int] = {}
         self._old = [
-            _Sight(finding, renames.get(finding.spot.path, finding.spot.path)) for finding in old
+            _Candidate(finding, renames.get(finding.spot.path, finding.spot.path))
+            for finding in old
         ]
-        self._new = [_Sight(finding, finding.spot.path) for finding in new]
+        self._new = [_Candidate(finding, finding.spot.path) for finding in new]
         self._old_left = dict.fromkeys(range(len(old)))
         self._new_left = dict.fromkeys(range(len(new)))
         self._anchors: dict[str, list[tuple[int, int]]] = defaultdict(list)
 
-    def stage(self, key: "_Key") -> None:
-        """Pairs what has equal keys; where one side has more, after all that is certain, since that
-        tells how lines moved.
+    def run_stage(self, key: "_Key") -> None:
+        """Pair findings with equal keys; uneven buckets last, when certain pairs tell how lines
+        moved.
         """
         if not self._old_left or not self._new_left:
             return
         uneven: list[tuple[list[int], list[int]]] = []
-        for news, olds in self._buckets(key):
+        for news, olds in self._make_buckets(key):
             if len(news) == len(olds):
-                self._pair(zip(news, olds, strict=True))
+                self._add_pairs(zip(news, olds, strict=True))
             else:
                 uneven.append((news, olds))
         maps: dict[str, LineMap] = {}
         for news, olds in uneven:
             path = self._new[news[0]].path
             moved = maps.setdefault(path, LineMap(self._anchors[path]))
-            expected = [moved.old(self._new[n].line) for n in news]
+            expected = [moved.old_line(self._new[n].line) for n in news]
             lines = [self._old[o].line for o in olds]
-            self._pair((news[i], olds[j]) for i, j in aligned(expected, lines))
+            self._add_pairs((news[i], olds[j]) for i, j in align_lines(expected, lines))
 
-    def _buckets(self, key: "_Key") -> Iterator[tuple[list[int], list[int]]]:
+    def _make_buckets(self, key: "_Key") -> Iterator[tuple[list[int], list[int]]]:
         olds: dict[Hashable, list[int]] = defaultdict(list)
         for index in self._old_left:
             olds[key(self._old[index])].append(index)
@@ -183,7 +176,7 @@ class _Pairing:
                 sorted(olds[found], key=lambda i: self._old[i].place),
             )
 
-    def _pair(self, pairs: "Iterator[tuple[int, int]] | zip[tuple[int, int]]") -> None:
+    def _add_pairs(self, pairs: "Iterator[tuple[int, int]] | zip[tuple[int, int]]") -> None:
         for n, o in pairs:
             self.pairs[n] = o
             del self._new_left[n], self._old_left[o]
@@ -192,8 +185,8 @@ class _Pairing:
                 self._anchors[new.path].append((new.line, old.line))
 
 
-class _Sight:
-    """A finding with what the stages ask of it."""
+class _Candidate:
+    """A finding with the values that the keys need."""
 
     __slots__ = ("context", "finding", "line", "path", "place", "who")
 
@@ -209,14 +202,14 @@ class _Sight:
         self.who: Hashable = (
             (finding.source, finding.rule, said)
             if finding.rule
-            else (finding.category, _claim(finding), said)
+            else (finding.category, _claim_words(finding), said)
         )
 
 
-_Key = Callable[[_Sight], Hashable]
+_Key = Callable[[_Candidate], Hashable]
 
 
-def _everything(s: _Sight) -> Hashable:
+def _full_key(s: _Candidate) -> Hashable:
     c = s.context
     return (
         s.who,
@@ -230,42 +223,40 @@ def _everything(s: _Sight) -> Hashable:
     )
 
 
-def _neighbourhood(s: _Sight) -> Hashable:
+def _wide_key(s: _Candidate) -> Hashable:
     c = s.context
     return (s.who, s.path, c.symbol, c.span, c.before, c.after)
 
 
-def _close(s: _Sight) -> Hashable:
+def _near_key(s: _Candidate) -> Hashable:
     c = s.context
     return (s.who, s.path, c.symbol, c.span, c.before[-_NEAR:], c.after[:_NEAR])
 
 
-def _before(s: _Sight) -> Hashable:
+def _before_key(s: _Candidate) -> Hashable:
     return (s.who, s.path, s.context.symbol, s.context.span, s.context.before[-_NEAR:])
 
 
-def _after(s: _Sight) -> Hashable:
+def _after_key(s: _Candidate) -> Hashable:
     return (s.who, s.path, s.context.symbol, s.context.span, s.context.after[:_NEAR])
 
 
-def _span(s: _Sight) -> Hashable:
+def _span_title_key(s: _Candidate) -> Hashable:
     return (s.who, s.path, s.context.symbol, s.context.span, s.finding.title)
 
 
-def _span_untitled(s: _Sight) -> Hashable:
+def _span_key(s: _Candidate) -> Hashable:
     return (s.who, s.path, s.context.symbol, s.context.span)
 
 
-def _elsewhere_in_file(s: _Sight) -> Hashable:
-    """The symbol was renamed, or the code moved into another one."""
+def _file_key(s: _Candidate) -> Hashable:
+    """For a renamed symbol, or code moved into another one."""
     c = s.context
     return (s.who, s.path, c.span, c.before[-_NEAR:], c.after[:_NEAR])
 
 
-def _moved(s: _Sight) -> Hashable | None:
-    """In another file: only where the code around it says enough to be sure that
-    it is that code.
-    """
+def _moved_key(s: _Candidate) -> Hashable | None:
+    """For code moved to another file; None if there is too little code to be sure."""
     c = s.context
     reach = _NEAR if c.symbol else _AROUND
     around = (c.before[-reach:], c.span, c.after[:reach])
@@ -276,26 +267,26 @@ def _moved(s: _Sight) -> Hashable | None:
     )
 
 
-def _message(s: _Sight) -> Hashable:
+def _message_key(s: _Candidate) -> Hashable:
     return (s.who, s.path, s.context.symbol, s.finding.title)
 
 
-def _same_kind(s: _Sight) -> Hashable | None:
-    """Another tool says it now, or the first one says it in other words."""
-    what = kind(s.finding.rule) if s.finding.rule else _claim(s.finding)
+def _kind_key(s: _Candidate) -> Hashable | None:
+    """For the same defect from another tool or in other words; None without code."""
+    what = rule_kind(s.finding.rule) if s.finding.rule else _claim_words(s.finding)
     return (what, s.path, s.context.symbol, s.context.span) if s.context.span else None
 
 
 _STAGES: tuple[_Key, ...] = (
-    _everything,
-    _neighbourhood,
-    _close,
-    _before,
-    _after,
-    _span,
-    _span_untitled,
-    _elsewhere_in_file,
-    _moved,
-    _message,
-    _same_kind,
+    _full_key,
+    _wide_key,
+    _near_key,
+    _before_key,
+    _after_key,
+    _span_title_key,
+    _span_key,
+    _file_key,
+    _moved_key,
+    _message_key,
+    _kind_key,
 )

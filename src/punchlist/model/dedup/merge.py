@@ -1,6 +1,4 @@
-"""Consolidation: reported findings become groups that are one thing each; nothing is lost and
-severity never goes down.
-"""
+"""Merge findings into groups about one defect each; none is lost, severity never goes down."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
@@ -11,7 +9,7 @@ from msgspec import Struct
 from punchlist.model.dedup import near_rule as near
 from punchlist.model.dedup import smart_rule as smart
 from punchlist.model.finding.finding import Finding
-from punchlist.model.finding.severity import worst
+from punchlist.model.finding.severity import worst_severity
 
 Group = tuple[Finding, ...]
 
@@ -39,11 +37,9 @@ class Counts(Struct, frozen=True, kw_only=True):
     by_severity: dict[str, int]
 
 
-def groups(findings: Sequence[Finding], rule: MergeRule = MergeRule.SMART) -> list[Group]:
-    """Each finding in exactly one group, its lead first; groups by severity, file and line,
-    whatever the order of the input.
-    """
-    ordered = sorted(findings, key=_precedence)
+def group_findings(findings: Sequence[Finding], rule: MergeRule = MergeRule.SMART) -> list[Group]:
+    """Return groups, lead first, sorted by severity, file and line whatever the input's order."""
+    ordered = sorted(findings, key=_lead_key)
     clusters = [
         tuple(ordered[index] for index in sorted(cluster)) for cluster in _RULES[rule](ordered)
     ]
@@ -53,14 +49,16 @@ def groups(findings: Sequence[Finding], rule: MergeRule = MergeRule.SMART) -> li
             group[0].severity.rank,
             group[0].spot.path,
             group[0].spot.line or 0,
-            _content(group[0]),
+            _content_key(group[0]),
         ),
     )
 
 
-def counts(groups: Sequence[Group]) -> Counts:
+def count_groups(groups: Sequence[Group]) -> Counts:
     findings = [finding for group in groups for finding in group]
-    severities = Counter(worst([finding.severity for finding in group]) for group in groups)
+    severities = Counter(
+        worst_severity([finding.severity for finding in group]) for group in groups
+    )
     return Counts(
         reported=len(findings),
         unique=len(groups),
@@ -74,10 +72,8 @@ def counts(groups: Sequence[Group]) -> Counts:
     )
 
 
-def _precedence(finding: Finding) -> tuple[object, ...]:
-    """Who leads: the worst, then the most precise (a line, a rule, a short extent, a column), then
-    by content.
-    """
+def _lead_key(finding: Finding) -> tuple[object, ...]:
+    """Sort key of leads: worst, most precise (line, rule, short extent, column), then content."""
     spot = finding.spot
     extent = (spot.last_line or 0) - (spot.line or 0)
     return (
@@ -87,12 +83,12 @@ def _precedence(finding: Finding) -> tuple[object, ...]:
         extent,
         spot.column is None,
         spot.path,
-        _content(finding),
+        _content_key(finding),
     )
 
 
-def _content(finding: Finding) -> tuple[object, ...]:
-    """What is left to tell findings apart by, so that the order of the input never does."""
+def _content_key(finding: Finding) -> tuple[object, ...]:
+    """Sort key of the other fields, so that the input's order never matters."""
     spot = finding.spot
     return (
         spot.line or 0,
@@ -106,7 +102,7 @@ def _content(finding: Finding) -> tuple[object, ...]:
     )
 
 
-def _exact(findings: Sequence[Finding]) -> list[list[int]]:
+def _group_exact(findings: Sequence[Finding]) -> list[list[int]]:
     alike: dict[Hashable, list[int]] = defaultdict(list)
     for index, finding in enumerate(findings):
         # What lacks a line or a category would be one with everything else that does; its rule or
@@ -122,7 +118,7 @@ def _exact(findings: Sequence[Finding]) -> list[list[int]]:
 
 
 _RULES: dict[MergeRule, Callable[[Sequence[Finding]], list[list[int]]]] = {
-    MergeRule.EXACT: _exact,
-    MergeRule.NEAR: near.clusters,
-    MergeRule.SMART: smart.clusters,
+    MergeRule.EXACT: _group_exact,
+    MergeRule.NEAR: near.find_clusters,
+    MergeRule.SMART: smart.find_clusters,
 }

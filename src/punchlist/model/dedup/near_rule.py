@@ -18,7 +18,7 @@ _PER_TITLE = 60
 _NEIGHBOURS = 12
 
 
-class _Run:
+class _TitleRun:
     """Findings of one file with one title, close to each other."""
 
     __slots__ = ("end", "index", "start", "title")
@@ -26,59 +26,62 @@ class _Run:
     def __init__(self, index: int, title: str, start: int, end: int) -> None:
         self.index, self.title, self.start, self.end = index, title, start, end
 
-    def meets(self, other: "_Run") -> bool:
+    def is_near(self, other: "_TitleRun") -> bool:
         return self.start <= other.end + _LINES_APART and other.start <= self.end + _LINES_APART
 
 
-def clusters(findings: Sequence[Finding]) -> list[list[int]]:
-    """Findings without a line meet everything in their file, but do not tie together what is far
-    apart.
-    """
+def find_clusters(findings: Sequence[Finding]) -> list[list[int]]:
+    """Findings without a line meet all in their file, but do not join what is far apart."""
     found = Clusters(len(findings))
     files: dict[str, list[int]] = defaultdict(list)
     for index, finding in enumerate(findings):
         files[finding.spot.path].append(index)
     for indexes in files.values():
         placed = [i for i in indexes if findings[i].spot.line is not None]
-        for block in _blocks(list(_runs(findings, placed, found))):
+        for block in _split_blocks(list(_join_titles(findings, placed, found))):
             _join_alike(block, found)
         everywhere = [i for i in indexes if findings[i].spot.line is None]
-        _join_alike(list(_runs(findings, everywhere, found)), found)
+        _join_alike(list(_join_titles(findings, everywhere, found)), found)
         if placed and everywhere:
-            _attach(
-                findings, {found.of(i) for i in everywhere}, {found.of(i) for i in placed}, found
+            _attach_unplaced(
+                findings,
+                {found.find(i) for i in everywhere},
+                {found.find(i) for i in placed},
+                found,
             )
     return found.sets()
 
 
-def _runs(findings: Sequence[Finding], placed: Sequence[int], found: Clusters) -> Iterator[_Run]:
-    """Equal titles are joined at once, so that only different ones need comparing."""
+def _join_titles(
+    findings: Sequence[Finding], placed: Sequence[int], found: Clusters
+) -> Iterator[_TitleRun]:
+    """Join equal titles, so that only different ones are compared; yield the runs."""
     by_title: dict[str, list[int]] = defaultdict(list)
     for index in placed:
         by_title[findings[index].title].append(index)
     for title, indexes in by_title.items():
-        run: _Run | None = None
-        for index in sorted(indexes, key=lambda i: (_range(findings[i]), i)):
-            start, end = _range(findings[index])
+        run: _TitleRun | None = None
+        for index in sorted(indexes, key=lambda i: (_line_range(findings[i]), i)):
+            start, end = _line_range(findings[index])
             if run and start <= run.end + _LINES_APART:
                 found.join(run.index, index)
                 run.end = max(run.end, end)
             else:
                 if run:
                     yield run
-                run = _Run(index, title, start, end)
+                run = _TitleRun(index, title, start, end)
         if run:
             yield run
 
 
-def _range(finding: Finding) -> tuple[int, int]:
+def _line_range(finding: Finding) -> tuple[int, int]:
     first, last = finding.spot.line or 0, finding.spot.last_line or 0
     return min(first, last), max(first, last)
 
 
-def _blocks(runs: list[_Run]) -> Iterator[list[_Run]]:
-    """Stretches of a file that no gap of more than five lines divides."""
-    block: list[_Run] = []
+def _split_blocks(runs: list[_TitleRun]) -> Iterator[list[_TitleRun]]:
+    """Yield stretches of a file without a gap of more than five lines."""
+    block: list[_TitleRun] = []
     end = 0
     for run in sorted(runs, key=lambda run: (run.start, run.end, run.title)):
         if block and run.start > end + _LINES_APART:
@@ -90,18 +93,20 @@ def _blocks(runs: list[_Run]) -> Iterator[list[_Run]]:
         yield block
 
 
-def _join_alike(block: list[_Run], found: Clusters) -> None:
-    windows = _windows(block)
-    if sum(map(len, windows)) <= _budget(len(block)):
+def _join_alike(block: list[_TitleRun], found: Clusters) -> None:
+    windows = _find_windows(block)
+    if sum(map(len, windows)) <= _pair_budget(len(block)):
         for run, window in zip(block, windows, strict=True):
-            for at in _alike(run.title, [block[i].title for i in window]):
+            for at in _find_alike(run.title, [block[i].title for i in window]):
                 found.join(run.index, block[window[at]].index)
     else:
         _join_crowd(block, found)
 
 
-def _windows(block: list[_Run]) -> list[range]:
-    """For each run, sorted by start, the later ones that begin before it ends or soon after."""
+def _find_windows(block: list[_TitleRun]) -> list[range]:
+    """Return for each run (sorted by start) the later ones that begin before it
+    ends or soon after.
+    """
     windows: list[range] = []
     for at, run in enumerate(block):
         last = bisect_right(block, run.end + _LINES_APART, at + 1, key=lambda other: other.start)
@@ -109,17 +114,19 @@ def _windows(block: list[_Run]) -> list[range]:
     return windows
 
 
-def _join_crowd(block: list[_Run], found: Clusters) -> None:
-    """Too many for every pair: one title after the other takes all that are like it, while the
-    budget lasts; then neighbours by spelling. Only a link over several steps can be missed.
+def _join_crowd(block: list[_TitleRun], found: Clusters) -> None:
+    """Join without comparing all pairs: each title takes all like it while the budget lasts, then
+    neighbours by spelling. Only a link over several steps can be missed.
     """
-    budget = _budget(len(block))
+    budget = _pair_budget(len(block))
     left = block
     while left and budget > 0:
         run, left = left[0], left[1:]
         budget -= len(left)
         taken = {
-            at for at in _alike(run.title, [other.title for other in left]) if run.meets(left[at])
+            at
+            for at in _find_alike(run.title, [other.title for other in left])
+            if run.is_near(left[at])
         }
         for at in taken:
             found.join(run.index, left[at].index)
@@ -127,7 +134,7 @@ def _join_crowd(block: list[_Run], found: Clusters) -> None:
     _join_neighbours(block, found)
 
 
-def _join_neighbours(block: list[_Run], found: Clusters) -> None:
+def _join_neighbours(block: list[_TitleRun], found: Clusters) -> None:
     for step in (1, -1):
         ordered = sorted(block, key=lambda run: (run.title[::step], run.start, run.end))
         for at, run in enumerate(ordered):
@@ -135,39 +142,41 @@ def _join_neighbours(block: list[_Run], found: Clusters) -> None:
             nearby = [
                 other
                 for other in near
-                if found.of(run.index) != found.of(other.index) and run.meets(other)
+                if found.find(run.index) != found.find(other.index) and run.is_near(other)
             ]
-            for index in _alike(run.title, [other.title for other in nearby]) if nearby else ():
+            for index in (
+                _find_alike(run.title, [other.title for other in nearby]) if nearby else ()
+            ):
                 found.join(run.index, nearby[index].index)
 
 
-def _attach(
+def _attach_unplaced(
     findings: Sequence[Finding], everywhere: set[int], placed: set[int], found: Clusters
 ) -> None:
-    """What has no line joins the one place whose title is like its own; where there are several, it
-    stays by itself.
-    """
+    """Join a finding without a line to the one place with a like title; if several, to none."""
     ties = Clusters(len(findings))
     places = sorted(placed, key=lambda i: (findings[i].title, i))
     titles = [findings[i].title for i in places]
-    whole = len(places) * len(everywhere) <= _budget(len(places) + len(everywhere))
+    whole = len(places) * len(everywhere) <= _pair_budget(len(places) + len(everywhere))
     for index in sorted(everywhere):
         title = findings[index].title
         at = 0 if whole else max(bisect_left(titles, title) - _NEIGHBOURS, 0)
-        for alike in _alike(title, titles[at:] if whole else titles[at : at + 2 * _NEIGHBOURS]):
+        for alike in _find_alike(
+            title, titles[at:] if whole else titles[at : at + 2 * _NEIGHBOURS]
+        ):
             ties.join(index, places[at + alike])
-    for tied in ties.sets_of(everywhere | placed):
+    for tied in ties.group_indexes(everywhere | placed):
         if sum(index in placed for index in tied) == 1:
             for index in tied:
                 found.join(tied[0], index)
 
 
-def _budget(titles: int) -> int:
+def _pair_budget(titles: int) -> int:
     return max(_FREE, _PER_TITLE * titles)
 
 
-def _alike(title: str, others: Sequence[str]) -> list[int]:
-    """The positions of those that are like the title."""
+def _find_alike(title: str, others: Sequence[str]) -> list[int]:
+    """Return the indexes of the titles like this one."""
     # Imported when first needed: it would be a third of the time it takes to say --version.
     from rapidfuzz import process
     from rapidfuzz.distance import Levenshtein

@@ -1,12 +1,12 @@
-"""Claims in words, of people and agents: which of them say the same of the same code."""
+"""Merge claims in prose, of people and agents, that say the same of the same code."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from punchlist.model.dedup.rule_equivalence import is_shared, kind
-from punchlist.model.dedup.similarity import Likeness, told_apart
+from punchlist.model.dedup.rule_equivalence import is_shared, rule_kind
+from punchlist.model.dedup.similarity import ClaimSimilarity, are_distinct
 from punchlist.model.dedup.union_find import Clusters
-from punchlist.model.dedup.vocabulary import parts_of
+from punchlist.model.dedup.vocabulary import split_words
 from punchlist.model.finding.finding import Finding
 
 _LINES_APART = 5
@@ -24,14 +24,12 @@ _MOST_TEXT = 600
 
 
 def join_equal(findings: Sequence[Finding], leads: Iterable[int], found: Clusters) -> None:
-    """Equal titles without a rule, in one place of a file; where it is unclear which belongs to
-    which, all stay apart.
-    """
+    """Join equal titles without a rule in one place of a file; unclear cases stay apart."""
     alike: dict[Hashable, list[int]] = defaultdict(list)
     for index in leads:
         finding = findings[index]
         if not finding.rule:
-            alike[finding.spot.path, _title(finding)].append(index)
+            alike[finding.spot.path, _title_words(finding)].append(index)
     for indexes in alike.values():
         if len(indexes) > 1:
             _join_places(findings, indexes, found)
@@ -40,28 +38,28 @@ def join_equal(findings: Sequence[Finding], leads: Iterable[int], found: Cluster
 def _join_places(findings: Sequence[Finding], indexes: list[int], found: Clusters) -> None:
     for apart in (0, _LINES_APART):
         placed = sorted(
-            {found.of(i) for i in indexes if findings[found.of(i)].spot.line is not None}
+            {found.find(i) for i in indexes if findings[found.find(i)].spot.line is not None}
         )
-        for stretch in _stretches(findings, placed, apart):
-            if _are_one([findings[i] for i in stretch], apart):
+        for stretch in _split_stretches(findings, placed, apart):
+            if _is_same([findings[i] for i in stretch], apart):
                 _join_all(stretch, found)
     everywhere = [i for i in indexes if findings[i].spot.line is None]
-    if len({_voice(findings[i]) for i in everywhere}) == len(
+    if len({_statement_key(findings[i]) for i in everywhere}) == len(
         {findings[i].source for i in everywhere}
     ):
         _join_all(everywhere, found)
-    leads = sorted({found.of(i) for i in indexes})
-    if sum(findings[i].spot.line is not None for i in leads) == 1 and _are_one(
+    leads = sorted({found.find(i) for i in indexes})
+    if sum(findings[i].spot.line is not None for i in leads) == 1 and _is_same(
         [findings[i] for i in leads], 0
     ):
         _join_all(leads, found)
 
 
-def _are_one(findings: Sequence[Finding], apart: int) -> bool:
-    """No reviewer says it twice, unless of overlapping lines, which is repeating oneself."""
+def _is_same(findings: Sequence[Finding], apart: int) -> bool:
+    """Whether no reviewer reports it twice, except for overlapping lines."""
     by_source: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for finding in findings:
-        by_source[finding.source].append(_range(finding))
+        by_source[finding.source].append(_line_range(finding))
     if apart:
         return len(by_source) == len(findings)
     return all(
@@ -69,13 +67,13 @@ def _are_one(findings: Sequence[Finding], apart: int) -> bool:
     )
 
 
-def _stretches(
+def _split_stretches(
     findings: Sequence[Finding], placed: Sequence[int], apart: int
 ) -> Iterator[list[int]]:
     stretch: list[int] = []
     end = 0
-    for index in sorted(placed, key=lambda i: (*_range(findings[i]), i)):
-        first, last = _range(findings[index])
+    for index in sorted(placed, key=lambda i: (*_line_range(findings[i]), i)):
+        first, last = _line_range(findings[index])
         if stretch and first > end + apart:
             yield stretch
             stretch = []
@@ -85,30 +83,26 @@ def _stretches(
         yield stretch
 
 
-def join_worded(findings: Sequence[Finding], found: Clusters) -> None:
-    """Different titles: the most alike first, and never two findings of one reviewer or of rules
-    that differ.
-    """
+def join_similar(findings: Sequence[Finding], found: Clusters) -> None:
+    """Join different titles, the most alike first; never of one reviewer or of different rules."""
     files: dict[str, list[int]] = defaultdict(list)
     for index in found.leads():
         files[findings[index].spot.path].append(index)
     talking = {
-        path: leads
-        for path, leads in files.items()
-        if _worth_comparing([findings[i] for i in leads])
+        path: leads for path, leads in files.items() if _is_comparable([findings[i] for i in leads])
     }
     if not talking:
         return
     batch = [index for leads in talking.values() for index in leads]
     position = {index: at for at, index in enumerate(batch)}
-    likeness = Likeness([_text(findings[index]) for index in batch])
+    likeness = ClaimSimilarity([_claim_text(findings[index]) for index in batch])
     edges: list[tuple[float, int, int]] = []
     for leads in talking.values():
-        for a, b, score in likeness.pairs(
+        for a, b, score in likeness.find_pairs(
             [position[i] for i in leads],
-            lambda a, b: _needed(findings[batch[a]], findings[batch[b]]),
+            lambda a, b: _required_score(findings[batch[a]], findings[batch[b]]),
         ):
-            if not _told_apart(findings[batch[a]], findings[batch[b]]):
+            if not _is_distinct(findings[batch[a]], findings[batch[b]]):
                 edges.append((-score, min(batch[a], batch[b]), max(batch[a], batch[b])))
     _join_best(findings, sorted(edges), found)
 
@@ -118,18 +112,18 @@ def _join_best(
 ) -> None:
     touched = {index for _, a, b in edges for index in (a, b)}
     crews = {
-        index: _Crew(findings[i] for i in members)
+        index: _ClusterInfo(findings[i] for i in members)
         for index, members in found.members(touched).items()
     }
     for _, a, b in edges:
-        one, two = sorted((found.of(a), found.of(b)))
-        if one != two and crews[one].admits(crews[two]):
-            crews[one].take(crews.pop(two))
+        one, two = sorted((found.find(a), found.find(b)))
+        if one != two and crews[one].can_merge(crews[two]):
+            crews[one].merge(crews.pop(two))
             found.join(one, two)
 
 
-class _Crew:
-    """Who is in a group, saying what, for which kinds of rules, and over which lines."""
+class _ClusterInfo:
+    """Sources, titles, rule kinds and lines of a group."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.sources: set[str] = set()
@@ -139,11 +133,11 @@ class _Crew:
         for finding in findings:
             self.sources.add(finding.source)
             self.titles.add(finding.title)
-            self.kinds.update([kind(finding.rule)] if finding.rule else [])
+            self.kinds.update([rule_kind(finding.rule)] if finding.rule else [])
             if finding.spot.line is not None:
-                self._widen(*_range(finding))
+                self._widen_range(*_line_range(finding))
 
-    def admits(self, other: "_Crew") -> bool:
+    def can_merge(self, other: "_ClusterInfo") -> bool:
         if self.sources & other.sources or (
             self.kinds and other.kinds and self.kinds != other.kinds
         ):
@@ -154,28 +148,28 @@ class _Crew:
             and max(self.first - other.last, other.first - self.last) > _LINES_APART
         ):
             return False
-        return not any(told_apart(mine, yours) for mine in self.titles for yours in other.titles)
+        return not any(are_distinct(mine, yours) for mine in self.titles for yours in other.titles)
 
-    def take(self, other: "_Crew") -> None:
+    def merge(self, other: "_ClusterInfo") -> None:
         self.sources |= other.sources
         self.titles |= other.titles
         self.kinds |= other.kinds
         if other.last:
-            self._widen(other.first, other.last)
+            self._widen_range(other.first, other.last)
 
-    def _widen(self, first: int, last: int) -> None:
+    def _widen_range(self, first: int, last: int) -> None:
         self.first = min(self.first, first) if self.last else first
         self.last = max(self.last, last)
 
 
-def _worth_comparing(findings: Sequence[Finding]) -> bool:
+def _is_comparable(findings: Sequence[Finding]) -> bool:
     return len({finding.source for finding in findings}) > 1 and any(
         not f.rule or not is_shared(f.rule) for f in findings
     )
 
 
-def _needed(a: Finding, b: Finding) -> float:
-    """How alike these two must be to be one; more than can be where they cannot."""
+def _required_score(a: Finding, b: Finding) -> float:
+    """Return how alike two findings must be to be merged; 2 (impossible) if they must not be."""
     if a.source == b.source:
         return 2
     if a.rule and b.rule:
@@ -183,28 +177,28 @@ def _needed(a: Finding, b: Finding) -> float:
         return _ALIKE_RULES if unknown and a.spot.line == b.spot.line is not None else 2
     if a.spot.line is None or b.spot.line is None:
         return _ALIKE
-    (first, last), (start, end) = _range(a), _range(b)
+    (first, last), (start, end) = _line_range(a), _line_range(b)
     gap = max(start - last, first - end)
     return _ALIKE_HERE if gap <= 0 else _ALIKE_NEARBY if gap <= _LINES_APART else 2
 
 
-def _told_apart(a: Finding, b: Finding) -> bool:
-    return _title(a) == _title(b) or told_apart(a.title, b.title)
+def _is_distinct(a: Finding, b: Finding) -> bool:
+    return _title_words(a) == _title_words(b) or are_distinct(a.title, b.title)
 
 
-def _text(finding: Finding) -> str:
+def _claim_text(finding: Finding) -> str:
     return f"{finding.title}\n{finding.detail}"[:_MOST_TEXT]
 
 
-def _title(finding: Finding) -> tuple[str, ...]:
-    return tuple(parts_of(finding.title)) or (finding.title,)
+def _title_words(finding: Finding) -> tuple[str, ...]:
+    return tuple(split_words(finding.title)) or (finding.title,)
 
 
-def _voice(finding: Finding) -> Hashable:
+def _statement_key(finding: Finding) -> Hashable:
     return (finding.source, finding.detail)
 
 
-def _range(finding: Finding) -> tuple[int, int]:
+def _line_range(finding: Finding) -> tuple[int, int]:
     first, last = finding.spot.line or 0, finding.spot.last_line or 0
     return min(first, last), max(first, last)
 

@@ -15,21 +15,19 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @lru_cache(maxsize=16384)
-def kind(rule: str) -> str:
-    """The defect a rule is about, named the same for every tool that has such a rule; what nobody
-    else has names itself.
-    """
+def rule_kind(rule: str) -> str:
+    """Return the defect a rule is about, the same for all tools; an unknown rule names itself."""
     code = rule.strip()
-    return _KINDS.get(code) or _named(code)
+    return _KINDS.get(code) or _derive_kind(code)
 
 
 def is_shared(rule: str) -> bool:
-    """Whether it is known which rules of other tools are the same; then words need not be asked."""
-    found = kind(rule)
+    """Whether equal rules of other tools are known; then words are not compared."""
+    found = rule_kind(rule)
     return found in _SHARED or found.startswith(("security-", "pylint-"))
 
 
-def _named(code: str) -> str:
+def _derive_kind(code: str) -> str:
     short = code.rpartition("/")[2]
     if security := _SECURITY.fullmatch(short):
         return f"security-{security[1]}"
@@ -39,17 +37,15 @@ def _named(code: str) -> str:
     return _KINDS.get(dashed) or dashed
 
 
-def _read(table: str) -> dict[str, str]:
+def _parse_table(table: str) -> dict[str, str]:
     lines = [line for line in table.splitlines() if not line.startswith("#")]
-    return {rule: name for name, *rules in map(str.split, lines) for rule in _spellings(rules)}
+    return {rule: name for name, *rules in map(str.split, lines) for rule in _add_spellings(rules)}
 
 
-def _spellings(rules: list[str]) -> set[str]:
-    """Bandit's number beside ruff's, for the few that are in the table because others have them
-    too.
-    """
+def _add_spellings(rules: list[str]) -> set[str]:
+    """Add bandit's number beside ruff's."""
     return {*rules, *(f"B{found[1]}" for rule in rules if (found := _SECURITY.fullmatch(rule)))}
 
 
-_KINDS = _read(Path(__file__).with_name("same_rules.txt").read_text("utf-8"))
+_KINDS = _parse_table(Path(__file__).with_name("same_rules.txt").read_text("utf-8"))
 _SHARED = frozenset(_KINDS.values())

@@ -1,4 +1,4 @@
-"""How alike two claims are: words they share, the more the fewer claims of the batch use them."""
+"""Similarity of claims: shared words, weighted by how rare they are in the batch."""
 
 import re
 from collections import Counter, defaultdict
@@ -48,8 +48,8 @@ _SHORT = 12
 _WORD = re.compile(r"\w+")
 
 
-class Likeness:
-    """Weights learnt from one batch of claims. 1 is the same words, 0 none in common."""
+class ClaimSimilarity:
+    """Word weights learnt from one batch of claims. 1: the same words, 0: none in common."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._words = [vocabulary(text) for text in texts]
@@ -64,8 +64,8 @@ class Likeness:
         }
         self._size = [fsum(map(self._weight.__getitem__, words)) for words in self._words]
 
-    def of(self, a: int, b: int) -> float:
-        """The cosine between the two claims, by their places in the batch."""
+    def score_pair(self, a: int, b: int) -> float:
+        """Return the cosine of two claims, by their index."""
         shared = self._words[a] & self._words[b]
         return (
             fsum(map(self._weight.__getitem__, shared)) / sqrt(self._size[a] * self._size[b])
@@ -73,12 +73,10 @@ class Likeness:
             else 0.0
         )
 
-    def pairs(
+    def find_pairs(
         self, members: Sequence[int], least: Callable[[int, int], float]
     ) -> Iterator[tuple[int, int, float]]:
-        """The pairs among these that are alike enough; complete, but for claims that have only
-        crowded words in common.
-        """
+        """Yield the pairs that are alike enough, but for claims that share only crowded words."""
         users: dict[str, list[int]] = defaultdict(list)
         for index in members:
             for word in self._words[index]:
@@ -90,13 +88,13 @@ class Likeness:
                 seen.update(combinations(using, 2))
         for a, b in sorted(seen):
             needed = least(a, b)
-            if needed <= 1 and (score := self.of(a, b)) >= needed:
+            if needed <= 1 and (score := self.score_pair(a, b)) >= needed:
                 yield a, b, score
 
 
-def told_apart(a: str, b: str) -> bool:
-    """Whether two titles speak of different things in the same words: `unused variable a` and
-    `unused variable b`.
+def are_distinct(a: str, b: str) -> bool:
+    """Whether two titles say the same of different things: `unused variable a` and `unused variable
+    b`.
     """
     one, two = _WORD.findall(a.casefold()), _WORD.findall(b.casefold())
     if len(one) == len(two):

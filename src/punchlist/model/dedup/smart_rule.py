@@ -6,19 +6,17 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import combinations
 
-from punchlist.model.dedup.prose_claims import join_equal, join_worded
-from punchlist.model.dedup.rule_equivalence import kind
+from punchlist.model.dedup.prose_claims import join_equal, join_similar
+from punchlist.model.dedup.rule_equivalence import rule_kind
 from punchlist.model.dedup.union_find import Clusters
-from punchlist.model.dedup.vocabulary import last_parts, names_in
+from punchlist.model.dedup.vocabulary import extract_names, last_parts
 from punchlist.model.finding.finding import Finding
 
 
-def clusters(findings: Sequence[Finding]) -> list[list[int]]:
-    """Indexes that belong together. The findings come in order of precedence, so the smallest index
-    of a set leads it.
+def find_clusters(findings: Sequence[Finding]) -> list[list[int]]:
+    """Return clusters of indexes. Findings come in order of precedence: the smallest index leads.
 
-    Each pass looks at leads only, until one finds nothing: what is merged once stays as it is when
-    merged again.
+    Repeats over leads until nothing merges, so that merging again changes nothing.
     """
     found = Clusters(len(findings))
     left = len(findings) + 1
@@ -26,7 +24,7 @@ def clusters(findings: Sequence[Finding]) -> list[list[int]]:
         left = len(leads)
         _join_rules(findings, leads, found)
         join_equal(findings, found.leads(), found)
-        join_worded(findings, found)
+        join_similar(findings, found)
     return found.sets()
 
 
@@ -35,42 +33,42 @@ def _join_rules(findings: Sequence[Finding], leads: Iterable[int], found: Cluste
     for index in leads:
         finding = findings[index]
         if finding.rule:
-            alike[finding.spot.path, finding.spot.line, kind(finding.rule)].append(index)
+            alike[finding.spot.path, finding.spot.line, rule_kind(finding.rule)].append(index)
     for bucket in alike.values():
         if len(bucket) > 1:
-            for key in (_repeated, _column, _names, _anything):
+            for key in (_repeat_key, _column_key, _names_key, _path_key):
                 _join_bucket(findings, bucket, key, found)
 
 
 def _join_bucket(
     findings: Sequence[Finding], bucket: list[int], key: "_Key", found: Clusters
 ) -> None:
-    """Joins those with equal keys, unless that would make one of two findings of one tool."""
+    """Join findings with equal keys, unless that merges two findings of one tool."""
     alike: dict[Hashable, list[int]] = defaultdict(list)
-    for index in sorted({found.of(index) for index in bucket}):
+    for index in sorted({found.find(index) for index in bucket}):
         value = key(findings[index])
         if value is not None:
             alike[value].append(index)
     members: dict[int, list[int]] = defaultdict(list)
     for index in bucket:
-        members[found.of(index)].append(index)
+        members[found.find(index)].append(index)
     for same in alike.values():
         everybody = [findings[i] for index in same for i in members[index]]
-        if len(same) > 1 and (key is _repeated or _one_each(everybody)):
+        if len(same) > 1 and (key is _repeat_key or _has_one_each(everybody)):
             for index in same[1:]:
                 found.join(same[0], index)
 
 
-def _one_each(findings: Sequence[Finding]) -> bool:
-    voices = {_repeated(finding) for finding in findings}
+def _has_one_each(findings: Sequence[Finding]) -> bool:
+    voices = {_repeat_key(finding) for finding in findings}
     sources = {finding.source for finding in findings}
     return len(sources) == len(voices) and all(
-        _compatible(a, b) for a, b in combinations(findings, 2)
+        _is_compatible(a, b) for a, b in combinations(findings, 2)
     )
 
 
-def _compatible(a: Finding, b: Finding) -> bool:
-    """Neither the names they mention nor the code they cover speak against their being one."""
+def _is_compatible(a: Finding, b: Finding) -> bool:
+    """Whether neither names nor covered code show that they differ."""
     one, two = a.spot, b.spot
     if one.column is not None and one.column == two.column:
         return True
@@ -90,17 +88,17 @@ def _compatible(a: Finding, b: Finding) -> bool:
 _Key = Callable[[Finding], Hashable]
 
 
-def _repeated(finding: Finding) -> Hashable:
+def _repeat_key(finding: Finding) -> Hashable:
     return (finding.source, finding.rule, finding.spot, finding.title)
 
 
-def _column(finding: Finding) -> Hashable:
+def _column_key(finding: Finding) -> Hashable:
     return finding.spot.column
 
 
-def _names(finding: Finding) -> Hashable:
-    return names_in(finding.title) or None
+def _names_key(finding: Finding) -> Hashable:
+    return extract_names(finding.title) or None
 
 
-def _anything(finding: Finding) -> Hashable:
+def _path_key(finding: Finding) -> Hashable:
     return finding.spot.path

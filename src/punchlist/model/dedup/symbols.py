@@ -40,20 +40,20 @@ _PYTHON = (".py", ".pyi", ".pyw")
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def symbols(path: str, lines: Sequence[str]) -> list[str]:
-    """The dotted name of the innermost definition around each line, empty outside of any; index 0
-    is line 1.
+def find_symbols(path: str, lines: Sequence[str]) -> list[str]:
+    """Return the dotted name of the innermost definition around each line, or "". Index 0 is line
+    1.
     """
     if path.endswith(_PYTHON) and sum(map(len, lines)) <= _LARGEST:
         tree = parse_python("\n".join(lines))
         if tree is not None:
-            return _by_tree(tree, len(lines))
-    return _by_indentation(lines)
+            return _read_tree(tree, len(lines))
+    return _read_indentation(lines)
 
 
-def _by_tree(tree: ast.Module, count: int) -> list[str]:
+def _read_tree(tree: ast.Module, count: int) -> list[str]:
     names = [""] * count
-    for definition, name in _definitions(tree):
+    for definition, name in _walk_definitions(tree):
         first = min(
             [definition.lineno, *(decorator.lineno for decorator in definition.decorator_list)]
         )
@@ -62,10 +62,8 @@ def _by_tree(tree: ast.Module, count: int) -> list[str]:
     return names
 
 
-def _definitions(tree: ast.Module) -> Iterator[tuple[_Definition, str]]:
-    """Outer ones before inner ones. A stack of our own: hostile nesting must not
-    exhaust Python's.
-    """
+def _walk_definitions(tree: ast.Module) -> Iterator[tuple[_Definition, str]]:
+    """Yield outer definitions before inner ones; without recursion, for deep nesting."""
     waiting: list[tuple[ast.AST, str]] = [(tree, "")]
     while waiting:
         node, inside = waiting.pop()
@@ -78,7 +76,7 @@ def _definitions(tree: ast.Module) -> Iterator[tuple[_Definition, str]]:
                 waiting.append((child, inside))
 
 
-def _by_indentation(lines: Sequence[str]) -> list[str]:
+def _read_indentation(lines: Sequence[str]) -> list[str]:
     names: list[str] = []
     around: list[tuple[int, str]] = []
     for line in lines:
@@ -92,7 +90,7 @@ def _by_indentation(lines: Sequence[str]) -> list[str]:
             indent < around[-1][0] or (indent == around[-1][0] and not closing and stripped != "{")
         ):
             around.pop()
-        name = _defined(line)
+        name = _match_definition(line)
         if name:
             around.append((indent, f"{around[-1][1]}.{name}" if around else name))
         names.append(around[-1][1] if around else "")
@@ -101,7 +99,7 @@ def _by_indentation(lines: Sequence[str]) -> list[str]:
     return names
 
 
-def _defined(line: str) -> str:
+def _match_definition(line: str) -> str:
     found = _DEFINITION.match(line.rstrip()) if len(line) <= _LONGEST_LINE else None
     if not found:
         return ""

@@ -1,4 +1,4 @@
-"""Sets of indexes that grow together."""
+"""Union-find over indexes."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ class Clusters:
     def __init__(self, count: int) -> None:
         self._parent = list(range(count))
 
-    def of(self, index: int) -> int:
+    def find(self, index: int) -> int:
         root = index
         while self._parent[root] != root:
             root = self._parent[root]
@@ -19,28 +19,28 @@ class Clusters:
         return root
 
     def join(self, a: int, b: int) -> None:
-        first, second = sorted((self.of(a), self.of(b)))
+        first, second = sorted((self.find(a), self.find(b)))
         self._parent[second] = first
 
     def leads(self) -> list[int]:
-        """The smallest index of every set."""
+        """Return the smallest index of every set."""
         return [index for index, parent in enumerate(self._parent) if index == parent]
 
     def members(self, leads: Iterable[int]) -> dict[int, list[int]]:
-        """The sets that these lead."""
+        """Return the sets with these leads."""
         wanted = set(leads)
         members: dict[int, list[int]] = {index: [] for index in sorted(wanted)}
         for index in range(len(self._parent)):
-            if (lead := self.of(index)) in wanted:
+            if (lead := self.find(index)) in wanted:
                 members[lead].append(index)
         return members
 
     def sets(self) -> list[list[int]]:
-        return self.sets_of(range(len(self._parent)))
+        return self.group_indexes(range(len(self._parent)))
 
-    def sets_of(self, indexes: Iterable[int]) -> list[list[int]]:
-        """The sets these are in, with only these as members, smallest first."""
+    def group_indexes(self, indexes: Iterable[int]) -> list[list[int]]:
+        """Return the sets of these indexes, with only these as members, smallest first."""
         members: dict[int, list[int]] = defaultdict(list)
         for index in sorted(indexes):
-            members[self.of(index)].append(index)
+            members[self.find(index)].append(index)
         return list(members.values())

@@ -52,10 +52,8 @@ _SHORTEST_STEM = 3
 
 
 @lru_cache(maxsize=262144)
-def names_in(text: str) -> tuple[str, ...]:
-    """The identifiers a text speaks of, each once, in alphabetical order: quoted ones, and words
-    shaped like code.
-    """
+def extract_names(text: str) -> tuple[str, ...]:
+    """Return the identifiers in a text, sorted: quoted ones, and words shaped like code."""
     found: set[str] = set()
     for match in _QUOTED.finditer(text):
         found.update(_IDENTIFIER.findall(match[1] or "") if match[1] else [match[2] or match[3]])
@@ -64,17 +62,17 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def last_parts(text: str) -> frozenset[str]:
-    """The names a text mentions, without what they are part of or how they are spelt:
-    `Page.load_all` is another's `loadAll`.
+    """Return the last part of each name in a text, in one spelling: `Page.load_all` is
+    `loadAll`.
     """
-    return frozenset("_".join(parts_of(re.split(r"[.:>#]", name)[-1])) for name in names_in(text))
+    return frozenset(
+        "_".join(split_words(re.split(r"[.:>#]", name)[-1])) for name in extract_names(text)
+    )
 
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """The word without its commonest English endings; crude on purpose, the same word always gives
-    the same stem.
-    """
+    """Return the word without common English endings; crude, but always the same."""
     if word.isdecimal():
         return word
     for ending in _ENDINGS:
@@ -83,9 +81,9 @@ def stem(word: str) -> str:
     return word
 
 
-def parts_of(name: str) -> list[str]:
-    """The words inside an identifier: `getUserName`, `get_user_name` and
-    `x.get_user` share theirs.
+def split_words(name: str) -> list[str]:
+    """Return the lower-case words of a text or identifier: `getUserName` like
+    `get_user_name`.
     """
     parts: list[str] = []
     for word in _WORD.findall(name):
@@ -98,5 +96,5 @@ def parts_of(name: str) -> list[str]:
 
 @lru_cache(maxsize=262144)
 def vocabulary(text: str) -> frozenset[str]:
-    """The stems of all words of a text, identifiers taken apart."""
-    return frozenset(stem(part) for part in parts_of(text))
+    """Return the stems of all words of a text, identifiers split."""
+    return frozenset(stem(part) for part in split_words(text))

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Findings, their locations, paths and severities."""

@@ -1,4 +1,4 @@
-"""One thing a reviewer reported, as it was reported, in one normal form."""
+"""A finding as one reviewer reported it, in one normal form."""
 
 from enum import StrEnum
 
@@ -11,8 +11,8 @@ from punchlist.model.finding.severity import Severity
 
 
 class Spot(Struct, frozen=True, omit_defaults=True, gc=False):
-    """Where: a path below the root, with slashes; lines and columns count from 1, in code points;
-    the end column is exclusive.
+    """A path below the root, with slashes; lines and columns count from 1, in code points; the end
+    column is exclusive.
     """
 
     path: str
@@ -44,7 +44,7 @@ class Splice(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Fix(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A change the tool itself proposes; all splices belong together."""
+    """A change that the tool proposes; all splices belong together."""
 
     splices: tuple[Splice, ...]
     safety: Safety = Safety.SAFE
@@ -52,7 +52,7 @@ class Fix(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Context(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The code around a finding, whitespace removed: what identity is made of."""
+    """Code around a finding, without whitespace, to match it between trees."""
 
     symbol: str = ""
     span: str = ""
@@ -88,8 +88,8 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """
 
 
-class Refused(Struct, frozen=True, omit_defaults=True, gc=False):
-    """An entry of a report that could not be understood, kept with the reason."""
+class RefusedEntry(Struct, frozen=True, omit_defaults=True, gc=False):
+    """An entry of a report that could not be parsed, with the reason."""
 
     source: str
     raw: str

@@ -1,4 +1,4 @@
-"""Places as people write them: "src/a.py:45-67", "lines 45 to 67", 45, "L45"."""
+"""Parse locations as people write them: "src/a.py:45-67", "lines 45 to 67", 45, "L45"."""
 
 import re
 from typing import Any
@@ -17,8 +17,8 @@ _LONGEST = 1024
 """A text beyond this is cut before a pattern sees it."""
 
 
-class Place(Struct, frozen=True):
-    """Lines as far as they were understood; `odd` says what was not."""
+class ParsedLocation(Struct, frozen=True):
+    """A parsed location; `odd` says what could not be parsed."""
 
     path: str = ""
     line: int | None = None
@@ -27,76 +27,84 @@ class Place(Struct, frozen=True):
     odd: str = ""
 
 
-def lines(value: Any) -> Place:
-    """A line or a range of lines, however it is written."""
+def parse_lines(value: Any) -> ParsedLocation:
+    """Parse a line or a range of lines: a number, text, list or mapping."""
     if value is None or isinstance(value, bool):
-        return Place()
+        return ParsedLocation()
     if isinstance(value, (int, float)):
-        return _from_number(value)
-    return _from_text(value) if isinstance(value, str) else _from_parts(value)
+        return _parse_number(value)
+    return _parse_text(value) if isinstance(value, str) else _parse_parts(value)
 
 
-def located(text: str) -> Place:
-    """A path with or without lines behind it; marks of emphasis and links are taken off."""
-    plain = _LINK.sub(_of_link, text).strip().strip("`*\"'<>").strip()[:_LONGEST]
+def parse_location(text: str) -> ParsedLocation:
+    """Parse a path with or without lines behind it; emphasis and links are removed."""
+    plain = _LINK.sub(_unwrap_link, text).strip().strip("`*\"'<>").strip()[:_LONGEST]
     found = _LOCATED.fullmatch(plain)
     if not found:
-        return Place(path=plain)
-    place = _from_text(found["lines"])
-    return Place(found["path"].strip("`*\"' "), place.line, place.end_line, place.column, place.odd)
-
-
-def _of_link(link: "re.Match[str]") -> str:
-    """The words of a link name the file as a rule; its target has the line where they do not."""
-    return link[2] if "#L" in link[2] and ":" not in link[1] else link[1]
-
-
-def _from_parts(value: Any) -> Place:
-    """[45, 67], {"start": 45, "end": 67} or {"line": 45, "column": 3}, or such in such."""
-    match value:
-        case [first, *others]:
-            return _joined(lines(first), lines(others[-1]) if others else Place())
-        case {"start": first}:
-            return _joined(lines(first), lines(value.get("end")))
-        case {"line": first}:
-            start = lines(first)
-            return Place(
-                line=start.line,
-                end_line=start.end_line,
-                column=lines(value.get("column")).line,
-                odd=start.odd,
-            )
-        case _:
-            return Place(odd=_not_understood(value)) if value else Place()
-
-
-def _from_number(value: float) -> Place:
-    if value != value or value in (float("inf"), float("-inf")) or value != int(value):  # noqa: PLR0124  # NaN differs from itself
-        return Place(odd=_not_understood(value))
-    return (
-        Place(line=int(value))
-        if value >= 1
-        else Place(odd=f"line {int(value)} is no line; the file is kept")
+        return ParsedLocation(path=plain)
+    place = _parse_text(found["lines"])
+    return ParsedLocation(
+        found["path"].strip("`*\"' "), place.line, place.end_line, place.column, place.odd
     )
 
 
-def _from_text(text: str) -> Place:
+def _unwrap_link(link: "re.Match[str]") -> str:
+    """Return the link's text, or its target if only that has the line."""
+    return link[2] if "#L" in link[2] and ":" not in link[1] else link[1]
+
+
+def _parse_parts(value: Any) -> ParsedLocation:
+    """Parse [45, 67], {"start": 45, "end": 67} or {"line": 45, "column": 3}; may be nested."""
+    match value:
+        case [first, *others]:
+            return _join_range(
+                parse_lines(first), parse_lines(others[-1]) if others else ParsedLocation()
+            )
+        case {"start": first}:
+            return _join_range(parse_lines(first), parse_lines(value.get("end")))
+        case {"line": first}:
+            start = parse_lines(first)
+            return ParsedLocation(
+                line=start.line,
+                end_line=start.end_line,
+                column=parse_lines(value.get("column")).line,
+                odd=start.odd,
+            )
+        case _:
+            return ParsedLocation(odd=_explain_odd(value)) if value else ParsedLocation()
+
+
+def _parse_number(value: float) -> ParsedLocation:
+    if value != value or value in (float("inf"), float("-inf")) or value != int(value):  # noqa: PLR0124  # NaN differs from itself
+        return ParsedLocation(odd=_explain_odd(value))
+    return (
+        ParsedLocation(line=int(value))
+        if value >= 1
+        else ParsedLocation(odd=f"line {int(value)} is no line; the file is kept")
+    )
+
+
+def _parse_text(text: str) -> ParsedLocation:
     found = _RANGE.search(text[:_LONGEST])
     if not found:
-        return Place(odd=_not_understood(text)) if text.strip() else Place()
+        return ParsedLocation(odd=_explain_odd(text)) if text.strip() else ParsedLocation()
     first, column, last = (int(part) if part else None for part in found.groups())
-    return _joined(_from_number(first or 0), _from_number(last) if last else Place(), column)
+    return _join_range(
+        _parse_number(first or 0), _parse_number(last) if last else ParsedLocation(), column
+    )
 
 
-def _joined(first: Place, last: Place, column: int | None = None) -> Place:
+def _join_range(
+    first: ParsedLocation, last: ParsedLocation, column: int | None = None
+) -> ParsedLocation:
     odd = first.odd or last.odd
     if first.line is None or last.line is None or last.line == first.line:
-        return Place(
+        return ParsedLocation(
             line=first.line, end_line=first.end_line, column=column or first.column, odd=odd
         )
     low, high = sorted((first.line, last.line))
-    return Place(line=low, end_line=high, column=column or first.column, odd=odd)
+    return ParsedLocation(line=low, end_line=high, column=column or first.column, odd=odd)
 
 
-def _not_understood(value: object) -> str:
+def _explain_odd(value: object) -> str:
     return f"its line was not understood: {str(value)[:60]!r}"

@@ -1,6 +1,4 @@
-"""Paths as reporters write them, brought to the one form a finding has: below the root, with
-forward slashes.
-"""
+"""Normalize reported paths: below the root, with forward slashes."""
 
 import re
 from posixpath import isabs, normpath
@@ -14,17 +12,15 @@ _DRIVE = re.compile(r"^/?([A-Za-z]):(?=/)")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
-def normal_path(raw: str, root: str, *, literal: bool = False) -> tuple[str, str]:
-    """The path below `root`, and what is odd about it (empty if nothing is); an odd path is kept,
-    never dropped.
+def normalize_path(raw: str, root: str, *, literal: bool = False) -> tuple[str, str]:
+    """Return the path below `root`, and what is odd about it ("" if nothing).
 
-    `literal` is for reporters that write names as the disk has them: there a backslash or "%20" is
-    part of the name.
+    `literal`: names are as on disk, so a backslash or "%20" is part of the name.
     """
     if not raw.strip():
         return "", NO_FILE
-    path = raw if literal else _plain(raw)
-    below = _below(normpath(path), normpath(root if literal else _plain(root)))
+    path = raw if literal else _decode_path(raw)
+    below = _relative_path(normpath(path), normpath(root if literal else _decode_path(root)))
     if below is None:
         return normpath(path), OUTSIDE
     if below == "." or path.endswith("/"):
@@ -32,8 +28,8 @@ def normal_path(raw: str, root: str, *, literal: bool = False) -> tuple[str, str
     return below, ""
 
 
-def _plain(raw: str) -> str:
-    """A URI, an escaped or a Windows path as a plain one."""
+def _decode_path(raw: str) -> str:
+    """Convert a URI, an escaped or a Windows path to a plain one."""
     path = raw.strip()
     if path[:5].lower() == "file:":
         path = unquote(urlsplit(path).path, errors="surrogateescape")
@@ -42,8 +38,8 @@ def _plain(raw: str) -> str:
     return _DRIVE.sub(lambda drive: f"/{drive[1].upper()}:", path.replace("\\", "/"))
 
 
-def _below(path: str, root: str) -> str | None:
-    """The path relative to the root; None where it leads out of it."""
+def _relative_path(path: str, root: str) -> str | None:
+    """Return the path relative to the root, or None if it leads outside."""
     if not isabs(path):
         return None if path == ".." or path.startswith("../") else path
     # POSIX keeps a leading double slash apart; no reporter means that by it.

@@ -1,4 +1,4 @@
-"""Parsing of Python source; no other module calls `ast.parse`."""
+"""Parse Python source; no other module calls `ast.parse`."""
 
 import ast
 import threading
@@ -16,7 +16,7 @@ _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 def parse_python(text: str) -> ast.Module | None:
     """Return the syntax tree of a module, or None if the text does not parse."""
     try:
-        with _alone():
+        with _hold_lock():
             return ast.parse(text)
     except _UNREADABLE:
         return None
@@ -25,7 +25,7 @@ def parse_python(text: str) -> ast.Module | None:
 def parse_expression(text: str) -> ast.expr | None:
     """Return the syntax tree of one expression, or None if the text does not parse."""
     try:
-        with _alone():
+        with _hold_lock():
             return ast.parse(text.lstrip(" \t"), mode="eval").body
     except _UNREADABLE:
         return None
@@ -34,7 +34,7 @@ def parse_expression(text: str) -> ast.expr | None:
 def syntax_error(text: str, path: str) -> str:
     """Return why the text is not a Python module, or an empty string."""
     try:
-        with _alone():
+        with _hold_lock():
             ast.parse(text, path)
     except _UNREADABLE as error:
         return str(error)
@@ -42,8 +42,8 @@ def syntax_error(text: str, path: str) -> str:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Hold the lock, and ignore what Python warns of in the parsed source."""
+def _hold_lock() -> Iterator[None]:
+    """Hold the lock, and ignore Python's warnings about the source."""
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

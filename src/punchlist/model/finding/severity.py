@@ -1,4 +1,4 @@
-"""How bad a finding is: three ranks, and the many words reviewers have for them."""
+"""Severity: three ranks, and the words reviewers use for them."""
 
 import re
 from enum import StrEnum
@@ -32,9 +32,9 @@ _LONGEST = 60
 _BY_WORD = {word: severity for severity, words in _WORDS.items() for word in words.split()}
 
 
-def severity_of(word: str | None) -> tuple[Severity, bool]:
-    """The rank of a reviewer's word, and whether the word was known; an unknown one ranks major,
-    never lowest.
+def parse_severity(word: str | None) -> tuple[Severity, bool]:
+    """Return the severity of a reviewer's word, and whether the word was known;
+    unknown is MAJOR.
     """
     said = (word or "").casefold()
     key = "-".join(said.replace("_", " ").split()).strip("[]():.!")
@@ -44,8 +44,8 @@ def severity_of(word: str | None) -> tuple[Severity, bool]:
     known = [
         _BY_WORD[part] for part in (key, *(() if parts & _NEGATIONS else parts)) if part in _BY_WORD
     ]
-    return (worst(known), True) if known else (Severity.MAJOR, False)
+    return (worst_severity(known), True) if known else (Severity.MAJOR, False)
 
 
-def worst(severities: "list[Severity] | tuple[Severity, ...]") -> Severity:
+def worst_severity(severities: "list[Severity] | tuple[Severity, ...]") -> Severity:
     return min(severities, key=lambda severity: severity.rank)

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Detect fixes that cheat: suppressions, deleted code, runner tricks, weak excuses."""

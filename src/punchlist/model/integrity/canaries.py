@@ -1,4 +1,4 @@
-"""Patches whose worth is known: small, plausible, and either right or wrong."""
+"""Canaries: small, plausible patches that are known to be right or wrong."""
 
 import tomllib
 from importlib.resources import files

@@ -1,33 +1,33 @@
-"""What a challenger's scores come to: a patch is approved as a whole, or goes back as a whole."""
+"""Verdict from a challenger's scores: a patch is approved or rejected as a whole."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Item, Move, Status
-from punchlist.model.item.score import THRESHOLD, Score, by_item
+from punchlist.model.item.score import THRESHOLD, Score, lowest_scores
 from punchlist.model.patch.patch import fix_key
 
 
-class Judged(NamedTuple):
-    """Numbers of the batches that may go on, and the moves of the items that may not."""
+class ChallengeVerdict(NamedTuple):
+    """Numbers of approved batches, and moves of rejected items."""
 
     approved: tuple[int, ...]
     moves: tuple[Move, ...]
 
 
-def judged(
+def judge_batches(
     batches: Iterable[Batch],
     items: Mapping[int, Item],
     scores: Iterable[Score],
     threshold: int = THRESHOLD,
     *,
     by: str = "challenger",
-) -> Judged:
-    """A batch passes if every one of its claimed items does. Fails closed: without claims there is
-    nothing to approve, and an item without a usable score is not approved.
+) -> ChallengeVerdict:
+    """Approve a batch if each of its claimed items passes. Fails closed: without claims or without
+    a usable score nothing is approved.
     """
-    known = by_item(scores)
+    known = lowest_scores(scores)
     approved: list[int] = []
     moves: list[Move] = []
     for batch in batches:
@@ -43,7 +43,7 @@ def judged(
         ]
         if claimed and not below:
             approved.append(batch.number)
-        for number, why, evidence in _reasons(claimed, below, known, threshold):
+        for number, why, evidence in _rejection_reasons(claimed, below, known, threshold):
             moves.append(
                 Move(
                     number,
@@ -51,20 +51,24 @@ def judged(
                     by=by,
                     why=why,
                     evidence=evidence,
-                    ref=_tried(batch, items[number]),
+                    ref=_tried_fix(batch, items[number]),
                 )
             )
-    return Judged(tuple(approved), tuple(moves))
+    return ChallengeVerdict(tuple(approved), tuple(moves))
 
 
-def _reasons(
+def _rejection_reasons(
     claimed: list[int], below: list[int], known: Mapping[int, Score], threshold: int
 ) -> Iterator[tuple[int, str, str]]:
-    """By item: why it goes back, and what would make it better."""
+    """Yield each item, why it goes back, and what would improve it."""
     for number in claimed if below else ():
         score = known.get(number)
         if number in below:
-            yield number, short_of(score, threshold), "\n".join(score.improvements) if score else ""
+            yield (
+                number,
+                explain_score(score, threshold),
+                "\n".join(score.improvements) if score else "",
+            )
         else:
             others = ", ".join(str(each) for each in below)
             yield (
@@ -77,8 +81,8 @@ def _reasons(
             )
 
 
-def short_of(score: Score | None, threshold: int) -> str:
-    """Why a score approves nothing, in words a fixer can use."""
+def explain_score(score: Score | None, threshold: int) -> str:
+    """Return why a score approves nothing, for the fixer."""
     if score is None:
         return "the challenger gave it no score"
     said = f": {score.feedback}" if score.feedback else ""
@@ -87,8 +91,8 @@ def short_of(score: Score | None, threshold: int) -> str:
     return f"scored {score.score} of {threshold} needed{said}"
 
 
-def _tried(batch: Batch, item: Item) -> str:
-    """A tool's own fix that was refused is not tried again; an agent may have another idea."""
+def _tried_fix(batch: Batch, item: Item) -> str:
+    """Return the key of a tool's refused fix, not to be tried again; "" for an agent's."""
     return (
         fix_key(item.current.fix)
         if batch.patch is not None and item.current.fix is not None

@@ -1,11 +1,9 @@
-"""Code that is gone instead of cured: the file or the function a finding is about was deleted, or
-emptied.
-"""
+"""Detect code that was deleted or emptied instead of fixed."""
 
 import ast
 from collections.abc import Iterator, Mapping
 
-from punchlist.model.dedup.symbols import symbols
+from punchlist.model.dedup.symbols import find_symbols
 from punchlist.model.finding.python_source import parse_python
 
 _PYTHON = (".py", ".pyi")
@@ -16,11 +14,11 @@ had any.
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def gutted(
+def find_deletion(
     path: str, line: int | None, before: Mapping[str, str], after: Mapping[str, str | None]
 ) -> str:
-    """Why what stands at this place is not cured but gone, or an empty string. `after` has the
-    changed files, None if deleted.
+    """Return why the code at this place is deleted, not fixed, or "". `after` has the changed
+    files, None if deleted.
     """
     old, new = before.get(path), after.get(path)
     if old is None or path not in after:
@@ -31,25 +29,27 @@ def gutted(
         return f"{path} was emptied"
     if not path.endswith(_PYTHON) or line is None:
         return ""
-    return _function_gone(path, line, (old, new), after)
+    return _find_lost_function(path, line, (old, new), after)
 
 
-def _function_gone(
+def _find_lost_function(
     path: str, line: int, texts: tuple[str, str], after: Mapping[str, str | None]
 ) -> str:
     old, new = texts
     lines = old.splitlines()
-    name = symbols(path, lines)[line - 1] if 1 <= line <= len(lines) else ""
-    known, now = _functions(old), _functions(new)
+    name = find_symbols(path, lines)[line - 1] if 1 <= line <= len(lines) else ""
+    known, now = _list_functions(old), _list_functions(new)
     if not name or name not in known:
         return ""
     if name in now:
         return (
-            f"the body of {name} in {path} was emptied" if _emptied(known[name], now[name]) else ""
+            f"the body of {name} in {path} was emptied"
+            if _is_emptied(known[name], now[name])
+            else ""
         )
     last = name.rpartition(".")[2]
     elsewhere = any(
-        last in {each.rpartition(".")[2] for each in _functions(text)}
+        last in {each.rpartition(".")[2] for each in _list_functions(text)}
         for text in after.values()
         if text
     )
@@ -58,22 +58,22 @@ def _function_gone(
     return "" if elsewhere or now.keys() - known.keys() else f"{name} was deleted from {path}"
 
 
-def _functions(text: str) -> dict[str, _Function]:
+def _list_functions(text: str) -> dict[str, _Function]:
     tree = parse_python(text)
-    return {} if tree is None else dict(_within(tree, ""))
+    return {} if tree is None else dict(_walk_functions(tree, ""))
 
 
-def _within(node: ast.AST, inside: str) -> Iterator[tuple[str, _Function]]:
+def _walk_functions(node: ast.AST, inside: str) -> Iterator[tuple[str, _Function]]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, _Function | ast.ClassDef):
             name = f"{inside}.{child.name}" if inside else child.name
             if isinstance(child, _Function):
                 yield name, child
-            yield from _within(child, name)
+            yield from _walk_functions(child, name)
 
 
-def _emptied(old: _Function, new: _Function) -> bool:
-    was, now = _said(old), _said(new)
+def _is_emptied(old: _Function, new: _Function) -> bool:
+    was, now = _strip_docstring(old), _strip_docstring(new)
     if all(_is_nothing(statement) for statement in was) or not all(
         _is_nothing(statement) for statement in now
     ):
@@ -81,8 +81,8 @@ def _emptied(old: _Function, new: _Function) -> bool:
     return len(was) >= _WORTH or any(isinstance(statement, ast.Raise) for statement in now)
 
 
-def _said(function: _Function) -> list[ast.stmt]:
-    """The body without its docstring."""
+def _strip_docstring(function: _Function) -> list[ast.stmt]:
+    """Return the body without its docstring."""
     return [
         s
         for s in function.body

@@ -1,6 +1,4 @@
-"""What a finding asks for, as far as its category, rule and words tell: another behaviour, the same
-one, or nobody can say.
-"""
+"""What a finding asks for, by category, rule and words: changed behaviour, the same, or unclear."""
 
 import re
 from collections.abc import Iterable
@@ -20,25 +18,25 @@ class Intent(StrEnum):
     OPEN = "open"
 
 
-def _any_of(words: str, *, first: bool = False) -> re.Pattern[str]:
-    """One of the words, `*` for any ending, `_` for a blank or a hyphen; `first` wants it at the
-    very beginning.
+def _compile_words(words: str, *, first: bool = False) -> re.Pattern[str]:
+    """Match one of the words, `*` for any ending, `_` for a blank or a hyphen; `first`: only at the
+    start.
     """
     choices = "|".join(word.replace("_", "[ -]?").replace("*", r"\w*") for word in words.split())
     return re.compile(rf"{'^' if first else chr(92) + 'b'}(?:{choices})\b", re.IGNORECASE)
 
 
-_BUG = _any_of(
+_BUG = _compile_words(
     "bug bugs correctness logic* functional* behavior behaviour regression edge_case* data_loss",
     first=True,
 )
-_TIDY = _any_of(
+_TIDY = _compile_words(
     """style refactor* maintainability readability naming complexity duplicat* simplif* convention
     clarity structure code_quality
     clean_up modernization idiom*""",
     first=True,
 )
-_UNSEEN = _any_of(
+_UNSEEN = _compile_words(
     """leak* close closed closing race races racy thread* lock* concurren* deadlock* async* await*
     perform* slow* quadratic memory
     cache* caching timing constant_time compare_digest timeout* retry retries log logs logged
@@ -52,36 +50,36 @@ _UNSEEN = _any_of(
     magic_number* inconsisten*"""
 )
 """Matters that two calls side by side do not show, or that are put right without another answer."""
-_WRONG = _any_of(
+_WRONG = _compile_words(
     """wrong* incorrect* bug bugs buggy off_by_one crash* raise raises fail fails broken return
     returns instead should must never
     always ignor* misses missing drops loses lost invert* swapped negat* overflow* divi* zero empty
     boundar* inclusive exclusive
     infinite truncat* round*"""
 )
-_TEXT = _any_of(
+_TEXT = _compile_words(
     """comment* doc docs docstring* documentation readme changelog typo typos spelling misspel*
     format formatting whitespace
     indentation blank_line blank_lines line_length long_line long_lines import_order naming renam*
     variable_name* misleading_name
     unclear_name trailing style readab* todo fixme license header type types annotat* hint hints"""
 )
-_REMOVAL = _any_of(
+_REMOVAL = _compile_words(
     """unused dead remov* delet* obsolete unreachable redundant duplicat* get_rid inline*
     unnecessary needless stale leftover
     vestigial deprecated renam* consolidat* extract*"""
 )
 
 
-def intent(items: Iterable[Item]) -> Intent:
-    """Of several items the same holds only where all of them ask for it."""
-    asked = {_of(item.current) for item in items}
+def find_intent(items: Iterable[Item]) -> Intent:
+    """Return the intent of all items together; OPEN if unclear."""
+    asked = {_finding_intent(item.current) for item in items}
     if Intent.CHANGE in asked and asked <= {Intent.CHANGE, Intent.KEEP}:
         return Intent.CHANGE
     return Intent.KEEP if asked == {Intent.KEEP} else Intent.OPEN
 
 
-def _of(finding: Finding) -> Intent:
+def _finding_intent(finding: Finding) -> Intent:
     category, words = finding.category.strip(), f"{finding.title}\n{finding.detail}"
     if _TIDY.search(category):
         return Intent.OPEN if _WRONG.search(finding.title) else Intent.KEEP
@@ -98,7 +96,7 @@ def _of(finding: Finding) -> Intent:
     )
 
 
-def about_text(items: Iterable[Item]) -> bool:
+def is_about_text(items: Iterable[Item]) -> bool:
     """Whether a change of comments, layout or names can be what was asked for."""
     return any(_TEXT.search(_headline(finding)) for item in items for finding in item.sighted)
 
@@ -111,8 +109,8 @@ def asks_removal(items: Iterable[Item]) -> bool:
     return any(_REMOVAL.search(text) for text in told)
 
 
-def words_of(items: Iterable[Item]) -> str:
-    """All that the reviewers wrote, for those who look for examples in it."""
+def join_words(items: Iterable[Item]) -> str:
+    """Return all that the reviewers wrote about the items."""
     return "\n".join(
         f"{_headline(finding)}\n{finding.detail}\n{finding.suggestion}"
         for item in items

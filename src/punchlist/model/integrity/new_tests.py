@@ -1,6 +1,4 @@
-"""New tests: whether they were only added to what is there, and whether they ask what the code does
-or what it says.
-"""
+"""Whether new tests were only added, and whether they run the code or read its text."""
 
 import ast
 import re
@@ -22,11 +20,10 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def only_adds_tests(path: str, before: str, after: str) -> bool:
-    """Whether all that was there is there, in its order, and what is new are tests and the imports
-    they need.
+    """Whether all old statements are there, in order, and new ones are only tests and their
+    imports.
 
-    Fixtures, constants and everything else that could change what the old tests do are not let
-    through.
+    Fixtures, constants and all else that could change old tests are refused.
     """
     if not path.endswith(".py"):
         return False
@@ -41,15 +38,13 @@ def only_adds_tests(path: str, before: str, after: str) -> bool:
             waiting.pop(0)
         elif not _is_new_test(statement, names):
             return False
-    was, now = _names(old), _names(new)
+    was, now = _imported_names(old), _imported_names(new)
     bound = {name for _, _, name in was} | names
     return not waiting and was <= now and not any(name in bound for _, _, name in now - was)
 
 
-def reads_source(test: str, paths: Iterable[str]) -> str:
-    """What a test looks at instead of what the code does: the text of a changed file; empty if
-    nothing is seen.
-    """
+def find_source_read(test: str, paths: Iterable[str]) -> str:
+    """Return how a test reads the text of a changed file instead of running it, or ""."""
     names = {PurePosixPath(path).name for path in paths}
     looked = next((word for word in _LOOKING if word in test), "")
     return looked or next(
@@ -57,8 +52,8 @@ def reads_source(test: str, paths: Iterable[str]) -> str:
     )
 
 
-def _names(statements: list[ast.stmt]) -> set[tuple[str, str, str]]:
-    """What is imported, from where, and what it is called."""
+def _imported_names(statements: list[ast.stmt]) -> set[tuple[str, str, str]]:
+    """Return (module, name, alias) of each import."""
     found: set[tuple[str, str, str]] = set()
     for statement in statements:
         if isinstance(statement, ast.Import | ast.ImportFrom):
@@ -76,7 +71,7 @@ def _is_import(statement: ast.stmt) -> bool:
 
 
 def _is_new_test(statement: ast.stmt, names: set[str]) -> bool:
-    """A test that shadows an old one would end it."""
+    """Whether it is a test that shadows no old one."""
     return (
         isinstance(statement, _Definition)
         and statement.name.startswith(_TESTS)

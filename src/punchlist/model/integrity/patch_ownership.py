@@ -1,42 +1,45 @@
-"""What an agent left in its tree, told apart: whose work it is, and what of it was there before."""
+"""Split an agent's changes by batch, and from earlier work in its tree."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from punchlist.model.checks.protected import Protected, matches
+from punchlist.model.checks.protected import Protected, matches_any
 from punchlist.model.item.batch import Batch
-from punchlist.model.item.claim import Report
-from punchlist.model.patch.patch import FileChange, Patch, Taken, combined, splices_between
+from punchlist.model.item.claim import ItemClaim
+from punchlist.model.patch.patch import (
+    FileChange,
+    Patch,
+    ReservedSpans,
+    combine_patches,
+    splices_between,
+)
 
 LINK = "120000"
 
 
-class Own(Struct, frozen=True):
-    """`patch` is against the commit. `over`: earlier work was written over, and is part of the
-    patch now.
-    """
+class OwnPatch(Struct, frozen=True):
+    """`patch` is against the commit. `over`: it rewrote earlier work, which is now part of it."""
 
     patch: Patch
     over: bool = False
 
 
-def own(total: Patch, laid: Sequence[Patch], before: Mapping[str, str]) -> Own:
-    """What was done on top of patches that lay in the tree. `before` has the texts of the commit.
+def separate_own(total: Patch, laid: Sequence[Patch], before: Mapping[str, str]) -> OwnPatch:
+    """Return what was done on top of patches in the tree. `before` has the texts of the commit.
 
-    Where every earlier change is still there, line for line, the rest is new work that stands by
-    itself.
+    If every earlier change is still there, line for line, the rest is new work by itself.
     """
     known = [
         splice
-        for path, text in combined(laid, before).items()
+        for path, text in combine_patches(laid, before).items()
         for splice in splices_between(path, before[path], text)
     ]
     files = {change for patch in laid for change in patch.files}
     if not set(known) <= set(total.splices) or not files <= set(total.files):
-        return Own(total, over=True)
+        return OwnPatch(total, over=True)
     rest = set(known)
-    return Own(
+    return OwnPatch(
         Patch(
             tuple(s for s in total.splices if s not in rest),
             tuple(f for f in total.files if f not in files),
@@ -44,25 +47,23 @@ def own(total: Patch, laid: Sequence[Patch], before: Mapping[str, str]) -> Own:
     )
 
 
-def taken_in(laid: Mapping[int, Patch], parts: Mapping[int, Patch]) -> dict[int, int]:
-    """Earlier patches that have become part of a new one, old number to new. What was undone
-    altogether is part of none: the new one leaves those lines as the commit has them, so the
-    earlier one stands beside it.
+def find_absorbed(laid: Mapping[int, Patch], parts: Mapping[int, Patch]) -> dict[int, int]:
+    """Return the earlier patches that became part of a new one, old number to new. One that was
+    completely undone is part of none: it stands beside the new one.
     """
     found: dict[int, int] = {}
     for number, part in parts.items():
-        taken = Taken()
-        taken.take(part)
+        taken = ReservedSpans()
+        taken.reserve(part)
         found |= {old: number for old, patch in laid.items() if not taken.admits(patch)}
     return found
 
 
-def shared_out(
-    patch: Patch, batches: Sequence[Batch], reports: Iterable[Report]
+def split_patch(
+    patch: Patch, batches: Sequence[Batch], reports: Iterable[ItemClaim]
 ) -> dict[int, Patch]:
-    """One patch of several batches, file by file: to the batch that is about the file, else to the
-    one whose report names it, else to the first that claims anything. What is together in a file
-    stays together.
+    """Split a patch by file: to the batch about the file, else the one whose claim names it, else
+    the first with a claim.
     """
     said = {report.item: report for report in reports}
     claims = {
@@ -85,13 +86,13 @@ def shared_out(
     return found
 
 
-def as_it_turned_out(
+def update_batch(
     batch: Batch, patch: Patch, protected: Protected, present: frozenset[str]
 ) -> Batch:
-    """The batch with the files that were really touched. New tests are welcome; new configuration
-    is the judge's.
+    """Return the batch with the files really touched. New tests are allowed; new configuration is
+    protected.
     """
-    judges = [path for path in patch.paths if _of_the_judge(path, protected, present)]
+    judges = [path for path in patch.paths if _is_protected(path, protected, present)]
     return Batch(
         number=batch.number,
         items=batch.items,
@@ -104,28 +105,28 @@ def as_it_turned_out(
     )
 
 
-def _of_the_judge(path: str, protected: Protected, present: frozenset[str]) -> bool:
-    return matches(path, protected.configuration) or (
-        path in present and matches(path, protected.tests)
+def _is_protected(path: str, protected: Protected, present: frozenset[str]) -> bool:
+    return matches_any(path, protected.configuration) or (
+        path in present and matches_any(path, protected.tests)
     )
 
 
-def beside(
+def find_extra_files(
     batch: Batch, patch: Patch, present: frozenset[str], protected: Protected
 ) -> tuple[str, ...]:
-    """Files that were touched though no finding of the batch is about them; new tests are asked
-    for.
+    """Return a note for each touched file that no finding of the batch is about,
+    except new tests.
     """
     extra = [
         path
         for path in patch.paths
-        if path not in batch.paths and (path in present or not matches(path, protected.tests))
+        if path not in batch.paths and (path in present or not matches_any(path, protected.tests))
     ]
     return tuple(f"{path}: touched, and no finding here is about it" for path in extra)
 
 
-def refused(patch: Patch) -> str:
-    """Why such a patch is never laid anywhere."""
+def find_refusal(patch: Patch) -> str:
+    """Return why the patch must never be applied, or ""."""
     links = [change.path for change in patch.files if _is_link(change)]
     return f"{links[0]}: a symbolic link, which no fix may make" if links else ""
 

@@ -1,5 +1,5 @@
-"""What the analyzers say of a patched tree, held against what they said before: who silenced, and
-who made louder.
+"""Compare the findings of a patched tree with those before: which batches fixed,
+which made worse.
 """
 
 import re
@@ -14,8 +14,8 @@ from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.line_table import LineTable
-from punchlist.model.patch.offset_map import Shift
-from punchlist.model.patch.patch import Patch, spliced
+from punchlist.model.patch.offset_map import OffsetMap
+from punchlist.model.patch.patch import Patch, apply_splices
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -23,18 +23,16 @@ Key = tuple[str, str, str, int]
 """Source, rule, path, and the line it was on before."""
 
 
-class News(Struct, frozen=True):
-    """A finding that was not there before, and the batches that may have brought it about."""
+class NewFinding(Struct, frozen=True):
+    """A finding that was not there before, and the batches that may have caused it."""
 
     finding: Finding
     key: Key
     owners: tuple[int, ...]
 
 
-class Aftermath:
-    """Places are compared exactly: the splices say where every line of the patched
-    text was before.
-    """
+class RecheckDiff:
+    """Compares places exactly: the splices tell where each patched line was before."""
 
     def __init__(
         self,
@@ -53,43 +51,41 @@ class Aftermath:
                 self._touching[path].append(number)
         self._before = before
         # What the fixer put off is not aimed at: that it is still reported is nobody's fault.
-        self._items = {batch.number: run.claims(batch) or batch.items for batch in batches}
+        self._items = {batch.number: run.claimed_items(batch) or batch.items for batch in batches}
         self._aimed = {
             key: batch
             for batch, items in self._items.items()
             for item in items
-            for key in self._keys(item)
+            for key in self._item_keys(item)
         }
-        self._news = tuple(self._unknown(after))
+        self._news = tuple(self._find_new(after))
 
-    def guilty(self, *, wide: bool) -> dict[int, str]:
-        """Batches that did not silence their finding, or brought about something worse than they
-        cured.
-        """
+    def find_guilty(self, *, wide: bool) -> dict[int, str]:
+        """Return batches that did not remove their finding, or caused something worse, and why."""
         found: dict[int, str] = {}
         for news in self._news:
             aimed = self._aimed.get(news.key)
-            if aimed is not None and self._same_kind(news.finding, aimed):
+            if aimed is not None and self._is_same_rule(news.finding, aimed):
                 found[aimed] = f"{news.finding.source} still reports it"
                 continue
-            for number in self._blamed(news, wide=wide):
-                if self._is_louder(news.finding, self._batches[number]):
-                    found.setdefault(number, f"brings about {_named(news.finding)}")
+            for number in self._blame_batches(news, wide=wide):
+                if self._is_worse(news.finding, self._batches[number]):
+                    found.setdefault(number, f"brings about {_format_finding(news.finding)}")
         return found
 
     def follow_ups(self) -> dict[int, tuple[str, ...]]:
-        """What the batches bring about that is no worse and carries a fix of its own."""
+        """Return by batch what it causes that is no worse and has a fix."""
         after: dict[int, tuple[str, ...]] = defaultdict(tuple)
         for news in self._news:
-            for number in self._blamed(news, wide=False):
+            for number in self._blame_batches(news, wide=False):
                 after[number] = (*after[number], news.finding.rule or news.finding.title)
         return dict(after)
 
-    def _keys(self, number: int) -> Iterator[Key]:
+    def _item_keys(self, number: int) -> Iterator[Key]:
         for finding in self._run.items[number].sighted:
-            yield _key(finding, finding.spot.line or 0)
+            yield _make_key(finding, finding.spot.line or 0)
 
-    def _same_kind(self, finding: Finding, number: int) -> bool:
+    def _is_same_rule(self, finding: Finding, number: int) -> bool:
         rules = {
             (known.source, known.rule)
             for item in self._items[number]
@@ -97,48 +93,52 @@ class Aftermath:
         }
         return (finding.source, finding.rule) in rules
 
-    def _unknown(self, after: Sequence[Finding]) -> Iterator[News]:
-        places = {path: self._place(path) for path in self._before}
-        standing = self._standing()
-        known = Counter(_key(finding, finding.spot.line or 0) for finding in standing)
+    def _find_new(self, after: Sequence[Finding]) -> Iterator[NewFinding]:
+        places = {path: self._map_file(path) for path in self._before}
+        standing = self._list_standing()
+        known = Counter(_make_key(finding, finding.spot.line or 0) for finding in standing)
         moved = [finding for finding in standing if finding.spot.path in places]
         carried = Counter(
-            (owner, _text(finding))
+            (owner, _message_key(finding))
             for finding in moved
-            for owner in places[finding.spot.path].took(finding)
+            for owner in places[finding.spot.path].find_rewriters(finding)
         )
         for finding in after:
             path = finding.spot.path
             old_line, owners = (
-                places[path].origin(finding) if path in places else (finding.spot.line or 0, ())
+                places[path].find_origin(finding)
+                if path in places
+                else (finding.spot.line or 0, ())
             )
-            key = _key(finding, old_line)
-            carrier = next((owner for owner in owners if carried[owner, _text(finding)] > 0), None)
+            key = _make_key(finding, old_line)
+            carrier = next(
+                (owner for owner in owners if carried[owner, _message_key(finding)] > 0), None
+            )
             if known[key] > 0:
                 known[key] -= 1
             elif carrier is not None:
-                carried[carrier, _text(finding)] -= (
+                carried[carrier, _message_key(finding)] -= (
                     1  # the batch wrote the same code again, elsewhere in its own text
                 )
             else:
-                yield News(finding, key, owners)
+                yield NewFinding(finding, key, owners)
 
-    def _standing(self) -> list[Finding]:
-        """What was reported before and is not aimed at now."""
+    def _list_standing(self) -> list[Finding]:
+        """Return the findings reported before and not aimed at now."""
         items = [item for item in self._run.items.values() if item.status is not Status.FIXED]
         aimed = {number for numbers in self._items.values() for number in numbers}
         return [finding for item in items if item.number not in aimed for finding in item.sighted]
 
-    def _place(self, path: str) -> "_Place":
-        return _Place(
+    def _map_file(self, path: str) -> "_PatchedFile":
+        return _PatchedFile(
             path,
             self._before[path],
             {number: self._patches[number] for number in self._touching.get(path, ())},
         )
 
-    def _blamed(self, news: News, *, wide: bool) -> Sequence[int]:
-        """Whoever wrote there; else who in that file took out or put in a name that is complained
-        about; else the nearest.
+    def _blame_batches(self, news: NewFinding, *, wide: bool) -> Sequence[int]:
+        """Return the batches that wrote there; else the one in that file that changed a name in the
+        message; else the nearest.
         """
         if news.owners and not wide:
             return news.owners[:1]
@@ -150,18 +150,18 @@ class Aftermath:
         nearest = min(
             nearby,
             key=lambda batch: (
-                not names & self._words(batch),
-                self._distance(batch, news),
+                not names & self._changed_words(batch),
+                self._line_distance(batch, news),
                 batch.number,
             ),
             default=None,
         )
         return [nearest.number] if nearest else []
 
-    def _words(self, batch: Batch) -> set[str]:
+    def _changed_words(self, batch: Batch) -> set[str]:
         patch = self._patches[batch.number]
         pieces = [
-            (self._before.get(path, ""), patch.edits(path, self._before.get(path, "")))
+            (self._before.get(path, ""), patch.file_splices(path, self._before.get(path, "")))
             for path in patch.paths
         ]
         texts = [
@@ -171,69 +171,71 @@ class Aftermath:
         ]
         return {word for text in texts for word in _WORD.findall(text)}
 
-    def _distance(self, batch: Batch, news: News) -> int:
+    def _line_distance(self, batch: Batch, news: NewFinding) -> int:
         lines = [self._run.items[number].current.spot.line or 0 for number in batch.items]
         return min(abs(line - news.key[3]) for line in lines)
 
-    def _is_louder(self, finding: Finding, batch: Batch) -> bool:
-        """An agent may leave lesser things behind, which become items of their own; a tool's fix is
-        held to its own severity.
+    def _is_worse(self, finding: Finding, batch: Batch) -> bool:
+        """Whether it is worse than what was fixed. As severe is allowed if minor (agent's batch) or
+        with a fix (tool's).
         """
         cured = min(self._run.items[number].severity.rank for number in self._items[batch.number])
-        lesser = finding.severity is Severity.MINOR if batch.by_agent else finding.fix is not None
+        lesser = finding.severity is Severity.MINOR if batch.uses_agent else finding.fix is not None
         return finding.severity.rank < cured or (finding.severity.rank <= cured and not lesser)
 
 
-class _Place:
-    """Maps findings of one patched file to the line they had before, and to the batches that wrote
-    there.
-    """
+class _PatchedFile:
+    """Maps findings of a patched file to their old line, and to the batches that wrote there."""
 
     def __init__(self, path: str, before: str, patches: Mapping[int, Patch]) -> None:
         splices = [
             (splice, number)
             for number, patch in patches.items()
-            for splice in patch.edits(path, before)
+            for splice in patch.file_splices(path, before)
         ]
-        patched = spliced(before, [splice for splice, _ in splices])
-        self._old, self._new, self._shift = LineTable(before), LineTable(patched), Shift(splices)
+        patched = apply_splices(before, [splice for splice, _ in splices])
+        self._old, self._new, self._shift = (
+            LineTable(before),
+            LineTable(patched),
+            OffsetMap(splices),
+        )
         self._taken = [
             (self._old_line(s.start), self._old_line(max(s.end - 1, s.start)), number)
             for s, number in splices
         ]
 
-    def took(self, finding: Finding) -> list[int]:
-        """The batches that rewrote the line a finding was on."""
+    def find_rewriters(self, finding: Finding) -> list[int]:
+        """Return the batches that rewrote the finding's line."""
         line = finding.spot.line or 0
         return [number for first, last, number in self._taken if first <= line <= last]
 
-    def origin(self, finding: Finding) -> tuple[int, tuple[int, ...]]:
-        """The line it had before, and the batches that wrote where it is now."""
+    def find_origin(self, finding: Finding) -> tuple[int, tuple[int, ...]]:
+        """Return its old line, and the batches that wrote where it is now."""
         if finding.spot.line is None:
             return 0, ()
         line, last = finding.spot.line, finding.spot.last_line or finding.spot.line
         span = (self._new.line_start(line), self._new.line_start(last + 1) - 1)
-        owners = tuple(dict.fromkeys(self._shift.owners(*span)))
+        owners = tuple(dict.fromkeys(self._shift.find_owners(*span)))
         if (
             line > self._new.count
         ):  # some tools speak of the end of a file as of a line after its last
             return self._old.count + line - self._new.count, owners
-        old, _ = self._shift.origin(self._new.nearest(line, finding.spot.column or 1))
+        old, _ = self._shift.find_origin(self._new.nearest_offset(line, finding.spot.column or 1))
         return self._old_line(old), owners
 
     def _old_line(self, offset: int) -> int:
-        return self._old.place(offset)[0]
+        return self._old.find_place(offset)[0]
 
 
-def _key(finding: Finding, line: int) -> Key:
+def _make_key(finding: Finding, line: int) -> Key:
     return (finding.source, finding.rule or finding.title, finding.spot.path, line)
 
 
-def _text(finding: Finding) -> tuple[str, str, str]:
+def _message_key(finding: Finding) -> tuple[str, str, str]:
     return (finding.source, finding.rule, finding.title)
 
 
-def _named(finding: Finding) -> str:
+def _format_finding(finding: Finding) -> str:
     return (
         f"{finding.rule or finding.source}: {finding.title}"
         f" ({finding.spot.path}:{finding.spot.line or '?'})"

@@ -1,25 +1,25 @@
-"""Which tests speak of the code that a finding is about, as far as their text tells."""
+"""Find the tests that mention the code of a finding."""
 
 import ast
 import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from punchlist.model.dedup.symbols import symbols
+from punchlist.model.dedup.symbols import find_symbols
 from punchlist.model.finding.python_source import parse_python
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _CASE = re.compile(r"\[.*\]\Z", re.DOTALL)
 
 
-def names_at(path: str, text: str, line: int | None) -> frozenset[str]:
-    """What tests would call the code in that line: the outermost definition around it, or all that
-    use what it binds.
+def find_names(path: str, text: str, line: int | None) -> frozenset[str]:
+    """Return what tests call the code in that line: the outermost definition, or the name it binds
+    and its users.
     """
     lines = text.splitlines()
     if line is None or not 1 <= line <= len(lines):
         return frozenset()
-    around = symbols(path, lines)[line - 1].split(".")[0]
+    around = find_symbols(path, lines)[line - 1].split(".")[0]
     if around:
         return frozenset({around})
     bound = re.match(r"([A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)", lines[line - 1])
@@ -29,15 +29,15 @@ def names_at(path: str, text: str, line: int | None) -> frozenset[str]:
     users = [
         node.name
         for node in tree.body
-        if isinstance(node, _Function | ast.ClassDef) and _speaks(node, {bound[1]})
+        if isinstance(node, _Function | ast.ClassDef) and _mentions_name(node, {bound[1]})
     ]
     return frozenset({bound[1], *users})
 
 
-def concerned(tests: Iterable[str], text: str, path: str, names: frozenset[str]) -> frozenset[str]:
-    """Those of the tests in a file with this text that name the code; the file must name the module
-    it is in, too.
-    """
+def find_related(
+    tests: Iterable[str], text: str, path: str, names: frozenset[str]
+) -> frozenset[str]:
+    """Return the tests in this text that name the code; the text must name its module, too."""
     tree = parse_python(text)
     module = PurePosixPath(path).stem
     if tree is None or not names or not re.search(rf"\b{re.escape(module)}\b", text):
@@ -49,15 +49,15 @@ def concerned(tests: Iterable[str], text: str, path: str, names: frozenset[str])
     return frozenset(
         test
         for test in tests
-        if any(_speaks(node, names) for node in functions.get(_function(test), ()))
+        if any(_mentions_name(node, names) for node in functions.get(_function_name(test), ()))
     )
 
 
-def _function(test: str) -> str:
+def _function_name(test: str) -> str:
     return re.split(r"::|\.", _CASE.sub("", test))[-1]
 
 
-def _speaks(node: ast.AST, names: Iterable[str]) -> bool:
+def _mentions_name(node: ast.AST, names: Iterable[str]) -> bool:
     wanted = frozenset(names)
     return any(
         (isinstance(each, ast.Name) and each.id in wanted)

@@ -1,4 +1,4 @@
-"""Ways to silence a finding instead of fixing it, seen in the text a patch puts in."""
+"""Detect findings that are suppressed instead of fixed, in the text of a patch."""
 
 import ast
 import io
@@ -60,30 +60,26 @@ def _compiled(declared: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{each})" for each in (*declared, *_OTHERS)), re.IGNORECASE)
 
 
-def parses(path: str, text: str) -> str:
-    """An empty string, or why the text is no longer a program; languages we cannot parse are let
-    through.
-    """
+def find_syntax_error(path: str, text: str) -> str:
+    """Return why the text does not parse, or ""; only Python is checked."""
     if not path.endswith((".py", ".pyi")):
         return ""
     error = syntax_error(text, path)
     return f"{path} does not parse: {error}" if error else ""
 
 
-def same_program(path: str, before: str, after: str) -> bool:
-    """Whether only comments, formatting or the names of locals differ; False where
-    we cannot tell.
-    """
+def is_same_program(path: str, before: str, after: str) -> bool:
+    """Whether only comments, formatting or names of locals differ; False if unknown."""
     if not path.endswith((".py", ".pyi")) or before == after:
         return before == after
     old, new = parse_python(before), parse_python(after)
     try:
-        return old is not None and new is not None and _shape(old) == _shape(new)
+        return old is not None and new is not None and _dump_shape(old) == _dump_shape(new)
     except RecursionError:
         return False
 
 
-def _shape(tree: ast.Module) -> str:
+def _dump_shape(tree: ast.Module) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
             _drop_docstring(node)
@@ -105,9 +101,7 @@ def _drop_docstring(
 
 
 def _number_locals(function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    """Locals are named by the order of their first assignment, so that renaming one changes
-    nothing.
-    """
+    """Name locals by their first assignment, so that renaming one changes nothing."""
     outside = {
         name
         for node in ast.walk(function)

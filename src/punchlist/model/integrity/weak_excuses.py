@@ -1,4 +1,4 @@
-"""Reasons that are none: what a fixer may not put in the place of a fix."""
+"""Weak reasons that a fixer may not give instead of a fix."""
 
 import re
 
@@ -36,10 +36,8 @@ _WEAK = """
 _PATTERNS = tuple(re.compile(line.strip()) for line in _WEAK.strip().splitlines())
 
 
-def weak(reason: str) -> str:
-    """The words that make a reason a weak one, or an empty string; no reason at all is as weak as
-    can be.
-    """
+def find_excuse(reason: str) -> str:
+    """Return the words that make a reason weak, or "". No reason is weak, too."""
     plain = " ".join(reason.casefold().replace("\u2019", "'").split())
     if not plain:
         return "no reason was given"

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Items, batches, claims, proofs and scores."""

@@ -10,8 +10,8 @@ AGENT = "agent"
 
 
 class Batch(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`level` orders group testing: what is likeliest to be harmless comes first. A deterministic
-    batch has its patch already.
+    """`level` sorts batches for group testing, likely harmless first. A deterministic batch already
+    has its patch.
     """
 
     number: int
@@ -31,9 +31,9 @@ class Batch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     patch: Patch | None = None
 
     @property
-    def by_agent(self) -> bool:
+    def uses_agent(self) -> bool:
         return self.fixer == AGENT
 
     @property
     def level(self) -> tuple[bool, bool, int]:
-        return (self.protected, self.by_agent, list(Safety).index(self.safety))
+        return (self.protected, self.uses_agent, list(Safety).index(self.safety))

@@ -1,14 +1,12 @@
-"""What a fixer says of an item: a claim, recorded whole, believed only as far as we saw it."""
+"""A fixer's claim about an item; recorded as given, verified separately."""
 
 from enum import StrEnum
 
 from msgspec import Struct
 
 
-class Outcome(StrEnum):
-    """FIXED and BLOCKED end the matter in the fixer's eyes, DEFERRED comes back, CONTESTED says
-    there is nothing to fix.
-    """
+class ClaimOutcome(StrEnum):
+    """FIXED and BLOCKED are final for the fixer, DEFERRED comes back, CONTESTED: nothing to fix."""
 
     FIXED = "fixed"
     BLOCKED = "blocked"
@@ -16,13 +14,11 @@ class Outcome(StrEnum):
     CONTESTED = "contested"
 
 
-class Report(Struct, frozen=True, omit_defaults=True):
-    """The fixer's word on one item. `tests` are the files in which it says to have put a test that
-    fails without the fix.
-    """
+class ItemClaim(Struct, frozen=True, omit_defaults=True):
+    """The fixer's claim about one item. `tests`: files with a test that fails without the fix."""
 
     item: int
-    outcome: Outcome
+    outcome: ClaimOutcome
     why: str = ""
     files: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()

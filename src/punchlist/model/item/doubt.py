@@ -1,4 +1,4 @@
-"""What an agent wants to know of a person before an item is worked on, and what the person said."""
+"""An agent's question to the user about an item, and the answer."""
 
 from msgspec import Struct
 

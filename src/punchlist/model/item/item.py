@@ -1,6 +1,4 @@
-"""An item is what reviewers' findings come down to; it moves only by one table of (status, fact) ->
-status.
-"""
+"""An item: merged findings, and a status that moves only by one table (status, fact) -> status."""
 
 from enum import StrEnum
 
@@ -8,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.finding.finding import Finding, Safety
-from punchlist.model.finding.severity import Severity, worst
+from punchlist.model.finding.severity import Severity, worst_severity
 from punchlist.model.item.proof import Proof
 
 
@@ -81,7 +79,7 @@ ENDED = frozenset({Status.FIXED, Status.FILED, Status.DISMISSED})
 ACTIONABLE = frozenset({Status.OPEN, Status.DEFERRED})
 
 
-def after(status: Status, fact: Fact) -> Status:
+def next_status(status: Status, fact: Fact) -> Status:
     return MOVES[status].get(fact, status)
 
 
@@ -136,7 +134,7 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def current(self) -> Finding:
-        """The newest report of it: the one with the safest fix, if any has one."""
+        """The newest finding with the safest fix, if any has one."""
         return min(
             self.sighted,
             key=lambda finding: (
@@ -146,16 +144,16 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def sighted(self) -> tuple[Finding, ...]:
-        """The newest report by each source."""
+        """The newest finding of each source."""
         return self.latest or self.findings
 
-    def seen(self, finding: Finding) -> "Item":
+    def with_sighting(self, finding: Finding) -> "Item":
         others = tuple(known for known in self.sighted if known.source != finding.source)
         return replace(self, latest=(*others, finding), sightings=self.sightings + 1)
 
     @property
     def severity(self) -> Severity:
-        return worst([finding.severity for finding in self.findings])
+        return worst_severity([finding.severity for finding in self.findings])
 
     @property
     def must_fix(self) -> bool:
@@ -163,7 +161,7 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def tries(self) -> int:
-        """How often fixing it came to nothing."""
+        """Number of failed attempts to fix it."""
         return sum(
             attempt.fact in (Fact.SAID_DEFERRED, Fact.REJECTED, Fact.CONTESTED)
             for attempt in self.attempts
@@ -183,9 +181,9 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
             if attempt.fact in (Fact.REJECTED, Fact.SAID_DEFERRED)
         )
 
-    def moved(self, move: Move, round_: int) -> "Item":
-        """The item after one fact; history grows even where the status stays."""
-        status = after(self.status, move.fact)
+    def apply_move(self, move: Move, round_: int) -> "Item":
+        """Return the item after one move; history grows even if the status stays."""
+        status = next_status(self.status, move.fact)
         attempt = Attempt(round_, move.fact, move.by, move.why, move.evidence, move.ref)
         fixed = move.fact is Fact.COMMITTED and status is Status.FIXED
         return replace(
@@ -195,12 +193,12 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
             flags=(*self.flags, move.flag)
             if move.flag and move.flag not in self.flags
             else self.flags,
-            proofs=self._proven(move, status, fixed=fixed),
+            proofs=self._next_proofs(move, status, fixed=fixed),
             commit=move.ref if fixed else self.commit,
             issue=move.ref if move.fact is Fact.FILED and status is Status.FILED else self.issue,
         )
 
-    def _proven(self, move: Move, status: Status, *, fixed: bool) -> tuple[Proof, ...]:
+    def _next_proofs(self, move: Move, status: Status, *, fixed: bool) -> tuple[Proof, ...]:
         if fixed:
             return move.proofs
         if move.fact is Fact.CONFIRMED and self.status is Status.FIXED:
@@ -209,5 +207,5 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def reading_order(item: Item) -> tuple[int, str, int, int]:
-    """Severity, file, line: how people read a list."""
+    """Sort key: severity, file, line."""
     return (item.severity.rank, item.lead.spot.path, item.lead.spot.line or 0, item.number)

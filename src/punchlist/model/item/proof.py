@@ -1,4 +1,4 @@
-"""What stands behind the word "fixed": seen by punchlist itself, weakest to strongest."""
+"""Proofs that an item is fixed, weakest to strongest."""
 
 from enum import StrEnum
 
@@ -6,12 +6,12 @@ from msgspec import Struct
 
 
 class ProofClass(StrEnum):
-    """CLAIM: an agent's word and a real diff. REVIEWED: a challenger, or a fresh reviewer who no
-    longer sees it. CHECKED: the project's checks, against the baseline, with files the fixer could
-    not touch. RECHECKED: the analyzer that found it is silent and nothing else got louder.
-    WITNESSED: a test, the fixer's or the project's, that fails without the fix and passes with it.
-    REPRODUCED: a test that somebody else wrote before the fix, failed then, was never shown to the
-    fixer, and passes now.
+    """CLAIM: an agent's word and a real diff. REVIEWED: a challenger approves, or a new reviewer no
+    longer reports it. CHECKED: the project's checks pass against the baseline, with files the
+    fixer could not touch. RECHECKED: its analyzer no longer reports it, and nothing worse.
+    WITNESSED: a test, of the fixer or the project, fails without the fix and passes with it.
+    REPRODUCED: another agent's test from before the fix, never shown to the fixer, failed then
+    and passes now.
     """
 
     CLAIM = "claim"
@@ -27,12 +27,12 @@ class ProofClass(StrEnum):
 
 
 class Proof(Struct, frozen=True, omit_defaults=True):
-    """One thing that was seen, in words, and the artifact that holds the evidence."""
+    """One observation in words, and the artifact with the evidence."""
 
     kind: ProofClass
     said: str
     artifact: str = ""
 
 
-def strongest(proofs: tuple[Proof, ...]) -> Proof | None:
+def strongest_proof(proofs: tuple[Proof, ...]) -> Proof | None:
     return max(proofs, key=lambda proof: proof.kind.strength, default=None)

@@ -1,4 +1,4 @@
-"""A challenger's judgement of one item: the number decides, whatever word stands beside it."""
+"""A challenger's score of one item; the number decides, not the word beside it."""
 
 from collections.abc import Iterable
 
@@ -10,9 +10,7 @@ _TOP = 100
 
 
 class Score(Struct, frozen=True, omit_defaults=True):
-    """`score` is None where nothing usable was said; then `feedback` says what was wrong with the
-    answer.
-    """
+    """`score` is None if the answer has no usable one; then `feedback` says why."""
 
     item: int
     score: int | None = None
@@ -24,19 +22,19 @@ class Score(Struct, frozen=True, omit_defaults=True):
     style: int | None = None
 
     def approves(self, threshold: int = THRESHOLD) -> bool:
-        """Fails closed: what is missing or out of range approves nothing."""
+        """Whether the score reaches the threshold; a missing or out-of-range one does not."""
         return self.score is not None and 0 <= self.score <= _TOP and self.score >= threshold
 
 
-def by_item(scores: Iterable[Score]) -> dict[int, Score]:
-    """One score an item; of several the lowest counts, and none is lower than a number."""
+def lowest_scores(scores: Iterable[Score]) -> dict[int, Score]:
+    """Return the lowest score of each item; a missing number is the lowest."""
     lowest: dict[int, Score] = {}
     for score in scores:
         known = lowest.get(score.item)
-        if known is None or _worth(score) < _worth(known):
+        if known is None or _score_value(score) < _score_value(known):
             lowest[score.item] = score
     return lowest
 
 
-def _worth(score: Score) -> int:
+def _score_value(score: Score) -> int:
     return -1 if score.score is None else score.score

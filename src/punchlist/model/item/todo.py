@@ -1,6 +1,4 @@
-"""How an item shall be fixed: the planner's word, which a person may change before
-anybody starts.
-"""
+"""The planner's todo for an item, which the user may edit before fixing starts."""
 
 from enum import StrEnum
 
@@ -19,9 +17,7 @@ class Related(Struct, frozen=True):
 
 
 class Todo(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`files` are those the fix will touch, as far as the planner knows: what shares files is not
-    done side by side.
-    """
+    """`files`: those the fix will touch, as far as known; todos that share files run one by one."""
 
     item: int
     approach: Approach = Approach.PATCH

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Events, the hash chain, and the fold of events into a run."""

@@ -1,6 +1,4 @@
-"""A mapping that grows by one entry without being copied, and never changes for
-whoever holds it.
-"""
+"""A mapping that is appended to without copying."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -10,10 +8,10 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Growing(Mapping[K, V]):
-    """Sees the first `size` entries of a dict that it shares with those that grew from it: they
-    only add past its end. Where two grow from one, or an entry is replaced, the later one gets a
-    dict of its own; so does what grows from nothing.
+class AppendOnlyMap(Mapping[K, V]):
+    """Immutable mapping with O(1) append: it sees the first `size` entries of a shared dict. If two
+    maps grow from one, or an entry is replaced, the later one gets its own dict; so does one
+    that grows from an empty map.
     """
 
     __slots__ = ("_shared", "_size")
@@ -22,13 +20,13 @@ class Growing(Mapping[K, V]):
         self._shared = {} if shared is None else shared
         self._size = len(self._shared)
 
-    def grown(self, key: K, value: V) -> "Growing[K, V]":
+    def with_entry(self, key: K, value: V) -> "AppendOnlyMap[K, V]":
         shared = self._shared
         if not self._size or len(shared) != self._size or key in shared:
             shared = dict(islice(shared.items(), self._size))
         at, _ = shared.get(key, (len(shared), value))
         shared[key] = (at, value)
-        return Growing(shared)
+        return AppendOnlyMap(shared)
 
     def __getitem__(self, key: K) -> V:
         at, value = self._shared[key]

@@ -1,13 +1,11 @@
-"""Everything that can happen in a run, one frozen value each; the ledger is a list of these and
-nothing else.
-"""
+"""All events of a run, as frozen values; the ledger is a list of these."""
 
 from msgspec import Struct
 
-from punchlist.model.checks.check import Check, Verdict
-from punchlist.model.finding.finding import Finding, Refused
+from punchlist.model.checks.check import Check, CheckVerdict
+from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.item.batch import Batch
-from punchlist.model.item.claim import Report
+from punchlist.model.item.claim import ItemClaim
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Item, Move
 from punchlist.model.item.proof import Proof
@@ -27,14 +25,14 @@ class Event(
     tag_field="kind",
     tag=lambda name: name.lower(),
 ):
-    """What every event may bring: moves of items, and what it cost."""
+    """Fields of every event: moves of items, and its cost."""
 
     moves: tuple[Move, ...] = ()
     usage: Usage = Usage()
 
 
 class Debt(Struct, frozen=True):
-    """An item that an earlier run could not give to the tracker."""
+    """An item that an earlier run could not file with the tracker."""
 
     run: str
     item: Item
@@ -45,7 +43,7 @@ class Debt(Struct, frozen=True):
 
 
 class Dismissal(Struct, frozen=True):
-    """What a person once said of a fingerprint."""
+    """A user's earlier dismissal of a fingerprint."""
 
     by: str
     why: str
@@ -53,9 +51,7 @@ class Dismissal(Struct, frozen=True):
 
 
 class Started(Event, frozen=True, kw_only=True):
-    """The run is pinned: the workflow's text, the settings and the change do not
-    change any more.
-    """
+    """The run started: workflow text, settings and change are fixed from now on."""
 
     repository: str
     change: Change
@@ -90,14 +86,12 @@ class Started(Event, frozen=True, kw_only=True):
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
-    """A reviewer looked. `failed` is why it cannot vouch for anything; then the run cannot end
-    clean.
-    """
+    """A reviewer looked. `failed`: why its result cannot be used; then the run cannot end clean."""
 
     reviewer: str
     commit: str
     findings: tuple[Finding, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedEntry, ...] = ()
     looked_at: int = 0
     failed: str = ""
     skipped: str = ""
@@ -116,8 +110,8 @@ class Reviewed(Event, frozen=True, kw_only=True):
 
 
 class Clarified(Event, frozen=True, kw_only=True):
-    """An agent was asked what is unclear. Its questions wait for a person; `ready` says that there
-    are no more.
+    """An agent was asked what is unclear; its questions wait for the user. `ready`: no more
+    questions.
     """
 
     doubts: tuple[Doubt, ...] = ()
@@ -129,9 +123,7 @@ class Clarified(Event, frozen=True, kw_only=True):
 
 
 class Reproduced(Event, frozen=True, kw_only=True):
-    """A private test was made for an item before anybody fixed it. Only one that was seen red
-    counts.
-    """
+    """A private test was written for an item before its fix. It counts only if it failed."""
 
     item: int
     path: str = ""
@@ -144,7 +136,7 @@ class Reproduced(Event, frozen=True, kw_only=True):
 
 
 class Sighting(Struct, frozen=True, omit_defaults=True):
-    """A later finding of an item that is already on the list."""
+    """A later finding of a known item."""
 
     item: int
     finding: Finding
@@ -193,7 +185,7 @@ class Attempted(Event, frozen=True, kw_only=True):
     hunks: dict[int, tuple[Hunk, ...]] = {}
     """The patches as people read them."""
     agent: str = ""
-    reports: tuple[Report, ...] = ()
+    reports: tuple[ItemClaim, ...] = ()
     """What the agent says of each item, as it said it."""
     noted: dict[int, tuple[str, ...]] = {}
     """By batch: what is worth a look, such as files that no finding is about."""
@@ -214,8 +206,8 @@ class Attempted(Event, frozen=True, kw_only=True):
 
 
 class Baselined(Event, frozen=True, kw_only=True):
-    """What a check says of the base. `unusable` is why it cannot judge here (not found, wrong code
-    judged).
+    """A check's result on the base. `unusable`: why it cannot judge (not found,
+    wrong code judged).
     """
 
     check: str
@@ -234,7 +226,7 @@ class Baselined(Event, frozen=True, kw_only=True):
 
 
 class Rechecked(Event, frozen=True, kw_only=True):
-    """The analyzers ran over the fixed tree: which batches silence what they were made for."""
+    """The analyzers ran over the fixed tree: which batches removed their findings."""
 
     passed: tuple[int, ...] = ()
     silent: tuple[int, ...] = ()
@@ -247,9 +239,7 @@ class Rechecked(Event, frozen=True, kw_only=True):
 
 
 class Examined(Event, frozen=True, kw_only=True):
-    """One batch of an agent's was looked at by itself: what refutes it, and what speaks for each of
-    its items.
-    """
+    """One agent batch was examined alone: what refutes it, and the proofs of each item."""
 
     batch: int
     refuted: str = ""
@@ -259,8 +249,8 @@ class Examined(Event, frozen=True, kw_only=True):
 
 
 class Challenged(Event, frozen=True, kw_only=True):
-    """Another agent judged the patches: who is below the threshold goes back (as moves). Without
-    scores nobody is approved.
+    """Another agent scored the patches; items below the threshold go back (as moves). Without
+    scores nothing is approved.
     """
 
     scores: tuple[Score, ...] = ()
@@ -278,7 +268,7 @@ class Tried(Event, frozen=True, kw_only=True):
     """One run of the checks over one set of batches together."""
 
     batches: tuple[int, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[CheckVerdict, ...]
     complete: bool
     """False when only the tests that had failed were run."""
 
@@ -288,7 +278,9 @@ class Tried(Event, frozen=True, kw_only=True):
 
 
 class Verified(Event, frozen=True, kw_only=True):
-    """The end of verification: who may land, and who goes back with which evidence (as moves)."""
+    """Verification ended: batches that may land, and items that go back with
+    evidence (as moves).
+    """
 
     passed: tuple[int, ...] = ()
     failed: dict[int, str] = {}
@@ -315,9 +307,7 @@ class Committed(Event, frozen=True, kw_only=True):
 
 
 class Published(Event, frozen=True, kw_only=True):
-    """The branch as the user's repository sees it; `failed` is why it does not: the commits are
-    made, and only not seen there.
-    """
+    """The branch in the user's repository; `failed`: why the commits are not there."""
 
     branch: str
     tip: str
@@ -325,9 +315,7 @@ class Published(Event, frozen=True, kw_only=True):
 
 
 class Filed(Event, frozen=True, kw_only=True):
-    """Items given to the tracker (as moves); `failed` are kept as "to be filed", and are filed by
-    the next run.
-    """
+    """Items filed with the tracker (as moves); `failed` ones are filed by the next run."""
 
     tracker: str
     failed: dict[int, str] = {}
@@ -340,15 +328,15 @@ class Filed(Event, frozen=True, kw_only=True):
 
 
 class Reported(Event, frozen=True, kw_only=True):
-    """Reports written; `listed` are the items that end here without another end."""
+    """Reports written; `listed` are the unresolved items."""
 
     artifacts: tuple[str, ...] = ()
     listed: tuple[int, ...] = ()
 
 
 class Dismissed(Event, frozen=True, kw_only=True):
-    """Somebody who may said that items need no work (as moves). `fingerprints` are remembered by
-    later runs, or forgotten.
+    """An authorized user dismissed items (as moves). Later runs remember the `fingerprints`, or
+    forget them if `revoked`.
     """
 
     by: str
@@ -378,7 +366,7 @@ class RoundEnded(Event, frozen=True, kw_only=True):
 
 
 class Asked(Event, frozen=True, kw_only=True):
-    """The run waits for a person."""
+    """The run waits for the user."""
 
     question: str
     choices: dict[str, str]
@@ -392,21 +380,19 @@ class Answered(Event, frozen=True, kw_only=True):
 
 
 class Returned(Event, frozen=True, kw_only=True):
-    """Items that were claimed and never judged go back to open (as moves): a claim must not outlive
-    the work on it.
-    """
+    """Claimed items that were never judged go back to open (as moves)."""
 
     why: str
 
 
 class Halted(Event, frozen=True, kw_only=True):
-    """A limit was reached; what is left is reported and filed, nothing more is fixed."""
+    """A limit was reached; the rest is reported and filed, not fixed."""
 
     limit: str
 
 
 class Interrupted(Event, frozen=True, kw_only=True):
-    """A person or a signal stopped the process; the run can be resumed."""
+    """A user or a signal stopped the process; the run can be resumed."""
 
     reason: str
 

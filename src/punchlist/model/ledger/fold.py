@@ -1,4 +1,4 @@
-"""A run is the fold of its ledger: only here and in `fold_work` do events become state."""
+"""Fold the ledger into a run; only here do events become state."""
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
@@ -9,34 +9,36 @@ from msgspec.structs import replace
 from punchlist.errors import UsageError
 from punchlist.model.item.item import ACTIONABLE, Item, Move, Status
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.append_only_map import Growing
+from punchlist.model.ledger.append_only_map import AppendOnlyMap
 from punchlist.model.ledger.fold_work import WorkEvent, apply_work, settled
-from punchlist.model.ledger.round_history import Past, remembered
-from punchlist.model.ledger.run import Landing, Question, Review, Round, Run, Work
-from punchlist.model.ledger.timeline import moment
+from punchlist.model.ledger.round_history import PastEvent, extend_history
+from punchlist.model.ledger.run import Landing, LatestReview, Question, Round, RoundWork, Run
+from punchlist.model.ledger.timeline import make_moment
 
 
 def fold(run: Run, entry: ev.Entry) -> Run:
-    """The run after one more line of its ledger."""
+    """Return the run after one more ledger entry."""
     event = entry.event
-    run = _placed(run, entry)
+    run = _enter_place(run, entry)
     run = replace(
         run,
         seq=entry.seq,
         last_at=entry.at,
-        active=run.active + _driven(run, entry),
+        active=run.active + _active_seconds(run, entry),
         started_at=run.started_at or entry.at,
         usage=run.usage + event.usage,
-        items=_moved(run.items, event.moves, run.position.round),
+        items=_apply_moves(run.items, event.moves, run.position.round),
     )
     round_ = run.position.round
-    run = replace(run, history=remembered(run.history, Past(round_, run.active, event, entry.at)))
-    now = moment(entry, run.active, round_)
-    return _told(replace(run, timeline=(*run.timeline, now)) if now else run, entry, event)
+    run = replace(
+        run, history=extend_history(run.history, PastEvent(round_, run.active, event, entry.at))
+    )
+    now = make_moment(entry, run.active, round_)
+    return _apply_event(replace(run, timeline=(*run.timeline, now)) if now else run, entry, event)
 
 
-def _driven(run: Run, entry: ev.Entry) -> float:
-    """Seconds since the last entry, unless a person or nobody was at it meanwhile."""
+def _active_seconds(run: Run, entry: ev.Entry) -> float:
+    """Return the seconds since the last entry, or 0 if no process drove the run."""
     idle = (
         isinstance(entry.event, ev.Resumed | ev.Answered) or entry.place == "people" or not run.seq
     )
@@ -53,7 +55,7 @@ def begin(run_id: str, entries: Iterator[ev.Entry]) -> Run:
     return fold(Run(id=run_id, started=first.event), first)
 
 
-def folded(run_id: str, entries: Iterable[ev.Entry]) -> Run:
+def fold_entries(run_id: str, entries: Iterable[ev.Entry]) -> Run:
     lines = iter(entries)
     return reduce(fold, lines, begin(run_id, lines))
 
@@ -68,26 +70,26 @@ is called.
 """
 
 
-def _placed(run: Run, entry: ev.Entry) -> Run:
+def _enter_place(run: Run, entry: ev.Entry) -> Run:
     if entry.place in _ASIDE:
         return run
     now = run.position
-    here = now.here if entry.place == now.place else Growing[str, ev.AnyEvent]()
+    here = now.here if entry.place == now.place else AppendOnlyMap[str, ev.AnyEvent]()
     if isinstance(entry.event, _NO_ACTION):
-        here = Growing()
+        here = AppendOnlyMap()
     elif not isinstance(entry.event, ev.Asked | ev.Answered):
-        here = here.grown(entry.key, entry.event)  # a step that asks keeps what it has done
+        here = here.with_entry(entry.key, entry.event)  # a step that asks keeps what it has done
     return replace(run, position=replace(now, place=entry.place, here=here))
 
 
-def _moved(items: dict[int, Item], moves: Iterable[Move], round_: int) -> dict[int, Item]:
+def _apply_moves(items: dict[int, Item], moves: Iterable[Move], round_: int) -> dict[int, Item]:
     moves = tuple(moves)
     if not moves:
         return items
     after = dict(items)
     for move in moves:
         if move.item in after:
-            after[move.item] = after[move.item].moved(move, round_)
+            after[move.item] = after[move.item].apply_move(move, round_)
     return after
 
 
@@ -97,11 +99,15 @@ _OfCourse = (
 )  # fmt: skip
 
 
-def _told(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:
-    return apply_work(run, event) if isinstance(event, WorkEvent) else _steered(run, entry, event)
+def _apply_event(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:
+    return (
+        apply_work(run, event)
+        if isinstance(event, WorkEvent)
+        else _apply_control(run, entry, event)
+    )
 
 
-def _steered(run: Run, entry: ev.Entry, event: _OfCourse) -> Run:  # noqa: C901, PLR0911 - one arm per event, as above
+def _apply_control(run: Run, entry: ev.Entry, event: _OfCourse) -> Run:  # noqa: C901, PLR0911 - one arm per event, as above
     match event:
         case ev.Started():
             landing = Landing(branch=f"punchlist/{run.id}", tip=event.change.head)
@@ -112,13 +118,13 @@ def _steered(run: Run, entry: ev.Entry, event: _OfCourse) -> Run:  # noqa: C901,
             done = run.position.done | {entry.place}
             return replace(run, position=replace(run.position, done=done))
         case ev.RoundEnded():
-            return _round_ended(run, entry.place, event)
+            return _end_round(run, entry.place, event)
         case ev.Asked():
             asked = Question(entry.place, event.question, event.choices)
             questions = (*run.asking.questions, asked)
             return replace(run, asking=replace(run.asking, questions=questions))
         case ev.Answered():
-            return _heard(run, event)
+            return _add_answers(run, event)
         case ev.Halted():
             return replace(run, halted=event.limit)
         case ev.Interrupted():
@@ -142,19 +148,19 @@ def _failed(run: Run, entry: ev.Entry, event: ev.Failed) -> Run:
     known = (*run.started.reviewers, *run.started.crew)
     reviews = run.reviewing.reviews
     if entry.key in known:
-        review = Review(entry.key, run.landing.tip, failed=event.reason)
+        review = LatestReview(entry.key, run.landing.tip, failed=event.reason)
         reviews = {**reviews, entry.key: review}
     return replace(run, trouble=trouble, reviewing=replace(run.reviewing, reviews=reviews))
 
 
-def _round_ended(run: Run, place: str, event: ev.RoundEnded) -> Run:
+def _end_round(run: Run, place: str, event: ev.RoundEnded) -> Run:
     now = Round(
         round=event.round,
-        open=sum(item.in_scope for item in run.having(*ACTIONABLE)),
-        fixed=len(run.having(Status.FIXED)),
+        open=sum(item.in_scope for item in run.find_items(*ACTIONABLE)),
+        fixed=len(run.find_items(Status.FIXED)),
         landed=run.work.landed,
         stop=event.stop,
-        must_fix=sum(item.must_fix for item in run.having(*ACTIONABLE)),
+        must_fix=sum(item.must_fix for item in run.find_items(*ACTIONABLE)),
     )
     position = replace(
         run.position,
@@ -167,18 +173,18 @@ def _round_ended(run: Run, place: str, event: ev.RoundEnded) -> Run:
         position=position,
         # A new round whose plan fails must not find the last one's batches there, and land them
         # again.
-        work=run.work if event.stop else Work(),
+        work=run.work if event.stop else RoundWork(),
     )
 
 
-def _heard(run: Run, event: ev.Answered) -> Run:
-    """Answers to agents are told by their ids; a choice is about the question that waits."""
+def _add_answers(run: Run, event: ev.Answered) -> Run:
+    """Record answers to agents by question id, or a choice for the waiting question."""
     if not event.answers:
-        questions = tuple(_answered(question, event) for question in run.asking.questions)
+        questions = tuple(_answer_question(question, event) for question in run.asking.questions)
         return replace(run, asking=replace(run.asking, questions=questions))
     doubts = {**run.asking.doubts, **settled(run, event.answers, event.by)}
     return replace(run, asking=replace(run.asking, doubts=doubts))
 
 
-def _answered(question: Question, event: ev.Answered) -> Question:
+def _answer_question(question: Question, event: ev.Answered) -> Question:
     return question if question.answer else replace(question, answer=event.choice, by=event.by)

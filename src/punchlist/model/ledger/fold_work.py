@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Fact
-from punchlist.model.item.score import by_item
+from punchlist.model.item.score import lowest_scores
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.run import FilingRecord, Review, Run, Work
+from punchlist.model.ledger.run import FilingRecord, LatestReview, RoundWork, Run
 from punchlist.model.patch.hunk import Diff
 
 WorkEvent = (
@@ -26,7 +26,7 @@ def apply_work(run: Run, event: WorkEvent) -> Run:  # noqa: C901, PLR0911, PLR09
             return _reviewed(run, event)
         case ev.Clarified():
             doubts = run.asking.doubts | {doubt.id: doubt for doubt in event.doubts}
-            sessions = _planning(run, event.session)
+            sessions = _set_session(run, event.session)
             asking = replace(run.asking, doubts=doubts, clear=event.ready, sessions=sessions)
             return replace(run, asking=asking)
         case ev.Reproduced():
@@ -38,7 +38,7 @@ def apply_work(run: Run, event: WorkEvent) -> Run:  # noqa: C901, PLR0911, PLR09
             )
         case ev.Challenged():
             work = replace(run.work, challenged=event, contested={})
-            scores = run.by_item.scores | by_item(event.scores)
+            scores = run.by_item.scores | lowest_scores(event.scores)
             return replace(run, work=work, by_item=replace(run.by_item, scores=scores))
         case ev.Consolidated():
             return _consolidated(run, event)
@@ -74,7 +74,7 @@ def apply_work(run: Run, event: WorkEvent) -> Run:  # noqa: C901, PLR0911, PLR09
 
 
 def _reviewed(run: Run, event: ev.Reviewed) -> Run:
-    review = Review(
+    review = LatestReview(
         event.reviewer,
         event.commit,
         len(event.findings),
@@ -107,19 +107,19 @@ def _consolidated(run: Run, event: ev.Consolidated) -> Run:
     items = dict(run.items)
     items.update((item.number, item) for item in event.items)
     for sighting in event.sightings:
-        item = items[sighting.item].seen(sighting.finding)
+        item = items[sighting.item].with_sighting(sighting.finding)
         items[sighting.item] = replace(item, in_scope=item.in_scope or sighting.ours)
     reviewing = replace(run.reviewing, fresh=(), fresh_from={})
     return replace(run, items=items, reviewing=reviewing)
 
 
-def _planning(run: Run, session: str) -> dict[str, str]:
+def _set_session(run: Run, session: str) -> dict[str, str]:
     sessions = run.asking.sessions
     return {**sessions, "plan": session} if session else sessions
 
 
 def _planned(run: Run, event: ev.Planned) -> Run:
-    work = Work(
+    work = RoundWork(
         batches={batch.number: batch for batch in event.batches},
         waiting=event.waiting,
         after=event.after,
@@ -131,7 +131,7 @@ def _planned(run: Run, event: ev.Planned) -> Run:
         work=work,
         last_batch=max((batch.number for batch in event.batches), default=run.last_batch),
         by_item=replace(run.by_item, todos=todos),
-        asking=replace(run.asking, sessions=_planning(run, event.session), doubts=doubts),
+        asking=replace(run.asking, sessions=_set_session(run, event.session), doubts=doubts),
     )
 
 
@@ -159,7 +159,7 @@ def _attempted(run: Run, event: ev.Attempted) -> Run:
         **run.asking.sessions,
         **{f"item {item}": session for item, session in event.sessions.items()},
     }
-    diffs = {**run.by_item.diffs, **_diffs(batches, event)}
+    diffs = {**run.by_item.diffs, **_item_diffs(batches, event)}
     return replace(
         run,
         work=work,
@@ -168,7 +168,7 @@ def _attempted(run: Run, event: ev.Attempted) -> Run:
     )
 
 
-def _diffs(batches: dict[int, Batch], event: ev.Attempted) -> dict[int, Diff]:
+def _item_diffs(batches: dict[int, Batch], event: ev.Attempted) -> dict[int, Diff]:
     known = {
         number: Diff(number, shown) for number, shown in event.hunks.items() if number in batches
     }

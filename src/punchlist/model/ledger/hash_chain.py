@@ -1,6 +1,4 @@
-"""The hash chain of the ledger: each line names the hash of the one before it, so no line can
-change unseen.
-"""
+"""Hash chain of the ledger: each line has the hash of the one before it."""
 
 from collections.abc import Iterable
 from hashlib import sha256
@@ -16,36 +14,34 @@ _TAIL = len(b',"hash":""}') + 64
 """How many bytes of a line are its own hash."""
 
 
-def canonical(entry: Entry) -> bytes:
-    """The bytes that are hashed: the entry as compact JSON, without its own hash."""
+def encode_unhashed(entry: Entry) -> bytes:
+    """Return the bytes that are hashed: the entry as compact JSON, without its hash."""
     return wire.encode(replace(entry, hash="")).removesuffix(_NO_HASH) + b"}"
 
 
-def chained(entry: Entry, prev: str) -> Entry:
-    """The entry, linked to the one before it."""
+def link_entry(entry: Entry, prev: str) -> Entry:
+    """Return the entry linked to the one before it."""
     linked = replace(entry, prev=prev)
-    return replace(linked, hash=sha256(canonical(linked)).hexdigest())
+    return replace(linked, hash=sha256(encode_unhashed(linked)).hexdigest())
 
 
-def line_of(entry: Entry) -> bytes:
-    """A line of an exported ledger: the hashed bytes with the hash put in before the last brace."""
+def encode_line(entry: Entry) -> bytes:
+    """Return the entry's line in an exported ledger."""
     return wire.encode(entry)
 
 
-def line_hash(line: bytes) -> str:
-    """What a line's hash should be, computed from its bytes alone, whatever version of the model
-    wrote them.
-    """
+def hash_line(line: bytes) -> str:
+    """Return the hash a line should have, from its bytes alone, whatever version wrote it."""
     return sha256(line[:-_TAIL] + b"}").hexdigest()
 
 
-def broken(entries: Iterable[Entry]) -> str:
-    """An empty string, or what is wrong at which entry. Entries of one run, from its first."""
-    return broken_lines(line_of(entry) for entry in entries)
+def verify_entries(entries: Iterable[Entry]) -> str:
+    """Return what is wrong at which entry, or "". Takes all entries of one run."""
+    return verify_lines(encode_line(entry) for entry in entries)
 
 
 class _Link(Struct, frozen=True):
-    """What the chain needs of a line."""
+    """The fields of a line that the chain needs."""
 
     run: str
     seq: int
@@ -53,10 +49,8 @@ class _Link(Struct, frozen=True):
     hash: str
 
 
-def broken_lines(lines: Iterable[bytes]) -> str:
-    """The same of exported lines; what is checked is the bytes as they are, not what a model makes
-    of them.
-    """
+def verify_lines(lines: Iterable[bytes]) -> str:
+    """The same for exported lines, checked as bytes."""
     run, prev = "", ""
     for number, line in enumerate(lines, start=1):
         try:
@@ -73,7 +67,7 @@ def broken_lines(lines: Iterable[bytes]) -> str:
                 f"entry {number} does not follow the one before it: an entry was changed, added or"
                 " taken out"
             )
-        if line_hash(line) != entry.hash:
+        if hash_line(line) != entry.hash:
             return f"entry {number} was changed after it was written: its hash does not fit"
         prev = entry.hash
     return ""

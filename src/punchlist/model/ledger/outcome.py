@@ -1,4 +1,4 @@
-"""How a run ended, in one word; nothing is clean that was not looked at."""
+"""How a run ended, in one word; CLEAN only if reviewers looked."""
 
 from enum import StrEnum
 
@@ -6,10 +6,8 @@ from punchlist.model.item.item import Status
 from punchlist.model.ledger.run import Run
 
 
-class Outcome(StrEnum):
-    """FIXED: each item was fixed or dismissed. DISMISSED: each was dismissed, so
-    nothing was fixed.
-    """
+class RunOutcome(StrEnum):
+    """FIXED: each item was fixed or dismissed. DISMISSED: each was dismissed."""
 
     CLEAN = "clean"
     FIXED = "fixed"
@@ -18,7 +16,7 @@ class Outcome(StrEnum):
     INCOMPLETE = "incomplete"
 
 
-def outcome(run: Run) -> Outcome:
+def run_outcome(run: Run) -> RunOutcome:
     looked = any(
         not review.failed and not review.skipped for review in run.reviewing.reviews.values()
     )
@@ -29,26 +27,26 @@ def outcome(run: Run) -> Outcome:
         or run.filing.unfiled
         or run.filing.owed
         or not looked
-        or _unheard(run)
-        or _unjudged(run)
+        or _has_silent_reviewer(run)
+        or _has_unjudged_fixes(run)
     ):
-        return Outcome.INCOMPLETE
+        return RunOutcome.INCOMPLETE
     ours = run.in_scope
     if not ours and not run.reviewing.refused:
-        return Outcome.INCOMPLETE if run.overlooked else Outcome.CLEAN
+        return RunOutcome.INCOMPLETE if run.overlooked else RunOutcome.CLEAN
     ends = {item.status for item in ours}
     if run.reviewing.refused or not ends <= {Status.FIXED, Status.DISMISSED}:
-        return Outcome.LEFTOVERS
-    return Outcome.FIXED if Status.FIXED in ends else Outcome.DISMISSED
+        return RunOutcome.LEFTOVERS
+    return RunOutcome.FIXED if Status.FIXED in ends else RunOutcome.DISMISSED
 
 
-def _unheard(run: Run) -> bool:
-    """Somebody was to review, and never spoke."""
+def _has_silent_reviewer(run: Run) -> bool:
+    """Whether an expected reviewer never reported."""
     return any(name not in run.reviewing.reviews for name in run.started.reviewers)
 
 
-def _unjudged(run: Run) -> bool:
-    """Fixes landed that the checks were to judge, and none of these could."""
+def _has_unjudged_fixes(run: Run) -> bool:
+    """Whether fixes landed that no check could judge."""
     started = run.started
     return bool(
         run.landing.landed and run.checks.unverified and started.checks and started.checks_allowed

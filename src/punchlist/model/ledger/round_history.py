@@ -1,6 +1,4 @@
-"""What a run remembers of its earlier rounds: who reported what, and what came of each attempt of
-an agent.
-"""
+"""History of a run's rounds: reviews, and results of agents' attempts."""
 
 from msgspec import Struct
 
@@ -9,10 +7,8 @@ from punchlist.model.ledger import events as ev
 _OF_AN_ATTEMPT = (ev.Rechecked, ev.Examined, ev.Challenged, ev.Tried, ev.Verified, ev.Committed)
 
 
-class Past(Struct, frozen=True):
-    """An event, the round it belongs to, and how long the run had been driven when
-    it was written.
-    """
+class PastEvent(Struct, frozen=True):
+    """An event, its round, and the run's active seconds when it was written."""
 
     round: int
     ended: float
@@ -24,12 +20,11 @@ class Past(Struct, frozen=True):
         return max(0.0, self.ended - self.event.usage.seconds)
 
 
-def remembered(history: tuple[Past, ...], past: Past) -> tuple[Past, ...]:
-    """With one more event, if it is of those that are told by round; judgements count from an
-    agent's first attempt on.
+def extend_history(history: tuple[PastEvent, ...], past: PastEvent) -> tuple[PastEvent, ...]:
+    """Return the history with the event, if it is a review, an agent's attempt, or a judgement
+    after one.
 
-    Of analyzers only the present round is kept: they may report a hundred thousand findings each
-    time.
+    Of analyzers only the present round is kept: they may report 100,000 findings each time.
     """
     event = past.event
     attempt = isinstance(event, ev.Attempted) and event.agent
@@ -39,10 +34,14 @@ def remembered(history: tuple[Past, ...], past: Past) -> tuple[Past, ...]:
     if not (isinstance(event, ev.Reviewed) or attempt or judged):
         return history
     return (
-        *(each for each in history if each.round == past.round or not _by_tool(each.event)),
+        *(
+            each
+            for each in history
+            if each.round == past.round or not _is_analyzer_review(each.event)
+        ),
         past,
     )
 
 
-def _by_tool(event: ev.AnyEvent) -> bool:
+def _is_analyzer_review(event: ev.AnyEvent) -> bool:
     return isinstance(event, ev.Reviewed) and not event.agent

@@ -1,20 +1,20 @@
-"""A run: everything the ledger says, as one value."""
+"""A run: the state that the ledger folds into."""
 
 from collections.abc import Mapping
 
 from msgspec import Struct
 
-from punchlist.model.finding.finding import Finding, Refused
+from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.item.batch import Batch
-from punchlist.model.item.claim import Report
+from punchlist.model.item.claim import ItemClaim
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import ENDED, Item, Status
 from punchlist.model.item.score import Score
 from punchlist.model.item.todo import Todo
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.append_only_map import Growing
-from punchlist.model.ledger.round_history import Past
+from punchlist.model.ledger.append_only_map import AppendOnlyMap
+from punchlist.model.ledger.round_history import PastEvent
 from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.hunk import Diff
 from punchlist.model.patch.patch import Patch
@@ -22,8 +22,8 @@ from punchlist.model.patch.patch import Patch
 _TURNS = frozenset({"answer", "resume"})
 
 
-class Review(Struct, frozen=True):
-    """The last word of one reviewer."""
+class LatestReview(Struct, frozen=True):
+    """The latest review by one reviewer."""
 
     reviewer: str
     commit: str
@@ -34,13 +34,13 @@ class Review(Struct, frozen=True):
     unread: tuple[str, ...] = ()
     """Files it could not look at; an empty name stands for "nobody knows which"."""
 
-    def saw(self, path: str) -> bool:
-        """Whether its silence about a file says something."""
+    def has_seen(self, path: str) -> bool:
+        """Whether it looked at the file, so that no finding means something."""
         return not (self.failed or self.skipped or path in self.unread or "" in self.unread)
 
 
 class Round(Struct, frozen=True):
-    """One line of the run's story: how a round of the loop ended."""
+    """How one round of the loop ended."""
 
     round: int
     open: int
@@ -58,8 +58,8 @@ class Question(Struct, frozen=True):
     by: str = ""
 
 
-class Work(Struct, frozen=True):
-    """What is on the bench in the present round: from plan to commit."""
+class RoundWork(Struct, frozen=True):
+    """Work of the present round, from plan to commit."""
 
     batches: dict[int, Batch] = {}
     patches: dict[int, Patch] = {}
@@ -72,7 +72,7 @@ class Work(Struct, frozen=True):
     examined: dict[int, ev.Examined] = {}
     challenged: ev.Challenged | None = None
     noted: dict[int, tuple[str, ...]] = {}
-    reports: dict[int, Report] = {}
+    reports: dict[int, ItemClaim] = {}
     """By item: what the agent that worked on it says."""
     contested: dict[int, str] = {}
     """Items of which the fixer says that there is nothing to fix, and why; somebody else must
@@ -86,7 +86,7 @@ class WorkflowPosition(Struct, frozen=True, kw_only=True):
     """
 
     place: str = ""
-    here: Growing[str, ev.AnyEvent] = Growing()
+    here: AppendOnlyMap[str, ev.AnyEvent] = AppendOnlyMap()
     done: frozenset[str] = frozenset()
     """Places whose step has nothing more to do."""
     decisions: dict[str, str] = {}
@@ -103,8 +103,8 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """Reported, and not yet consolidated."""
     fresh_from: dict[str, str] = {}
     """Reviewers who spoke since the last consolidation, and the commit they looked at."""
-    refused: tuple[Refused, ...] = ()
-    reviews: dict[str, Review] = {}
+    refused: tuple[RefusedEntry, ...] = ()
+    reviews: dict[str, LatestReview] = {}
     hints: tuple[tuple[str, ...], ...] = ()
     """Ids of findings that their reviewer says can be fixed together, apart from the others."""
     looked_over: dict[str, tuple[str, ...]] = {}
@@ -172,7 +172,7 @@ class ByItem(Struct, frozen=True, kw_only=True):
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """Everything the steps and the surfaces may know."""
+    """State for steps and surfaces. `here`: events of the present place, by key."""
 
     id: str
     started: ev.Started
@@ -182,7 +182,7 @@ class Run(Struct, frozen=True, kw_only=True):
     active: float = 0
     """Seconds during which a process was driving it."""
     items: dict[int, Item] = {}
-    work: Work = Work()
+    work: RoundWork = RoundWork()
     last_batch: int = 0
     position: WorkflowPosition = WorkflowPosition()
     reviewing: Reviewing = Reviewing()
@@ -192,7 +192,7 @@ class Run(Struct, frozen=True, kw_only=True):
     asking: Conversation = Conversation()
     by_item: ByItem = ByItem()
     timeline: tuple[Moment, ...] = ()
-    history: tuple[Past, ...] = ()
+    history: tuple[PastEvent, ...] = ()
     """Reviews, and what came of agents' attempts, round by round."""
     trouble: tuple[str, ...] = ()
     """Actions that failed, in words."""
@@ -207,7 +207,7 @@ class Run(Struct, frozen=True, kw_only=True):
 
     @property
     def waits(self) -> bool:
-        """Whether a person has to say something before it goes on."""
+        """Whether the user must answer before it goes on."""
         return self.waiting_for is not None or bool(self.unanswered)
 
     @property
@@ -220,17 +220,15 @@ class Run(Struct, frozen=True, kw_only=True):
     def unanswered(self) -> list[Doubt]:
         return [doubt for doubt in self.asking.doubts.values() if not doubt.answer]
 
-    def having(self, *statuses: Status) -> list[Item]:
+    def find_items(self, *statuses: Status) -> list[Item]:
         return [item for item in self.items.values() if item.status in statuses]
 
-    def outside(self, role: str) -> bool:
-        """Whether somebody plays it whom punchlist does not start, and so cannot end."""
+    def has_outside_agent(self, role: str) -> bool:
+        """Whether an agent that punchlist does not start plays the role."""
         return not set(self.started.outside).isdisjoint(self.started.crew.get(role, ()))
 
-    def claims(self, batch: Batch) -> tuple[int, ...]:
-        """The items that a batch's patch is said to fix; others of it were put off or are
-        contested, and stay where they are.
-        """
+    def claimed_items(self, batch: Batch) -> tuple[int, ...]:
+        """Return the batch's items that are claimed as fixed, not deferred or contested ones."""
         return tuple(
             number for number in batch.items if self.items[number].status is Status.CLAIMED
         )
@@ -241,14 +239,12 @@ class Run(Struct, frozen=True, kw_only=True):
 
     @property
     def left(self) -> list[Item]:
-        """In scope and without an end."""
+        """Unresolved items in scope."""
         return [item for item in self.items.values() if item.in_scope and item.status not in ENDED]
 
     @property
     def overlooked(self) -> list[str]:
-        """Files of the change that no agent was shown or seen to open: what reviewers say is not
-        about these.
-        """
+        """Files of the change that no agent was shown or seen to open."""
         return sorted(
             set[str]()
             .union(*self.reviewing.looked_over.values())
@@ -257,7 +253,7 @@ class Run(Struct, frozen=True, kw_only=True):
 
     @property
     def blind(self) -> list[str]:
-        """Reviewers that failed: the run cannot vouch for what they would have said."""
+        """Reviewers that failed, and why."""
         return [
             f"{review.reviewer}: {review.failed}"
             for review in self.reviewing.reviews.values()
@@ -265,8 +261,8 @@ class Run(Struct, frozen=True, kw_only=True):
         ]
 
 
-def counts(items: Mapping[int, Item]) -> dict[Status, int]:
-    """In scope, by status, every status named."""
+def count_statuses(items: Mapping[int, Item]) -> dict[Status, int]:
+    """Count items in scope by status; every status is a key."""
     tally = dict.fromkeys(Status, 0)
     for item in items.values():
         if item.in_scope:

@@ -4,8 +4,8 @@ from msgspec import Struct
 
 
 class RunRow(Struct, frozen=True):
-    """A run as a list shows it. `last_at` and `last_kind` are of its own last event: not of what
-    people added beside it.
+    """One run in a list. `last_at` and `last_kind` are of the engine's last event, not of what
+    users added.
     """
 
     id: str

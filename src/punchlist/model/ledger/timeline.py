@@ -1,4 +1,4 @@
-"""The run's story: one short line for each thing that happened, with how long it took."""
+"""The run's log: one short line per event, with its duration."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -17,9 +17,7 @@ class Tone(StrEnum):
 
 
 class Moment(Struct, frozen=True, omit_defaults=True):
-    """`ended` counts the seconds in which the run was driven, so that a night between two sittings
-    takes no room.
-    """
+    """One line of the log. `ended` counts active seconds, so pauses take no room."""
 
     at: float
     ended: float
@@ -35,8 +33,8 @@ Told = tuple[str, str, Tone, str]
 """Verb, what was done, how it went, and why."""
 
 
-def moment(entry: ev.Entry, active: float, round_: int) -> Moment | None:
-    """One line of the story; None for events that only move the run along."""
+def make_moment(entry: ev.Entry, active: float, round_: int) -> Moment | None:
+    """Return an entry's log line; None for events that only move the run on."""
     tell = _TELL.get(type(entry.event))
     if tell is None:
         return None
@@ -44,44 +42,44 @@ def moment(entry: ev.Entry, active: float, round_: int) -> Moment | None:
     return Moment(entry.at, active, entry.event.usage.seconds, round_, verb, said, tone, why)
 
 
-def amount(number: int, thing: str, things: str = "") -> str:
-    """1 item, 2 items."""
+def pluralize(number: int, thing: str, things: str = "") -> str:
+    """Return "1 item" or "2 items"."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
-def _started(event: ev.Started) -> Told:
+def _describe_start(event: ev.Started) -> Told:
     return "start", f"the run is pinned at {event.change.head[:12]}", Tone.PLAIN, ""
 
 
-def _reviewed(event: ev.Reviewed) -> Told:
+def _describe_review(event: ev.Reviewed) -> Told:
     if event.failed:
         return "review", f"{event.reviewer} failed", Tone.BAD, event.failed
     if event.skipped:
         return "review", f"{event.reviewer} had nothing to do", Tone.PLAIN, event.skipped
     refused = (
-        f", {amount(len(event.refused), 'entry', 'entries')} not understood"
+        f", {pluralize(len(event.refused), 'entry', 'entries')} not understood"
         if event.refused
         else ""
     )
-    looked = f" in {amount(event.looked_at, 'file')}" if event.looked_at else ""
+    looked = f" in {pluralize(event.looked_at, 'file')}" if event.looked_at else ""
     who = f"{event.reviewer} ({event.agent})" if event.agent else event.reviewer
     unopened = event.unopened and f"neither shown nor opened: {', '.join(event.unopened[:3])}"
     return (
         "review",
-        f"{who} reports {amount(len(event.findings), 'finding')}{looked}{refused}",
+        f"{who} reports {pluralize(len(event.findings), 'finding')}{looked}{refused}",
         Tone.PLAIN,
         unopened or "",
     )
 
 
-def _clarified(event: ev.Clarified) -> Told:
+def _describe_questions(event: ev.Clarified) -> Told:
     if event.failed:
         return "clarify", f"{event.agent or 'the clarifier'} failed", Tone.BAD, event.failed
-    said = amount(len(event.doubts), "question") if event.doubts else "nothing is unclear"
+    said = pluralize(len(event.doubts), "question") if event.doubts else "nothing is unclear"
     return "clarify", f"{event.agent}: {said}", Tone.PLAIN, ""
 
 
-def _reproduced(event: ev.Reproduced) -> Told:
+def _describe_test(event: ev.Reproduced) -> Told:
     said = (
         f"item {event.item}: a private test fails on it"
         if event.red
@@ -90,10 +88,10 @@ def _reproduced(event: ev.Reproduced) -> Told:
     return "reproduce", said, Tone.PLAIN, "" if event.red else event.why
 
 
-def _examined(event: ev.Examined) -> Told:
+def _describe_examination(event: ev.Examined) -> Told:
     proofs = sum(map(len, event.proofs.values()))
     said = f"batch {event.batch} " + (
-        "is refuted" if event.refuted else f"passes, with {amount(proofs, 'test')} of its own"
+        "is refuted" if event.refuted else f"passes, with {pluralize(proofs, 'test')} of its own"
     )
     return (
         "examine",
@@ -103,7 +101,7 @@ def _examined(event: ev.Examined) -> Told:
     )
 
 
-def _challenged(event: ev.Challenged) -> Told:
+def _describe_challenge(event: ev.Challenged) -> Told:
     if event.failed:
         return "challenge", f"{event.agent} failed: nothing is approved", Tone.BAD, event.failed
     scores = ", ".join(
@@ -112,55 +110,62 @@ def _challenged(event: ev.Challenged) -> Told:
     )
     more = f" and {len(event.scores) - 5} more" if len(event.scores) > 5 else ""
     said = (
-        f"{event.agent} approves {amount(len(event.approved), 'fix', 'fixes')} at {event.threshold}"
+        f"{event.agent} approves {pluralize(len(event.approved), 'fix', 'fixes')} at {event.threshold}"
         f" ({scores}{more})"
     )
     return "challenge", said, Tone.PLAIN, event.canaries and f"it {event.canaries}"
 
 
-def _consolidated(event: ev.Consolidated) -> Told:
-    again = f", {amount(len(event.sightings), 'finding')} of known ones" if event.sightings else ""
-    return "consolidate", f"{amount(len(event.items), 'new item')}{again}", Tone.PLAIN, ""
+def _describe_items(event: ev.Consolidated) -> Told:
+    again = (
+        f", {pluralize(len(event.sightings), 'finding')} of known ones" if event.sightings else ""
+    )
+    return "consolidate", f"{pluralize(len(event.items), 'new item')}{again}", Tone.PLAIN, ""
 
 
-def _planned(event: ev.Planned) -> Told:
+def _describe_plan(event: ev.Planned) -> Told:
     waiting = (
-        f"; {amount(event.waiting, 'item waits', 'items wait')} for the next round"
+        f"; {pluralize(event.waiting, 'item waits', 'items wait')} for the next round"
         if event.waiting
         else ""
     )
     if event.failed:
         return "plan", "the plan cannot be used", Tone.BAD, event.failed
     if event.agent:
-        return "plan", f"{event.agent} planned {amount(len(event.todos), 'item')}", Tone.PLAIN, ""
-    return "plan", f"{amount(len(event.batches), 'batch', 'batches')}{waiting}", Tone.PLAIN, ""
+        return (
+            "plan",
+            f"{event.agent} planned {pluralize(len(event.todos), 'item')}",
+            Tone.PLAIN,
+            "",
+        )
+    return "plan", f"{pluralize(len(event.batches), 'batch', 'batches')}{waiting}", Tone.PLAIN, ""
 
 
-def _attempted(event: ev.Attempted) -> Told:
+def _describe_attempt(event: ev.Attempted) -> Told:
     if event.failed:
         return "fix", f"{event.agent or event.fixer} failed", Tone.BAD, event.failed
     if event.agent:
         claims = sum(move.fact is Fact.SAID_FIXED for move in event.moves)
         said = (
-            f"{event.agent} claims {amount(claims, 'item')} fixed,"
-            f" {amount(len(event.patches), 'patch', 'patches')}"
+            f"{event.agent} claims {pluralize(claims, 'item')} fixed,"
+            f" {pluralize(len(event.patches), 'patch', 'patches')}"
         )
         return "fix", said, Tone.PLAIN, "; ".join(event.refused.values())
     refused = f"; {event.fixer} refused {len(event.refused):,}" if event.refused else ""
     return (
         "fix",
-        f"{amount(len(event.patches), 'patch', 'patches')} by {event.fixer}{refused}",
+        f"{pluralize(len(event.patches), 'patch', 'patches')} by {event.fixer}{refused}",
         Tone.PLAIN,
         "",
     )
 
 
-def _baselined(event: ev.Baselined) -> Told:
+def _describe_baseline(event: ev.Baselined) -> Told:
     if event.unusable:
         return "baseline", f"{event.check} cannot judge here", Tone.BAD, event.unusable
     per_test = event.passed or event.failed
     told = (
-        amount(event.passed, "test passes", "tests pass")
+        pluralize(event.passed, "test passes", "tests pass")
         if per_test
         else f"exit code {event.exit_code}"
     )
@@ -173,31 +178,31 @@ def _baselined(event: ev.Baselined) -> Told:
     )
 
 
-def _rechecked(event: ev.Rechecked) -> Told:
+def _describe_recheck(event: ev.Rechecked) -> Told:
     failed = f"; {len(event.failed):,} failed" if event.failed else ""
     return (
         "re-check",
-        f"{amount(len(event.passed), 'fix', 'fixes')} re-checked by the analyzers{failed}",
+        f"{pluralize(len(event.passed), 'fix', 'fixes')} re-checked by the analyzers{failed}",
         Tone.PLAIN,
         "",
     )
 
 
-def _tried(event: ev.Tried) -> Told:
+def _describe_trial(event: ev.Tried) -> Told:
     part = "" if event.complete else ", only the tests in question"
     red = "; ".join(
         f"{verdict.check}: {verdict.why}" for verdict in event.verdicts if not verdict.passed
     )
     said = (
-        f"checks over {amount(len(event.batches), 'fix', 'fixes')}{part}:"
+        f"checks over {pluralize(len(event.batches), 'fix', 'fixes')}{part}:"
         f" {'green' if event.green else 'red'}"
     )
     return "check", said, Tone.GOOD if event.green else Tone.BAD, red
 
 
-def _verified(event: ev.Verified) -> Told:
+def _describe_verdict(event: ev.Verified) -> Told:
     failed = f", {len(event.failed):,} may not" if event.failed else ""
-    said = f"{amount(len(event.passed), 'fix', 'fixes')} may land{failed}"
+    said = f"{pluralize(len(event.passed), 'fix', 'fixes')} may land{failed}"
     return (
         "verdict",
         said,
@@ -206,26 +211,31 @@ def _verified(event: ev.Verified) -> Told:
     )
 
 
-def _committed(event: ev.Committed) -> Told:
+def _describe_commits(event: ev.Committed) -> Told:
     if event.refused:
         return "commit", "a git hook refused", Tone.BAD, event.refused
     unheard = event.unheard and f"the pre-commit hook was not run: {event.unheard}"
-    return "commit", f"{amount(len(event.landed), 'commit')} on {event.branch}", Tone.GOOD, unheard
+    return (
+        "commit",
+        f"{pluralize(len(event.landed), 'commit')} on {event.branch}",
+        Tone.GOOD,
+        unheard,
+    )
 
 
-def _published(event: ev.Published) -> Told:
+def _describe_branch(event: ev.Published) -> Told:
     if event.failed:
         return "publish", f"{event.branch} could not be shown", Tone.BAD, event.failed
     return "publish", f"{event.branch} is in your repository", Tone.PLAIN, ""
 
 
-def _dismissed(event: ev.Dismissed) -> str:
+def _describe_dismissal(event: ev.Dismissed) -> str:
     if event.revoked:
-        return f"{amount(len(event.fingerprints), 'dismissal')} taken back by {event.by}"
-    return f"{amount(len(event.moves), 'item')} dismissed by {event.by}"
+        return f"{pluralize(len(event.fingerprints), 'dismissal')} taken back by {event.by}"
+    return f"{pluralize(len(event.moves), 'item')} dismissed by {event.by}"
 
 
-def _filed(event: ev.Filed) -> Told:
+def _describe_filing(event: ev.Filed) -> Told:
     failed = (
         f", {len(event.failed) + len(event.owed):,} could not be"
         if event.failed or event.owed
@@ -233,12 +243,12 @@ def _filed(event: ev.Filed) -> Told:
     )
     of_old = " of earlier runs" if event.settled or event.owed else ""
     how = "written as issue files" if event.tracker == "files" else f"filed with {event.tracker}"
-    items = amount(len(event.moves) + len(event.settled), "unresolved item")
+    items = pluralize(len(event.moves) + len(event.settled), "unresolved item")
     said = f"{items}{of_old} {how}{failed}"
     return "file", said, Tone.BAD if failed else Tone.PLAIN, ""
 
 
-def _round_ended(event: ev.RoundEnded) -> Told:
+def _describe_round(event: ev.RoundEnded) -> Told:
     if event.stop.startswith("settled"):
         return "round", f"round {event.round} done: nothing left to try", Tone.PLAIN, ""
     last = ", the loop ends" if event.stop else ""
@@ -246,25 +256,25 @@ def _round_ended(event: ev.RoundEnded) -> Told:
 
 
 _TELL: dict[type[ev.Event], Callable[[Any], Told]] = {
-    ev.Started: _started,
-    ev.Reviewed: _reviewed,
-    ev.Clarified: _clarified,
-    ev.Reproduced: _reproduced,
-    ev.Consolidated: _consolidated,
-    ev.Planned: _planned,
-    ev.Attempted: _attempted,
-    ev.Baselined: _baselined,
-    ev.Rechecked: _rechecked,
-    ev.Examined: _examined,
-    ev.Challenged: _challenged,
-    ev.Tried: _tried,
-    ev.Verified: _verified,
-    ev.Committed: _committed,
-    ev.Published: _published,
-    ev.Filed: _filed,
-    ev.Dismissed: lambda event: ("dismiss", _dismissed(event), Tone.PLAIN, event.why),
+    ev.Started: _describe_start,
+    ev.Reviewed: _describe_review,
+    ev.Clarified: _describe_questions,
+    ev.Reproduced: _describe_test,
+    ev.Consolidated: _describe_items,
+    ev.Planned: _describe_plan,
+    ev.Attempted: _describe_attempt,
+    ev.Baselined: _describe_baseline,
+    ev.Rechecked: _describe_recheck,
+    ev.Examined: _describe_examination,
+    ev.Challenged: _describe_challenge,
+    ev.Tried: _describe_trial,
+    ev.Verified: _describe_verdict,
+    ev.Committed: _describe_commits,
+    ev.Published: _describe_branch,
+    ev.Filed: _describe_filing,
+    ev.Dismissed: lambda event: ("dismiss", _describe_dismissal(event), Tone.PLAIN, event.why),
     ev.Failed: lambda event: ("trouble", "an action failed", Tone.BAD, event.reason),
-    ev.RoundEnded: _round_ended,
+    ev.RoundEnded: _describe_round,
     ev.Asked: lambda event: ("question", "a person is asked", Tone.PLAIN, event.question),
     ev.Answered: lambda event: (
         "answer",
@@ -275,7 +285,7 @@ _TELL: dict[type[ev.Event], Callable[[Any], Told]] = {
     ev.Halted: lambda event: ("limit", "a limit was reached", Tone.BAD, event.limit),
     ev.Returned: lambda event: (
         "return",
-        f"{amount(len(event.moves), 'claim')} not confirmed",
+        f"{pluralize(len(event.moves), 'claim')} not confirmed",
         Tone.BAD,
         event.why,
     ),

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Patches, diffs, and conversion of lines to offsets."""

@@ -1,4 +1,4 @@
-"""What is under review: a base, a head, and which lines of which files changed between them."""
+"""The change under review: base, head, and the changed lines of each file."""
 
 from enum import StrEnum
 
@@ -12,14 +12,14 @@ class ScopeKind(StrEnum):
     COMMIT = "commit"
 
 
-class Lines(Struct, frozen=True, omit_defaults=True):
+class LineRange(Struct, frozen=True, omit_defaults=True):
     """A range of changed lines in the head's version; both ends are included."""
 
     first: int
     last: int
 
 
-WHOLE = Lines(1, 2**31 - 1)
+WHOLE = LineRange(1, 2**31 - 1)
 """All of a file whose changed lines git cannot tell."""
 
 
@@ -33,7 +33,7 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     head: str
     base_name: str = ""
     paths: tuple[str, ...] = ()
-    files: dict[str, tuple[Lines, ...]] = {}
+    files: dict[str, tuple[LineRange, ...]] = {}
     notes: tuple[str, ...] = ()
     """What a person should know about the scope: uncommitted work left out, submodules not entered.
     """
@@ -41,7 +41,7 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def covers(self, path: str, first: int | None, last: int | None) -> bool:
         """Whether a finding there is about this change; one without a line is, if its file is."""
         if self.kind is ScopeKind.ALL:
-            return not self.paths or any(_below(path, prefix) for prefix in self.paths)
+            return not self.paths or any(_is_below(path, prefix) for prefix in self.paths)
         ranges = self.files.get(path)
         if ranges is None:
             return False
@@ -51,5 +51,5 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return any(lines.first <= end and first <= lines.last for lines in ranges)
 
 
-def _below(path: str, prefix: str) -> bool:
+def _is_below(path: str, prefix: str) -> bool:
     return prefix in ("", ".") or path == prefix or path.startswith(prefix.rstrip("/") + "/")

@@ -1,6 +1,4 @@
-"""A change as people read it: the lines it takes out and puts in, with a little of what stands
-around them.
-"""
+"""A change as hunks: removed and added lines with some context."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
@@ -9,7 +7,7 @@ from difflib import SequenceMatcher
 from msgspec import Struct
 
 from punchlist.model.finding.finding import Splice
-from punchlist.model.patch.patch import FileChange, Patch, spliced
+from punchlist.model.patch.patch import FileChange, Patch, apply_splices
 
 AROUND = 2
 LONGEST = 60
@@ -39,8 +37,8 @@ class Diff(Struct, frozen=True, omit_defaults=True):
     hunks: tuple[Hunk, ...] = ()
 
 
-class Original:
-    """A file before the change, with its lines counted once for all the batches that touch it."""
+class OriginalFile:
+    """A file before the change; its lines are counted once for all batches that touch it."""
 
     def __init__(self, path: str, text: str) -> None:
         self._path = path
@@ -49,63 +47,63 @@ class Original:
         for line in text.split("\n")[:-1]:
             self._starts.append(self._starts[-1] + len(line) + 1)
 
-    def hunks(self, splices: Iterable[Splice]) -> Iterable[Hunk]:
+    def make_hunks(self, splices: Iterable[Splice]) -> Iterable[Hunk]:
         groups: list[tuple[int, int, list[Splice]]] = []
         for splice in sorted(splices, key=lambda each: (each.start, each.end)):
-            first, last = self._line(splice.start), self._line(splice.end)
+            first, last = self._line_index(splice.start), self._line_index(splice.end)
             if groups and first <= groups[-1][1] + 2 * AROUND + 1:
                 low, high, together = groups[-1]
                 groups[-1] = (low, max(high, last), [*together, splice])
             else:
                 groups.append((first, last, [splice]))
         for first, last, together in groups:
-            yield self._hunk(
+            yield self._make_hunk(
                 max(0, first - AROUND), min(len(self._starts), last + AROUND + 1), together
             )
 
-    def _line(self, offset: int) -> int:
+    def _line_index(self, offset: int) -> int:
         return bisect_right(self._starts, offset) - 1
 
-    def _hunk(self, first: int, end: int, splices: list[Splice]) -> Hunk:
+    def _make_hunk(self, first: int, end: int, splices: list[Splice]) -> Hunk:
         start = self._starts[first]
         stop = self._starts[end] if end < len(self._starts) else len(self._text)
         moved = [
             Splice(each.path, each.start - start, each.end - start, each.text) for each in splices
         ]
         before = self._text[start:stop]
-        return _shown(self._path, first + 1, before, spliced(before, moved))
+        return _diff_hunk(self._path, first + 1, before, apply_splices(before, moved))
 
 
-def hunks(patch: Patch, originals: Mapping[str, Original]) -> tuple[Hunk, ...]:
-    """The patch as hunks; a file that is not in `originals` is shown by its name alone."""
+def make_hunks(patch: Patch, originals: Mapping[str, OriginalFile]) -> tuple[Hunk, ...]:
+    """Return the patch as hunks; a file not in `originals` is shown by name only."""
     by_path: dict[str, list[Splice]] = {}
     for splice in patch.splices:
         by_path.setdefault(splice.path, []).append(splice)
     found: list[Hunk] = []
     for path, splices in sorted(by_path.items()):
         original = originals.get(path)
-        found += original.hunks(splices) if original is not None else [Hunk(path, 1, ())]
-    return (*found, *(_whole(change) for change in patch.files))
+        found += original.make_hunks(splices) if original is not None else [Hunk(path, 1, ())]
+    return (*found, *(_file_hunk(change) for change in patch.files))
 
 
-def _whole(change: FileChange) -> Hunk:
+def _file_hunk(change: FileChange) -> Hunk:
     if change.content is None:
         return Hunk(change.path, 1, ("\\ The file is deleted",))
     content = change.content.encode("latin-1")
     if b"\0" in content:
         return Hunk(change.path, 1, (f"\\ A binary file of {len(content)} bytes",))
-    return _shown(change.path, 1, "", content.decode("utf-8", "replace"))
+    return _diff_hunk(change.path, 1, "", content.decode("utf-8", "replace"))
 
 
-def _shown(path: str, line: int, before: str, after: str) -> Hunk:
-    old, new = _lines(before), _lines(after)
-    lines = _compared(old, new)
+def _diff_hunk(path: str, line: int, before: str, after: str) -> Hunk:
+    old, new = _split_lines(before), _split_lines(after)
+    lines = _diff_lines(old, new)
     if all(each.endswith("\r") for each in lines if not each.startswith("\\")):
         lines = [each.removesuffix("\r") for each in lines]
-    return Hunk(path, line, tuple(map(_clipped, lines[:LONGEST])), max(0, len(lines) - LONGEST))
+    return Hunk(path, line, tuple(map(_clip_line, lines[:LONGEST])), max(0, len(lines) - LONGEST))
 
 
-def _clipped(line: str) -> str:
+def _clip_line(line: str) -> str:
     return (
         line
         if len(line) <= _WIDEST
@@ -113,29 +111,29 @@ def _clipped(line: str) -> str:
     )
 
 
-def _lines(text: str) -> list[str]:
-    """Lines without their ends; the last one says so where its end is missing."""
+def _split_lines(text: str) -> list[str]:
+    """Split into lines without breaks; a last line that lacks one is marked with a newline."""
     lines = text.split("\n")
     if not lines[-1]:
         return lines[:-1]
     return [*lines[:-1], f"{lines[-1]}\n"]
 
 
-def _compared(old: list[str], new: list[str]) -> list[str]:
+def _diff_lines(old: list[str], new: list[str]) -> list[str]:
     if len(old) + len(new) > _ALIGNED:
-        return [*_marked("-", old), *_marked("+", new)]
+        return [*_mark_lines("-", old), *_mark_lines("+", new)]
     shown: list[str] = []
     for kind, low, high, low_new, high_new in SequenceMatcher(
         None, old, new, autojunk=False
     ).get_opcodes():
         if kind == "equal":
-            shown += _marked(" ", old[low:high])
+            shown += _mark_lines(" ", old[low:high])
         else:
-            shown += (*_marked("-", old[low:high]), *_marked("+", new[low_new:high_new]))
+            shown += (*_mark_lines("-", old[low:high]), *_mark_lines("+", new[low_new:high_new]))
     return shown
 
 
-def _marked(mark: str, lines: Iterable[str]) -> Iterable[str]:
+def _mark_lines(mark: str, lines: Iterable[str]) -> Iterable[str]:
     for line in lines:
         yield mark + line.removesuffix("\n")
         if line.endswith("\n"):

@@ -1,4 +1,4 @@
-"""Where the lines of a text begin, for everything that speaks of line numbers."""
+"""Line starts of a text; converts between lines, columns and offsets."""
 
 import re
 from bisect import bisect_right
@@ -24,65 +24,59 @@ class LineTable:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """One more than there are lines: a place right after the last one is the
-        end of the text.
-        """
+        """Offsets of the line starts, and the end of the text."""
         return list(accumulate(map(len, self._lines), initial=0))
 
     @property
     def count(self) -> int:
-        """How many lines there are; one that has no character is none."""
+        """Number of lines; an empty last line does not count."""
         return len(self._lines)
 
     def offset(self, line: int, column: int) -> int | None:
-        """The offset of a line and column in code points; None where the text has no such place."""
-        start = self._start(line)
+        """Return the offset of a line and column in code points, or None if there is none."""
+        start = self._text_start(line)
         if start is None or column < 1:
             return None
         offset = start + column - 1
-        return offset if offset <= self._end(line) else None
+        return offset if offset <= self._next_start(line) else None
 
-    def nearest(self, line: int, column: int) -> int:
-        """The offset of a place, or where there is none such, of the one nearest to it: on its
-        line, if there is that line.
-        """
+    def nearest_offset(self, line: int, column: int) -> int:
+        """Return the offset of a place, or of the nearest one, on its line if that exists."""
         known = min(max(line, 1), len(self._starts))
-        start = self._start(known) or 0
+        start = self._text_start(known) or 0
         last = self.line_end(known)
         return min(start + max(column - 1, 0), max(start, last if last is not None else start))
 
     def line_start(self, line: int) -> int:
-        """The offset at which a line begins; the end of the text for lines beyond it."""
+        """Return the offset of a line's start; the end of the text for lines beyond it."""
         return self._starts[min(max(line, 1), len(self._starts)) - 1]
 
     def line_end(self, line: int) -> int | None:
-        """The offset of a line's end, its line break left out."""
+        """Return the offset of a line's end, without its line break."""
         if not 1 <= line <= len(self._lines):
             return self.offset(line, 1)
         return self._starts[line - 1] + len(self._lines[line - 1].rstrip("\r\n"))
 
     def lines(self, first: int, last: int) -> list[str]:
-        """The lines from first to last, as far as there are such, without their breaks or a byte
-        order mark.
-        """
+        """Return the existing lines from first to last, without breaks or byte order mark."""
         return [
             line.rstrip("\r\n").removeprefix("\ufeff")
             for line in self._lines[max(first, 1) - 1 : max(last, 0)]
         ]
 
-    def place(self, offset: int) -> tuple[int, int]:
-        """The line and column of an offset."""
+    def find_place(self, offset: int) -> tuple[int, int]:
+        """Return the line and column of an offset."""
         index = min(bisect_right(self._starts, offset) - 1, max(len(self._lines) - 1, 0))
         if offset == len(self.text) and (not self.text or self.text[-1] in "\r\n"):
             index = len(self._lines)
         start = self._starts[index] + (self._mark if index == 0 else 0)
         return index + 1, max(offset - start, 0) + 1
 
-    def _start(self, line: int) -> int | None:
+    def _text_start(self, line: int) -> int | None:
         if not 1 <= line <= len(self._starts):
             return None
         return self._starts[line - 1] + (self._mark if line == 1 else 0)
 
-    def _end(self, line: int) -> int:
-        """Where the next line begins, or the text ends."""
+    def _next_start(self, line: int) -> int:
+        """Return where the next line begins, or the text ends."""
         return self._starts[line] if line < len(self._starts) else len(self.text)

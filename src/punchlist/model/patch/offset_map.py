@@ -1,4 +1,4 @@
-"""Where a place in a patched file was before: exactly, because the splices are known."""
+"""Map offsets of a patched file to the original, exactly, by its splices."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from punchlist.model.finding.finding import Splice
 
 
-class Shift:
+class OffsetMap:
     """The splices of several batches on one file, in the coordinates of the patched text."""
 
     def __init__(self, splices: Iterable[tuple[Splice, int]]) -> None:
@@ -20,10 +20,8 @@ class Shift:
             moved += len(splice.text) - (splice.end - splice.start)
         self._starts = [piece[0] for piece in self._pieces]
 
-    def origin(self, offset: int) -> tuple[int, int | None]:
-        """The old offset, and the batch that wrote what is there now, if one did; inside new text,
-        as far from its start.
-        """
+    def find_origin(self, offset: int) -> tuple[int, int | None]:
+        """Return the old offset, and the batch that wrote the text there now, or None."""
         at = bisect_right(self._starts, offset) - 1
         if at < 0:
             return offset, None
@@ -32,10 +30,8 @@ class Shift:
             return splice.end + offset - end, None
         return min(splice.start + offset - start, max(splice.end - 1, splice.start)), batch
 
-    def owners(self, first: int, last: int) -> list[int]:
-        """The batches that wrote something into [first, last] of the patched text, or took
-        something out of it.
-        """
+    def find_owners(self, first: int, last: int) -> list[int]:
+        """Return the batches that added or removed text in [first, last] of the patched text."""
         return [
             batch
             for start, end, _, batch in self._pieces

@@ -24,7 +24,7 @@ class FileChange(Struct, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """The content as text in the way files are read: odd bytes as lone surrogates."""
+        """The content as text; odd bytes are lone surrogates."""
         return (self.content or "").encode("latin-1").decode("utf-8", "surrogateescape")
 
 
@@ -38,15 +38,15 @@ class Patch(Struct, frozen=True, omit_defaults=True):
     def paths(self) -> tuple[str, ...]:
         return tuple(sorted({s.path for s in self.splices} | {f.path for f in self.files}))
 
-    def edits(self, path: str, before: str) -> tuple[Splice, ...]:
-        """What it does to one file, as splices; a change of the file as a whole is one, from its
-        first difference to its last.
+    def file_splices(self, path: str, before: str) -> tuple[Splice, ...]:
+        """Return what it does to one file, as splices; a whole-file change is one splice, from the
+        first difference to the last.
         """
         whole = [
             splice
             for change in self.files
             if change.path == path
-            for splice in _differing(path, before, change.text)
+            for splice in _diff_texts(path, before, change.text)
         ]
         return (*(splice for splice in self.splices if splice.path == path), *whole)
 
@@ -54,9 +54,9 @@ class Patch(Struct, frozen=True, omit_defaults=True):
         return bool(self.splices or self.files)
 
 
-class Taken:
-    """Which characters of which files are spoken for; a patch that would touch them waits for a
-    later round.
+class ReservedSpans:
+    """Characters and files reserved by patches; a patch that touches them waits
+    for a later round.
     """
 
     def __init__(self) -> None:
@@ -69,22 +69,22 @@ class Taken:
         if any(f.path in self._whole or f.path in self._spans for f in patch.files):
             return False
         if any(
-            f.path in self._folders or not self._made.isdisjoint(_above(f.path))
+            f.path in self._folders or not self._made.isdisjoint(_parent_folders(f.path))
             for f in patch.files
             if f.content is not None
         ):
             return False  # one makes a file where the other makes a folder
-        return all(s.path not in self._whole and self._free(s) for s in patch.splices)
+        return all(s.path not in self._whole and self._is_free(s) for s in patch.splices)
 
-    def take(self, patch: Patch) -> None:
+    def reserve(self, patch: Patch) -> None:
         self._whole.update(f.path for f in patch.files)
         made = [f.path for f in patch.files if f.content is not None]
         self._made.update(made)
-        self._folders.update(folder for path in made for folder in _above(path))
+        self._folders.update(folder for path in made for folder in _parent_folders(path))
         for splice in patch.splices:
             insort(self._spans.setdefault(splice.path, []), (splice.start, splice.end))
 
-    def _free(self, splice: Splice) -> bool:
+    def _is_free(self, splice: Splice) -> bool:
         spans = self._spans.get(splice.path, [])
         at = bisect_right(spans, (splice.start, splice.end))
         # Touching counts as overlapping: the order of two insertions at one point would be a guess.
@@ -93,21 +93,21 @@ class Taken:
         return at == len(spans) or spans[at][0] > splice.end
 
 
-def _above(path: str) -> Iterator[str]:
-    """The folders a path lies in."""
+def _parent_folders(path: str) -> Iterator[str]:
+    """Yield the folders a path lies in."""
     parts = path.split("/")
     return ("/".join(parts[:depth]) for depth in range(1, len(parts)))
 
 
-def _differing(path: str, before: str, after: str) -> Iterator[Splice]:
+def _diff_texts(path: str, before: str, after: str) -> Iterator[Splice]:
     if before != after:
-        head = _alike(before, after)
-        tail = _alike(before[head:][::-1], after[head:][::-1])
+        head = _common_prefix(before, after)
+        tail = _common_prefix(before[head:][::-1], after[head:][::-1])
         yield Splice(path, head, len(before) - tail, after[head : len(after) - tail])
 
 
-def _alike(one: str, other: str) -> int:
-    """How many characters both begin with."""
+def _common_prefix(one: str, other: str) -> int:
+    """Return how many characters both begin with."""
     return next(
         (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
         min(len(one), len(other)),
@@ -115,9 +115,7 @@ def _alike(one: str, other: str) -> int:
 
 
 def splices_between(path: str, before: str, after: str) -> Iterator[Splice]:
-    """What turns one text into the other, line by line; lines that stay are in
-    none of the splices.
-    """
+    """Yield the line-wise splices that turn one text into the other."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     starts = list(accumulate(map(len, old), initial=0))
     for tag, first, last, new_first, new_last in SequenceMatcher(
@@ -127,10 +125,8 @@ def splices_between(path: str, before: str, after: str) -> Iterator[Splice]:
             yield Splice(path, starts[first], starts[last], "".join(new[new_first:new_last]))
 
 
-def overlapping(splices: Iterable[Splice]) -> bool:
-    """Whether two of the splices are about the same characters, so that no text can have both in
-    it; touching is fine.
-    """
+def has_overlap(splices: Iterable[Splice]) -> bool:
+    """Whether two splices change the same characters; touching is fine."""
     ordered = sorted(splices, key=lambda s: (s.path, s.start, s.end))
     return any(
         first.path == second.path and second.start < first.end
@@ -138,8 +134,8 @@ def overlapping(splices: Iterable[Splice]) -> bool:
     )
 
 
-def spliced(text: str, splices: Iterable[Splice]) -> str:
-    """The text with disjoint splices of one file put in."""
+def apply_splices(text: str, splices: Iterable[Splice]) -> str:
+    """Return the text with disjoint splices of one file applied; ValueError if they overlap."""
     parts: list[str] = []
     position = 0
     for splice in sorted(splices, key=lambda s: (s.start, s.end)):
@@ -153,15 +149,15 @@ def spliced(text: str, splices: Iterable[Splice]) -> str:
     return "".join(parts)
 
 
-def combined(patches: Iterable[Patch], texts: Mapping[str, str]) -> dict[str, str]:
-    """The new text of every spliced file; `texts` has the old ones. Whole-file changes are the
-    caller's.
+def combine_patches(patches: Iterable[Patch], texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the new text of every spliced file from the old `texts`; whole-file changes are
+    ignored.
     """
     by_path: dict[str, list[Splice]] = {}
     for patch in patches:
         for splice in patch.splices:
             by_path.setdefault(splice.path, []).append(splice)
-    return {path: spliced(texts[path], splices) for path, splices in by_path.items()}
+    return {path: apply_splices(texts[path], splices) for path, splices in by_path.items()}
 
 
 def fix_key(fix: Fix) -> str:

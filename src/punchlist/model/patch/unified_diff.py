@@ -1,24 +1,26 @@
-"""A patch as a unified diff: the form in which reviewers and challengers are shown what changed."""
+"""A patch as a unified diff, as reviewers and challengers see it."""
 
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 
-from punchlist.model.patch.patch import FileChange, Patch, combined
+from punchlist.model.patch.patch import FileChange, Patch, combine_patches
 
 
-def unified(patch: Patch, before: Mapping[str, str]) -> str:
-    """`before` has the old texts of the files there were."""
-    after = combined([patch], before)
-    parts = [part for path in sorted(after) for part in _text(path, before[path], after[path])]
-    return "".join([*parts, *(part for change in patch.files for part in _file(change, before))])
+def render_diff(patch: Patch, before: Mapping[str, str]) -> str:
+    """Return the patch as a unified diff; `before` has the old texts."""
+    after = combine_patches([patch], before)
+    parts = [part for path in sorted(after) for part in _diff_text(path, before[path], after[path])]
+    return "".join(
+        [*parts, *(part for change in patch.files for part in _diff_file(change, before))]
+    )
 
 
-def _file(change: FileChange, before: Mapping[str, str]) -> Iterator[str]:
+def _diff_file(change: FileChange, before: Mapping[str, str]) -> Iterator[str]:
     if "\0" in (change.content or ""):
         yield f"Binary file {change.path} differs\n"
         return
     old = before.get(change.path, "")
-    yield from _text(
+    yield from _diff_text(
         change.path,
         old,
         change.text,
@@ -27,7 +29,7 @@ def _file(change: FileChange, before: Mapping[str, str]) -> Iterator[str]:
     )
 
 
-def _text(
+def _diff_text(
     path: str, old: str, new: str, *, new_file: bool = False, gone: bool = False
 ) -> Iterator[str]:
     names = ("/dev/null" if new_file else f"a/{path}", "/dev/null" if gone else f"b/{path}")

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Parsers of agents' answers."""

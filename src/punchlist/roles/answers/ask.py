@@ -1,6 +1,4 @@
-"""Asking an agent for an answer of a certain shape: what does not fit is asked for again once, in
-the same conversation.
-"""
+"""Asks an agent and parses its answer; on a malformed answer asks once more in the same session."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,30 +9,30 @@ from typing import Any, Generic, Protocol, TypeVar
 from msgspec.structs import replace
 
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Agent, Ask, Reply, Trouble
-from punchlist.ports.roles import Answer, Task
+from punchlist.ports.agent import Agent, AgentTrouble, Ask, Reply
+from punchlist.ports.roles import Answer, RoleTask
 from punchlist.ports.tree import Tree
 from punchlist.roles.prompting import sections as brief
-from punchlist.roles.prompting.template import Rendered, rendered, shipped
+from punchlist.roles.prompting.template import RenderedPrompt, load_prompt, render_template
 
 Hear = Callable[[str, str], None]
 """Is told the label of the call, and what the agent says, in pieces."""
 
 
-class Reading(Protocol):
-    """What was made of an answer."""
+class AnswerReading(Protocol):
+    """A parsed answer."""
 
     @property
     def failed(self) -> str: ...
 
 
-R = TypeVar("R", bound=Reading)
+R = TypeVar("R", bound=AnswerReading)
 A = TypeVar("A", bound=Answer)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seat:
-    """Who plays a role, with which prompt."""
+class RoleSeat:
+    """The agent of a role, with its prompt and limit (characters)."""
 
     role: str
     agent: Agent
@@ -44,8 +42,8 @@ class Seat:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Heard(Generic[R]):
-    """What came of asking; `reading` is None where the agent itself failed."""
+class ParsedAnswer(Generic[R]):
+    """Result of asking; `reading` is None if the agent itself failed."""
 
     reading: R | None
     failed: str
@@ -56,7 +54,7 @@ class Heard(Generic[R]):
 
     @property
     def about(self) -> dict[str, Any]:
-        """What every answer tells of the call."""
+        """Return the fields common to all answers."""
         reply = self.reply
         return {
             "agent": reply.agent,
@@ -67,35 +65,40 @@ class Heard(Generic[R]):
         }
 
 
-async def fitting(
-    seat: Seat, attempt: Callable[[Seat], Awaitable[tuple[A, Heard[Any] | None]]]
+async def retry_shorter(
+    seat: RoleSeat, attempt: Callable[[RoleSeat], Awaitable[tuple[A, ParsedAnswer[Any] | None]]]
 ) -> A:
-    """The answer of an attempt; where the agent finds the prompt too long, of a second one with
-    half of it.
+    """Run the attempt; if the prompt is too long for the agent, retry once with half its length.
 
-    Both have the same label: it names the work, and a prompt that was not answered did none.
+    Both have the same label, since the first got no answer.
     """
     answer, call = await attempt(seat)
-    if call is None or call.reply.trouble is not Trouble.TOO_LONG:
+    if call is None or call.reply.trouble is not AgentTrouble.TOO_LONG:
         return answer
     shorter, _ = await attempt(seated(seat, limit=call.length // 2))
     return replace(shorter, usage=answer.usage + shorter.usage)
 
 
-async def heard(seat: Seat, ask: Ask, read: Callable[[str], R]) -> Heard[R]:
-    """The answer as `read` understands it."""
+async def ask_and_parse(seat: RoleSeat, ask: Ask, read: Callable[[str], R]) -> ParsedAnswer[R]:
+    """Ask the agent and parse its answer; on a malformed answer ask once more in
+    the same session.
+    """
     first = await seat.agent.ask(ask, lambda piece: seat.hear(ask.label, piece))
     # In a thread: a long answer takes its time, and others are listened to meanwhile.
-    reading = None if first.failed else await asyncio.to_thread(read, _own(first.text, ask))
+    reading = (
+        None if first.failed else await asyncio.to_thread(read, _strip_prompt(first.text, ask))
+    )
     if reading is not None and reading.failed:
-        return await _again(seat, ask, read, first, reading)
-    return Heard(
+        return await _ask_again(seat, ask, read, first, reading)
+    return ParsedAnswer(
         reading=reading, failed=first.failed, reply=first, usage=first.usage, length=len(ask.prompt)
     )
 
 
-async def _again(seat: Seat, ask: Ask, read: Callable[[str], R], first: Reply, was: R) -> Heard[R]:
-    wrong = shipped("_again").replace("{{ error }}", was.failed)
+async def _ask_again(
+    seat: RoleSeat, ask: Ask, read: Callable[[str], R], first: Reply, was: R
+) -> ParsedAnswer[R]:
+    wrong = load_prompt("_again").replace("{{ error }}", was.failed)
     # Without a conversation to go on with, the agent knows nothing of what it was asked.
     prompt = wrong if first.session else f"{ask.prompt}\n\n{wrong}"
     label = f"{ask.label} again"
@@ -108,9 +111,11 @@ async def _again(seat: Seat, ask: Ask, read: Callable[[str], R], first: Reply, w
         transcript=second.transcript or first.transcript,
         opened=tuple(dict.fromkeys((*first.opened, *second.opened))),
     )
-    reading = was if second.failed else await asyncio.to_thread(read, _own(second.text, asked))
+    reading = (
+        was if second.failed else await asyncio.to_thread(read, _strip_prompt(second.text, asked))
+    )
     failed = f"{was.failed}; asked again: {second.failed}" if second.failed else reading.failed
-    return Heard(
+    return ParsedAnswer(
         reading=reading,
         failed=failed,
         reply=reply,
@@ -119,27 +124,29 @@ async def _again(seat: Seat, ask: Ask, read: Callable[[str], R], first: Reply, w
     )
 
 
-def _own(text: str, ask: Ask) -> str:
-    """What the agent says of its own: the example in a prompt that it repeats is no answer."""
+def _strip_prompt(text: str, ask: Ask) -> str:
+    """Return the answer without a repeated prompt, whose example is no answer."""
     return text.replace(ask.prompt.strip(), "")
 
 
-def items_prompt(task: Task, seat: Seat, *, history: bool) -> Rendered:
+def items_prompt(task: RoleTask, seat: RoleSeat, *, history: bool) -> RenderedPrompt:
     """Render the prompt of a role that works on items before they are fixed. `history`: whether
     earlier attempts are told.
     """
     told = task.told
     sections = [
-        brief.items(task.items, seat.limit, history=history),
-        brief.answers(task.doubts, 0.1),
-        brief.change_near(told, task.items, 0.2),
-        brief.files("conventions", told.conventions, 0.1),
-        brief.files("specification", told.specification, 0.1),
+        brief.build_items(task.items, seat.limit, history=history),
+        brief.build_answers(task.doubts, 0.1),
+        brief.build_near_diff(told, task.items, 0.2),
+        brief.build_files("conventions", told.conventions, 0.1),
+        brief.build_files("specification", told.specification, 0.1),
     ]
-    return rendered(seat.prompt, brief.values(told), sections, seat.limit)
+    return render_template(seat.prompt, brief.build_values(told), sections, seat.limit)
 
 
-def read_only_ask(task: Task, seat: Seat, prompt: str, tree: Tree, schema: dict[str, Any]) -> Ask:
+def read_only_ask(
+    task: RoleTask, seat: RoleSeat, prompt: str, tree: Tree, schema: dict[str, Any]
+) -> Ask:
     return Ask(
         role=seat.role,
         label=task.label,

@@ -1,6 +1,4 @@
-"""JSON in what an agent says, wherever it stands: never an exception, in time that is linear in the
-text.
-"""
+"""Finds JSON in an agent's answer; never raises, and takes linear time."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -9,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.roles.answers.lenient_json import Parse, parsed
+from punchlist.roles.answers.lenient_json import ParsedJson, parse_value
 
 LIMIT = 10_000_000
 """Bytes of the longest answer that is read."""
@@ -43,9 +41,9 @@ a text.
 Fits = Callable[[object], bool]
 
 
-class Found(Struct, frozen=True):
-    """The answer in a text. `failed` says why there is none; `incomplete` where it breaks off: what
-    was complete is there.
+class JsonAnswer(Struct, frozen=True):
+    """The JSON in a text. `failed` says why there is none; `incomplete`, where it breaks off:
+    complete parts are kept.
     """
 
     value: object = None
@@ -57,38 +55,36 @@ class Found(Struct, frozen=True):
     """
 
 
-def found(text: str, fits: Fits) -> Found:
-    """The last value of the right shape. One that breaks off counts too if it says anything: the
-    draft before it is no answer.
-    """
+def find_answer(text: str, fits: Fits) -> JsonAnswer:
+    """Return the last value of the right shape, also one that breaks off but has content."""
     if len(text) > LIMIT or (not text.isascii() and len(text.encode("utf-8", "replace")) > LIMIT):
-        return Found(failed=f"the answer is longer than {LIMIT // 1_000_000} MB")
-    plain = _plain(text)
+        return JsonAnswer(failed=f"the answer is longer than {LIMIT // 1_000_000} MB")
+    plain = _strip_noise(text)
     if not plain.strip():
-        return Found(failed="the answer is empty")
-    return _chosen(plain, fits) or Found(
-        failed=f"there is no JSON in the answer, which begins with {_start(plain)!r}"
+        return JsonAnswer(failed="the answer is empty")
+    return _choose_last(plain, fits) or JsonAnswer(
+        failed=f"there is no JSON in the answer, which begins with {_first_words(plain)!r}"
     )
 
 
-def _chosen(text: str, fits: Fits) -> Found | None:
-    """The last value that fits, among all there are; None where there are none at all."""
-    last: Found | None = None
+def _choose_last(text: str, fits: Fits) -> JsonAnswer | None:
+    """Return the last value that fits; None if the text has no JSON."""
+    last: JsonAnswer | None = None
     broken, some = "", False
     strays: list[dict[str, Any]] = []
-    for parse in values(text):
+    for parse in find_values(text):
         some, broken = True, parse.broken
         value = next(
             (
                 each
-                for each in _inside(parse.value, fits, _DEEPEST)
-                if not broken or _says_something(each)
+                for each in _find_fitting(parse.value, fits, _DEEPEST)
+                if not broken or _has_content(each)
             ),
             None,
         )
         after_broken = last is not None and bool(last.incomplete)
-        if value is not None and (broken or not after_broken or _stands_alone(text, parse)):
-            last, strays = Found(value, incomplete=broken), []
+        if value is not None and (broken or not after_broken or _is_standalone(text, parse)):
+            last, strays = JsonAnswer(value, incomplete=broken), []
         elif (
             isinstance(parse.value, dict)
             and not broken
@@ -99,12 +95,12 @@ def _chosen(text: str, fits: Fits) -> Found | None:
     if last is not None:
         return replace(last, strays=tuple(strays))
     why = f"no JSON in the answer has the shape that was asked for{broken and f' ({broken})'}"
-    return Found(failed=why, incomplete=broken, strays=tuple(strays)) if some else None
+    return JsonAnswer(failed=why, incomplete=broken, strays=tuple(strays)) if some else None
 
 
-def _stands_alone(text: str, parse: Parse) -> bool:
-    """Whether a whole value behind one that broke off is an answer of its own, and not a part of
-    that or a quotation in it.
+def _is_standalone(text: str, parse: ParsedJson) -> bool:
+    """Return whether a whole value after a broken one is an answer, not a part of it or a
+    quotation.
     """
     rest = _SPACE.match(text, parse.end)
     if rest and text[rest.end() : rest.end() + 1] in tuple(',]}"'):
@@ -112,17 +108,15 @@ def _stands_alone(text: str, parse: Parse) -> bool:
     low = max(0, parse.start - _MARGIN)
     line = text.rfind("\n", low, parse.start) + 1
     own_line = (line or not low) and not text[line : parse.start].strip(" \t`")
-    return bool(own_line) or _says_something(parse.value)
+    return bool(own_line) or _has_content(parse.value)
 
 
-def values(text: str) -> Iterator[Parse]:
-    """Every JSON object and list that stands in the text by itself and has anything in it, also
-    those that break off.
-    """
+def find_values(text: str) -> Iterator[ParsedJson]:
+    """Yield every top-level JSON object and list that is not empty, also broken ones."""
     at, reach, effort = 0, 0, _EFFORT * len(text)
     again: list[tuple[int, int]] = []
-    while (start := _next(text, at, reach, again)) is not None:
-        parse = parsed(text, start)
+    while (start := _next_bracket(text, at, reach, again)) is not None:
+        parse = parse_value(text, start)
         if parse.value:
             yield parse
         effort -= parse.read - start + len(again)
@@ -134,10 +128,9 @@ def values(text: str) -> Iterator[Parse]:
             at = start + 1
 
 
-def _next(text: str, at: int, reach: int, again: list[tuple[int, int]]) -> int | None:
-    """Where the next bracket is. Those that were met inside a value are not tried again: they break
-    off where that does. The next span to be looked at again is at the end of the list, where it is
-    cheap to take off.
+def _next_bracket(text: str, at: int, reach: int, again: list[tuple[int, int]]) -> int | None:
+    """Return the position of the next bracket to try, or None; brackets inside a parsed value are
+    skipped, except in the spans of `again`, a stack.
     """
     while again:
         low, high = again[-1]
@@ -148,8 +141,8 @@ def _next(text: str, at: int, reach: int, again: list[tuple[int, int]]) -> int |
     return opening.start() if opening else None
 
 
-def _plain(text: str) -> str:
-    """Without marks, colours, half characters and what was thought aloud before the answer."""
+def _strip_noise(text: str) -> str:
+    """Remove byte order mark, colours and leading <think> blocks; replace lone surrogates."""
     plain = _HALVES.sub("\ufffd", text.removeprefix("\ufeff"))
     if "\x1b" in plain:
         plain = _ANSI.sub("", plain)
@@ -159,34 +152,34 @@ def _plain(text: str) -> str:
     return plain[at:]
 
 
-def _inside(value: object, fits: Fits, depth: int) -> Iterator[object]:
-    """The value itself if it fits, or what fits in the envelopes it consists of."""
+def _find_fitting(value: object, fits: Fits, depth: int) -> Iterator[object]:
+    """Yield the value if it fits, else what fits inside its envelopes."""
     if fits(value):
         yield value
     elif depth:
         # JSON in a text in JSON: each level halves the depth, so that no text is read more than a
         # few times.
         deeper = depth // 2 if isinstance(value, str) else depth - 1
-        for inner in _contents(value):
-            yield from _inside(inner, fits, deeper)
+        for inner in _open_envelope(value):
+            yield from _find_fitting(inner, fits, deeper)
 
 
-def _contents(value: object) -> Iterable[object]:
-    """What is in an envelope; of a list or a text the last first."""
+def _open_envelope(value: object) -> Iterable[object]:
+    """Return the values in an envelope; of a list or a text the last first."""
     match value:
         case dict():
             return [value[name] for name in _ENVELOPES if name in value]
         case list():
             return [each for each in reversed(value) if isinstance(each, dict | list)]
         case str() if "{" in value or "[" in value:
-            return [parse.value for parse in reversed(list(values(value))) if not parse.broken]
+            return [parse.value for parse in reversed(list(find_values(value))) if not parse.broken]
         case _:
             return ()
 
 
-def _says_something(value: object) -> bool:
-    """Whether there is a text, a number or a yes anywhere in it; '{"findings": [' alone is a way of
-    speaking about the format.
+def _has_content(value: object) -> bool:
+    """Return whether it holds a text, number or boolean; '{"findings": [' alone only names the
+    format.
     """
     stack = [value]
     while stack:
@@ -200,6 +193,6 @@ def _says_something(value: object) -> bool:
     return False
 
 
-def _start(text: str) -> str:
+def _first_words(text: str) -> str:
     said = " ".join(text[:400].split())
     return said if len(said) <= 80 else said[:79] + "…"  # one line of a terminal

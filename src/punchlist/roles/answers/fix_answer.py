@@ -1,5 +1,5 @@
-"""What a fixer says of items, made the best of: any spelling, parts folded into their item,
-contradictions seen as such.
+"""Parses a fixer's answer: any spelling; parts are merged into their item,
+contradictions detected.
 """
 
 import re
@@ -9,11 +9,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from punchlist.intake.json_entry import Entry, text_of
-from punchlist.model.finding.paths import normal_path
-from punchlist.model.item.claim import Outcome, Report
-from punchlist.roles.answers.find_json import found
-from punchlist.roles.answers.item_codes import item_of, told
+from punchlist.intake.json_entry import Entry, find_text
+from punchlist.model.finding.paths import normalize_path
+from punchlist.model.item.claim import ClaimOutcome, ItemClaim
+from punchlist.roles.answers.find_json import find_answer
+from punchlist.roles.answers.item_codes import find_entries, parse_code
 
 _LISTS = ("outcomes", "results", "reports", "items", "findings", "issues", "statuses", "fixes")
 _OUTCOME = ("outcome", "status", "result", "state", "resolution", "disposition")
@@ -42,21 +42,21 @@ _TESTS = (
 _WORDS = {
     word: outcome
     for outcome, words in {
-        Outcome.FIXED: (
+        ClaimOutcome.FIXED: (
             "fixed, fix, done, resolved, solved, complete, completed, success, implemented, applied"
         ),
-        Outcome.BLOCKED: (
+        ClaimOutcome.BLOCKED: (
             "blocked, block, cannot fix, cant fix, can not fix, unfixable, impossible, wont fix,"
             " will not fix"
         ),
-        Outcome.DEFERRED: (
+        ClaimOutcome.DEFERRED: (
             """deferred, defer, skipped, skip, postponed, later, partial, partially fixed, partly
             fixed,
             in progress, failed, fail, failure, error, not fixed, unfixed, open, pending, todo,
             unresolved,
             not done, incomplete"""
         ),
-        Outcome.CONTESTED: (
+        ClaimOutcome.CONTESTED: (
             """contested, contest, not a bug, no bug, not an issue, no issue, false positive,
             invalid,
             already fixed, already resolved, already done, not applicable, disputed, not
@@ -69,36 +69,36 @@ _WORDS = {
 
 
 class Statement(Struct, frozen=True):
-    """One entry of the answer, before it is folded."""
+    """One entry of the answer, before merging."""
 
     part: str
-    outcome: Outcome
+    outcome: ClaimOutcome
     why: str
     files: tuple[str, ...]
     tests: tuple[str, ...]
 
 
 class Statements(Struct, frozen=True):
-    reports: tuple[Report, ...] = ()
+    reports: tuple[ItemClaim, ...] = ()
     contradicted: tuple[int, ...] = ()
     unknown: tuple[str, ...] = ()
     failed: str = ""
 
 
-def statements_of(text: str, asked: Collection[int], root: str) -> Statements:
-    """The reports in a fixer's answer on the items it was asked about."""
-    answer = found(text, fits)
+def parse_statements(text: str, asked: Collection[int], root: str) -> Statements:
+    """Parse the reports in a fixer's answer on the items it was asked about."""
+    answer = find_answer(text, is_fix_answer)
     if answer.failed:
         return Statements(failed=answer.failed)
     said: dict[int, list[Statement]] = {}
     unknown: list[str] = []
-    for name, entry in told(answer.value, _LISTS, "outcome") or ():
-        known = item_of(name)
+    for name, entry in find_entries(answer.value, _LISTS, "outcome") or ():
+        known = parse_code(name)
         if known is None or known[0] not in asked:
             unknown.append(name[:80] or "(no name)")
         else:
-            said.setdefault(known[0], []).append(_statement(known[1], entry, root))
-    folded = {number: _folded(number, each) for number, each in sorted(said.items())}
+            said.setdefault(known[0], []).append(_parse_statement(known[1], entry, root))
+    folded = {number: _merge_statements(number, each) for number, each in sorted(said.items())}
     return Statements(
         tuple(report for report in folded.values() if report is not None),
         tuple(number for number, report in folded.items() if report is None),
@@ -106,27 +106,27 @@ def statements_of(text: str, asked: Collection[int], root: str) -> Statements:
     )
 
 
-def fits(value: object) -> bool:
-    """Whether it says of any item what became of it, or explicitly of none."""
-    entries = told(value, _LISTS, "outcome")
+def is_fix_answer(value: object) -> bool:
+    """Return whether the value has an outcome of an item, or an empty list of outcomes."""
+    entries = find_entries(value, _LISTS, "outcome")
     if entries is None:
         return False
-    said = any(item_of(name) and text_of(entry, _OUTCOME) for name, entry in entries)
+    said = any(parse_code(name) and find_text(entry, _OUTCOME) for name, entry in entries)
     return said or (isinstance(value, dict) and value.get("outcomes") == [])
 
 
-def outcome_of(word: str) -> Outcome | None:
-    """In any case and spacing; None where it is none of our words."""
+def parse_outcome(word: str) -> ClaimOutcome | None:
+    """Parse an outcome in any case and spacing; None if the word is unknown."""
     plain = " ".join(
         re.sub(r"[^a-z]+", " ", word.casefold().replace("'", "").replace("\u2019", "")).split()
     )
     return _WORDS.get(plain)
 
 
-def _statement(part: str, entry: Entry, root: str) -> Statement:
-    word = text_of(entry, _OUTCOME)
-    outcome = outcome_of(word)
-    why = text_of(entry, [name for name in _WHY if name not in _OUTCOME])
+def _parse_statement(part: str, entry: Entry, root: str) -> Statement:
+    word = find_text(entry, _OUTCOME)
+    outcome = parse_outcome(word)
+    why = find_text(entry, [name for name in _WHY if name not in _OUTCOME])
     if outcome is None:
         why = (
             f'it said "{word[:60]}", which is no outcome{why and f": {why}"}'
@@ -135,17 +135,15 @@ def _statement(part: str, entry: Entry, root: str) -> Statement:
         )
     return Statement(
         part,
-        outcome or Outcome.DEFERRED,
+        outcome or ClaimOutcome.DEFERRED,
         why,
-        _paths(entry, _FILES, root),
-        _paths(entry, _TESTS, root),
+        _parse_paths(entry, _FILES, root),
+        _parse_paths(entry, _TESTS, root),
     )
 
 
-def _folded(number: int, said: list[Statement]) -> Report | None:
-    """One report of all that was said on an item; None where the same part is said to be two
-    things.
-    """
+def _merge_statements(number: int, said: list[Statement]) -> ItemClaim | None:
+    """Merge all statements on an item into one report; None if they contradict each other."""
     for _, same in groupby(sorted(said, key=lambda each: each.part), key=lambda each: each.part):
         if len({each.outcome for each in same}) > 1:
             return None
@@ -155,42 +153,47 @@ def _folded(number: int, said: list[Statement]) -> Report | None:
     else:
         # Some of it is not fixed, so it is not; only what nobody could do is blocked.
         outcome = (
-            Outcome.BLOCKED if outcomes == {Outcome.FIXED, Outcome.BLOCKED} else Outcome.DEFERRED
+            ClaimOutcome.BLOCKED
+            if outcomes == {ClaimOutcome.FIXED, ClaimOutcome.BLOCKED}
+            else ClaimOutcome.DEFERRED
         )
     relevant = [each for each in said if each.outcome is outcome] or said
-    return Report(
+    return ItemClaim(
         number,
         outcome,
         "\n".join(dict.fromkeys(each.why for each in relevant if each.why)),
-        _once(path for each in said for path in each.files),
-        _once(path for each in said for path in each.tests),
+        _unique_paths(path for each in said for path in each.files),
+        _unique_paths(path for each in said for path in each.tests),
     )
 
 
-def _paths(entry: Entry, names: Iterable[str], root: str) -> tuple[str, ...]:
-    """Files below the root, however they are listed; what lies elsewhere is left out."""
-    return _once(
-        path for name in names for raw in _strings(entry.get(name)) if (path := below(raw, root))
+def _parse_paths(entry: Entry, names: Iterable[str], root: str) -> tuple[str, ...]:
+    """Return the listed files below the root; others are left out."""
+    return _unique_paths(
+        path
+        for name in names
+        for raw in _list_strings(entry.get(name))
+        if (path := relative_path(raw, root))
     )
 
 
-def below(raw: str, root: str) -> str:
-    """A path of an agent's as git has it; empty where it is no file below the root."""
-    path, odd = normal_path(raw, root)
+def relative_path(raw: str, root: str) -> str:
+    """Return the path relative to the root, as git has it; '' if it is not below the root."""
+    path, odd = normalize_path(raw, root)
     return "" if odd else path
 
 
-def _strings(value: Any) -> Iterable[str]:
+def _list_strings(value: Any) -> Iterable[str]:
     match value:
         case str():
             return [value]
         case list():
-            return [text for each in value for text in _strings(each)]
+            return [text for each in value for text in _list_strings(each)]
         case {"path": str(path)} | {"file": str(path)} | {"file_path": str(path)}:
             return [path]
         case _:
             return []
 
 
-def _once(paths: Iterable[str]) -> tuple[str, ...]:
+def _unique_paths(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(paths))

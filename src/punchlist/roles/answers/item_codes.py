@@ -1,11 +1,11 @@
-"""What agents call items: "F007", "7", "f-7", and "F007-2" or "F007.a" for a part of it."""
+"""Parses agents' names of items: "F007", "7", "f-7", and "F007-2" or "F007.a" for a part."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from punchlist.intake.json_entry import Entry, text_of
-from punchlist.roles.answers.lenient_json import Cut
+from punchlist.intake.json_entry import Entry, find_text
+from punchlist.roles.answers.lenient_json import CutObject
 
 NAMES = (
     "id",
@@ -29,52 +29,54 @@ _CODE = re.compile(
 _LONGEST = 80
 
 
-def item_of(name: str) -> tuple[int, str] | None:
-    """The item a name means, and the part of it; None where it is no name of an item."""
+def parse_code(name: str) -> tuple[int, str] | None:
+    """Return the item's number and the part; None if the name is no item code."""
     plain = name.strip().strip("[]()`*\"'")
     found = _CODE.fullmatch(plain) if len(plain) <= _LONGEST else None
     return (int(found["number"]), re.sub(r"\W+", "", found["part"]).casefold()) if found else None
 
 
-def told(value: object, lists: Iterable[str], field: str) -> list[tuple[str, Entry]] | None:
-    """What is said of items, by their names: from a list of objects that name them, or an object
-    that has them as names.
+def find_entries(value: object, lists: Iterable[str], field: str) -> list[tuple[str, Entry]] | None:
+    """Return the entries by item name, from a list of objects with names or an object keyed by
+    names.
 
-    A bare word or number beside a name is the `field`. None where nothing of the kind is there;
-    what breaks off is left out.
+    A bare value beside a name becomes the `field`. Truncated entries are left out; None if there
+    are no entries.
     """
     if isinstance(value, list):
-        entries = list(_listed(value))
-        return entries if any(item_of(name) for name, _ in entries) else None
+        entries = list(_read_list(value))
+        return entries if any(parse_code(name) for name, _ in entries) else None
     if not isinstance(value, dict):
         return None
     for name in lists:
         inner = value.get(name)
         if isinstance(inner, list):
-            return list(_listed(inner))
+            return list(_read_list(inner))
         if isinstance(inner, dict):
-            return list(_named(inner, field))
-    return list(_named(value, field)) if any(item_of(name) for name in value) else None
+            return list(_read_members(inner, field))
+    return list(_read_members(value, field)) if any(parse_code(name) for name in value) else None
 
 
-def _listed(entries: Iterable[object]) -> Iterator[tuple[str, Entry]]:
+def _read_list(entries: Iterable[object]) -> Iterator[tuple[str, Entry]]:
     for entry in entries:
-        if isinstance(entry, dict) and not isinstance(entry, Cut):
-            yield text_of(entry, NAMES), entry
+        if isinstance(entry, dict) and not isinstance(entry, CutObject):
+            yield find_text(entry, NAMES), entry
         elif isinstance(entry, list):
-            yield from _listed(entry)
+            yield from _read_list(entry)
 
 
-def _named(members: Mapping[str, Any], field: str) -> Iterator[tuple[str, Entry]]:
+def _read_members(members: Mapping[str, Any], field: str) -> Iterator[tuple[str, Entry]]:
     for name, said in members.items():
         if isinstance(said, list):
             # The same name came twice: all that was said counts.
             yield from (
                 (name, entry)
-                for _, entry in _named({str(at): each for at, each in enumerate(said)}, field)
+                for _, entry in _read_members(
+                    {str(at): each for at, each in enumerate(said)}, field
+                )
             )
         elif isinstance(said, dict):
-            if not isinstance(said, Cut):
+            if not isinstance(said, CutObject):
                 yield name, said
         else:
             yield name, {field: said}

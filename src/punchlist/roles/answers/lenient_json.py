@@ -1,5 +1,5 @@
-"""One JSON value, read as agents write it: small sins are forgiven, and where it breaks off, what
-came before is kept.
+"""Parses one JSON value leniently: small errors are accepted, and of a truncated value the complete
+parts are kept.
 """
 
 import re
@@ -37,13 +37,13 @@ _SPACE = re.compile(r"[ \t\r\n\f\v\u00a0]*+")
 _BRACKET = re.compile(r"[{\[]")
 
 
-class Cut(dict[str, Any]):
-    """An object that breaks off before its end: what it has is complete, what it is is not."""
+class CutObject(dict[str, Any]):
+    """A truncated object: each member it has is complete."""
 
 
-class Parse(Struct):
-    """A value, where it stands, and why it breaks off at its end if it does. `read` is how far one
-    had to look to know that; `hidden` are the texts in it that have brackets inside.
+class ParsedJson(Struct):
+    """A value, its span, and why it is `broken` if it is. `read` is how far the parser looked;
+    `hidden` are spans of strings with brackets inside.
     """
 
     value: object
@@ -54,8 +54,8 @@ class Parse(Struct):
     hidden: list[tuple[int, int]] = []
 
 
-class _Open:
-    """A container whose end has not come yet."""
+class _Container:
+    """A container that is not closed yet."""
 
     __slots__ = ("key", "state", "value")
 
@@ -73,34 +73,32 @@ class _Open:
         self.state = "v"
 
     def cut(self) -> object:
-        return Cut(self.value) if isinstance(self.value, dict) else self.value
+        return CutObject(self.value) if isinstance(self.value, dict) else self.value
 
 
 def _put_member(members: dict[str, Any], key: str, value: object) -> None:
-    """A name that comes again with another value has both, as a list: nobody shall see only the
-    better one.
-    """
+    """Set a member; if its key has another value already, keep both in a list."""
     if key not in members or members[key] == value:
         members[key] = value
-    elif isinstance(members[key], _Both):
+    elif isinstance(members[key], _RepeatedValues):
         members[key].append(value)
     else:
-        members[key] = _Both([members[key], value])
+        members[key] = _RepeatedValues([members[key], value])
 
 
-class _Both(list[Any]):
-    """All that was said under one name."""
+class _RepeatedValues(list[Any]):
+    """All values of one repeated key."""
 
 
-def parsed(text: str, start: int) -> Parse:
-    """The value that begins at `start`, which is a bracket."""
-    stack: list[_Open] = []
+def parse_value(text: str, start: int) -> ParsedJson:
+    """Parse the value that begins at `start`, which is a bracket."""
+    stack: list[_Container] = []
     hidden: list[tuple[int, int]] = []
     at = start
     while (token := _TOKEN.match(text, at)) is not None:
         kind = token.lastgroup or ""
         said = token[kind]
-        if not _taken(stack, kind, said):
+        if not _push_token(stack, kind, said):
             break
         at = token.end()
         if kind == "string" and _BRACKET.search(said):
@@ -108,24 +106,24 @@ def parsed(text: str, start: int) -> Parse:
         if kind == "mark" and said in "}]":
             done = stack.pop().value
             if not stack:
-                return Parse(done, start, at, at)
+                return ParsedJson(done, start, at, at)
             stack[-1].put(done)
-    return _broken(stack, text, (start, at), hidden)
+    return _close_broken(stack, text, (start, at), hidden)
 
 
-def _taken(stack: list[_Open], kind: str, said: str) -> bool:
-    """Whether the token may stand here; if so, it is in the stack."""
+def _push_token(stack: list[_Container], kind: str, said: str) -> bool:
+    """Push the token on the stack if it may stand here; return whether it may."""
     if kind != "mark":
-        return _scalar(stack[-1], kind, said)
+        return _push_scalar(stack[-1], kind, said)
     if said not in "{[":
-        return _marked(stack, said)
+        return _push_mark(stack, said)
     if len(stack) >= _DEEPEST or not _may_hold_value(stack):
         return False
-    stack.append(_Open(said))
+    stack.append(_Container(said))
     return True
 
 
-def _may_hold_value(stack: list[_Open]) -> bool:
+def _may_hold_value(stack: list[_Container]) -> bool:
     return (
         not stack
         or stack[-1].state == ":"
@@ -133,9 +131,9 @@ def _may_hold_value(stack: list[_Open]) -> bool:
     )
 
 
-def _marked(stack: list[_Open], mark: str) -> bool:
-    """Takes a comma, a colon or a closing bracket where it may stand; a comma before the end is
-    forgiven.
+def _push_mark(stack: list[_Container], mark: str) -> bool:
+    """Accept a comma, colon or closing bracket if it may stand here; a trailing
+    comma is accepted.
     """
     top = stack[-1]
     of_object = isinstance(top.value, dict)
@@ -150,22 +148,26 @@ def _marked(stack: list[_Open], mark: str) -> bool:
     return allowed
 
 
-def _scalar(top: _Open, kind: str, said: str) -> bool:
+def _push_scalar(top: _Container, kind: str, said: str) -> bool:
     if kind == "string" and isinstance(top.value, dict) and top.state in "{,":
-        top.key, top.state = _text(said), "k"
+        top.key, top.state = _parse_string(said), "k"
         return True
     if not _may_hold_value([top]) or (kind == "word" and said not in _WORDS):
         return False
-    top.put(_text(said) if kind == "string" else _WORDS[said] if kind == "word" else _number(said))
+    top.put(
+        _parse_string(said)
+        if kind == "string"
+        else _WORDS[said]
+        if kind == "word"
+        else _parse_number(said)
+    )
     return True
 
 
-def _broken(
-    stack: list[_Open], text: str, span: tuple[int, int], hidden: list[tuple[int, int]]
-) -> Parse:
-    """What is there when the next token is none that may stand: each open container with what is
-    complete in it.
-    """
+def _close_broken(
+    stack: list[_Container], text: str, span: tuple[int, int], hidden: list[tuple[int, int]]
+) -> ParsedJson:
+    """Close all open containers at an unexpected token, with their complete parts."""
     start, at = span
     space = _SPACE.match(text, at)
     here = space.end() if space else at
@@ -183,20 +185,18 @@ def _broken(
         if value is not None:
             top.put(value)
         value = top.cut()
-    return Parse(value, start, at, read, why, hidden)
+    return ParsedJson(value, start, at, read, why, hidden)
 
 
-def _number(said: str) -> int | float:
+def _parse_number(said: str) -> int | float:
     return int(said) if len(said) <= _LONG_NUMBER and said.lstrip("-").isdecimal() else float(said)
 
 
-def _text(said: str) -> str:
-    """A string with its escapes resolved; what is no escape stands for itself, half a character for
-    an unknown one.
-    """
+def _parse_string(said: str) -> str:
+    """Resolve the escapes; invalid ones stay, a lone surrogate becomes U+FFFD."""
     if "\\" not in said:
         return said[1:-1]
-    text = _ESCAPE.sub(_unescaped, said[1:-1])
+    text = _ESCAPE.sub(_unescape, said[1:-1])
     # Two halves are one character; a half alone is none.
     return (
         text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -205,7 +205,7 @@ def _text(said: str) -> str:
     )
 
 
-def _unescaped(found: "re.Match[str]") -> str:
+def _unescape(found: "re.Match[str]") -> str:
     said = found[1]
     if len(said) > 1:
         return chr(int(said[1:], 16))

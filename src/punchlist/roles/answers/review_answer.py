@@ -1,5 +1,5 @@
-"""What a reviewer says, as findings: each entry is one or is refused, and only an explicit empty
-list is clean.
+"""Parses a reviewer's answer into findings or refused entries; only an explicit empty list is
+clean.
 """
 
 import re
@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
-from punchlist.intake.json_entry import DETAIL, LISTS, PATH, TITLE, Entry, note, text_of
-from punchlist.intake.raw_finding import Unreadable, shortened
+from punchlist.intake.json_entry import DETAIL, LISTS, PATH, TITLE, Entry, find_text, parse_entry
+from punchlist.intake.raw_finding import Unreadable, shorten_raw
 from punchlist.intake.source_files import Sources
-from punchlist.model.finding.finding import Finding, Refused
-from punchlist.roles.answers.find_json import found
-from punchlist.roles.answers.lenient_json import Cut
+from punchlist.model.finding.finding import Finding, RefusedEntry
+from punchlist.roles.answers.find_json import find_answer
+from punchlist.roles.answers.lenient_json import CutObject
 
 _PLAIN_EMPTY = ("findings", "groups", "issues")
 """Lists whose emptiness says that there is nothing; an empty list of any other name may be about
@@ -34,35 +34,35 @@ _HARMLESS = re.compile(
 _LONGEST = 400
 
 
-class Review(Struct, frozen=True):
+class ReviewAnswer(Struct, frozen=True):
     """`groups` are indexes into the findings."""
 
     findings: tuple[Finding, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedEntry, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
     failed: str = ""
     incomplete: str = ""
 
 
-def review_of(text: str, name: str, sources: Sources) -> Review:
-    """The findings in an answer of the reviewer `name`."""
-    answer = found(text, fits)
+def parse_review(text: str, name: str, sources: Sources) -> ReviewAnswer:
+    """Parse the findings in an answer of the reviewer `name`."""
+    answer = find_answer(text, is_review)
     # One object a line, or what stands behind a place that could not be read: those are findings,
     # too.
     strays: list[object] = [stray for stray in answer.strays if _is_finding(stray)]
     if answer.failed and not strays:
-        return Review(failed=answer.failed)
+        return ReviewAnswer(failed=answer.failed)
     findings: list[Finding] = []
-    refused: list[Refused] = []
+    refused: list[RefusedEntry] = []
     groups: list[tuple[int, ...]] = []
-    for group in (*_groups(answer.value), strays):
+    for group in (*_find_groups(answer.value), strays):
         before = len(findings)
         for entry in group:
-            _read(entry, name, sources, findings, refused)
+            _read_entry(entry, name, sources, findings, refused)
         if len(findings) > before:
             groups.append(tuple(range(before, len(findings))))
     grouped = isinstance(answer.value, dict) and "groups" in answer.value
-    return Review(
+    return ReviewAnswer(
         tuple(findings),
         tuple(refused),
         tuple(groups) if grouped else (),
@@ -71,10 +71,8 @@ def review_of(text: str, name: str, sources: Sources) -> Review:
     )
 
 
-def fits(value: object) -> bool:
-    """Whether it is a review: it has a list of findings, which may be empty only under a name that
-    leaves no doubt.
-    """
+def is_review(value: object) -> bool:
+    """Return whether the value has a list of findings; only lists in _PLAIN_EMPTY may be empty."""
     if isinstance(value, list):
         return any(_is_finding(entry) for entry in value)
     if not isinstance(value, dict):
@@ -91,61 +89,63 @@ def fits(value: object) -> bool:
 def _is_finding(entry: object) -> bool:
     if not isinstance(entry, dict):
         return False
-    return bool(text_of(entry, (*TITLE, *DETAIL)) and text_of(entry, PATH)) or isinstance(
+    return bool(find_text(entry, (*TITLE, *DETAIL)) and find_text(entry, PATH)) or isinstance(
         entry.get("findings"), list
     )
 
 
-def _groups(value: object) -> Iterator[list[object]]:
+def _find_groups(value: object) -> Iterator[list[object]]:
     if isinstance(value, list):
-        yield from _unfolded(value)
+        yield from _flatten_groups(value)
     elif isinstance(value, dict):
         for name in ("groups", *LISTS):
             if isinstance(value.get(name), list):
-                yield from _unfolded(value[name])
+                yield from _flatten_groups(value[name])
 
 
-def _unfolded(entries: list[object]) -> Iterator[list[object]]:
-    """Groups as their findings; what stands between them by itself is together too."""
+def _flatten_groups(entries: list[object]) -> Iterator[list[object]]:
+    """Yield the findings of each group, then those outside any group."""
     loose: list[object] = []
     for entry in entries:
         if isinstance(entry, dict) and isinstance(entry.get("findings"), list):
             yield entry["findings"]
         elif isinstance(entry, list):
-            yield from _unfolded(entry)
+            yield from _flatten_groups(entry)
         else:
             loose.append(entry)
     yield loose
 
 
-def _read(
-    entry: object, name: str, sources: Sources, findings: list[Finding], refused: list[Refused]
+def _read_entry(
+    entry: object, name: str, sources: Sources, findings: list[Finding], refused: list[RefusedEntry]
 ) -> None:
     try:
-        findings.append(sources.finding(name, len(findings) + 1, note(_whole(entry))))
+        findings.append(
+            sources.make_finding(name, len(findings) + 1, parse_entry(_require_whole(entry)))
+        )
     except Unreadable as error:
         if entry != {}:
-            refused.append(Refused(name, shortened(msgspec.json.encode(entry)), str(error)))
+            refused.append(RefusedEntry(name, shorten_raw(msgspec.json.encode(entry)), str(error)))
 
 
-def _whole(entry: object) -> Entry:
-    if isinstance(entry, Cut):
+def _require_whole(entry: object) -> Entry:
+    if isinstance(entry, CutObject):
         raise Unreadable("breaks off before its end")
     if not isinstance(entry, dict):
         raise Unreadable("is no object with a title")
     return entry
 
 
-def _why_not_clean(value: object, refused: list[Refused], incomplete: str) -> str:
-    """Why a review without findings cannot count as a clean one; empty if it can."""
+def _why_not_clean(value: object, refused: list[RefusedEntry], incomplete: str) -> str:
+    """Return why a review without findings is not clean, or ''."""
     if refused:
         return f"none of its {len(refused)} entries could be read ({refused[0].reason})"
     if incomplete:
         return f"the answer breaks off before the first finding: {incomplete}"
     if isinstance(value, dict):
-        if error := text_of(value, ("error", "errors", "failed", "failure")):
+        if error := find_text(value, ("error", "errors", "failed", "failure")):
             return f"it reports an error: {error[:200]}"
-        verdict = text_of(value, _VERDICT)[:_LONGEST]
+        verdict = find_text(value, _VERDICT)[:_LONGEST]
         if _AGAINST.search(_HARMLESS.sub("", verdict)):
             return f'it says "{verdict[:80]}" and lists no finding'
         if value.get("approved") is False:

@@ -1,11 +1,9 @@
-"""JSON Schemas of the answers, in the strict dialect: every property is required, and there are no
-others.
-"""
+"""JSON Schemas of the answers, in strict form: all properties required, no others allowed."""
 
 from collections.abc import Iterable
 from typing import Any
 
-from punchlist.views.plan_forms import code
+from punchlist.views.plan_forms import item_code
 
 Schema = dict[str, Any]
 
@@ -30,11 +28,11 @@ def _list(of: Schema) -> Schema:
     return {"type": "array", "items": of}
 
 
-def _word(*words: str) -> Schema:
+def _enum(*words: str) -> Schema:
     return {"type": "string", "enum": list(words)}
 
 
-_SEVERITY = _word("critical", "major", "minor")
+_SEVERITY = _enum("critical", "major", "minor")
 _FINDING = _object(
     id=_TEXT,
     file=_TEXT,
@@ -61,7 +59,7 @@ OUTCOMES = _object(
     outcomes=_list(
         _object(
             id=_TEXT,
-            outcome=_word("fixed", "blocked", "deferred", "contested"),
+            outcome=_enum("fixed", "blocked", "deferred", "contested"),
             explanation=_TEXT,
             files=_TEXTS,
             tests=_TEXTS,
@@ -79,7 +77,7 @@ TODOS = _object(
     todos=_list(
         _object(
             code=_TEXT,
-            approach=_word("patch", "refactor", "rewrite"),
+            approach=_enum("patch", "refactor", "rewrite"),
             steps=_TEXTS,
             files=_TEXTS,
             related_files=_list(_object(path=_TEXT, reason=_TEXT)),
@@ -94,16 +92,16 @@ TODOS = _object(
 TESTS = _object(tests=_list(_object(id=_TEXT, path=_TEXT, content=_TEXT)))
 _SCORE = _object(
     score=_NUMBER,
-    status=_word("SOLVED", "IN_PROGRESS"),
+    status=_enum("SOLVED", "IN_PROGRESS"),
     feedback=_TEXT,
     improvements_needed=_TEXTS,
     quality_scores=_object(correctness=_NUMBER, safety=_NUMBER, style=_NUMBER),
 )
 
 
-def scores(numbers: Iterable[int]) -> Schema | None:
-    """Of one score for each of these items; None where they are too many for a schema."""
-    codes = [code(number) for number in numbers]
+def build_scores(numbers: Iterable[int]) -> Schema | None:
+    """Return the schema of one score per item; None if there are too many items."""
+    codes = [item_code(number) for number in numbers]
     return (
         _object(issues=_object(**dict.fromkeys(codes, _SCORE)))
         if 0 < len(codes) <= _MOST_ITEMS

@@ -1,16 +1,14 @@
-"""What a challenger says, as one score an item: the number decides, and whatever is missing or odd
-is no score.
-"""
+"""Parses a challenger's answer into one score per item; a missing or invalid number is no score."""
 
 import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from punchlist.intake.json_entry import Entry, text_of
-from punchlist.model.item.score import Score, by_item
-from punchlist.roles.answers.find_json import found
-from punchlist.roles.answers.item_codes import item_of, told
+from punchlist.intake.json_entry import Entry, find_text
+from punchlist.model.item.score import Score, lowest_scores
+from punchlist.roles.answers.find_json import find_answer
+from punchlist.roles.answers.item_codes import find_entries, parse_code
 
 _LISTS = (
     "issues",
@@ -36,33 +34,33 @@ class Scores(Struct, frozen=True):
     failed: str = ""
 
 
-def scores_of(text: str, asked: Sequence[int]) -> Scores:
-    """One score for every item that was asked about; the lowest of several."""
-    answer = found(text, fits)
+def parse_scores(text: str, asked: Sequence[int]) -> Scores:
+    """Return a score for every item asked about, the lowest if there are several."""
+    answer = find_answer(text, is_score_answer)
     if answer.failed:
         return Scores(
             tuple(Score(number, feedback=answer.failed) for number in asked), answer.failed
         )
     said = [
-        _score(known[0], entry)
-        for name, entry in told(answer.value, _LISTS, "score") or ()
-        if (known := item_of(name)) is not None and known[0] in asked
+        _parse_score(known[0], entry)
+        for name, entry in find_entries(answer.value, _LISTS, "score") or ()
+        if (known := parse_code(name)) is not None and known[0] in asked
     ]
-    best = by_item(said)
+    best = lowest_scores(said)
     why = f"{SILENT} ({answer.incomplete})" if answer.incomplete else SILENT
     return Scores(tuple(best.get(number) or Score(number, feedback=why) for number in asked))
 
 
-def fits(value: object) -> bool:
-    entries = told(value, _LISTS, "score")
+def is_score_answer(value: object) -> bool:
+    entries = find_entries(value, _LISTS, "score")
     return entries is not None and any(
-        item_of(name) and any(key in entry for key in _SCORE) for name, entry in entries
+        parse_code(name) and any(key in entry for key in _SCORE) for name, entry in entries
     )
 
 
-def _score(number: int, entry: Entry) -> Score:
-    score, odd = _read(entry, _SCORE)
-    feedback = text_of(entry, _FEEDBACK)
+def _parse_score(number: int, entry: Entry) -> Score:
+    score, odd = _read_number(entry, _SCORE)
+    feedback = find_text(entry, _FEEDBACK)
     quality = next(
         (
             entry[name]
@@ -74,19 +72,19 @@ def _score(number: int, entry: Entry) -> Score:
     return Score(
         number,
         score,
-        text_of(entry, _STATUS)[:80],
+        find_text(entry, _STATUS)[:80],
         "\n".join(part for part in (odd, feedback) if part),
-        tuple(line for name in _IMPROVEMENTS for line in text_of(entry, (name,)).splitlines()),
-        *(_read(quality, (name,))[0] for name in ("correctness", "safety", "style")),
+        tuple(line for name in _IMPROVEMENTS for line in find_text(entry, (name,)).splitlines()),
+        *(_read_number(quality, (name,))[0] for name in ("correctness", "safety", "style")),
     )
 
 
-def _read(entry: Entry, names: Sequence[str]) -> tuple[int | None, str]:
-    """The number, or why there is none."""
+def _read_number(entry: Entry, names: Sequence[str]) -> tuple[int | None, str]:
+    """Return the number, or None and the reason."""
     raw = next((entry[name] for name in names if name in entry), None)
     if raw is None:
         return None, "no score was given"
-    number = _number(raw)
+    number = _parse_number(raw)
     if number is None:
         return None, f"its score {str(raw)[:40]!r} is no number"
     if not 0 <= number <= _TOP:
@@ -94,13 +92,15 @@ def _read(entry: Entry, names: Sequence[str]) -> tuple[int | None, str]:
     return number, ""
 
 
-def _number(raw: object) -> int | None:
-    """A whole number, fractions cut off: nobody is approved by rounding."""
+def _parse_number(raw: object) -> int | None:
+    """Return a whole number, rounded down so that rounding approves nothing; None
+    if there is none.
+    """
     if isinstance(raw, bool):
         return None
     if isinstance(raw, int | float):
         return None if raw != raw or abs(raw) > _TOP**2 else int(raw // 1)  # noqa: PLR0124  # NaN differs from itself
     if isinstance(raw, dict):
-        return _number(raw.get("value", raw.get("score")))
+        return _parse_number(raw.get("value", raw.get("score")))
     found_ = _NUMBER.fullmatch(raw.strip()) if isinstance(raw, str) else None
     return int(found_[1]) if found_ else None

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Prompts: templates, sections, size budget and fencing of untrusted text."""

@@ -1,5 +1,5 @@
-"""How much of what goes into a prompt: sections with shares, pieces in the order of their worth,
-and the names of the rest.
+"""Size budget of a prompt: sections with shares, pieces by priority, and the names
+of what is cut.
 """
 
 from collections.abc import Sequence
@@ -9,20 +9,22 @@ from msgspec import Struct
 _SEPARATOR = "\n\n"
 
 
-class Piece(Struct, frozen=True):
-    """A text that goes in as a whole; `name` says what is missing where it does not."""
+class PromptPiece(Struct, frozen=True):
+    """A text that is included whole or not at all; `name` identifies it in the list of what is
+    missing.
+    """
 
     name: str
     text: str
 
 
 class Section(Struct, frozen=True):
-    """Pieces, the most worthy first. `share` is what the section has for sure; what others leave
-    goes to the first ones first.
+    """Pieces, most important first. `share` of the room is guaranteed; spare room goes to earlier
+    sections first.
     """
 
     name: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PromptPiece, ...]
     share: float
 
     @property
@@ -30,17 +32,15 @@ class Section(Struct, frozen=True):
         return sum(len(piece.text) + len(_SEPARATOR) for piece in self.pieces)
 
 
-class Filled(Struct, frozen=True):
+class FilledSection(Struct, frozen=True):
     name: str
     text: str
     shown: tuple[str, ...]
     left: tuple[str, ...]
 
 
-def filled(sections: Sequence[Section], room: int) -> dict[str, Filled]:
-    """Every section with as many of its pieces as fit; all of them together are no longer than the
-    room.
-    """
+def fill_sections(sections: Sequence[Section], room: int) -> dict[str, FilledSection]:
+    """Fill every section with the pieces that fit; together they are at most `room` characters."""
     room = max(room, 0)
     given = [min(section.size, int(section.share * room)) for section in sections]
     spare = room - sum(given)
@@ -49,13 +49,14 @@ def filled(sections: Sequence[Section], room: int) -> dict[str, Filled]:
         given[at] += more
         spare -= more
     return {
-        section.name: _fill(section, room) for section, room in zip(sections, given, strict=True)
+        section.name: _fill_section(section, room)
+        for section, room in zip(sections, given, strict=True)
     }
 
 
-def _fill(section: Section, room: int) -> Filled:
-    """Pieces as long as they fit; a small one may come in after a big one that did not."""
-    shown: list[Piece] = []
+def _fill_section(section: Section, room: int) -> FilledSection:
+    """Include pieces while they fit; a small one may follow a big one that did not."""
+    shown: list[PromptPiece] = []
     left: list[str] = []
     for piece in section.pieces:
         size = len(piece.text) + len(_SEPARATOR)
@@ -64,7 +65,7 @@ def _fill(section: Section, room: int) -> Filled:
             shown.append(piece)
         else:
             left.append(piece.name)
-    return Filled(
+    return FilledSection(
         section.name,
         _SEPARATOR.join(piece.text for piece in shown),
         tuple(piece.name for piece in shown),

@@ -1,4 +1,4 @@
-"""A unified diff as files and hunks, so that what fits is shown and what does not is named."""
+"""Splits a unified diff into hunks, so that those that do not fit a prompt can be named."""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,8 +10,8 @@ _TELLING = ("--- ", "+++ ", "rename ", "new file", "deleted file")
 """Header lines that are shown with every hunk."""
 
 
-class Part(Struct, frozen=True):
-    """One hunk with its file's header, or a file that has none; `first` and `last` are lines of the
+class DiffPart(Struct, frozen=True):
+    """One hunk with its file's header, or a file without hunks; `first` and `last` are lines of the
     new file.
     """
 
@@ -21,31 +21,36 @@ class Part(Struct, frozen=True):
     last: int = 0
 
 
-def parts(diff: str) -> tuple[Part, ...]:
-    """Every hunk by itself, in their order."""
-    found: list[Part] = []
+def split_diff(diff: str) -> tuple[DiffPart, ...]:
+    """Return every hunk separately, in order."""
+    found: list[DiffPart] = []
     for file in parse_diff(diff):
-        found += [_part(file, hunk) for hunk in parse_hunks(file.body)] or [
-            Part(file.path, "\n".join(file.header))
+        found += [_make_part(file, hunk) for hunk in parse_hunks(file.body)] or [
+            DiffPart(file.path, "\n".join(file.header))
         ]
     return tuple(found)
 
 
-def _part(file: DiffFile, hunk: DiffHunk) -> Part:
+def _make_part(file: DiffFile, hunk: DiffHunk) -> DiffPart:
     short = (line for line in file.header if line.startswith(_TELLING))
     text = "\n".join([*short, *hunk.lines]).rstrip("\n")
-    return Part(file.path, text, hunk.new, hunk.new + max(hunk.count - 1, 0))
+    return DiffPart(file.path, text, hunk.new, hunk.new + max(hunk.count - 1, 0))
 
 
-def by_nearness(found: Iterable[Part], spots: Mapping[str, Iterable[int]]) -> tuple[Part, ...]:
-    """Hunks of the files that matter, those nearest to what matters in them first."""
+def sort_by_nearness(
+    found: Iterable[DiffPart], spots: Mapping[str, Iterable[int]]
+) -> tuple[DiffPart, ...]:
+    """Return the hunks of the files in `spots`, nearest to their lines first."""
     own = [part for part in found if part.path in spots]
     return tuple(
         sorted(
-            own, key=lambda part: min((_apart(part, line) for line in spots[part.path]), default=0)
+            own,
+            key=lambda part: min(
+                (_line_distance(part, line) for line in spots[part.path]), default=0
+            ),
         )
     )
 
 
-def _apart(part: Part, line: int) -> int:
+def _line_distance(part: DiffPart, line: int) -> int:
     return max(part.first - line, line - part.last, 0) if line else 0

@@ -1,11 +1,9 @@
-"""Text of others as it goes into a prompt: fenced as data, without secrets, and shortened with a
-word on how much is missing.
-"""
+"""Prepares untrusted text for a prompt: fenced as data, without secrets, shortened."""
 
 import re
 from hashlib import sha256
 
-from punchlist.views.safe_text import without_secrets
+from punchlist.views.safe_text import remove_secrets
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _UNSEEN = re.compile(
@@ -14,33 +12,31 @@ _UNSEEN = re.compile(
 """Characters that a person does not see and an agent does read."""
 
 
-def clean(text: str) -> str:
-    """What may leave for an agent: no secrets, no colours, nothing that is not
-    seen, valid Unicode.
-    """
+def clean_text(text: str) -> str:
+    """Remove secrets, colours and invisible characters; return valid Unicode."""
     plain = _ANSI.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return without_secrets(_UNSEEN.sub("", plain).encode("utf-8", "replace").decode())
+    return remove_secrets(_UNSEEN.sub("", plain).encode("utf-8", "replace").decode())
 
 
-def fenced(what: str, text: str) -> str:
-    """The text between tags that it cannot have in it: their name is its own hash."""
-    shown = clean(text)
+def fence_text(what: str, text: str) -> str:
+    """Wrap the text in tags named by its hash, which it cannot contain."""
+    shown = clean_text(text)
     tag = f"untrusted-{sha256(shown.encode()).hexdigest()[:12]}"
-    return f'<{tag} what="{attribute(what)}">\n{shown}\n</{tag}>'
+    return f'<{tag} what="{clean_attribute(what)}">\n{shown}\n</{tag}>'
 
 
-def attribute(text: str) -> str:
-    """A name as it may stand in a tag, on one line."""
-    return re.sub(r"[\"<>\s]+", " ", clean(text)).strip()[:200]
+def clean_attribute(text: str) -> str:
+    """Return a name that may stand in a tag, on one line."""
+    return re.sub(r"[\"<>\s]+", " ", clean_text(text)).strip()[:200]
 
 
-def shortened(text: str, limit: int) -> str:
-    """The beginning and the end, where failures are told, and how much is missing between. Half a
-    secret would be none that is known as one, so they go first.
+def shorten_text(text: str, limit: int) -> str:
+    """Return at most `limit` characters of beginning and end, and how many are left out. Secrets
+    are removed first: half a secret would not be recognised.
     """
     if len(text) <= limit:
         return text
-    whole = clean(text)
+    whole = clean_text(text)
     head, tail = limit // 3, limit - limit // 3
     if len(whole) <= limit:
         return whole

@@ -1,6 +1,4 @@
-"""Prompts: files with named values, rendered in a sandbox within a limit, with a word on what did
-not fit.
-"""
+"""Prompt templates: files with named values, rendered in a sandbox within a size limit."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -10,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from punchlist.errors import UsageError
-from punchlist.roles.prompting.budget import Section, filled
-from punchlist.roles.prompting.fencing import attribute, shortened
+from punchlist.roles.prompting.budget import Section, fill_sections
+from punchlist.roles.prompting.fencing import clean_attribute, shorten_text
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -29,8 +27,8 @@ VALUES = frozenset(
 _HINT = f"these are there: {', '.join(sorted(VALUES))}"
 
 
-class Rendered(Struct, frozen=True):
-    """A prompt; `left` has by section the names of what did not fit, and `cut` says so in words."""
+class RenderedPrompt(Struct, frozen=True):
+    """A prompt; `left` has by section the names of what did not fit, `cut` the same in words."""
 
     text: str
     left: dict[str, tuple[str, ...]]
@@ -39,13 +37,12 @@ class Rendered(Struct, frozen=True):
 
 
 @cache
-def shipped(name: str) -> str:
-    """A prompt that comes with punchlist."""
+def load_prompt(name: str) -> str:
+    """Return a prompt that comes with punchlist."""
     return (_FOLDER / f"{name}.md").read_text("utf-8")
 
 
-def names() -> tuple[str, ...]:
-    """What prompts there are."""
+def list_prompts() -> tuple[str, ...]:
     return tuple(
         sorted(path.stem for path in _FOLDER.glob("*.md") if not path.stem.startswith("_"))
     )
@@ -63,14 +60,12 @@ def _environment() -> "ImmutableSandboxedEnvironment":
 
 
 @cache
-def _template(text: str) -> "Template":
+def _compile_template(text: str) -> "Template":
     return _environment().from_string(text)
 
 
-def checked(role: str, text: str) -> str:
-    """The prompt, if it is a template that asks for nothing but what there is.
-    Raises UsageError.
-    """
+def check_prompt(role: str, text: str) -> str:
+    """Return the prompt if it is a template that uses only known values, else raise UsageError."""
     from jinja2 import TemplateError
     from jinja2.meta import find_undeclared_variables
 
@@ -88,40 +83,38 @@ def checked(role: str, text: str) -> str:
     return text
 
 
-def rendered(
+def render_template(
     text: str, values: Mapping[str, str], sections: Sequence[Section], limit: int
-) -> Rendered:
-    """The prompt with its sections, each cut to what fits into the limit as a whole."""
-    known = {**values, "rules": shipped("_data").strip()}
+) -> RenderedPrompt:
+    """Render the prompt with its sections, cut to fit the limit (characters)."""
+    known = {**values, "rules": load_prompt("_data").strip()}
     every = {section.name: tuple(piece.name for piece in section.pieces) for section in sections}
     headings = {name: "-" for name, pieces in every.items() if pieces}
-    frame = len(_render(text, {**known, **headings, **_codes(every), "cut": "-"}))
-    found = filled(sections, limit - frame - _ROOM_TO_SAY)
+    frame = len(_render(text, {**known, **headings, **_join_codes(every), "cut": "-"}))
+    found = fill_sections(sections, limit - frame - _ROOM_TO_SAY)
     left = {name: each.left for name, each in found.items() if each.left}
-    cut = tuple(_missing(name, names) for name, names in left.items())
+    cut = tuple(_describe_cut(name, names) for name, names in left.items())
     shown = {name: each.shown for name, each in found.items()}
     said = {name: each.text for name, each in found.items()}
     full = {
         **known,
         **said,
-        **_codes(shown),
-        "cut": shortened("\n".join(f"- {each}" for each in cut), _ROOM_TO_SAY - 100),
+        **_join_codes(shown),
+        "cut": shorten_text("\n".join(f"- {each}" for each in cut), _ROOM_TO_SAY - 100),
     }
-    return Rendered(_render(text, full), left, shown, cut)
+    return RenderedPrompt(_render(text, full), left, shown, cut)
 
 
-def _codes(shown: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The items that are asked about, by name."""
+def _join_codes(shown: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the codes of the items that are asked about."""
     return {"codes": ", ".join(shown.get("items", ()))}
 
 
 def _render(text: str, values: Mapping[str, str]) -> str:
-    return _template(text).render({**dict.fromkeys(VALUES, ""), **values}).strip() + "\n"
+    return _compile_template(text).render({**dict.fromkeys(VALUES, ""), **values}).strip() + "\n"
 
 
-def _missing(section: str, names: Sequence[str]) -> str:
+def _describe_cut(section: str, names: Sequence[str]) -> str:
     each = tuple(dict.fromkeys(names))
     more = f" and {len(each) - _NAMED} more" if len(each) > _NAMED else ""
-    return (
-        f"{section}: {', '.join(attribute(name)[:80] for name in each[:_NAMED])}{more} did not fit"
-    )
+    return f"{section}: {', '.join(clean_attribute(name)[:80] for name in each[:_NAMED])}{more} did not fit"

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""How patches are judged: baselines, rechecks, examinations, witnesses and trials."""

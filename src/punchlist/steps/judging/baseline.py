@@ -1,5 +1,5 @@
-"""What a check says of the base: measured once per tree and ground, and only believed if it judges
-the right code.
+"""Baselines: each check runs on the base, cached by tree and environment, and must notice a
+sentinel.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.checks.check import Check, CheckResult, TestOutcome
-from punchlist.model.checks.coverage import families
+from punchlist.model.checks.coverage import find_families
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Run
@@ -25,8 +25,8 @@ class Measure(Struct, frozen=True):
     check: Check
 
 
-class Known(Struct, frozen=True, kw_only=True):
-    """What is kept of a measurement."""
+class Measurement(Struct, frozen=True, kw_only=True):
+    """What the cache keeps of a baseline."""
 
     result: CheckResult
     unusable: str = ""
@@ -35,11 +35,15 @@ class Known(Struct, frozen=True, kw_only=True):
     runs: int = 1
 
 
-async def measure(task: Measure, run: Run, world: World) -> Baselined:
+async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
     key = await baseline_key(task.check, world)
     kept = world.cache.get(key)
     began = world.clock()
-    known = msgspec.json.decode(kept, type=Known) if kept else await _measured(task.check, world)
+    known = (
+        msgspec.json.decode(kept, type=Measurement)
+        if kept
+        else await _measure_check(task.check, world)
+    )
     # A failure may be the hour's and not the tree's; remembered, it would excuse every fix that
     # breaks the same test.
     if not kept and not known.unusable and known.result.green:
@@ -64,33 +68,33 @@ async def measure(task: Measure, run: Run, world: World) -> Baselined:
 
 
 async def baseline_key(check: Check, world: World) -> str:
-    """Everything a measurement depends on: the check, the tree, whose tests it has, and the ground
-    it stands on.
+    """Return the cache key: a hash of the check, the commits, protected patterns
+    and environment.
     """
-    ground = await world.checks.ground(check)
+    ground = await world.checks.hash_environment(check)
     basis = msgspec.json.encode(
         (check, world.change.head, world.change.base, world.protected, ground)
     )
     return f"baseline/{sha256(basis).hexdigest()}"
 
 
-async def _measured(check: Check, world: World) -> Known:
-    async with world.trees.at(world.change.head, pristine=judge_view(world)) as tree:
-        kinds = families(tree.files(), world.protected)
-        result, runs = await _settled(check, tree, world)
-    known = Known(result=result, runs=runs)
+async def _measure_check(check: Check, world: World) -> Measurement:
+    async with world.trees.open_tree(world.change.head, pristine=judge_view(world)) as tree:
+        kinds = find_families(tree.files(), world.protected)
+        result, runs = await _rerun_failing(check, tree, world)
+    known = Measurement(result=result, runs=runs)
     if result.trouble:
         return replace(known, unusable=f"on the base, {result.trouble}")
     if not result.green and not result.tests:
         return replace(
             known, unusable=f"exits {result.exit_code} on the base and tells nothing per test"
         )
-    return await _planted(check, kinds, known, world)
+    return await _plant_sentinels(check, kinds, known, world)
 
 
-async def _settled(check: Check, tree: Tree, world: World) -> tuple[CheckResult, int]:
-    """Whatever fails is run again, and if it passes alone, everything is: only a whole run shows
-    that a test can pass.
+async def _rerun_failing(check: Check, tree: Tree, world: World) -> tuple[CheckResult, int]:
+    """Run the check; rerun failing tests, and the whole check if they pass alone. Return the result
+    and the number of runs.
     """
     known = await world.checks.run(check, tree)
     runs = 1
@@ -105,14 +109,12 @@ async def _settled(check: Check, tree: Tree, world: World) -> tuple[CheckResult,
         if not known.tests.keys() <= again.tests.keys():
             again = await world.checks.run(check, tree)
             runs += 1
-        known = either(known, again)
+        known = merge_results(known, again)
     return known, runs
 
 
-def either(one: CheckResult, other: CheckResult) -> CheckResult:
-    """Of two whole runs of one tree: a test that passed in one of them can pass, and is held to it
-    from then on.
-    """
+def merge_results(one: CheckResult, other: CheckResult) -> CheckResult:
+    """Merge two whole runs of one tree: a test that passed in either counts as passing."""
     if other.trouble:
         return one
     passed = {
@@ -134,20 +136,18 @@ def either(one: CheckResult, other: CheckResult) -> CheckResult:
     )
 
 
-async def _planted(
-    check: Check, kinds: tuple[tuple[str, ...], ...], known: Known, world: World
-) -> Known:
-    """A failure is planted, one language after the other: the check judges those in which it
-    noticed.
-    """
+async def _plant_sentinels(
+    check: Check, kinds: tuple[tuple[str, ...], ...], known: Measurement, world: World
+) -> Measurement:
+    """Plant a failure per language; the check judges those languages in which it fails."""
     said: dict[tuple[str, ...], str] = {}
     for family in kinds or ((),):
         # The same judge as before: a change that empties its own tests must not make the base's
         # look blind.
-        async with world.trees.at(world.change.head, pristine=judge_view(world)) as tree:
-            said[family] = await world.checks.sentinel(check, tree, family)
+        async with world.trees.open_tree(world.change.head, pristine=judge_view(world)) as tree:
+            said[family] = await world.checks.run_sentinel(check, tree, family)
     judges = tuple(kind for family, blind in said.items() if not blind for kind in family)
-    blind = "" if "" in said.values() else _blindness(said)
+    blind = "" if "" in said.values() else _join_reasons(said)
     partly = f" in {', '.join(judges)} files only" if any(said.values()) else ""
     sentinel = "" if blind else f"{_SEEN}{partly}"
     return replace(
@@ -155,14 +155,14 @@ async def _planted(
     )
 
 
-def _blindness(said: Mapping[tuple[str, ...], str]) -> str:
+def _join_reasons(said: Mapping[tuple[str, ...], str]) -> str:
     if len(said) == 1:
         return next(iter(said.values()))
     return "; ".join(f"{', '.join(family)}: {blind}" for family, blind in said.items())
 
 
-def baseline(check: str, world: World) -> CheckResult:
-    """The measurement a verdict is held against."""
+def load_baseline(check: str, world: World) -> CheckResult:
+    """Load the stored baseline of a check. Raises FileNotFoundError."""
     kept = world.artifacts.read(f"baseline-{check}.json")
     if kept is None:
         raise FileNotFoundError(f"baseline-{check}.json")
@@ -170,8 +170,8 @@ def baseline(check: str, world: World) -> CheckResult:
 
 
 def judge_view(world: World, opened: Iterable[str] = ()) -> Pristine:
-    """Configuration is the base's alone; tests of the change are added to the base's. `opened` are
-    files that fixes touch.
+    """Return a view with the base's configuration only, and the base's tests plus the change's new
+    ones; `opened` files are exempt.
     """
     protected = world.protected
     return Pristine(
@@ -182,9 +182,11 @@ def judge_view(world: World, opened: Iterable[str] = ()) -> Pristine:
     )
 
 
-def allowed(run: Run) -> tuple[Check, ...]:
+def allowed_checks(run: Run) -> tuple[Check, ...]:
     return run.started.checks if run.started.checks_allowed else ()
 
 
-def usable(run: Run) -> tuple[Check, ...]:
-    return tuple(check for check in allowed(run) if not run.checks.baselines[check.name].unusable)
+def usable_checks(run: Run) -> tuple[Check, ...]:
+    return tuple(
+        check for check in allowed_checks(run) if not run.checks.baselines[check.name].unusable
+    )

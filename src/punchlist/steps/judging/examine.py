@@ -1,32 +1,36 @@
-"""Looks at one agent's batch by itself, cheapest first: its text, old against new code, its own
-tests, private ones.
-"""
+"""Examines one agent's batch alone, cheapest first: text, old against new code, tests."""
 
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from punchlist.model.integrity.intent import Intent, intent, words_of
-from punchlist.model.integrity.new_tests import reads_source
+from punchlist.model.integrity.intent import Intent, find_intent, join_words
+from punchlist.model.integrity.new_tests import find_source_read
 from punchlist.model.item.item import Item
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Examined
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch
-from punchlist.ports.compare import Compared
+from punchlist.ports.compare import CompareResult
 from punchlist.ports.world import World
-from punchlist.steps.judging.patch_text_scan import Scanned, Texts, scanned, texts
-from punchlist.steps.judging.red_tests import turned
-from punchlist.steps.judging.witness import heard, laid, red, telling, witnessed
+from punchlist.steps.judging.patch_text_scan import ScanResult, Texts, build_texts, scan_patch
+from punchlist.steps.judging.red_tests import rerun_red_tests
+from punchlist.steps.judging.witness import (
+    confirm_red,
+    make_file_patch,
+    per_test_checks,
+    run_test_file,
+    run_witness,
+)
 
 
 class Examine(Struct, frozen=True):
     batch: int
 
 
-class Case(Struct, frozen=True):
-    """What is under examination."""
+class BatchCase(Struct, frozen=True):
+    """The batch under examination."""
 
     items: tuple[Item, ...]
     patch: Patch
@@ -34,8 +38,8 @@ class Case(Struct, frozen=True):
     new_tests: tuple[str, ...]
 
 
-class Heard(Struct, frozen=True):
-    """What one look came to."""
+class ExamResult(Struct, frozen=True):
+    """Result of one examination."""
 
     refuted: str = ""
     proofs: dict[int, tuple[Proof, ...]] = {}
@@ -43,13 +47,13 @@ class Heard(Struct, frozen=True):
     runs: int = 0
 
 
-async def examine(task: Examine, run: Run, world: World) -> Examined:
+async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
     began = world.clock()
-    case = await _case(task, run, world)
+    case = await _build_case(task, run, world)
     refuted, runs = "", 0
     noted: tuple[str, ...] = ()
     proofs: dict[int, tuple[Proof, ...]] = {}
-    for look in (_read, _compared, _cured, _reproduced, _testified):
+    for look in (_scan_text, _compare_code, _run_red_tests, _run_private_tests, _run_new_tests):
         found = await look(case, run, world)
         refuted, noted, runs = found.refuted, (*noted, *found.noted), runs + found.runs
         proofs = {
@@ -68,66 +72,64 @@ async def examine(task: Examine, run: Run, world: World) -> Examined:
     )
 
 
-async def _case(task: Examine, run: Run, world: World) -> Case:
+async def _build_case(task: Examine, run: Run, world: World) -> BatchCase:
     batch, patch = run.work.batches[task.batch], run.work.patches[task.batch]
-    seen = texts(
+    seen = build_texts(
         patch, {path: await world.repository.text(run.landing.tip, path) for path in patch.paths}
     )
-    return Case(
-        tuple(run.items[number] for number in run.claims(batch)),
+    return BatchCase(
+        tuple(run.items[number] for number in run.claimed_items(batch)),
         patch,
         seen,
-        tuple(seen.tests(world.protected)),
+        tuple(seen.find_tests(world.protected)),
     )
 
 
-async def _read(case: Case, run: Run, world: World) -> Heard:
-    said: Scanned = scanned(case.items, case.seen, world.protected, world.suppressions)
-    return Heard(said.refuted, noted=said.noted)
+async def _scan_text(case: BatchCase, run: Run, world: World) -> ExamResult:
+    said: ScanResult = scan_patch(case.items, case.seen, world.protected, world.suppressions)
+    return ExamResult(said.refuted, noted=said.noted)
 
 
-async def _compared(case: Case, run: Run, world: World) -> Heard:
-    """Old against new code. It runs what the repository has, so it needs the same leave as the
-    checks.
-    """
+async def _compare_code(case: BatchCase, run: Run, world: World) -> ExamResult:
+    """Compare old with new code; it runs the repository's code, so checks must be allowed."""
     paths = [path for path in case.seen.after if not world.protected.holds(path)]
     if world.comparer is None or not paths or not run.started.checks_allowed:
-        return Heard()
+        return ExamResult()
     async with (
-        world.trees.at(run.landing.tip) as before,
-        world.trees.at(run.landing.tip, [case.patch]) as after,
+        world.trees.open_tree(run.landing.tip) as before,
+        world.trees.open_tree(run.landing.tip, [case.patch]) as after,
     ):
-        said = await world.comparer.compare(before, after, paths, words=words_of(case.items))
-    return judged(said, intent(case.items))
+        said = await world.comparer.compare(before, after, paths, words=join_words(case.items))
+    return judge_comparison(said, find_intent(case.items))
 
 
-def judged(said: Compared, wanted: Intent) -> Heard:
-    """What a comparison is worth, for what the findings ask for."""
+def judge_comparison(said: CompareResult, wanted: Intent) -> ExamResult:
+    """Judge a comparison by what the findings ask for."""
     examples = "; ".join(said.examples)
     if said.unusable:
-        return Heard(noted=(f"old and new code were not compared: {said.unusable}",))
+        return ExamResult(noted=(f"old and new code were not compared: {said.unusable}",))
     counted = f"{', '.join(said.functions)} with {said.inputs} inputs"
     if said.suspicious:
-        return Heard(f"{said.suspicious} ({examples})")
+        return ExamResult(f"{said.suspicious} ({examples})")
     if wanted is Intent.CHANGE and not said.differing and not said.slight and not said.blind:
-        return Heard(f"behaves as before: {counted}, and no answer differs")
+        return ExamResult(f"behaves as before: {counted}, and no answer differs")
     if wanted is Intent.KEEP and said.departing:
-        return Heard(
+        return ExamResult(
             f"changes what the code does, and the finding does not ask for that: {examples}"
         )
     differ = f"{said.differing} answers differ" if said.differing else "no answer differs"
     but = f"; that says little: {said.blind}" if said.blind and not said.differing else ""
-    return Heard(noted=(f"old and new code were compared: {counted}, {differ}{but}",))
+    return ExamResult(noted=(f"old and new code were compared: {counted}, {differ}{but}",))
 
 
-async def _cured(case: Case, run: Run, world: World) -> Heard:
-    """Tests of the project that are red on the tip and speak of what the findings are about."""
-    said = await turned(case.items, case.patch, run, world)
-    return Heard(said.stays, said.proofs, runs=said.runs)
+async def _run_red_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
+    """Run the project's tests that fail on the tip and concern the findings."""
+    said = await rerun_red_tests(case.items, case.patch, run, world)
+    return ExamResult(said.stays, said.proofs, runs=said.runs)
 
 
-async def _reproduced(case: Case, run: Run, world: World) -> Heard:
-    """Private tests that were red before anybody began: now they must pass."""
+async def _run_private_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
+    """Run the private tests that failed before the fix; now they must pass."""
     proofs: dict[int, tuple[Proof, ...]] = {}
     noted: list[str] = []
     runs = 0
@@ -135,15 +137,19 @@ async def _reproduced(case: Case, run: Run, world: World) -> Heard:
         known = run.by_item.reproductions.get(item.number)
         if known is None or not known.red:
             continue
-        for check in telling(run)[:1]:
-            stale = await red(check, known.path, known.content, run, world)
+        for check in per_test_checks(run)[:1]:
+            stale = await confirm_red(check, known.path, known.content, run, world)
             if stale:
                 noted.append(
                     f"the private test of item {item.number} says nothing any more: {stale}"
                 )
                 break
-            now = await heard(
-                check, known.path, [case.patch, laid(known.path, known.content)], run, world
+            now = await run_test_file(
+                check,
+                known.path,
+                [case.patch, make_file_patch(known.path, known.content)],
+                run,
+                world,
             )
             runs += 1
             if now.vain or now.failed or not now.passed:
@@ -153,18 +159,18 @@ async def _reproduced(case: Case, run: Run, world: World) -> Heard:
                     f"a private test of item {item.number} was red before the fix, and is not green"
                     " with it"
                 )
-                return Heard(why, runs=runs)
+                return ExamResult(why, runs=runs)
             said = (
                 f"a private test ({check.name}), made before the fix and not shown to the fixer:"
                 " red then, green now"
             )
             proofs[item.number] = (Proof(ProofClass.REPRODUCED, said),)
-    return Heard(proofs=proofs, noted=tuple(noted), runs=runs)
+    return ExamResult(proofs=proofs, noted=tuple(noted), runs=runs)
 
 
-async def _testified(case: Case, run: Run, world: World) -> Heard:
-    """The fixer's own new tests, each for the items it was said to be for; where nobody said, for
-    the one item there is.
+async def _run_new_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
+    """Run the fixer's new tests, each as a witness for the items its report names, else for the
+    only item.
     """
     named = {
         item.number: run.work.reports[item.number].tests
@@ -174,8 +180,8 @@ async def _testified(case: Case, run: Run, world: World) -> Heard:
     proofs: dict[int, tuple[Proof, ...]] = {}
     noted: list[str] = []
     runs = 0
-    for path in _candidates(case):
-        looked = reads_source(
+    for path in _select_tests(case):
+        looked = find_source_read(
             case.seen.after[path] or "",
             [each for each in case.seen.after if each not in case.new_tests],
         )
@@ -187,31 +193,31 @@ async def _testified(case: Case, run: Run, world: World) -> Heard:
             )
         if looked and not amended:
             continue
-        said = await witnessed(path, case.patch, case.new_tests, run, world)
+        said = await run_witness(path, case.patch, case.new_tests, run, world)
         runs += said.runs
         if amended and said.bad:
             # The checks run what the base has of this file: nobody else would notice what lands
             # with it.
-            return Heard(
+            return ExamResult(
                 f"adds tests to {path} that are not seen to pass with the fix: {said.bad}",
                 runs=runs,
             )
         noted += [said.noted] if said.noted and not looked else []
         if said.proof is not None and not looked:
-            for number in _named(path, named, case):
+            for number in _find_items(path, named, case):
                 proofs[number] = (*proofs.get(number, ()), said.proof)
     missing = sorted({path for paths in named.values() for path in paths} - set(case.seen.after))
     noted += [f"{path} was named as a test of the fix, and is not in the patch" for path in missing]
-    return Heard(proofs=proofs, noted=tuple(noted), runs=runs)
+    return ExamResult(proofs=proofs, noted=tuple(noted), runs=runs)
 
 
-def _named(path: str, named: Mapping[int, Sequence[str]], case: Case) -> list[int]:
+def _find_items(path: str, named: Mapping[int, Sequence[str]], case: BatchCase) -> list[int]:
     alone = [item.number for item in case.items] if len(case.items) == 1 else []
     return [number for number, paths in named.items() if path in paths] or alone
 
 
-def _candidates(case: Case) -> Sequence[str]:
-    """New files that have tests in them, rather than what tests need."""
+def _select_tests(case: BatchCase) -> Sequence[str]:
+    """Return the new files that contain tests, not only helpers."""
     words = ("def test", "TestCase", "test(", "it(", "func Test", "#[test]")
     return [
         path

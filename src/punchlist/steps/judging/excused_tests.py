@@ -1,17 +1,15 @@
-"""Tests that a file of the judge's, once it is opened for a fix, has not, or has not green, without
-any fix either.
-"""
+"""Tests of opened protected files that are missing or red without any fix, too."""
 
 from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.model.checks.check import Check, CheckResult, TestOutcome, Verdict
-from punchlist.model.checks.group_testing import Trial
+from punchlist.model.checks.check import Check, CheckResult, CheckVerdict, TestOutcome
+from punchlist.model.checks.group_testing import GroupTrial
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
-from punchlist.steps.judging.baseline import baseline, judge_view
+from punchlist.steps.judging.baseline import judge_view, load_baseline
 
 _LOOKS = 2
 """What fails is looked at again before it is excused; a test that is gone, or skipped, is so every
@@ -19,16 +17,16 @@ time.
 """
 
 
-class Excused(Struct, frozen=True):
-    """Tests that are not held against a fix, because the change under review renamed, skipped or
-    broke them itself.
+class ExcusedTests(Struct, frozen=True):
+    """Tests not held against a fix, because the change under review renamed,
+    skipped or broke them.
     """
 
     tests: frozenset[str] = frozenset()
     runs: int = 0
 
-    def said(self, verdict: Verdict) -> Verdict:
-        """The verdict, with what did not count, and with the runs it took to know that."""
+    def amend_verdict(self, verdict: CheckVerdict) -> CheckVerdict:
+        """Return the verdict with the number of excused tests and the extra runs."""
         why = (
             f"{verdict.why}; {len(self.tests)} that the change itself renamed, skipped or broke do"
             " not count"
@@ -38,59 +36,59 @@ class Excused(Struct, frozen=True):
         return replace(verdict, why=why or verdict.why, runs=verdict.runs + self.runs)
 
 
-async def excused(
-    check: Check, trial: Trial, opened: AbstractSet[str], run: Run, world: World
-) -> Excused:
-    """Seen, not guessed: the check runs over the opened files as the change has them, without the
-    fixes.
-    """
-    changed = await _changed(opened, run, world)
-    before = baseline(check.name, world).tests if changed else {}
+async def find_excused(
+    check: Check, trial: GroupTrial, opened: AbstractSet[str], run: Run, world: World
+) -> ExcusedTests:
+    """Run the check on the opened files as the change has them, without the fixes."""
+    changed = await _find_changed(opened, run, world)
+    before = load_baseline(check.name, world).tests if changed else {}
     suspects = sorted(
-        test for test in before if _of_any(test, changed) and (not trial.only or test in trial.only)
+        test
+        for test in before
+        if _is_in_any(test, changed) and (not trial.only or test in trial.only)
     )
     looks: list[CheckResult] = []
     if suspects:
-        async with world.trees.at(run.landing.tip, pristine=judge_view(world, changed)) as tree:
-            while not looks or (len(looks) < _LOOKS and _failed(looks[-1])):
+        async with world.trees.open_tree(
+            run.landing.tip, pristine=judge_view(world, changed)
+        ) as tree:
+            while not looks or (len(looks) < _LOOKS and _failed_tests(looks[-1])):
                 looks.append(await world.checks.run(check, tree, only=suspects))
     if not looks or any(look.trouble for look in looks):
-        return Excused(runs=len(looks))
+        return ExcusedTests(runs=len(looks))
     first = looks[0].tests
     absent = {
         test for test in suspects if first.get(test, TestOutcome.SKIPPED) is TestOutcome.SKIPPED
     }
     broken = frozenset(
-        test for test in frozenset.intersection(*map(_failed, looks)) if _of_any(test, changed)
+        test
+        for test in frozenset.intersection(*map(_failed_tests, looks))
+        if _is_in_any(test, changed)
     )
-    return Excused(broken.union(absent), len(looks))
+    return ExcusedTests(broken.union(absent), len(looks))
 
 
-async def _changed(opened: AbstractSet[str], run: Run, world: World) -> frozenset[str]:
-    """The opened files that are not the base's: a fix to them brings along what the change made of
-    them.
-    """
+async def _find_changed(opened: AbstractSet[str], run: Run, world: World) -> frozenset[str]:
+    """Return the opened files that differ from the base."""
     if not opened or run.landing.tip == world.change.base:
         return frozenset()
     async with (
-        world.trees.at(run.landing.tip, pristine=judge_view(world)) as judges,
-        world.trees.at(run.landing.tip) as own,
+        world.trees.open_tree(run.landing.tip, pristine=judge_view(world)) as judges,
+        world.trees.open_tree(run.landing.tip) as own,
     ):
         return frozenset(path for path in opened if judges.text(path) != own.text(path))
 
 
-def _failed(look: CheckResult) -> frozenset[str]:
+def _failed_tests(look: CheckResult) -> frozenset[str]:
     return frozenset(test for test, outcome in look.tests.items() if outcome is TestOutcome.FAILED)
 
 
-def _of_any(test: str, paths: AbstractSet[str]) -> bool:
-    return any(is_of(test, path) for path in paths)
+def _is_in_any(test: str, paths: AbstractSet[str]) -> bool:
+    return any(is_in_file(test, path) for path in paths)
 
 
-def is_of(test: str, path: str) -> bool:
-    """Whether a test is in a file: `path::test`, or dotted, from any of the
-    folders above the file.
-    """
+def is_in_file(test: str, path: str) -> bool:
+    """Return whether a test id (`path::test`, or dotted from any parent folder) is in the file."""
     if "::" in test:
         return test.partition("::")[0] == path
     parts = path.removesuffix(".py").split("/")

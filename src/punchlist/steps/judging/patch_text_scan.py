@@ -1,17 +1,17 @@
-"""What the text of an agent's patch already says against it, before anything is run."""
+"""Refuses an agent's patch by its text alone, before anything is run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from punchlist.model.checks.protected import STEERS_AGENTS, Protected, matches
-from punchlist.model.integrity.deleted_code import gutted
-from punchlist.model.integrity.intent import about_text, asks_removal, words_of
+from punchlist.model.checks.protected import STEERS_AGENTS, Protected, matches_any
+from punchlist.model.integrity.deleted_code import find_deletion
+from punchlist.model.integrity.intent import asks_removal, is_about_text, join_words
 from punchlist.model.integrity.new_tests import only_adds_tests
-from punchlist.model.integrity.runner_tricks import new_ruses
-from punchlist.model.integrity.suppressions import Suppressions, parses, same_program
+from punchlist.model.integrity.runner_tricks import find_tricks
+from punchlist.model.integrity.suppressions import Suppressions, find_syntax_error, is_same_program
 from punchlist.model.item.item import Item
-from punchlist.model.patch.patch import Patch, spliced
+from punchlist.model.patch.patch import Patch, apply_splices
 
 NO_OP = "only comments, formatting or names of locals changed"
 _NAMED = 3
@@ -19,19 +19,19 @@ _PROSE = (".md", ".rst", ".txt", ".adoc")
 
 
 class Texts(Struct, frozen=True, kw_only=True):
-    """The files of a patch before and after it; None where there is none."""
+    """The files of a patch before and after it; None if there is none."""
 
     before: dict[str, str | None]
     after: dict[str, str | None]
     modes: frozenset[str] = frozenset()
     """Files whose content stays, and only their mode changes."""
 
-    def tests(self, protected: Protected) -> list[str]:
-        """Test files that are new, or to which tests were only added."""
+    def find_tests(self, protected: Protected) -> list[str]:
+        """Return test files that are new, or that only gained tests."""
         named = [
             path
             for path in self.after
-            if matches(path, protected.tests) and not matches(path, protected.configuration)
+            if matches_any(path, protected.tests) and not matches_any(path, protected.configuration)
         ]
         return [
             path
@@ -43,17 +43,17 @@ class Texts(Struct, frozen=True, kw_only=True):
         return only_adds_tests(path, self.before[path] or "", self.after[path] or "")
 
 
-class Scanned(Struct, frozen=True):
-    """Why the patch is refused, if it is, and what a person should look at."""
+class ScanResult(Struct, frozen=True):
+    """Why the patch is refused, or '', and notes for the user."""
 
     refuted: str = ""
     noted: tuple[str, ...] = ()
 
 
-def texts(patch: Patch, before: dict[str, str | None]) -> Texts:
-    """`before` has the files of the patch as the tip has them."""
+def build_texts(patch: Patch, before: dict[str, str | None]) -> Texts:
+    """Apply the patch to `before`, its files at the tip."""
     after: dict[str, str | None] = {
-        path: spliced(
+        path: apply_splices(
             before[path] or "", [splice for splice in patch.splices if splice.path == path]
         )
         for path in {splice.path for splice in patch.splices}
@@ -68,52 +68,58 @@ def texts(patch: Patch, before: dict[str, str | None]) -> Texts:
     )
 
 
-def scanned(
+def scan_patch(
     items: Sequence[Item], seen: Texts, protected: Protected, suppressions: Suppressions
-) -> Scanned:
-    """Everything that texts alone can say, the plainest first."""
+) -> ScanResult:
+    """Run all text checks, the most obvious first."""
     about = {item.current.spot.path for item in items}
-    tests = seen.tests(protected)
+    tests = seen.find_tests(protected)
     judges = [
         path
         for path in seen.after
-        if (protected.holds(path) or matches(path, STEERS_AGENTS)) and path not in tests
+        if (protected.holds(path) or matches_any(path, STEERS_AGENTS)) and path not in tests
     ]
     code = [path for path in seen.after if path not in judges and path not in tests]
     notes = [f"touches {path}, which no finding is about" for path in code if path not in about]
     notes += [f"adds tests to {path}" for path in tests if seen.before[path] is not None]
     refuted = (
-        _judge_bent(items, judges, code, seen)
+        _find_protected_edits(items, judges, code, seen)
         or _silencing(seen, [*judges, *code], suppressions)
-        or _tricks(items, seen, [*judges, *code])
-        or _broken(seen)
-        or _futile(items, seen, [*judges, *code])
-        or _gone(items, seen)
+        or _find_tricks(items, seen, [*judges, *code])
+        or _find_syntax_error(seen)
+        or _futility_reason(items, seen, [*judges, *code])
+        or _find_deletion(items, seen)
     )
     flagged = [f"changes {path} (tests or CI configuration): review it" for path in judges]
-    return Scanned(refuted, () if refuted else (*flagged, *notes))
+    return ScanResult(refuted, () if refuted else (*flagged, *notes))
 
 
-def _judge_bent(
+def _find_protected_edits(
     items: Sequence[Item], judges: Sequence[str], code: Sequence[str], seen: Texts
 ) -> str:
-    """A file of the judge's may only be touched where every finding is about that very file, and
-    nothing else is touched.
+    """Return an objection unless all findings are about the protected file and nothing else is
+    edited.
     """
     strange = [path for path in judges if any(item.current.spot.path != path for item in items)]
     if strange:
         return (
-            f"changes {_few(strange)}: tests that are there, and what steers checks or agents, are"
+            f"changes {_join_few(strange)}: tests that are there, and what steers checks or agents, are"
             " not the fixer's; put new tests into a new file"
         )
     if judges and code:
-        return f"changes {_few(judges)} together with the code it judges ({_few(code)})"
-    weaker = [path for path in judges if _weaker(seen.before[path] or "", seen.after[path] or "")]
-    return f"{_few(weaker)} asserts less than before" if weaker and not asks_removal(items) else ""
+        return f"changes {_join_few(judges)} together with the code it judges ({_join_few(code)})"
+    weaker = [
+        path for path in judges if _is_weaker(seen.before[path] or "", seen.after[path] or "")
+    ]
+    return (
+        f"{_join_few(weaker)} asserts less than before"
+        if weaker and not asks_removal(items)
+        else ""
+    )
 
 
-def _weaker(before: str, after: str) -> bool:
-    """Fewer assertions, or fewer tests; by count, in any language that calls them so."""
+def _is_weaker(before: str, after: str) -> bool:
+    """Return whether there are fewer assertions or tests, counted by keywords."""
     return any(
         after.count(word) < before.count(word)
         for word in ("assert", "def test", "expect(", "it(", "func Test", "#[test]")
@@ -130,21 +136,21 @@ def _silencing(seen: Texts, paths: Sequence[str], suppressions: Suppressions) ->
         return ""
     return (
         "hides findings from the tools instead of curing them:"
-        f" {_few([p for p, more in silence.items() if more > 0])}"
+        f" {_join_few([p for p, more in silence.items() if more > 0])}"
     )
 
 
-def _tricks(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> str:
-    words = words_of(items)
+def _find_tricks(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> str:
+    words = join_words(items)
     for path in paths:
-        for ruse in new_ruses(path, seen.before[path] or "", seen.after[path] or ""):
-            if not _asked_for(ruse, words):
+        for ruse in find_tricks(path, seen.before[path] or "", seen.after[path] or ""):
+            if not _is_asked_for(ruse, words):
                 return f"{path}: {ruse}"
     return ""
 
 
-def _asked_for(ruse: str, words: str) -> bool:
-    """The finding speaks of the very thing: `os._exit`, `pytest`, `__eq__`."""
+def _is_asked_for(ruse: str, words: str) -> bool:
+    """Return whether the finding names the very thing: `os._exit`, `pytest`, `__eq__`."""
     names = [
         name.strip("()")
         for name in ruse.split()
@@ -153,28 +159,38 @@ def _asked_for(ruse: str, words: str) -> bool:
     return any(name and name in words for name in names)
 
 
-def _broken(seen: Texts) -> str:
-    broken = ((path, parses(path, text)) for path, text in seen.after.items() if text is not None)
+def _find_syntax_error(seen: Texts) -> str:
+    broken = (
+        (path, find_syntax_error(path, text))
+        for path, text in seen.after.items()
+        if text is not None
+    )
     return next(
-        (why for path, why in broken if why and not parses(path, seen.before[path] or "")), ""
+        (
+            why
+            for path, why in broken
+            if why and not find_syntax_error(path, seen.before[path] or "")
+        ),
+        "",
     )
 
 
-def _futile(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> str:
+def _futility_reason(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> str:
+    """Return why the edits fix nothing (no change, only a suppression), or ''."""
     if not paths:
         return "only adds tests: nothing of what the finding is about changed"
-    if about_text(items):
+    if is_about_text(items):
         return ""
     if all(_is_same(path, seen) for path in paths):
         return NO_OP
     idle = not any(item.current.spot.path in seen.after for item in items) and all(
         _is_aside(path, seen) for path in paths
     )
-    return f"changes nothing that runs: {_few(paths)}" if idle else ""
+    return f"changes nothing that runs: {_join_few(paths)}" if idle else ""
 
 
 def _is_aside(path: str, seen: Texts) -> bool:
-    """Prose, or a file that is new: what is there already goes on without it."""
+    """Return whether the file is prose, new, or unchanged as a program."""
     return path.endswith(_PROSE) or seen.before[path] is None or _is_same(path, seen)
 
 
@@ -182,14 +198,14 @@ def _is_same(path: str, seen: Texts) -> bool:
     before, after = seen.before[path], seen.after[path]
     if path in seen.modes:
         return False  # a mode may be what the finding is about
-    return before is not None and after is not None and same_program(path, before, after)
+    return before is not None and after is not None and is_same_program(path, before, after)
 
 
-def _gone(items: Sequence[Item], seen: Texts) -> str:
+def _find_deletion(items: Sequence[Item], seen: Texts) -> str:
     if asks_removal(items):
         return ""
     return next(
-        _all_gone(
+        _list_deletions(
             items,
             {path: text for path, text in seen.before.items() if text is not None},
             seen.after,
@@ -198,15 +214,15 @@ def _gone(items: Sequence[Item], seen: Texts) -> str:
     )
 
 
-def _all_gone(
+def _list_deletions(
     items: Sequence[Item], before: Mapping[str, str], after: Mapping[str, str | None]
 ) -> Iterator[str]:
     for item in items:
         spot = item.current.spot
-        if why := gutted(spot.path, spot.line, before, after):
+        if why := find_deletion(spot.path, spot.line, before, after):
             yield f"{why}: the code that the finding is about is gone, not cured"
 
 
-def _few(paths: Sequence[str]) -> str:
+def _join_few(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
     return f"{', '.join(paths[:_NAMED])}{more}"

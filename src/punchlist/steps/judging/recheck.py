@@ -1,23 +1,21 @@
-"""The analyzers look at the patched tree: is what they found gone, and did nothing
-else get louder?
-"""
+"""Runs the analyzers on the patched tree: are the findings gone, and are there new ones?"""
 
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from punchlist.model.finding.finding import Finding
-from punchlist.model.integrity.recheck_diff import Aftermath
-from punchlist.model.integrity.suppressions import same_program
+from punchlist.model.integrity.recheck_diff import RecheckDiff
+from punchlist.model.integrity.suppressions import is_same_program
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Rechecked
-from punchlist.model.ledger.run import Review, Run
-from punchlist.model.patch.patch import Patch, combined
+from punchlist.model.ledger.run import LatestReview, Run
+from punchlist.model.patch.patch import Patch, combine_patches
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
-from punchlist.steps.support.project_context import in_view
+from punchlist.steps.support.project_context import select_files
 
 NO_OP = "only comments, formatting or the names of locals would change"
 RESTLESS = "the analyzers had something new to say each time a fix was taken out"
@@ -31,23 +29,23 @@ class Recheck(Struct, frozen=True):
     batches: tuple[int, ...]
 
 
-async def recheck(task: Recheck, run: Run, world: World) -> Rechecked:
+async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
     began = world.clock()
     left = [run.work.batches[number] for number in task.batches]
-    before = await _texts(left, run, world)
+    before = await _read_texts(left, run, world)
     failed = {
         batch.number: NO_OP
         for batch in left
-        if not batch.by_agent
-        and not _aims(batch, run)
+        if not batch.uses_agent
+        and not _find_targets(batch, run)
         and _is_no_op(run.work.patches[batch.number], before)
     }
     left = [batch for batch in left if batch.number not in failed]
     follow: dict[int, tuple[str, ...]] = {}
     for turn in range(TURNS + 2):
-        findings, looks = await _analyzed(left, run, world)
-        seen = Aftermath(run, left, before, findings)
-        guilty = seen.guilty(wide=turn >= TURNS) | _unseen(left, run, looks)
+        findings, looks = await _run_analyzers(left, run, world)
+        seen = RecheckDiff(run, left, before, findings)
+        guilty = seen.find_guilty(wide=turn >= TURNS) | _find_unseen(left, run, looks)
         follow = seen.follow_ups()
         if not guilty:
             break
@@ -58,7 +56,7 @@ async def recheck(task: Recheck, run: Run, world: World) -> Rechecked:
         left = []
     return Rechecked(
         passed=tuple(batch.number for batch in left),
-        silent=tuple(batch.number for batch in left if _aims(batch, run)),
+        silent=tuple(batch.number for batch in left if _find_targets(batch, run)),
         failed=failed,
         followed_by=follow,
         usage=Usage(seconds=world.clock() - began),
@@ -66,17 +64,15 @@ async def recheck(task: Recheck, run: Run, world: World) -> Rechecked:
 
 
 def _is_no_op(patch: Patch, before: Mapping[str, str]) -> bool:
-    """Whether a patch leaves the program what it was; only asked where no analyzer can say that
-    something is gone.
-    """
-    after = combined([patch], before)
+    """Return whether a patch leaves the program unchanged; asked only if no analyzer can tell."""
+    after = combine_patches([patch], before)
     return not patch.files and all(
-        same_program(path, before[path], text) for path, text in after.items()
+        is_same_program(path, before[path], text) for path, text in after.items()
     )
 
 
-async def _texts(batches: Sequence[Batch], run: Run, world: World) -> dict[str, str]:
-    async with world.trees.at(run.landing.tip) as tree:
+async def _read_texts(batches: Sequence[Batch], run: Run, world: World) -> dict[str, str]:
+    async with world.trees.open_tree(run.landing.tip) as tree:
         texts = {
             path: tree.text(path)
             for batch in batches
@@ -85,27 +81,25 @@ async def _texts(batches: Sequence[Batch], run: Run, world: World) -> dict[str, 
     return {path: text for path, text in texts.items() if text is not None}
 
 
-async def _analyzed(
+async def _run_analyzers(
     batches: Sequence[Batch], run: Run, world: World
-) -> tuple[list[Finding], dict[str, Review]]:
-    """What is reported of the patched tree by the reviewers whose findings are aimed at, and how
-    each of them looked.
+) -> tuple[list[Finding], dict[str, LatestReview]]:
+    """Return the findings on the patched tree, and a review by analyzer: those that reported the
+    batches' items, or all if an agent wrote a patch.
     """
     patches = [run.work.patches[batch.number] for batch in batches]
-    wanted = {finding.source for batch in batches for finding in _aims(batch, run)}
+    wanted = {finding.source for batch in batches for finding in _find_targets(batch, run)}
     if any(
-        batch.by_agent for batch in batches
+        batch.uses_agent for batch in batches
     ):  # an agent may bring about anything: everybody who saw the tip looks again
         wanted.update(
-            name
-            for name in run.started.reviewers
-            if _saw_something(run.reviewing.reviews.get(name))
+            name for name in run.started.reviewers if _is_complete(run.reviewing.reviews.get(name))
         )
     findings: list[Finding] = []
-    looks: dict[str, Review] = {}
+    looks: dict[str, LatestReview] = {}
     steering = Pristine(origin=world.change.base, alone=world.protected.steering)
-    async with world.trees.at(run.landing.tip, patches, pristine=steering) as tree:
-        view = in_view(world.change, run, tree)
+    async with world.trees.open_tree(run.landing.tip, patches, pristine=steering) as tree:
+        view = select_files(world.change, run, tree)
         for source in sorted(wanted):
             analyzer = world.analyzers.get(source)
             said = (
@@ -114,7 +108,7 @@ async def _analyzed(
                 else Analysis(failed="it is not there any more")
             )
             findings += said.findings
-            looks[source] = Review(
+            looks[source] = LatestReview(
                 source,
                 run.landing.tip,
                 failed=said.failed,
@@ -124,38 +118,36 @@ async def _analyzed(
     return findings, looks
 
 
-def _saw_something(review: Review | None) -> bool:
+def _is_complete(review: LatestReview | None) -> bool:
     return review is not None and not review.failed and not review.skipped
 
 
-def _aims(batch: Batch, run: Run) -> list[Finding]:
-    """What the run's reviewers, whoever of them is still there, reported of the items that the
-    batch is said to fix; documents speak once.
-    """
+def _find_targets(batch: Batch, run: Run) -> list[Finding]:
+    """Return the analyzers' findings on the items that the batch claims to fix."""
     reviewers = run.started.reviewers
     return [
         finding
-        for number in run.claims(batch)
+        for number in run.claimed_items(batch)
         for finding in run.items[number].sighted
         if finding.source in reviewers
     ]
 
 
-def _unseen(batches: Sequence[Batch], run: Run, looks: Mapping[str, Review]) -> dict[int, str]:
+def _find_unseen(
+    batches: Sequence[Batch], run: Run, looks: Mapping[str, LatestReview]
+) -> dict[int, str]:
     reasons = {
-        batch.number: _unseen_aim(batch, run, looks) or _blinding(batch, run, looks)
+        batch.number: _unseen_reason(batch, run, looks) or _blinding_reason(batch, run, looks)
         for batch in batches
     }
     return {number: why for number, why in reasons.items() if why}
 
 
-def _unseen_aim(batch: Batch, run: Run, looks: Mapping[str, Review]) -> str:
-    """Why somebody's silence about the batch's own findings says nothing: who did not look has not
-    seen that they are gone.
-    """
-    for finding in sorted(_aims(batch, run), key=lambda finding: finding.source):
+def _unseen_reason(batch: Batch, run: Run, looks: Mapping[str, LatestReview]) -> str:
+    """Return why an analyzer could not look again at the batch's findings, or ''."""
+    for finding in sorted(_find_targets(batch, run), key=lambda finding: finding.source):
         look, path = looks[finding.source], finding.spot.path
-        if not look.saw(path):
+        if not look.has_seen(path):
             unread = (
                 "it could not read"
                 f" {path if path in look.unread else 'all files, and does not say which'}"
@@ -164,10 +156,8 @@ def _unseen_aim(batch: Batch, run: Run, looks: Mapping[str, Review]) -> str:
     return ""
 
 
-def _blinding(batch: Batch, run: Run, looks: Mapping[str, Review]) -> str:
-    """Whom the batch keeps from reading a file that it touches; who could not read it before is no
-    fault of the batch.
-    """
+def _blinding_reason(batch: Batch, run: Run, looks: Mapping[str, LatestReview]) -> str:
+    """Return which analyzer can no longer read a file that the batch edits, or ''."""
     for source, look in looks.items():
         before = run.reviewing.reviews[source].unread if source in run.reviewing.reviews else ()
         lost = sorted(set(run.work.patches[batch.number].paths) & set(look.unread) - set(before))

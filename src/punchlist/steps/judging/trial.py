@@ -1,28 +1,28 @@
-"""One run of the checks over one set of patches, with files the fixers could not touch."""
+"""One run of the checks over a set of patches, with protected files of the base."""
 
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.model.checks.check import Check, Verdict, verdict
-from punchlist.model.checks.group_testing import Trial
+from punchlist.model.checks.check import Check, CheckVerdict, compare_results
+from punchlist.model.checks.group_testing import GroupTrial
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Tried
 from punchlist.model.ledger.run import Run
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
-from punchlist.steps.judging.baseline import baseline, judge_view, usable
-from punchlist.steps.judging.excused_tests import Excused, excused
+from punchlist.steps.judging.baseline import judge_view, load_baseline, usable_checks
+from punchlist.steps.judging.excused_tests import ExcusedTests, find_excused
 
 RERUNS = 2
 
 
 class Try(Struct, frozen=True):
-    trial: Trial
+    trial: GroupTrial
 
 
-async def attempt(task: Try, run: Run, world: World) -> Tried:
+async def run_trial(task: Try, run: Run, world: World) -> Tried:
     trial = task.trial
     began = world.clock()
     batches = [run.work.batches[number] for number in trial.batches]
@@ -35,10 +35,17 @@ async def attempt(task: Try, run: Run, world: World) -> Tried:
         if batch.protected
         for path in run.work.patches[batch.number].paths
     }
-    excuses = [(check, await excused(check, trial, opened, run, world)) for check in usable(run)]
-    async with world.trees.at(run.landing.tip, patches, pristine=judge_view(world, opened)) as tree:
+    excuses = [
+        (check, await find_excused(check, trial, opened, run, world))
+        for check in usable_checks(run)
+    ]
+    async with world.trees.open_tree(
+        run.landing.tip, patches, pristine=judge_view(world, opened)
+    ) as tree:
         verdicts = [
-            excuse.said(await _judged(check, tree, _without(trial, excuse), world))
+            excuse.amend_verdict(
+                await _run_check(check, tree, _ignore_excused(trial, excuse), world)
+            )
             for check, excuse in excuses
         ]
     return Tried(
@@ -51,19 +58,18 @@ async def attempt(task: Try, run: Run, world: World) -> Tried:
     )
 
 
-def _without(trial: Trial, excuse: Excused) -> Trial:
+def _ignore_excused(trial: GroupTrial, excuse: ExcusedTests) -> GroupTrial:
     return replace(trial, ignored=(*trial.ignored, *sorted(excuse.tests)))
 
 
-async def _judged(check: Check, tree: Tree, trial: Trial, world: World) -> Verdict:
-    """What is red in a whole run is run again as a whole before anybody is blamed: alone, a test
-    may behave differently.
+async def _run_check(check: Check, tree: Tree, trial: GroupTrial, world: World) -> CheckVerdict:
+    """Run the check; if a whole run is red, rerun it whole up to RERUNS times.
 
-    It only passes if a whole run was seen green. In a limited run the failure was confirmed before.
+    A limited run is not repeated: its failure was confirmed before.
     """
-    before = baseline(check.name, world)
+    before = load_baseline(check.name, world)
     ignored = frozenset(trial.ignored)
-    said = verdict(
+    said = compare_results(
         await world.checks.run(check, tree, only=trial.only),
         before,
         only=frozenset(trial.only),
@@ -71,14 +77,14 @@ async def _judged(check: Check, tree: Tree, trial: Trial, world: World) -> Verdi
     )
     seen = [said]
     while not (said.passed or trial.only or said.trouble) and len(seen) <= RERUNS:
-        said = verdict(await world.checks.run(check, tree), before, ignored=ignored)
+        said = compare_results(await world.checks.run(check, tree), before, ignored=ignored)
         seen.append(said)
-    return confirmed(seen)
+    return merge_verdicts(seen)
 
 
-def confirmed(seen: Sequence[Verdict]) -> Verdict:
-    """The last of several whole runs of one tree: what failed in all of them is held against it,
-    what failed in some is flaky.
+def merge_verdicts(seen: Sequence[CheckVerdict]) -> CheckVerdict:
+    """Return the last of several whole runs; tests that failed in all are failing,
+    in some flaky.
     """
     last = seen[-1]
     failed = [frozenset(said.failing) for said in seen]

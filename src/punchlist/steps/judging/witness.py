@@ -1,6 +1,4 @@
-"""Tests as witnesses: a single test file laid into a tree and run, and what its failing or passing
-is worth.
-"""
+"""Tests as witnesses: runs a single test file in a tree and judges its result."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,7 +14,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import judge_view
-from punchlist.steps.judging.excused_tests import is_of
+from punchlist.steps.judging.excused_tests import is_in_file
 
 _TELLING = frozenset({CheckKind.PYTEST, CheckKind.UNITTEST, CheckKind.JUNIT})
 _ERROR = re.compile(
@@ -40,8 +38,8 @@ _OWN_FAULT = frozenset(
 _UNTOLD = "no check that tells what became of each test can be run"
 
 
-class Heard(Struct, frozen=True):
-    """What the tests of one file came to. `vain` is why that says nothing."""
+class WitnessRun(Struct, frozen=True):
+    """Result of the tests of one file. `vain` is why it proves nothing."""
 
     tests: dict[str, TestOutcome] = {}
     vain: str = ""
@@ -61,7 +59,7 @@ class Heard(Struct, frozen=True):
 
 
 class Witness(Struct, frozen=True):
-    """What a fixer's own test says: a proof, or why it is none."""
+    """A proof by a fixer's own test, or why it is none."""
 
     proof: Proof | None = None
     noted: str = ""
@@ -70,8 +68,8 @@ class Witness(Struct, frozen=True):
     runs: int = 0
 
 
-def telling(run: Run) -> tuple[Check, ...]:
-    """The usable checks that tell what became of each test."""
+def per_test_checks(run: Run) -> tuple[Check, ...]:
+    """Return the usable checks that report each test."""
     started = run.started
     checks = started.checks if started.checks_allowed else ()
     known = [
@@ -82,16 +80,22 @@ def telling(run: Run) -> tuple[Check, ...]:
     return tuple(check for check in known if check.kind in _TELLING)
 
 
-async def heard(check: Check, path: str, patches: Sequence[Patch], run: Run, world: World) -> Heard:
-    """Runs one test file on the tip with patches on it; the rest of the judge is the base's."""
+async def run_test_file(
+    check: Check, path: str, patches: Sequence[Patch], run: Run, world: World
+) -> WitnessRun:
+    """Run one test file on the patched tip; other protected files are the base's."""
     opened = {path, *(each for patch in patches for each in patch.paths)}
-    async with world.trees.at(run.landing.tip, patches, pristine=judge_view(world, opened)) as tree:
-        return _heard(await world.checks.run(check, tree, only=(path,)), path)
+    async with world.trees.open_tree(
+        run.landing.tip, patches, pristine=judge_view(world, opened)
+    ) as tree:
+        return _read_result(await world.checks.run(check, tree, only=(path,)), path)
 
 
-def _heard(result: CheckResult, path: str) -> Heard:
+def _read_result(result: CheckResult, path: str) -> WitnessRun:
     own = {
-        test: outcome for test, outcome in result.tests.items() if test == path or is_of(test, path)
+        test: outcome
+        for test, outcome in result.tests.items()
+        if test == path or is_in_file(test, path)
     }
     ran: dict[str, TestOutcome] = {
         test: outcome
@@ -99,18 +103,18 @@ def _heard(result: CheckResult, path: str) -> Heard:
         if test != path and outcome is not TestOutcome.SKIPPED
     }
     if own.get(path) is TestOutcome.FAILED:
-        return Heard(vain="it cannot be collected", output=result.output)
+        return WitnessRun(vain="it cannot be collected", output=result.output)
     if not ran:
-        return Heard(vain=result.trouble or "none of its tests ran", output=result.output)
+        return WitnessRun(vain=result.trouble or "none of its tests ran", output=result.output)
     # Trouble with failing tests beside it is a red run that ended badly; with passing ones it is no
     # green one.
     if result.trouble and not any(outcome is TestOutcome.FAILED for outcome in ran.values()):
-        return Heard(vain=result.trouble, output=result.output)
-    return Heard(ran, output=result.output)
+        return WitnessRun(vain=result.trouble, output=result.output)
+    return WitnessRun(ran, output=result.output)
 
 
-def own_fault(output: str) -> str:
-    """Why a failure is the test's own and shows nothing, or an empty string."""
+def own_error_reason(output: str) -> str:
+    """Return why the test itself is broken (import error, syntax error, missing fixture), or ''."""
     errors = [
         (name or word).rpartition(".")[2] if name else word for name, word in _ERROR.findall(output)
     ]
@@ -121,101 +125,98 @@ def own_fault(output: str) -> str:
     )
 
 
-def laid(path: str, content: str) -> Patch:
-    """A file of ours as a patch."""
+def make_file_patch(path: str, content: str) -> Patch:
+    """Return a patch that writes one file."""
     return Patch(
         files=(FileChange(path, content.encode("utf-8", "surrogateescape").decode("latin-1")),)
     )
 
 
-def split(patch: Patch, tests: Iterable[str]) -> tuple[Patch, Patch]:
-    """The new tests of a patch, and the rest of it."""
+def split_patch(patch: Patch, tests: Iterable[str]) -> tuple[Patch, Patch]:
+    """Return the new tests of a patch, and the rest of it."""
     named = frozenset(tests)
 
-    def part(*, ours: bool) -> Patch:
+    def select_part(*, ours: bool) -> Patch:
         return Patch(
             splices=tuple(splice for splice in patch.splices if (splice.path in named) is ours),
             files=tuple(change for change in patch.files if (change.path in named) is ours),
         )
 
-    return part(ours=True), part(ours=False)
+    return select_part(ours=True), select_part(ours=False)
 
 
-async def witnessed(
+async def run_witness(
     path: str, patch: Patch, new_tests: Sequence[str], run: Run, world: World
 ) -> Witness:
-    """What the first check that can run the file says of it."""
+    """Return the result of the first check that can run the file."""
     found = Witness(noted=f"{path} is no witness: {_UNTOLD}", bad=_UNTOLD)
     runs = 0
-    for check in telling(run):
-        found = await _asked(check, path, (patch, split(patch, new_tests)[0]), run, world)
+    for check in per_test_checks(run):
+        found = await _try_witness(
+            check, path, (patch, split_patch(patch, new_tests)[0]), run, world
+        )
         runs += found.runs
         if not found.bad:
             break
     return replace(found, runs=runs)
 
 
-async def _asked(
+async def _try_witness(
     check: Check, path: str, patches: tuple[Patch, Patch], run: Run, world: World
 ) -> Witness:
-    """With the fix it must pass, without it fail, and fail once more: a test that does as it likes
-    is no witness.
-    """
+    """The test must pass with the fix, and fail twice without it."""
     patch, tests = patches
-    after = await heard(check, path, [patch], run, world)
-    if bad := _bad(after, _failing_anyway(check, world)):
+    after = await run_test_file(check, path, [patch], run, world)
+    if bad := _failure_reason(after, _failed_on_base(check, world)):
         return Witness(noted=f"{path} is no witness: {bad}", bad=bad, runs=1)
-    before = await heard(check, path, [tests], run, world)
+    before = await run_test_file(check, path, [tests], run, world)
     seen = before.failed & after.passed
-    if why := _unconvincing(seen, before):
+    if why := _doubt_reason(seen, before):
         return Witness(noted=f"{path} is no witness: {why}", runs=2)
-    again = await heard(check, path, [tests], run, world)
+    again = await run_test_file(check, path, [tests], run, world)
     if seen <= again.failed:
-        return Witness(Proof(ProofClass.WITNESSED, _said(path, check, seen)), runs=3)
+        return Witness(Proof(ProofClass.WITNESSED, _describe_proof(path, check, seen)), runs=3)
     return Witness(
         noted=f"{path} is no witness: it failed without the fix once, and then passed", runs=3
     )
 
 
-def _bad(after: Heard, known: frozenset[str]) -> str:
+def _failure_reason(after: WitnessRun, known: frozenset[str]) -> str:
     if after.vain:
         return f"with the fix, {after.vain}"
     failed = after.failed - known
     return f"it fails with the fix: {min(failed)}" if failed else ""
 
 
-def _failing_anyway(check: Check, world: World) -> frozenset[str]:
-    """Tests that were red on the base, before anybody did anything: a file that is added to may
-    have some.
-    """
+def _failed_on_base(check: Check, world: World) -> frozenset[str]:
+    """Return the tests that were red on the base."""
     kept = world.artifacts.read(f"baseline-{check.name}.json")
     tests = msgspec.json.decode(kept, type=CheckResult).tests if kept else {}
     return frozenset(test for test, outcome in tests.items() if outcome is TestOutcome.FAILED)
 
 
-def _unconvincing(seen: frozenset[str], before: Heard) -> str:
-    """Why failing without the fix shows nothing, or was not seen."""
+def _doubt_reason(seen: frozenset[str], before: WitnessRun) -> str:
+    """Return why the failure without the fix proves nothing or was not seen, or ''."""
     if before.vain:
         return f"without the fix, {before.vain}"
     if not before.failed:
         return "it passes without the fix, too, and so says nothing"
-    return own_fault(before.output) or (
+    return own_error_reason(before.output) or (
         "" if seen else "none of the tests that fail without the fix passes with it"
     )
 
 
-def _said(path: str, check: Check, seen: frozenset[str]) -> str:
+def _describe_proof(path: str, check: Check, seen: frozenset[str]) -> str:
     count = f"{len(seen)} tests" if len(seen) > 1 else "a test"
     return f"{count} in {path} ({check.name}): failing without the fix, passing with it"
 
 
-async def red(check: Check, path: str, content: str, run: Run, world: World) -> str:
-    """Empty if a private test was seen to fail on the tip, twice, and not by its own fault; else
-    why it does not count.
+async def confirm_red(check: Check, path: str, content: str, run: Run, world: World) -> str:
+    """Return '' if a private test fails twice on the tip, not by an error of its own, else why not.
 
-    What was seen of a tip once holds for good.
+    A positive result is cached.
     """
-    ground = await world.checks.ground(check)
+    ground = await world.checks.hash_environment(check)
     basis = msgspec.json.encode(
         (run.landing.tip, world.change.base, world.protected, check, ground, path, content)
     )
@@ -223,11 +224,11 @@ async def red(check: Check, path: str, content: str, run: Run, world: World) -> 
     if world.cache.get(key):
         return ""
     for _ in range(2):
-        seen = await heard(check, path, [laid(path, content)], run, world)
+        seen = await run_test_file(check, path, [make_file_patch(path, content)], run, world)
         why = (
             seen.vain
             or ("" if seen.failed else "it passes while the finding stands")
-            or own_fault(seen.output)
+            or own_error_reason(seen.output)
         )
         if why:
             return why

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Helpers of the verbs: agent fixes, batching, canaries and project context."""

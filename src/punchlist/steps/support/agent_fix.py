@@ -1,5 +1,5 @@
-"""An agent works on batches in a tree of its own: the patch is read from the tree, its words are
-recorded as claims.
+"""Lets an agent fix batches in a tree of its own: the patch is read from the tree, its answer holds
+claims.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,26 +10,26 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.integrity.patch_ownership import (
-    Own,
-    as_it_turned_out,
-    beside,
-    own,
-    refused,
-    shared_out,
-    taken_in,
+    OwnPatch,
+    find_absorbed,
+    find_extra_files,
+    find_refusal,
+    separate_own,
+    split_patch,
+    update_batch,
 )
-from punchlist.model.integrity.weak_excuses import weak
+from punchlist.model.integrity.weak_excuses import find_excuse
 from punchlist.model.item.batch import Batch
-from punchlist.model.item.claim import Outcome, Report
+from punchlist.model.item.claim import ClaimOutcome, ItemClaim
 from punchlist.model.item.item import Fact, Move
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import Attempted
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.hunk import Original, hunks
+from punchlist.model.patch.hunk import OriginalFile, make_hunks
 from punchlist.model.patch.patch import Patch
-from punchlist.ports.roles import Claims, Task
+from punchlist.ports.roles import Claims, RoleTask
 from punchlist.ports.world import World
-from punchlist.steps.support.project_context import background
+from punchlist.steps.support.project_context import load_background
 
 NO_CHANGE = "no change was made"
 NO_STATUS = "no status was given"
@@ -46,17 +46,17 @@ class AgentFix(Struct, frozen=True):
     sessions: bool = True
 
 
-class _Handed(Struct, frozen=True):
-    """What came back: claims, and what was seen in the tree."""
+class _AgentWork(Struct, frozen=True):
+    """Result of the agent: its claims, and the changes in the tree."""
 
     claims: Claims
-    work: Own
+    work: OwnPatch
     before: Mapping[str, str]
     present: frozenset[str]
 
 
 class _Record(Struct, frozen=True):
-    """Kept beside the answer, so that neither is worth less than what was paid for it."""
+    """Stored with the answer, so that a kill loses neither."""
 
     claims: Claims
     total: Patch
@@ -65,20 +65,20 @@ class _Record(Struct, frozen=True):
 async def fix_with_agent(task: AgentFix, run: Run, world: World) -> Attempted:
     began = world.clock()
     batches = [run.work.batches[number] for number in task.batches]
-    laid = _below(batches, run)
-    handed = await _worked(task, batches, laid, run, world)
+    laid = _find_overlapping(batches, run)
+    handed = await _work_in_tree(task, batches, laid, run, world)
     claims = handed.claims
-    parts = {} if claims.failed else _parts(handed, batches)
-    stays = {number: why for number, patch in parts.items() if (why := refused(patch))}
+    parts = {} if claims.failed else _divide_patch(handed, batches)
+    stays = {number: why for number, patch in parts.items() if (why := find_refusal(patch))}
     patches = {
         number: patch
         for number, patch in parts.items()
-        if number not in stays and _claimed(number, batches, claims)
+        if number not in stays and _is_claimed(number, batches, claims)
     }
-    moves = tuple(move for batch in batches for move in _moves(batch, claims, patches, stays))
-    originals = {path: Original(path, text) for path, text in handed.before.items()}
+    moves = tuple(move for batch in batches for move in _build_moves(batch, claims, patches, stays))
+    originals = {path: OriginalFile(path, text) for path, text in handed.before.items()}
     turned_out = [
-        as_it_turned_out(b, patches[b.number], world.protected, handed.present)
+        update_batch(b, patches[b.number], world.protected, handed.present)
         for b in batches
         if b.number in patches
     ]
@@ -87,12 +87,12 @@ async def fix_with_agent(task: AgentFix, run: Run, world: World) -> Attempted:
         fixer="agent",
         agent=claims.agent,
         patches=patches,
-        refused=_refused(batches, patches, claims, stays),
-        hunks={number: hunks(patch, originals) for number, patch in patches.items()},
+        refused=_refusal_reasons(batches, patches, claims, stays),
+        hunks={number: make_hunks(patch, originals) for number, patch in patches.items()},
         reports=claims.reports,
-        noted=_noted(batches, patches, claims, handed, world),
+        noted=_collect_notes(batches, patches, claims, handed, world),
         batches=tuple(turned_out),
-        absorbed=taken_in(laid, patches) if handed.work.over else {},
+        absorbed=find_absorbed(laid, patches) if handed.work.over else {},
         left_out=claims.left_out,
         sessions={item: claims.session for batch in batches for item in batch.items}
         if claims.session
@@ -104,8 +104,8 @@ async def fix_with_agent(task: AgentFix, run: Run, world: World) -> Attempted:
     )
 
 
-def _below(batches: Sequence[Batch], run: Run) -> dict[int, Patch]:
-    """What others did this round in the same files; the agent finds it in its tree."""
+def _find_overlapping(batches: Sequence[Batch], run: Run) -> dict[int, Patch]:
+    """Return this round's other patches to the same files; they are applied to the agent's tree."""
     files = {path for batch in batches for path in batch.paths}
     ours = {batch.number for batch in batches}
     return {
@@ -115,34 +115,34 @@ def _below(batches: Sequence[Batch], run: Run) -> dict[int, Patch]:
     }
 
 
-async def _worked(
+async def _work_in_tree(
     task: AgentFix, batches: Sequence[Batch], laid: Mapping[int, Patch], run: Run, world: World
-) -> _Handed:
+) -> _AgentWork:
     # By what lies below it, too: what was done on other ground than this is of no use here.
     name = f"{run.id}/{task.label}/{sorted(laid)}"
     fresh = not world.answered(task.label)
-    async with world.trees.kept(run.landing.tip, name, laid.values(), fresh=fresh) as tree:
-        asked = await _asked(task, batches, run, world)
+    async with world.trees.resume_tree(run.landing.tip, name, laid.values(), fresh=fresh) as tree:
+        asked = await _build_task(task, batches, run, world)
         fixer = world.crew.fixer
         claims = (
             await fixer.fix(asked, tree)
             if fixer
             else Claims(failed="no agent plays the fixer any more")
         )
-        total = _done(claims, name, world) or await world.trees.changes(tree)
-        _record(claims, total, name, world)
+        total = _load_patch(claims, name, world) or await world.trees.collect_changes(tree)
+        _save_record(claims, total, name, world)
         present = frozenset(tree.files())
     paths = {*total.paths, *(path for patch in laid.values() for path in patch.paths)}
     texts = {path: await world.repository.text(run.landing.tip, path) for path in sorted(paths)}
     before = {path: text for path, text in texts.items() if text is not None}
-    return _Handed(claims, own(total, list(laid.values()), before), before, present)
+    return _AgentWork(claims, separate_own(total, list(laid.values()), before), before, present)
 
 
-def _done(claims: Claims, name: str, world: World) -> Patch | None:
-    """What was seen in the tree when these very claims were made: a kill may come between the
-    tree's end and the event.
+def _load_patch(claims: Claims, name: str, world: World) -> Patch | None:
+    """Return the recorded patch if it belongs to these claims, else None; a kill may come before
+    the event.
     """
-    content = world.artifacts.read(_file(name))
+    content = world.artifacts.read(_record_name(name))
     try:
         record = wire.decode(content, _Record) if content is not None else None
     except msgspec.MsgspecError:  # of another version: then the tree tells
@@ -150,21 +150,21 @@ def _done(claims: Claims, name: str, world: World) -> Patch | None:
     return record.total if record is not None and record.claims == claims else None
 
 
-def _record(claims: Claims, total: Patch, name: str, world: World) -> None:
+def _save_record(claims: Claims, total: Patch, name: str, world: World) -> None:
     if not claims.failed:  # a failure is not kept either: it is asked again
-        world.artifacts.write(_file(name), wire.encode(_Record(claims, total)))
+        world.artifacts.write(_record_name(name), wire.encode(_Record(claims, total)))
 
 
-def _file(name: str) -> str:
+def _record_name(name: str) -> str:
     return f"work/{sha256(name.encode()).hexdigest()[:20]}.json"
 
 
-async def _asked(task: AgentFix, batches: Sequence[Batch], run: Run, world: World) -> Task:
+async def _build_task(task: AgentFix, batches: Sequence[Batch], run: Run, world: World) -> RoleTask:
     numbers = tuple(number for batch in batches for number in batch.items)
-    return Task(
+    return RoleTask(
         label=task.label,
         items=tuple(run.items[number] for number in numbers),
-        told=await background(run, world),
+        told=await load_background(run, world),
         batches=tuple(batches),
         doubts=tuple(
             doubt for doubt in run.asking.doubts.values() if doubt.item in numbers and doubt.answer
@@ -172,15 +172,13 @@ async def _asked(task: AgentFix, batches: Sequence[Batch], run: Run, world: Worl
         todos={
             number: run.by_item.todos[number] for number in numbers if number in run.by_item.todos
         },
-        session=_session(numbers, run) if task.sessions else "",
+        session=_find_session(numbers, run) if task.sessions else "",
         fork=task.fork,
     )
 
 
-def _session(numbers: Iterable[int], run: Run) -> str:
-    """The conversation in which one of the items was worked on last, else that in which they were
-    planned.
-    """
+def _find_session(numbers: Iterable[int], run: Run) -> str:
+    """Return the last conversation about one of the items, else that of the planner, or ''."""
     known = [
         run.asking.sessions[f"item {number}"]
         for number in numbers
@@ -189,28 +187,26 @@ def _session(numbers: Iterable[int], run: Run) -> str:
     return known[-1] if known else run.asking.sessions.get("plan", "")
 
 
-def _parts(handed: _Handed, batches: Sequence[Batch]) -> dict[int, Patch]:
+def _divide_patch(handed: _AgentWork, batches: Sequence[Batch]) -> dict[int, Patch]:
     patch = handed.work.patch
     if not patch:
         return {}
     return (
         {batches[0].number: patch}
         if len(batches) == 1
-        else shared_out(patch, batches, handed.claims.reports)
+        else split_patch(patch, batches, handed.claims.reports)
     )
 
 
-def _claimed(number: int, batches: Sequence[Batch], claims: Claims) -> bool:
-    """Whether anybody says that the patch fixes something; a change that nobody claims anything for
-    is not kept.
-    """
+def _is_claimed(number: int, batches: Sequence[Batch], claims: Claims) -> bool:
+    """Return whether a report says that the batch fixes an item; other patches are dropped."""
     items = next(batch.items for batch in batches if batch.number == number)
     return any(
-        report.outcome is Outcome.FIXED and report.item in items for report in claims.reports
+        report.outcome is ClaimOutcome.FIXED and report.item in items for report in claims.reports
     )
 
 
-def _refused(
+def _refusal_reasons(
     batches: Sequence[Batch], patches: Mapping[int, Patch], claims: Claims, stays: Mapping[int, str]
 ) -> dict[int, str]:
     return {
@@ -220,26 +216,26 @@ def _refused(
     }
 
 
-def _noted(
+def _collect_notes(
     batches: Sequence[Batch],
     patches: Mapping[int, Patch],
     claims: Claims,
-    handed: _Handed,
+    handed: _AgentWork,
     world: World,
 ) -> dict[int, tuple[str, ...]]:
-    """What is worth a look and decides nothing."""
+    """Return notes for the user that decide nothing."""
     odd = tuple(f"{name}: reported on, and no item is called that" for name in claims.unknown)
     cut = tuple(f"did not fit into the prompt: {what}" for what in claims.cut)
     found: dict[int, tuple[str, ...]] = {}
     for batch in batches:
         patch = patches.get(batch.number)
-        extra = beside(batch, patch, handed.present, world.protected) if patch else ()
+        extra = find_extra_files(batch, patch, handed.present, world.protected) if patch else ()
         if notes := (*extra, *odd, *cut):
             found[batch.number] = notes
     return found
 
 
-def _moves(
+def _build_moves(
     batch: Batch, claims: Claims, patches: Mapping[int, Patch], stays: Mapping[int, str]
 ) -> Iterator[Move]:
     said = {report.item: report for report in claims.reports}
@@ -260,33 +256,33 @@ def _moves(
         elif number not in said:
             yield Move(number, Fact.SAID_DEFERRED, by=by, why=NO_STATUS)
         else:
-            yield from _by_word(
+            yield from _apply_report(
                 said[number], by, batch.number in patches, stays.get(batch.number, "")
             )
 
 
-def _by_word(report: Report, by: str, changed: bool, stays: str) -> Iterator[Move]:  # noqa: FBT001 - one fact of four
+def _apply_report(report: ItemClaim, by: str, changed: bool, stays: str) -> Iterator[Move]:  # noqa: FBT001 - one fact of four
     number, why = report.item, report.why
     match report.outcome:
-        case Outcome.FIXED if changed:
+        case ClaimOutcome.FIXED if changed:
             yield Move(number, Fact.SAID_FIXED, by=by, why=why)
-        case Outcome.FIXED:
+        case ClaimOutcome.FIXED:
             said = f" (it said: {why})" if why else ""
             yield Move(number, Fact.SAID_DEFERRED, by=by, why=f"{stays or NO_CHANGE}{said}")
-        case Outcome.BLOCKED if why:
-            flag = f'blocked for a weak reason: "{excuse}"' if (excuse := weak(why)) else ""
+        case ClaimOutcome.BLOCKED if why:
+            flag = f'blocked for a weak reason: "{excuse}"' if (excuse := find_excuse(why)) else ""
             yield Move(number, Fact.SAID_BLOCKED, by=by, why=why, flag=flag)
-        case Outcome.CONTESTED if why:
+        case ClaimOutcome.CONTESTED if why:
             yield Move(number, Fact.CONTESTED, by=by, why=why)
-        case Outcome.BLOCKED | Outcome.CONTESTED:
+        case ClaimOutcome.BLOCKED | ClaimOutcome.CONTESTED:
             yield Move(
                 number, Fact.SAID_DEFERRED, by=by, why=f"{report.outcome}, and no reason was given"
             )
-        case Outcome.DEFERRED:
+        case ClaimOutcome.DEFERRED:
             yield Move(
                 number, Fact.SAID_DEFERRED, by=by, why=why or "deferred, and no reason was given"
             )
-            if excuse := weak(why):
+            if excuse := find_excuse(why):
                 yield Move(
                     number,
                     Fact.EXCUSE_REFUSED,

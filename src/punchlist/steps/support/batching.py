@@ -1,6 +1,4 @@
-"""Which items are worked on together: one batch per distinct fix of a tool; for agents, what shares
-files.
-"""
+"""Groups items in batches: one per distinct fix of a tool; for agents, items that share files."""
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
@@ -15,7 +13,7 @@ from punchlist.model.item.batch import AGENT, Batch
 from punchlist.model.item.item import ACTIONABLE, Fact, Item, Move
 from punchlist.model.item.todo import Todo
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.patch import Patch, Taken, fix_key
+from punchlist.model.patch.patch import Patch, ReservedSpans, fix_key
 
 CHURN = 2
 """An item that came back after so many of its own fixes is left to a person: another would come
@@ -24,8 +22,8 @@ back, too.
 
 
 class Grouping(StrEnum):
-    """FILE: the items of a file together. ITEM: each alone. HINT: as the reviewer grouped them,
-    else by file.
+    """FILE: all items of a file. ITEM: each alone. HINT: as the reviewer grouped them, else by
+    file.
     """
 
     FILE = "file"
@@ -34,12 +32,12 @@ class Grouping(StrEnum):
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """`floor`: the least severity worked on. `attempts`: after so many an item is left. `safety`:
-    the boldest fixes tried.
+    """`floor`: the lowest severity worked on. `attempts`: the most attempts per item. `safety`: the
+    least safe fixes tried.
 
-    `agents`: whether they work on what no tool can fix. `group` and `size`: which items an agent
-    gets at once, and how many. `planner`: an agent plans every item first. `files`: the plan is
-    written as files. `ask`: a person may change them before anybody starts.
+    `agents`: whether they fix what no tool can. `group` and `size`: which items an agent gets
+    at once, and how many. `planner`: an agent plans every item first. `files`: write the plan
+    as files. `ask`: the user may edit them before the fixers start.
     """
 
     floor: Severity = Severity.MINOR
@@ -53,28 +51,28 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     ask: bool = False
 
 
-def tryable(item: Item, options: Options, run: Run | None = None) -> bool:
-    """Whether there is somebody who could still try something about it."""
-    return by_tool(item, options) or (run is not None and by_agent(item, options, run))
+def can_try(item: Item, options: Options, run: Run | None = None) -> bool:
+    """Return whether a tool or an agent can still try to fix the item."""
+    return is_for_tool(item, options) or (run is not None and is_for_agent(item, options, run))
 
 
-def by_tool(item: Item, options: Options) -> bool:
-    """Whether there is a fix for it that was not tried yet."""
+def is_for_tool(item: Item, options: Options) -> bool:
+    """Return whether the item has a tool's fix that was not tried yet."""
     fix = item.current.fix
     return (
         fix is not None
-        and _wanted(item, options)
-        and _bold(fix.safety) <= _bold(options.safety)
+        and _is_wanted(item, options)
+        and _safety_rank(fix.safety) <= _safety_rank(options.safety)
         and fix_key(fix) not in item.rejected
     )
 
 
-def by_agent(item: Item, options: Options, run: Run) -> bool:
+def is_for_agent(item: Item, options: Options, run: Run) -> bool:
     there = "fixer" in run.started.crew
-    return there and options.agents and _wanted(item, options) and not by_tool(item, options)
+    return there and options.agents and _is_wanted(item, options) and not is_for_tool(item, options)
 
 
-def _wanted(item: Item, options: Options) -> bool:
+def _is_wanted(item: Item, options: Options) -> bool:
     return (
         item.in_scope
         and item.status in ACTIONABLE
@@ -84,16 +82,18 @@ def _wanted(item: Item, options: Options) -> bool:
     )
 
 
-def _bold(safety: Safety) -> int:
+def _safety_rank(safety: Safety) -> int:
     return list(Safety).index(safety)
 
 
-def given_up(run: Run, options: Options) -> tuple[Move, ...]:
-    """Put off by agents too often: those are not asked again."""
+def give_up_items(run: Run, options: Options) -> tuple[Move, ...]:
+    """Return moves that block items which agents deferred and which are out of attempts."""
     if "fixer" not in run.started.crew:
         return ()
     theirs = [
-        item for item in run.having(*ACTIONABLE) if item.in_scope and item.tries >= options.attempts
+        item
+        for item in run.find_items(*ACTIONABLE)
+        if item.in_scope and item.tries >= options.attempts
     ]
     put_off = [
         item
@@ -106,47 +106,51 @@ def given_up(run: Run, options: Options) -> tuple[Move, ...]:
     )
 
 
-class Batched(Struct, frozen=True):
+class BatchPlan(Struct, frozen=True):
     batches: tuple[Batch, ...]
     waiting: int
 
 
-def batched(items: Sequence[Item], run: Run, options: Options, protected: Protected) -> Batched:
-    """Tools first: what they are about to change an agent would find changed, so it waits for the
-    next round.
-    """
-    tools, waiting = _of_tools([item for item in items if by_tool(item, options)], protected)
+def make_batches(
+    items: Sequence[Item], run: Run, options: Options, protected: Protected
+) -> BatchPlan:
+    """Group tools' fixes first; an agent's items in the same files wait for the next round."""
+    tools, waiting = _batch_tool_fixes(
+        [item for item in items if is_for_tool(item, options)], protected
+    )
     busy = {path for batch in tools for path in batch.paths}
-    theirs = [item for item in items if by_agent(item, options, run)]
+    theirs = [item for item in items if is_for_agent(item, options, run)]
     free = [item for item in theirs if item.current.spot.path not in busy]
-    agents = [_agents(group, run.by_item.todos) for group in _groups(free, run, options)]
+    agents = [
+        _make_agent_batch(group, run.by_item.todos) for group in _group_items(free, run, options)
+    ]
     numbered = tuple(
         replace(batch, number=number)
         for number, batch in enumerate([*tools, *agents], run.last_batch + 1)
     )
-    return Batched(numbered, waiting + len(theirs) - len(free))
+    return BatchPlan(numbered, waiting + len(theirs) - len(free))
 
 
-def _of_tools(items: list[Item], protected: Protected) -> tuple[list[Batch], int]:
-    """One batch per distinct fix; a fix that overlaps one already taken waits."""
+def _batch_tool_fixes(items: list[Item], protected: Protected) -> tuple[list[Batch], int]:
+    """Return one batch per distinct fix, and how many items wait because their fix overlaps."""
     together: dict[Patch, list[Item]] = {}
     for item in items:
         if item.current.fix is not None:
             together.setdefault(Patch(splices=item.current.fix.splices), []).append(item)
-    drafts = [_tools(patch, same, protected) for patch, same in together.items()]
-    taken = Taken()
+    drafts = [_make_tool_batch(patch, same, protected) for patch, same in together.items()]
+    taken = ReservedSpans()
     batches: list[Batch] = []
     waiting = 0
     for draft in sorted(drafts, key=lambda batch: batch.level):
         if draft.patch is not None and taken.admits(draft.patch):
-            taken.take(draft.patch)
+            taken.reserve(draft.patch)
             batches.append(draft)
         else:
             waiting += len(draft.items)
     return batches, waiting
 
 
-def _tools(patch: Patch, items: list[Item], protected: Protected) -> Batch:
+def _make_tool_batch(patch: Patch, items: list[Item], protected: Protected) -> Batch:
     lead = items[0].current
     name = f"{lead.rule}: {lead.title}" if lead.rule else lead.title
     judges = [protected.holds(path) for path in patch.paths]
@@ -163,7 +167,7 @@ def _tools(patch: Patch, items: list[Item], protected: Protected) -> Batch:
     )
 
 
-def _agents(items: Sequence[Item], todos: dict[int, Todo]) -> Batch:
+def _make_agent_batch(items: Sequence[Item], todos: dict[int, Todo]) -> Batch:
     lead = items[0].current
     more = f" and {len(items) - 1} more" if len(items) > 1 else ""
     return Batch(
@@ -171,35 +175,33 @@ def _agents(items: Sequence[Item], todos: dict[int, Todo]) -> Batch:
         items=tuple(item.number for item in items),
         fixer=AGENT,
         title=f"{lead.title}{more}",
-        paths=tuple(sorted({path for item in items for path in paths_of(item, todos)})),
+        paths=tuple(sorted({path for item in items for path in find_paths(item, todos)})),
         safety=Safety.DISPLAY,
     )
 
 
-def paths_of(item: Item, todos: dict[int, Todo]) -> tuple[str, ...]:
-    """The files an item is about, as far as is known: where it was found, and where its plan says
-    it will be fixed.
-    """
+def find_paths(item: Item, todos: dict[int, Todo]) -> tuple[str, ...]:
+    """Return the item's files: where it was found, and those in its plan."""
     todo = todos.get(item.number)
     named = (item.current.spot.path, *(todo.files if todo else ()))
     return tuple(dict.fromkeys(path for path in named if path))
 
 
-def _groups(items: Sequence[Item], run: Run, options: Options) -> list[list[Item]]:
+def _group_items(items: Sequence[Item], run: Run, options: Options) -> list[list[Item]]:
     match options.group:
         case Grouping.ITEM:
             return [[item] for item in items]
         case Grouping.FILE:
-            return _chunked(
-                _by(items, lambda item: item.current.spot.path or f"item {item.number}"),
+            return _split_groups(
+                _group_by(items, lambda item: item.current.spot.path or f"item {item.number}"),
                 options.size,
             )
         case Grouping.HINT:
             hint = {
                 name: index for index, group in enumerate(run.reviewing.hints) for name in group
             }
-            return _chunked(
-                _by(
+            return _split_groups(
+                _group_by(
                     items,
                     lambda item: str(
                         hint.get(item.lead.id, item.current.spot.path or f"item {item.number}")
@@ -209,14 +211,14 @@ def _groups(items: Sequence[Item], run: Run, options: Options) -> list[list[Item
             )
 
 
-def _by(items: Sequence[Item], key: Callable[[Item], str]) -> Iterable[list[Item]]:
+def _group_by(items: Sequence[Item], key: Callable[[Item], str]) -> Iterable[list[Item]]:
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups.values()
 
 
-def _chunked(groups: Iterable[list[Item]], size: int) -> list[list[Item]]:
+def _split_groups(groups: Iterable[list[Item]], size: int) -> list[list[Item]]:
     return [
         group[start : start + size]
         for group in groups
@@ -224,8 +226,8 @@ def _chunked(groups: Iterable[list[Item]], size: int) -> list[list[Item]]:
     ]
 
 
-def key_of(item: Item) -> str:
-    """The name under which this item's present fix is remembered as tried."""
+def current_fix_key(item: Item) -> str:
+    """Return the key under which the item's current fix is recorded as tried, or ''."""
     return fix_key(item.current.fix) if item.current.fix else ""
 
 

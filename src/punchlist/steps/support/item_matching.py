@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from punchlist.model.dedup.identity import fingerprint, matched
-from punchlist.model.dedup.merge import MergeRule, groups
+from punchlist.model.dedup.identity import fingerprint, match_findings
+from punchlist.model.dedup.merge import MergeRule, group_findings
 from punchlist.model.finding.finding import Finding
 from punchlist.model.item.item import ACTIONABLE, Fact, Item, Move, Status
 from punchlist.model.item.proof import Proof, ProofClass
@@ -21,16 +21,16 @@ class Sort(Struct, frozen=True):
     rule: MergeRule
 
 
-async def sort(task: Sort, run: Run, world: World) -> Consolidated:
-    return consolidated(run, world.change, task.rule)
+async def sort_findings(task: Sort, run: Run, world: World) -> Consolidated:
+    return consolidate_findings(run, world.change, task.rule)
 
 
-def consolidated(run: Run, change: Change, rule: MergeRule) -> Consolidated:
-    same, lost = _recognised(run)
-    adopted = _adopted(run, lost, same)
+def consolidate_findings(run: Run, change: Change, rule: MergeRule) -> Consolidated:
+    same, lost = _match_known(run)
+    adopted = _adopt_lost(run, lost, same)
     known = same | adopted
-    known |= _undone(run, known)
-    merged = groups(run.reviewing.fresh, rule)
+    known |= _match_fixed(run, known)
+    merged = group_findings(run.reviewing.fresh, rule)
     for group in merged:
         owner = next((known[finding.id] for finding in group if finding.id in known), None)
         if owner is not None:
@@ -41,7 +41,7 @@ def consolidated(run: Run, change: Change, rule: MergeRule) -> Consolidated:
             Sighting(
                 known[finding.id],
                 finding,
-                ours=finding.id in adopted and _in_scope(finding, run, change),
+                ours=finding.id in adopted and _is_in_scope(finding, run, change),
             )
             for finding in run.reviewing.fresh
             if finding.id in known
@@ -50,31 +50,31 @@ def consolidated(run: Run, change: Change, rule: MergeRule) -> Consolidated:
     )
     seen = {sighting.item for sighting in sightings}
     return Consolidated(
-        items=tuple(_items(new, run, change)),
+        items=tuple(_build_items(new, run, change)),
         sightings=tuple(sightings),
         rule=rule.value,
-        moves=(*_reopened(run, seen), *_gone(run, seen), *_confirmed(run, seen)),
+        moves=(*_reopen_fixed(run, seen), *_gone(run, seen), *_confirm_fixed(run, seen)),
     )
 
 
-def _recognised(run: Run) -> tuple[dict[str, int], list[tuple[int, Finding]]]:
-    """Fresh findings that are known items, by finding id; and the sightings, with their items, that
-    no fresh one is like.
+def _match_known(run: Run) -> tuple[dict[str, int], list[tuple[int, Finding]]]:
+    """Return the item number by id of each fresh finding that is known, and the old (item, finding)
+    pairs without a match.
     """
     living = [item for item in run.items.values() if item.status is not Status.FIXED]
     old = [(item.number, finding) for item in living for finding in item.sighted]
-    pairs = matched([finding for _, finding in old], run.reviewing.fresh)
+    pairs = match_findings([finding for _, finding in old], run.reviewing.fresh)
     found = set(pairs.values())
     lost = [each for index, each in enumerate(old) if index not in found]
     return {run.reviewing.fresh[new].id: old[index][0] for new, index in pairs.items()}, lost
 
 
-def _undone(run: Run, known: dict[str, int]) -> dict[str, int]:
-    """A fixed item is only seen again where the very code of old is back; something alike nearby is
-    news. One for one.
+def _match_fixed(run: Run, known: dict[str, int]) -> dict[str, int]:
+    """Match fresh findings to fixed items, one to one, only if code and fix are
+    the same as before.
     """
     fixed: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for item in run.having(Status.FIXED):
+    for item in run.find_items(Status.FIXED):
         for finding in item.sighted:
             fixed[_code(finding)].append(item.number)
     undone = {}
@@ -92,12 +92,11 @@ def _code(finding: Finding) -> tuple[str, str]:
     return fingerprint(finding), fix_key(finding.fix) if finding.fix else ""
 
 
-def _adopted(
+def _adopt_lost(
     run: Run, lost: Sequence[tuple[int, Finding]], known: dict[str, int]
 ) -> dict[str, int]:
-    """Where a tool still reports a rule in a file, its lost items are taken to be those: a doubt
-    must never make a "fixed". In a file that it could not read nothing is lost, and what it says of
-    it all the same is news.
+    """Match unmatched findings to lost items of the same tool, rule and file, so that no item
+    counts as fixed by mistake. Files the tool could not read are left out.
     """
     spare: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for number, finding in sorted(lost, key=lambda each: not run.items[each[0]].in_scope):
@@ -106,22 +105,22 @@ def _adopted(
     adopted = {}
     for finding in run.reviewing.fresh:
         waiting = spare.get(_kind(finding))
-        if finding.id not in known and waiting and _saw(run, finding):
+        if finding.id not in known and waiting and _could_read(run, finding):
             adopted[finding.id] = waiting.pop(0)
     return adopted
 
 
-def _saw(run: Run, finding: Finding) -> bool:
-    """Whether the finding's reviewer, when it last looked, could read the file."""
+def _could_read(run: Run, finding: Finding) -> bool:
+    """Return whether the finding's reviewer could read the file in its last review."""
     review = run.reviewing.reviews.get(finding.source)
-    return review is not None and review.saw(finding.spot.path)
+    return review is not None and review.has_seen(finding.spot.path)
 
 
 def _kind(finding: Finding) -> tuple[str, str, str]:
     return (finding.source, finding.rule or finding.title, finding.spot.path)
 
 
-def _items(new: Sequence[tuple[Finding, ...]], run: Run, change: Change) -> Iterator[Item]:
+def _build_items(new: Sequence[tuple[Finding, ...]], run: Run, change: Change) -> Iterator[Item]:
     ordered = sorted(
         new,
         key=lambda group: (
@@ -141,15 +140,14 @@ def _items(new: Sequence[tuple[Finding, ...]], run: Run, change: Change) -> Iter
             number=number,
             fingerprint=fingerprint(group[0], twins[plain]) if twins[plain] else plain,
             findings=group,
-            in_scope=any(_in_scope(finding, run, change) for finding in group),
+            in_scope=any(_is_in_scope(finding, run, change) for finding in group),
         )
         twins[plain] += 1
 
 
-def _in_scope(finding: Finding, run: Run, change: Change) -> bool:
-    """After the first fixes landed, whatever is new was brought about by them, and is ours. An
-    agent is asked about the change: what it says of a file as a whole, of a changed one, or of
-    something that is missing, is about it.
+def _is_in_scope(finding: Finding, run: Run, change: Change) -> bool:
+    """After the first commit every new finding is in scope, as are all from documents, and an
+    agent's about changed files or no file; others must touch the change.
     """
     spot = finding.spot
     given = finding.source in run.started.documents
@@ -162,7 +160,7 @@ def _in_scope(finding: Finding, run: Run, change: Change) -> bool:
     )
 
 
-def _reopened(run: Run, seen: set[int]) -> Iterator[Move]:
+def _reopen_fixed(run: Run, seen: set[int]) -> Iterator[Move]:
     for number in sorted(seen):
         if run.items[number].status is Status.FIXED:
             yield Move(number, Fact.SEEN_AGAIN, by="review", why="reported again after its fix")
@@ -183,7 +181,9 @@ def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
     for item in run.items.values():
         if item.number in seen or item.status not in ACTIONABLE:
             continue
-        if not all(finding.source in silent and _saw(run, finding) for finding in item.sighted):
+        if not all(
+            finding.source in silent and _could_read(run, finding) for finding in item.sighted
+        ):
             continue
         sources = {finding.source for finding in item.sighted}
         said = f"no longer reported by {', '.join(sorted(sources))}, after other fixes of this run"
@@ -194,9 +194,9 @@ def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
         )
 
 
-def _confirmed(run: Run, seen: set[int]) -> Iterator[Move]:
-    """Fixed items that the agent which had found them, asked afresh, no longer reports: one more
-    proof, and a weak one. Who fixed them in the same conversation is not asked afresh.
+def _confirm_fixed(run: Run, seen: set[int]) -> Iterator[Move]:
+    """Yield moves with a REVIEWED proof for fixed items that the reviewing agent, asked in a new
+    conversation, no longer reports; not if the same agent also fixed.
     """
     crew = run.started.crew
     biased = set(run.started.outside).intersection(crew.get("fixer", ()))
@@ -206,10 +206,12 @@ def _confirmed(run: Run, seen: set[int]) -> Iterator[Move]:
         for reviewer, commit in run.reviewing.fresh_from.items()
         if commit == run.landing.tip and reviewer in able
     }
-    for item in run.having(Status.FIXED):
+    for item in run.find_items(Status.FIXED):
         sources = {finding.source for finding in item.findings} & fresh
         known = any(proof.kind is ProofClass.REVIEWED for proof in item.proofs)
-        saw = all(_saw(run, finding) for finding in item.findings if finding.source in sources)
+        saw = all(
+            _could_read(run, finding) for finding in item.findings if finding.source in sources
+        )
         if sources and saw and not known and item.number not in seen:
             said = f"no longer reported by a fresh {', '.join(sorted(sources))} reviewer"
             yield Move(

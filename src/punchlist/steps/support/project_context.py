@@ -1,12 +1,10 @@
-"""What agents are told of the project: its conventions as the base has them, the checks that judge,
-the change itself.
-"""
+"""What agents are told of the project: conventions of the base, checks, and the change."""
 
 from collections.abc import Iterable
 
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
-from punchlist.ports.roles import Background, Task
+from punchlist.ports.roles import Background, RoleTask
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 
@@ -20,8 +18,8 @@ CONVENTIONS = (
 )
 
 
-async def background(run: Run, world: World) -> Background:
-    """The change under review is data; of what steers an agent only the base's word counts."""
+async def load_background(run: Run, world: World) -> Background:
+    """Load the context; files that steer agents are read from the base, never from the change."""
     change, started = world.change, run.started
     named = {path: await world.repository.text(change.base, path) for path in CONVENTIONS}
     meant = {
@@ -43,20 +41,20 @@ async def background(run: Run, world: World) -> Background:
     )
 
 
-async def to_think_over(label: str, numbers: Iterable[int], run: Run, world: World) -> Task:
-    """Items for those who ask and plan before anybody fixes: one conversation for all of it."""
-    return Task(
+async def build_task(label: str, numbers: Iterable[int], run: Run, world: World) -> RoleTask:
+    """Return the task for the clarifier and the planner, who share one conversation."""
+    return RoleTask(
         label=label,
         items=tuple(run.items[number] for number in numbers),
-        told=await background(run, world),
+        told=await load_background(run, world),
         doubts=tuple(run.asking.doubts.values()),
         session=run.asking.sessions.get("plan", ""),
     )
 
 
-def in_view(change: Change, run: Run, tree: Tree) -> list[str] | None:
-    """The files a reviewer is shown: all of them, or those of the change, of what was fixed since,
-    and of what was reported: an item in a file that nobody looks at would seem gone.
+def select_files(change: Change, run: Run, tree: Tree) -> list[str] | None:
+    """Return the files to review, None for all: those of the change, of this round's batches, and
+    with reported items, which would else look fixed.
     """
     if change.kind is ScopeKind.ALL and not change.paths:
         return None

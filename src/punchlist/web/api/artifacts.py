@@ -1,6 +1,4 @@
-"""The files of a run that may be looked at: those below its folder, but for what agents live in and
-what locks it.
-"""
+"""Files of a run that clients may read: all in its folder but agents' homes and locks."""
 
 import os
 from pathlib import Path
@@ -13,7 +11,7 @@ _PRIVATE = frozenset({"agents", "lock", "stop"})
 _LARGEST = 32 * 1024 * 1024
 
 
-def names(home: Path, run: str) -> tuple[ArtifactLine, ...]:
+def list_artifacts(home: Path, run: str) -> tuple[ArtifactLine, ...]:
     folder = run_folder(home, run)
     found = []
     for below, folders, files in os.walk(folder):
@@ -33,9 +31,10 @@ def names(home: Path, run: str) -> tuple[ArtifactLine, ...]:
     return tuple(sorted(found, key=lambda each: each.name))
 
 
-def content(home: Path, run: str, name: str) -> bytes | None:
-    """Only what `names` lists: no path is made of what was asked for."""
+def read_artifact(home: Path, run: str, name: str) -> bytes | None:
+    """Return the content of a listed file, or None; a requested name is never used as a path."""
     known = next(
-        (each for each in names(home, run) if each.name == name and each.size <= _LARGEST), None
+        (each for each in list_artifacts(home, run) if each.name == name and each.size <= _LARGEST),
+        None,
     )
     return (run_folder(home, run) / known.name).read_bytes() if known else None

@@ -1,6 +1,4 @@
-"""The OpenAPI document: the routes as the framework knows them, the values as msgspec reads and
-writes them.
-"""
+"""The OpenAPI document: routes from the framework, schemas from msgspec."""
 
 from typing import Any
 
@@ -21,20 +19,18 @@ _ROOTS = (
 )  # fmt: skip
 
 
-def document(application: Litestar) -> dict[str, Any]:
+def build_document(application: Litestar) -> dict[str, Any]:
     made: dict[str, Any] = application.openapi_schema.to_schema()
     _, known = msgspec.json.schema_components(_ROOTS, ref_template="#/components/schemas/{name}")
     made["components"]["schemas"] = dict(sorted(known.items()))
-    tidied = _tidied(made)
+    tidied = _tidy_schema(made)
     return tidied if isinstance(tidied, dict) else {}
 
 
-def _tidied(part: Any) -> Any:
-    """Without made-up examples and empty words; the framework's idea of a list of one kind is put
-    right.
-    """
+def _tidy_schema(part: Any) -> Any:
+    """Remove examples and empty parts; correct the framework's schema of lists."""
     if isinstance(part, list):
-        return [_tidied(each) for each in part]
+        return [_tidy_schema(each) for each in part]
     if not isinstance(part, dict):
         return part
     if (
@@ -45,7 +41,7 @@ def _tidied(part: Any) -> Any:
         part = {**part, "items": next(each for each in items if each)}
     dull = ("deprecated", "allowEmptyValue", "allowReserved", "examples")
     return {
-        key: _tidied(value)
+        key: _tidy_schema(value)
         for key, value in part.items()
         if key not in dull and (key, value) != ("headers", {})
     }

@@ -1,44 +1,42 @@
-"""The routes to a session's plan: looked at, and changed before the fixing starts,
-as in its files.
-"""
+"""Routes to a session's plan: read it, and change it before the fixing starts."""
 
 from typing import Annotated
 
 from litestar.params import JSONBody, PathParameter
 
-from punchlist.app.shown_plan import ShownPlan, change_plan, shown_plan
+from punchlist.app.shown_plan import ShownPlan, change_plan, load_plan
 from punchlist.model.ledger.run import Run
 from punchlist.views.plan_forms import Master, Sheet
 from punchlist.web.api.fix_sessions.schemas import MASTER_PATH, Plan
-from punchlist.web.api.routes import AtDesk, looking, replacing
+from punchlist.web.api.routes import AtDesk, put_route, read_route
 from punchlist.web.api.runs import RunId
 from punchlist.web.api.views import name_state
 from punchlist.web.problem import Refused
-from punchlist.web.state import Desk
+from punchlist.web.state import WebSession
 
 Code = Annotated[str, PathParameter(pattern=r"^F[0-9]{3,9}$", description="The issue's code.")]
 
 
-@looking(
+@read_route(
     "/fix/{session_id:str}/plan",
     operation_id="plan",
     summary="The plan of a session, as its files have it",
 )
 async def look(desk: AtDesk, session_id: RunId) -> Plan:
-    return plan_part(desk, desk.run(session_id))
+    return plan_part(desk, desk.find_run(session_id))
 
 
-@replacing(
+@put_route(
     "/fix/{session_id:str}/plan/master_todo",
     operation_id="replace_master_todo",
     summary="Change the order of work",
 )
 async def order(desk: AtDesk, session_id: RunId, data: JSONBody[Master]) -> Plan:
     """An issue that is left out is not worked on in this round, and stays open."""
-    return await _changed(desk, session_id, data)
+    return await _replace_part(desk, session_id, data)
 
 
-@replacing(
+@put_route(
     "/fix/{session_id:str}/plan/fix_todo/{code:str}",
     operation_id="replace_fix_todo",
     summary="Change how an issue is fixed",
@@ -51,20 +49,20 @@ async def todo(desk: AtDesk, session_id: RunId, code: Code, data: JSONBody[Sheet
             f'the address says {code}, the body says "{data.issue_code}"',
             next_="send the same code in both",
         )
-    if any(_leads_out(each.path) for each in data.context.related_files):
+    if any(_is_outside(each.path) for each in data.context.related_files):
         raise Refused(
             400, "a related file must be inside of the repository", next_="name it from the root"
         )
-    return await _changed(desk, session_id, data)
+    return await _replace_part(desk, session_id, data)
 
 
-def plan_part(desk: Desk, run: Run) -> Plan:
-    plan: ShownPlan = shown_plan(desk.home, run)
+def plan_part(desk: WebSession, run: Run) -> Plan:
+    plan: ShownPlan = load_plan(desk.home, run)
     return Plan(
         session_id=run.id,
         ready=plan.changeable,
-        state=name_state(desk.state(run), interrupted=run.interrupted),
-        message=desk.why(run),
+        state=name_state(desk.run_state(run), interrupted=run.interrupted),
+        message=desk.explain_state(run),
         master_todo_path=MASTER_PATH,
         master_todo=plan.master,
         todos=plan.sheets,
@@ -72,21 +70,21 @@ def plan_part(desk: Desk, run: Run) -> Plan:
     )
 
 
-async def _changed(desk: Desk, run_id: str, part: Master | Sheet) -> Plan:
-    run = desk.run(run_id)
-    if not shown_plan(desk.home, run).changeable:
+async def _replace_part(desk: WebSession, run_id: str, part: Master | Sheet) -> Plan:
+    run = desk.find_run(run_id)
+    if not load_plan(desk.home, run).changeable:
         raise Refused(
             409,
             f"session {run.id} shows no plan that could be changed",
-            next_=desk.why(run),
+            next_=desk.explain_state(run),
             run=run.id,
         )
     async with desk.session_of(run.id) as session:
         change_plan(session, run.id, part)
-    return plan_part(desk, desk.run(run.id))
+    return plan_part(desk, desk.find_run(run.id))
 
 
-def _leads_out(path: str) -> bool:
+def _is_outside(path: str) -> bool:
     return (
         path.startswith(("/", "\\", "~"))
         or "\0" in path

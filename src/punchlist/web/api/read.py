@@ -1,4 +1,4 @@
-"""The routes that show what is in a run: items, diffs, events, artifacts, reports."""
+"""Routes that read a run: items, diffs, events, artifacts, reports."""
 
 import asyncio
 from typing import Annotated, Any
@@ -9,21 +9,21 @@ from litestar.params import HeaderParameter, PathParameter, QueryParameter
 from litestar.response import Stream
 from msgspec.structs import replace
 
-from punchlist.app.after.branch_state import landed_diff
+from punchlist.app.after.branch_state import load_diff
 from punchlist.app.after.reports import REPORT_NAMES, find_report, render_report
 from punchlist.app.report_formats import FORMATS, content_type
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
-from punchlist.views.item_filter import Wanted
-from punchlist.views.report_document import ItemPart, report
-from punchlist.web.api.artifacts import content, names
-from punchlist.web.api.routes import AtDesk, looking, welcome
+from punchlist.views.item_filter import ItemFilter
+from punchlist.views.report_document import ItemPart, make_report
+from punchlist.web.api.artifacts import list_artifacts, read_artifact
+from punchlist.web.api.routes import AtDesk, access_checker, read_route
 from punchlist.web.api.runs import RunId
 from punchlist.web.api.views import item_page
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import ArtifactLine, EventPage, ItemPage, Sent
-from punchlist.web.sse.follow import HEADERS, Following, position
-from punchlist.web.sse.frames import shown, sse
+from punchlist.web.sse.follow import HEADERS, Subscription, parse_position
+from punchlist.web.sse.frames import encode_sse, make_line
 
 _EVENTS = "text/event-stream"
 LAST = Annotated[
@@ -54,7 +54,7 @@ SSE = ResponseSpec(
 )
 
 
-@looking(
+@read_route(
     "/runs/{run_id:str}/items", operation_id="items", summary="The items of a run, worst first"
 )
 async def items(  # noqa: PLR0913, PLR0917 - one for each filter
@@ -68,61 +68,62 @@ async def items(  # noqa: PLR0913, PLR0917 - one for each filter
     offset: Annotated[int, QueryParameter(ge=0, le=10**9)] = 0,
     limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
 ) -> ItemPage:
-    wanted = Wanted(
+    wanted = ItemFilter(
         status=tuple(status or ()),
         severity=tuple(severity or ()),
         path=path,
         text=text,
         in_scope=in_scope,
     )
-    return item_page(desk.run(run_id), wanted, offset, limit)
+    return item_page(desk.find_run(run_id), wanted, offset, limit)
 
 
-@looking(
+@read_route(
     "/runs/{run_id:str}/items/{number:int}",
     operation_id="item",
     summary="One item: history, proofs, change, score",
 )
 async def item(desk: AtDesk, run_id: RunId, number: Number) -> ItemPart:
-    run = desk.run(run_id)
+    run = desk.find_run(run_id)
     if number not in run.items:
         raise Refused(
             404,
             f"run {run.id} has no item {number}",
             next_=f"GET /api/runs/{run.id}/items lists them",
         )
-    return report(replace(run, items={number: run.items[number]})).items[0]
+    return make_report(replace(run, items={number: run.items[number]})).items[0]
 
 
-@looking(
+@read_route(
     "/runs/{run_id:str}/diff",
     operation_id="diff",
     summary="All that landed, as a unified diff",
     responses={200: DIFF},
 )
 async def diff(desk: AtDesk, run_id: RunId) -> Response[bytes]:
-    run = desk.run(run_id)
+    run = desk.find_run(run_id)
     async with desk.session_of(run.id) as session:
-        text = await landed_diff(session, run)
+        text = await load_diff(session, run)
     return Response(text.encode(errors="replace"), media_type="text/x-diff")
 
 
-@looking("/runs/{run_id:str}/events", operation_id="events", summary="The ledger, page by page")
+@read_route("/runs/{run_id:str}/events", operation_id="events", summary="The ledger, page by page")
 async def events(
     desk: AtDesk,
     run_id: RunId,
     after: Annotated[int, QueryParameter(ge=0, le=10**12)] = 0,
     limit: Annotated[int, QueryParameter(ge=1, le=500)] = 100,
 ) -> EventPage:
-    run = desk.run(run_id)
+    run = desk.find_run(run_id)
     lines = tuple(
-        shown(entry) for _, entry in zip(range(limit), desk.store.read(run.id, after), strict=False)
+        make_line(entry)
+        for _, entry in zip(range(limit), desk.store.read(run.id, after), strict=False)
     )
     last = lines[-1].seq if lines else after
     return EventPage(last=last, more=last < run.seq, events=lines)
 
 
-@looking(
+@read_route(
     "/runs/{run_id:str}/stream",
     operation_id="stream",
     summary="The ledger as it grows",
@@ -134,47 +135,47 @@ async def stream(
     """One event for each line: its id is the line's number, its name the kind. `agent` events are
     what agents say, without ids. 204 says that the run has ended and all of it was received.
     """
-    run = desk.run(run_id)
-    after = position(last_event_id)
-    if run.ended and after[0] >= run.seq and not desk.driven(run.id):
+    run = desk.find_run(run_id)
+    after = parse_position(last_event_id)
+    if run.ended and after[0] >= run.seq and not desk.is_driven(run.id):
         return Response(None, status_code=204)
 
-    def over() -> bytes | None:
+    def end_frame() -> bytes | None:
         return (
-            sse(b"{}", event="end")
-            if desk.load(run_id).ended and not desk.driving.drives(run_id)
+            encode_sse(b"{}", event="end")
+            if desk.load(run_id).ended and not desk.driving.is_driving(run_id)
             else None
         )
 
-    reader = Following(
+    reader = Subscription(
         run=run.id,
         tale=desk.frames,
         after=after,
-        over=over,
-        voice=desk.voice("agent"),
-        welcome=welcome(request),
+        over=end_frame,
+        voice=desk.output_encoder("agent"),
+        welcome=access_checker(request),
     )
-    return Stream(desk.follow(reader), media_type=_EVENTS, headers=HEADERS)
+    return Stream(desk.open_stream(reader), media_type=_EVENTS, headers=HEADERS)
 
 
-@looking(
+@read_route(
     "/runs/{run_id:str}/artifacts",
     operation_id="artifacts",
     summary="The files of a run: evidence, transcripts, plans, reports",
 )
 async def artifacts(desk: AtDesk, run_id: RunId) -> tuple[ArtifactLine, ...]:
-    return names(desk.home, desk.run(run_id).id)
+    return list_artifacts(desk.home, desk.find_run(run_id).id)
 
 
-@looking(
+@read_route(
     "/runs/{run_id:str}/artifacts/{name:path}",
     operation_id="artifact",
     summary="One file of a run",
     responses={200: BYTES},
 )
 async def artifact(desk: AtDesk, run_id: RunId, name: FileName) -> Response[bytes]:
-    run = desk.run(run_id)
-    found = content(desk.home, run.id, name.removeprefix("/"))
+    run = desk.find_run(run_id)
+    found = read_artifact(desk.home, run.id, name.removeprefix("/"))
     if found is None:
         raise Refused(
             404,
@@ -188,14 +189,14 @@ async def artifact(desk: AtDesk, run_id: RunId, name: FileName) -> Response[byte
     return Response(found, media_type=("" if theirs else kind) or "text/plain; charset=utf-8")
 
 
-@looking(
+@read_route(
     "/runs/{run_id:str}/reports/{form:str}",
     operation_id="report",
     summary="A run on paper",
     responses={200: BYTES},
 )
 async def report_(desk: AtDesk, run_id: RunId, form: Form) -> Response[bytes]:
-    run = desk.run(run_id)
+    run = desk.find_run(run_id)
     name = find_report(form)
     if name is None:
         raise Refused(404, "there is no such report", next_=f"one of: {', '.join(REPORT_NAMES)}")

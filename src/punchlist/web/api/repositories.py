@@ -1,4 +1,4 @@
-"""The routes about the server itself, and about which repositories it may work on."""
+"""Routes of the server itself and its registered repositories."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,20 +9,20 @@ from litestar.params import JSONBody, PathParameter
 
 from punchlist._version import __version__
 from punchlist.app.access import Role
-from punchlist.app.repositories import Registered
-from punchlist.web.api.routes import AtDesk, doing, looking, open_to_all, removing
+from punchlist.app.repositories import RepositoryEntry
+from punchlist.web.api.routes import AtDesk, delete_route, open_route, post_route, read_route
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import IDENTIFIER, Health, Registering, RepositoryPart
 
 Named = Annotated[str, PathParameter(pattern=IDENTIFIER, description="The repository's id.")]
 
 
-@open_to_all("/health", operation_id="health", summary="Whether the server is there")
+@open_route("/health", operation_id="health", summary="Whether the server is there")
 async def health() -> Health:
     return Health(__version__)
 
 
-@open_to_all(
+@open_route(
     "/openapi.json",
     operation_id="openapi",
     summary="This document",
@@ -33,12 +33,12 @@ async def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
     return found
 
 
-@looking("/repositories", operation_id="repositories", summary="The registered repositories")
-async def listed(desk: AtDesk) -> tuple[RepositoryPart, ...]:
-    return tuple(map(_part, desk.repositories.all()))
+@read_route("/repositories", operation_id="repositories", summary="The registered repositories")
+async def list_repositories(desk: AtDesk) -> tuple[RepositoryPart, ...]:
+    return tuple(map(_make_part, desk.repositories.list_all()))
 
 
-@doing(
+@post_route(
     "/repositories",
     Role.ADMIN,
     status_code=201,
@@ -50,21 +50,21 @@ async def register(desk: AtDesk, data: JSONBody[Registering]) -> RepositoryPart:
         raise Refused(
             400, "that is no path", next_="give the whole path of a git repository on this machine"
         )
-    return _part(await desk.repositories.register(Path(data.path)))
+    return _make_part(await desk.repositories.register(Path(data.path)))
 
 
-@removing(
+@delete_route(
     "/repositories/{repository_id:str}",
     operation_id="forget",
     summary="Work on a repository no more; its runs are kept",
 )
 async def forget(desk: AtDesk, repository_id: Named) -> None:
-    desk.repository(repository_id)
+    desk.find_repository(repository_id)
     desk.repositories.forget(repository_id)
 
 
-def _part(repository: Registered) -> RepositoryPart:
+def _make_part(repository: RepositoryEntry) -> RepositoryPart:
     return RepositoryPart(id=repository.id, name=repository.name, root=repository.root)
 
 
-ROUTES = (health, openapi, listed, register, forget)
+ROUTES = (health, openapi, list_repositories, register, forget)

@@ -1,6 +1,4 @@
-"""How routes are declared: each with the role it wants, and with what it may refuse; one without a
-role opens to nobody.
-"""
+"""Declare routes with the role they need and their errors; a route without a role is closed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +13,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from punchlist.app.access import Role
 from punchlist.web.problem import Problem, Refused
 from punchlist.web.security.tokens import Visitor
-from punchlist.web.state import Desk
+from punchlist.web.state import WebSession
 
 _REFUSALS = {
     400: "The request is not understood.",
@@ -38,12 +36,12 @@ _REFUSALS = {
 }
 _OPEN = "open"
 _JSON = "application/json"
-AtDesk = NamedDependency[Desk]
+AtDesk = NamedDependency[WebSession]
 Door = Callable[[Callable[..., Any]], HTTPRouteHandler]
 
 
-def may_enter(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """The guard of every route."""
+def guard_role(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Guard of every route: refuse a request without a token, or of a lower role."""
     needed = handler.opt.get("role")
     if needed == _OPEN:
         return
@@ -55,7 +53,7 @@ def may_enter(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRoute
             next_='send "Authorization: Bearer TOKEN"; punchlist serve --new-token run makes one',
             headers={"www-authenticate": "Bearer"},
         )
-    if not isinstance(needed, Role) or not visitor.role.may(needed):
+    if not isinstance(needed, Role) or not visitor.role.includes(needed):
         raise Refused(
             403,
             f"the role {visitor.role} may not do this",
@@ -63,8 +61,8 @@ def may_enter(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRoute
         )
 
 
-def is_json(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """The guard of every route that takes a body. Who does not say what it is means JSON."""
+def guard_json(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Guard of every route with a body: refuse a content type other than JSON."""
     said = connection.headers.get("content-type", _JSON).partition(";")[0].strip().lower()
     if (
         isinstance(handler, HTTPRouteHandler)
@@ -74,20 +72,20 @@ def is_json(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHa
         raise Refused(415, "the body must be JSON", next_=f"send it as {_JSON}")
 
 
-def visitor_of(request: Request[Any, Any, Any]) -> Visitor:
+def require_visitor(request: Request[Any, Any, Any]) -> Visitor:
     found = request.scope["auth"]
     if not isinstance(found, Visitor):
         raise Refused(401, "this needs a token")
     return found
 
 
-def welcome(connection: ASGIConnection[Any, Any, Any, Any]) -> Callable[[], bool]:
-    """Says at any time whether whoever asked is still let in; without the gate nobody is."""
+def access_checker(connection: ASGIConnection[Any, Any, Any, Any]) -> Callable[[], bool]:
+    """Return a function that says whether the client is still admitted."""
     still = connection.scope.get("welcome")
     return lambda: bool(callable(still) and still())
 
 
-def _declared(role: Role | str, more: dict[str, Any]) -> dict[str, Any]:
+def _route_options(role: Role | str, more: dict[str, Any]) -> dict[str, Any]:
     refusals = {
         status: ResponseSpec(data_container=Problem, description=text)
         for status, text in _REFUSALS.items()
@@ -95,28 +93,28 @@ def _declared(role: Role | str, more: dict[str, Any]) -> dict[str, Any]:
     security: dict[str, Any] = {} if role == _OPEN else {"security": [{"token": []}]}
     return {
         "opt": {"role": role},
-        "guards": [may_enter, is_json],
+        "guards": [guard_role, guard_json],
         "responses": {**refusals, **more.pop("responses", {})},
         **security,
         **more,
     }
 
 
-def looking(path: str, **more: Any) -> Door:
-    return get(path, **_declared(Role.READ, more))
+def read_route(path: str, **more: Any) -> Door:
+    return get(path, **_route_options(Role.READ, more))
 
 
-def open_to_all(path: str, **more: Any) -> Door:
-    return get(path, **_declared(_OPEN, more))
+def open_route(path: str, **more: Any) -> Door:
+    return get(path, **_route_options(_OPEN, more))
 
 
-def doing(path: str, role: Role = Role.RUN, **more: Any) -> Door:
-    return post(path, **_declared(role, {"status_code": 200, **more}))
+def post_route(path: str, role: Role = Role.RUN, **more: Any) -> Door:
+    return post(path, **_route_options(role, {"status_code": 200, **more}))
 
 
-def replacing(path: str, role: Role = Role.RUN, **more: Any) -> Door:
-    return put(path, **_declared(role, more))
+def put_route(path: str, role: Role = Role.RUN, **more: Any) -> Door:
+    return put(path, **_route_options(role, more))
 
 
-def removing(path: str, role: Role = Role.ADMIN, **more: Any) -> Door:
-    return delete(path, **_declared(role, more))
+def delete_route(path: str, role: Role = Role.ADMIN, **more: Any) -> Door:
+    return delete(path, **_route_options(role, more))

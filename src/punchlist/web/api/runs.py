@@ -1,4 +1,4 @@
-"""The routes that start runs, and steer those that are there."""
+"""Routes that start and steer runs."""
 
 from typing import Annotated, Any
 
@@ -9,11 +9,11 @@ from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParam
 from punchlist.app import Request as Wish
 from punchlist.app.access import Role
 from punchlist.app.after.apply import apply_branch
-from punchlist.app.after.dismissals import Chosen
-from punchlist.app.repositories import Registered
+from punchlist.app.after.dismissals import ItemSelection
+from punchlist.app.repositories import RepositoryEntry
 from punchlist.model.ledger.events import Dismissal
 from punchlist.model.ledger.run import Run
-from punchlist.web.api.routes import AtDesk, doing, looking, visitor_of
+from punchlist.web.api.routes import AtDesk, post_route, read_route, require_visitor
 from punchlist.web.api.views import run_line, run_part
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import (
@@ -27,7 +27,7 @@ from punchlist.web.schemas import (
     RunPart,
     Starting,
 )
-from punchlist.web.state import Asked, Desk
+from punchlist.web.state import RunRequest, WebSession
 from punchlist.workflow import builtin_names
 
 KEY = Annotated[
@@ -41,21 +41,23 @@ KEY = Annotated[
 RunId = Annotated[str, PathParameter(pattern=IDENTIFIER, description="The run's whole id.")]
 
 
-@looking("/runs", operation_id="runs", summary="The runs of registered repositories, newest first")
-async def listed(
+@read_route(
+    "/runs", operation_id="runs", summary="The runs of registered repositories, newest first"
+)
+async def list_runs(
     desk: AtDesk,
     repository_id: Annotated[str | None, QueryParameter(pattern=IDENTIFIER)] = None,
     offset: Annotated[int, QueryParameter(ge=0, le=10**9)] = 0,
     limit: Annotated[int, QueryParameter(ge=1, le=500)] = 50,
 ) -> RunPage:
-    rows = desk.rows(desk.repository(repository_id) if repository_id else None)
-    names = {each.git_dir: each.id for each in desk.repositories.all()}
+    rows = desk.list_rows(desk.find_repository(repository_id) if repository_id else None)
+    names = {each.git_dir: each.id for each in desk.repositories.list_all()}
     shown = rows[offset : offset + limit]
     lines = (run_line(desk.line(row), names[row.repository]) for row in shown)
     return RunPage(total=len(rows), runs=tuple(lines))
 
 
-@doing(
+@post_route(
     "/runs",
     status_code=201,
     operation_id="start_run",
@@ -64,15 +66,17 @@ async def listed(
 async def start(
     desk: AtDesk, request: Request[Any, Any, Any], data: JSONBody[Starting], key: KEY = None
 ) -> RunPart:
-    return shown(desk, desk.run(await begun(desk, data, visitor_of(request).role, key or "")))
+    return build_part(
+        desk, desk.find_run(await begin_run(desk, data, require_visitor(request).role, key or ""))
+    )
 
 
-@looking("/runs/{run_id:str}", operation_id="run", summary="How a run stands")
+@read_route("/runs/{run_id:str}", operation_id="run", summary="How a run stands")
 async def one(desk: AtDesk, run_id: RunId) -> RunPart:
-    return shown(desk, desk.run(run_id))
+    return build_part(desk, desk.find_run(run_id))
 
 
-@doing(
+@post_route(
     "/runs/{run_id:str}/answers",
     operation_id="answer",
     summary="Answer what a run waits for, and let it go on",
@@ -80,59 +84,63 @@ async def one(desk: AtDesk, run_id: RunId) -> RunPart:
 async def answer(
     desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId, data: JSONBody[Answering]
 ) -> RunPart:
-    run = desk.run(run_id)
+    run = desk.find_run(run_id)
     if bool(data.choice) == bool(data.answers):
         raise Refused(
             400,
             "an answer is either a choice or texts by their ids",
             next_='{"choice": "a"}, or {"answers": {"F001-q1": "..."}}',
         )
-    run = await desk.answer(run, data.choice or data.answers, visitor_of(request).shown, data.asked)
+    run = await desk.answer_run(
+        run, data.choice or data.answers, require_visitor(request).shown, data.asked
+    )
     if data.resume and not run.waits:
         await desk.resume_run(run.id)
-    return shown(desk, desk.run(run.id))
+    return build_part(desk, desk.find_run(run.id))
 
 
-@doing("/runs/{run_id:str}/cancel", operation_id="cancel", summary="Stop a run; it can be resumed")
+@post_route(
+    "/runs/{run_id:str}/cancel", operation_id="cancel", summary="Stop a run; it can be resumed"
+)
 async def cancel(desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId) -> RunPart:
-    """Also one that another process drives. Where it is still `running` then, it was asked to stop,
-    and will.
+    """Stops also a run that another process drives. If it is still `running` afterwards, it will
+    stop soon.
     """
-    run = desk.run(run_id)
-    if not desk.driven(run.id):
+    run = desk.find_run(run_id)
+    if not desk.is_driven(run.id):
         raise Refused(
             409,
             "no process drives this run",
             next_=f"GET /api/runs/{run.id} says how it stands",
             run=run.id,
         )
-    return shown(desk, await desk.stop(run, visitor_of(request).shown))
+    return build_part(desk, await desk.stop(run, require_visitor(request).shown))
 
 
-@doing(
+@post_route(
     "/runs/{run_id:str}/resume", operation_id="resume", summary="Go on with a run that was stopped"
 )
 async def resume(desk: AtDesk, run_id: RunId) -> RunPart:
-    run = desk.run(run_id)
+    run = desk.find_run(run_id)
     if run.ended:
         raise Refused(409, "this run has ended", next_="POST /api/runs starts another")
     await desk.resume_run(run.id)
-    return shown(desk, desk.run(run.id))
+    return build_part(desk, desk.find_run(run.id))
 
 
-@doing(
+@post_route(
     "/runs/{run_id:str}/apply",
     Role.ADMIN,
     operation_id="apply",
     summary="Bring a run's fixes onto the checked-out branch",
 )
 async def apply(desk: AtDesk, run_id: RunId, data: JSONBody[Applying]) -> Done:
-    run = desk.run(run_id)
+    run = desk.find_run(run_id)
     async with desk.session_of(run.id) as session:
         return Done(await apply_branch(session, run.id, squash=data.squash))
 
 
-@doing(
+@post_route(
     "/runs/{run_id:str}/dismissals",
     operation_id="dismiss",
     summary="Say that items need no work, or take it back",
@@ -141,7 +149,7 @@ async def dismiss(
     desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId, data: JSONBody[Dismissing]
 ) -> Dismissals:
     """Recorded under the token's name; later runs remember it. Not while the run is under way."""
-    run = desk.run(run_id)
+    run = desk.find_run(run_id)
     if not (data.numbers or data.rules or data.paths):
         raise Refused(
             400,
@@ -150,29 +158,29 @@ async def dismiss(
         )
     if not data.undo and not data.why.strip():
         raise Refused(400, "a dismissal needs a reason", next_='{"numbers": [7], "why": "..."}')
-    chosen = Chosen(numbers=data.numbers, rules=data.rules, paths=data.paths)
-    by = visitor_of(request).shown
+    chosen = ItemSelection(numbers=data.numbers, rules=data.rules, paths=data.paths)
+    by = require_visitor(request).shown
     numbers = await desk.dismiss(run.id, chosen, Dismissal(by, data.why, ""), undo=data.undo)
     return Dismissals(run=run.id, items=tuple(numbers), by=by, why=data.why, undone=data.undo)
 
 
-def shown(desk: Desk, run: Run) -> RunPart:
-    return run_part(run, desk.home_of(run).id, desk.state(run))
+def build_part(desk: WebSession, run: Run) -> RunPart:
+    return run_part(run, desk.repository_of(run).id, desk.run_state(run))
 
 
-async def begun(desk: Desk, data: Starting, role: Role, key: str) -> str:
-    """The id of the run that somebody of this role asked for; there is one under each key."""
-    asked = Asked(
+async def begin_run(desk: WebSession, data: Starting, role: Role, key: str) -> str:
+    """Start the run that a client of this role asked for, once per key; return its id."""
+    asked = RunRequest(
         whole=msgspec.json.encode(("runs", data)),
-        wish=lambda: _wish(desk, data, role),
-        flags=desk.agents(data.agents, role) | _limits(data),
+        wish=lambda: _make_request(desk, data, role),
+        flags=desk.agent_settings(data.agents, role) | _limit_settings(data),
         key=key,
     )
-    return await desk.begin(desk.repository(data.repository_id), asked)
+    return await desk.begin(desk.find_repository(data.repository_id), asked)
 
 
-def _wish(desk: Desk, data: Starting, role: Role) -> Wish:
-    if data.allow_checks and not role.may(Role.ADMIN):
+def _make_request(desk: WebSession, data: Starting, role: Role) -> Wish:
+    if data.allow_checks and not role.includes(Role.ADMIN):
         raise Refused(
             403,
             "to let checks run takes the role admin",
@@ -195,7 +203,7 @@ def _wish(desk: Desk, data: Starting, role: Role) -> Wish:
         base=data.base,
         commit=data.commit,
         paths=data.paths,
-        findings=desk.received(data.findings),
+        findings=desk.store_findings(data.findings),
         workflow=data.workflow,
         allow_checks=data.allow_checks or None,
         force=data.force,
@@ -204,17 +212,17 @@ def _wish(desk: Desk, data: Starting, role: Role) -> Wish:
     )
 
 
-def _limits(data: Starting) -> dict[str, str]:
+def _limit_settings(data: Starting) -> dict[str, str]:
     limits = {"limits.time": data.max_seconds, "limits.dollars": data.max_dollars}
     return {name: f"{value:g}" for name, value in limits.items() if value}
 
 
-def of_repository(desk: Desk, run_id: str, repository: Registered) -> Run:
-    """A run that a request says is about this repository."""
-    run = desk.run(run_id)
-    if desk.home_of(run).id != repository.id:
+def require_run(desk: WebSession, run_id: str, repository: RepositoryEntry) -> Run:
+    """Return a run of this repository; refuse any other with 404."""
+    run = desk.find_run(run_id)
+    if desk.repository_of(run).id != repository.id:
         raise Refused(404, "this repository has no such run", next_="GET /api/runs lists them")
     return run
 
 
-ROUTES = (listed, start, one, answer, cancel, resume, apply, dismiss)
+ROUTES = (list_runs, start, one, answer, cancel, resume, apply, dismiss)

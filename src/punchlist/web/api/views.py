@@ -1,14 +1,14 @@
-"""Runs and items as answers: pure functions of the fold."""
+"""Runs and items as API answers; pure functions of a run."""
 
 from collections.abc import Iterable
 
 from punchlist.model.item.item import Item, reading_order
 from punchlist.model.ledger.run import Run
 from punchlist.views import run_line as views
-from punchlist.views.item_filter import Wanted, fits
-from punchlist.views.plan_forms import code
+from punchlist.views.item_filter import ItemFilter, matches_filter
+from punchlist.views.plan_forms import item_code
 from punchlist.views.run_state import State
-from punchlist.views.summary import summary
+from punchlist.views.summary import summarize_run
 from punchlist.web.schemas import ItemLine, ItemPage, RunLine, RunPart
 
 _STATES = {
@@ -40,7 +40,7 @@ def run_line(line: views.RunLine, repository: str) -> RunLine:
 
 
 def run_part(run: Run, repository: str, state: State) -> RunPart:
-    told = summary(run)
+    told = summarize_run(run)
     return RunPart(
         id=run.id,
         repository_id=repository,
@@ -66,18 +66,22 @@ def run_part(run: Run, repository: str, state: State) -> RunPart:
     )
 
 
-def item_page(run: Run, wanted: Wanted, offset: int, limit: int) -> ItemPage:
-    found = [item for item in sorted(run.items.values(), key=reading_order) if fits(item, wanted)]
-    return ItemPage(total=len(found), items=tuple(_lines(found[offset : offset + limit], run)))
+def item_page(run: Run, wanted: ItemFilter, offset: int, limit: int) -> ItemPage:
+    found = [
+        item
+        for item in sorted(run.items.values(), key=reading_order)
+        if matches_filter(item, wanted)
+    ]
+    return ItemPage(total=len(found), items=tuple(_item_lines(found[offset : offset + limit], run)))
 
 
-def _lines(items: Iterable[Item], run: Run) -> Iterable[ItemLine]:
+def _item_lines(items: Iterable[Item], run: Run) -> Iterable[ItemLine]:
     for item in items:
         score = run.by_item.scores.get(item.number)
         yield ItemLine(
             id=f"{run.id}/{item.number}",
             number=item.number,
-            code=code(item.number),
+            code=item_code(item.number),
             title=item.lead.title,
             severity=item.severity,
             status=item.status,

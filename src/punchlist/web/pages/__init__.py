@@ -1,3 +1,1 @@
-"""The dashboard: pages rendered here, of what the ledger says; what needs a server
-is in `router`.
-"""
+"""The dashboard: pages rendered on the server. `router` has all routes."""

@@ -1,4 +1,4 @@
-"""The few files that pages need beside themselves: all of them shipped, none from elsewhere."""
+"""Static files of the pages; all are shipped with the package."""
 
 from functools import cache
 from hashlib import sha256
@@ -23,33 +23,31 @@ _FOR_GOOD = {
 
 
 @cache
-def address(name: str) -> str:
-    """With what it holds in its address: a browser may keep it for good, and never keeps an old
-    one.
-    """
-    return f"/static/{sha256(_files()[name]).hexdigest()[:12]}/{name}"
+def asset_url(name: str) -> str:
+    """Return the URL with the file's hash, so that browsers may cache it for good."""
+    return f"/static/{sha256(_load_files()[name]).hexdigest()[:12]}/{name}"
 
 
 @open_page("/static/{mark:str}/{name:str}", sync_to_thread=False)
 def static(mark: str, name: str) -> Response[bytes]:
-    """Only what is shipped: no path is made of what was asked for."""
-    if name not in _files() or address(name) != f"/static/{mark}/{name}":
+    """Serve shipped files only; the request's text is never used as a path."""
+    if name not in _load_files() or asset_url(name) != f"/static/{mark}/{name}":
         raise Refused(404, "there is no such file", next_="open the page again")
     kind = _TYPES[Path(name).suffix]
-    return Response(_files()[name], media_type=kind, headers=_FOR_GOOD)
+    return Response(_load_files()[name], media_type=kind, headers=_FOR_GOOD)
 
 
 @open_page("/favicon.ico", sync_to_thread=False)
 def icon() -> Response[bytes]:
     return Response(
-        _files()["icon.svg"],
+        _load_files()["icon.svg"],
         media_type="image/svg+xml",
         headers={"cache-control": "public, max-age=86400"},
     )
 
 
 @cache
-def _files() -> dict[str, bytes]:
+def _load_files() -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in _FOLDER.iterdir() if path.suffix in _TYPES}
 
 

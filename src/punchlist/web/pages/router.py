@@ -1,4 +1,4 @@
-"""All pages in one router, with what they share."""
+"""The router of all pages, with their dependencies."""
 
 from litestar import Router
 from litestar.di import Provide
@@ -7,14 +7,14 @@ from punchlist.web.pages import assets
 from punchlist.web.pages import start_run as starting
 from punchlist.web.pages.auth import sign_in
 from punchlist.web.pages.home import page as home
-from punchlist.web.pages.home.run_lines import Glances
+from punchlist.web.pages.home.run_lines import GlanceCache
 from punchlist.web.pages.item import page as item_page
 from punchlist.web.pages.run import actions as acts
 from punchlist.web.pages.run import compare, live
 from punchlist.web.pages.run import diff as diff_page
 from punchlist.web.pages.run import page as run_page
-from punchlist.web.pages.run.parts import Shelf
-from punchlist.web.state import Desk
+from punchlist.web.pages.run.parts import PartCache
+from punchlist.web.state import WebSession
 
 ROUTES = (
     *assets.ROUTES,
@@ -30,8 +30,8 @@ ROUTES = (
 )
 
 
-def router(desk: Desk) -> Router:
-    glances, shelf = Glances(desk.store), Shelf(desk.store)
+def build_router(desk: WebSession) -> Router:
+    glances, shelf = GlanceCache(desk.store), PartCache(desk.store)
     return Router(
         "/",
         route_handlers=list(ROUTES),

@@ -1,6 +1,4 @@
-"""How pages are declared: each with the role it wants; known by a cookie, and changed only by our
-own pages.
-"""
+"""Decorators that declare pages: required role, cookie session, same-origin forms."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,19 +22,19 @@ _LARGEST_FORM = 1024 * 1024
 _LARGEST_OPEN_FORM = 64 * 1024
 
 
-def may_enter(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """The guard of every page. A token in a header opens no page, and a cookie opens nothing but
-    pages.
+def guard_page(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Guard of every page: checks origin and role. Only the session cookie counts, no token in a
+    header.
     """
     if connection.scope.get("method") == "POST":
-        _from_our_page(connection)
+        _check_origin(connection)
     needed = handler.opt.get("role")
     if needed == _OPEN:
         return
     visitor = connection.scope.get("user")
     if not isinstance(visitor, Visitor):
         raise Refused(401, "you are not signed in", next_="sign in with a token")
-    if not isinstance(needed, Role) or not visitor.role.may(needed):
+    if not isinstance(needed, Role) or not visitor.role.includes(needed):
         raise Refused(
             403,
             f"the role {visitor.role} may not do this",
@@ -44,9 +42,9 @@ def may_enter(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRoute
         )
 
 
-def _from_our_page(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
-    """Other ports of this machine are the same site to a browser, and their pages would bring the
-    cookie along.
+def _check_origin(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+    """Raise Refused unless Origin is this host and port: to a browser other ports are the same
+    site.
     """
     origins, hosts = connection.headers.getall("origin", []), connection.headers.getall("host", [])
     try:
@@ -66,37 +64,39 @@ def _from_our_page(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
         )
 
 
-def visitor_of(request: Asking) -> Visitor:
+def get_visitor(request: Asking) -> Visitor:
     found = request.scope.get("user")
     if not isinstance(found, Visitor):
         raise Refused(401, "you are not signed in", next_="sign in with a token")
     return found
 
 
-def _declared(role: Role | str, more: dict[str, Any]) -> dict[str, Any]:
-    return {"opt": {"role": role}, "guards": [may_enter], "include_in_schema": False, **more}
+def _route_options(role: Role | str, more: dict[str, Any]) -> dict[str, Any]:
+    return {"opt": {"role": role}, "guards": [guard_page], "include_in_schema": False, **more}
 
 
 def page(path: str | list[str], role: Role = Role.READ, **more: Any) -> Door:
-    return get(path, **_declared(role, more))
+    return get(path, **_route_options(role, more))
 
 
 def open_page(path: str, **more: Any) -> Door:
-    return get(path, **_declared(_OPEN, more))
+    return get(path, **_route_options(_OPEN, more))
 
 
-def acting(path: str, role: Role = Role.RUN, **more: Any) -> Door:
-    """A form that changes something; it answers with a redirect to a page."""
+def form_page(path: str, role: Role = Role.RUN, **more: Any) -> Door:
+    """Declare a form that changes something; it answers with a redirect."""
     return post(
         path,
-        **_declared(role, {"status_code": 200, "request_max_body_size": _LARGEST_FORM, **more}),
+        **_route_options(
+            role, {"status_code": 200, "request_max_body_size": _LARGEST_FORM, **more}
+        ),
     )
 
 
 def open_form(path: str, **more: Any) -> Door:
     return post(
         path,
-        **_declared(
+        **_route_options(
             _OPEN, {"status_code": 200, "request_max_body_size": _LARGEST_OPEN_FORM, **more}
         ),
     )

@@ -14,14 +14,14 @@ from msgspec import Struct
 from punchlist.app.access import Role
 from punchlist.errors import PunchlistError
 from punchlist.model.patch.change import ScopeKind
-from punchlist.settings import load
+from punchlist.settings import load_settings
 from punchlist.web.api.routes import AtDesk
-from punchlist.web.api.runs import begun
-from punchlist.web.pages.rendering import onward, shown
-from punchlist.web.pages.routes import Asking, acting, page, visitor_of
-from punchlist.web.problem import Problem, Refused, problem_of
+from punchlist.web.api.runs import begin_run
+from punchlist.web.pages.rendering import redirect, render_page
+from punchlist.web.pages.routes import Asking, form_page, get_visitor, page
+from punchlist.web.problem import Problem, Refused, make_problem
 from punchlist.web.schemas import LARGEST_BODY, Document, Starting
-from punchlist.web.state import Desk
+from punchlist.web.state import WebSession
 from punchlist.workflow import builtin_names, load_builtin
 
 _KINDS = {
@@ -37,37 +37,39 @@ _KINDS = {
 _DEFAULT = "proven"
 
 
-class Workflow(Struct, frozen=True):
+class WorkflowChoice(Struct, frozen=True):
     name: str
     about: str
 
 
 @page("/repositories/{repository_id:str}/start", Role.RUN)
 async def start_page(request: Asking, desk: AtDesk, repository_id: str) -> Response[str]:
-    return _form(request, desk, repository_id, {}, None)
+    return _render_form(request, desk, repository_id, {}, None)
 
 
-@acting("/repositories/{repository_id:str}/start", request_max_body_size=LARGEST_BODY)
+@form_page("/repositories/{repository_id:str}/start", request_max_body_size=LARGEST_BODY)
 async def start(
     request: Asking,
     desk: AtDesk,
     repository_id: str,
     data: Annotated[dict[str, Any], Body(media_type=RequestEncodingType.MULTI_PART)],
 ) -> Response[Any]:
-    """What is wrong is said above the form, which keeps what was typed."""
-    desk.repository(repository_id)
+    """Start the run; on an error show the form again with the values typed."""
+    desk.find_repository(repository_id)
     try:
-        asked = await _asked(repository_id, data)
-        run = await begun(desk, asked, visitor_of(request).role, str(data.get("key", ""))[:100])
+        asked = await _parse_form(repository_id, data)
+        run = await begin_run(
+            desk, asked, get_visitor(request).role, str(data.get("key", ""))[:100]
+        )
     except Refused as error:
-        return _form(request, desk, repository_id, data, error.problem(""))
+        return _render_form(request, desk, repository_id, data, error.to_problem(""))
     except PunchlistError as error:
-        return _form(request, desk, repository_id, data, problem_of(error, ""))
-    return onward(request, f"/runs/{run}")
+        return _render_form(request, desk, repository_id, data, make_problem(error, ""))
+    return redirect(request, f"/runs/{run}")
 
 
-async def _asked(repository: str, data: dict[str, Any]) -> Starting:
-    limits = {name: _number(data, name) for name in ("max_seconds", "max_dollars")}
+async def _parse_form(repository: str, data: dict[str, Any]) -> Starting:
+    limits = {name: _parse_number(data, name) for name in ("max_seconds", "max_dollars")}
     limits["max_seconds"] *= 60
     words = {
         name: str(data.get(name, "")).strip() for name in ("workflow", "base", "commit", "notes")
@@ -77,13 +79,13 @@ async def _asked(repository: str, data: dict[str, Any]) -> Starting:
         "kind": str(data.get("kind", "")) or None,
         "paths": str(data.get("paths", "")).split(),
         "specification": str(data.get("specification", "")).split(),
-        "agents": _several(data.get("agents")),
+        "agents": _list_values(data.get("agents")),
         "allow_checks": data.get("allow_checks") == "on",
         "force": data.get("force") == "on",
         **words,
         **limits,
     }
-    findings = [await _document(each) for each in _files(data.get("findings"))]
+    findings = [await _read_upload(each) for each in _list_uploads(data.get("findings"))]
     try:
         return msgspec.structs.replace(
             msgspec.convert(given, Starting),
@@ -95,7 +97,7 @@ async def _asked(repository: str, data: dict[str, Any]) -> Starting:
         ) from error
 
 
-def _number(data: dict[str, Any], name: str) -> float:
+def _parse_number(data: dict[str, Any], name: str) -> float:
     text = str(data.get(name, "")).strip()
     try:
         return float(text or 0)
@@ -105,13 +107,13 @@ def _number(data: dict[str, Any], name: str) -> float:
         ) from error
 
 
-def _several(value: object) -> list[str]:
+def _list_values(value: object) -> list[str]:
     return (
         [str(each) for each in value] if isinstance(value, list) else [str(value)] if value else []
     )
 
 
-def _files(value: object) -> list[UploadFile]:
+def _list_uploads(value: object) -> list[UploadFile]:
     return [
         each
         for each in (value if isinstance(value, list) else [value])
@@ -119,10 +121,8 @@ def _files(value: object) -> list[UploadFile]:
     ]
 
 
-async def _document(file: UploadFile) -> dict[str, str]:
-    """The name says of what kind it is; what stands before its last slash is the browser's
-    business.
-    """
+async def _read_upload(file: UploadFile) -> dict[str, str]:
+    """Return name and content; the name is reduced to a safe last part."""
     name = "".join(
         c if c.isascii() and (c.isalnum() or c in "._-") else "-"
         for c in file.filename.replace("\\", "/").rpartition("/")[2]
@@ -133,20 +133,24 @@ async def _document(file: UploadFile) -> dict[str, str]:
     }
 
 
-def _form(
-    request: Asking, desk: Desk, repository_id: str, typed: dict[str, Any], wrong: Problem | None
+def _render_form(
+    request: Asking,
+    desk: WebSession,
+    repository_id: str,
+    typed: dict[str, Any],
+    wrong: Problem | None,
 ) -> Response[str]:
     text = {name: value for name, value in typed.items() if isinstance(value, str)}
-    return shown(
+    return render_page(
         request,
         "start.html",
         wrong.status if wrong else 200,
-        repository=desk.repository(repository_id),
-        workflows=_workflows(),
+        repository=desk.find_repository(repository_id),
+        workflows=_list_workflows(),
         chosen=text.get("workflow") or _DEFAULT,
         kinds=_KINDS,
-        agents=load(None, desk.options.flags).settings.agents.use,
-        asked=_several(typed.get("agents")),
+        agents=load_settings(None, desk.options.flags).settings.agents.use,
+        asked=_list_values(typed.get("agents")),
         typed={"kind": "", **text},
         key=secrets.token_urlsafe(12),
         wrong=wrong,
@@ -154,10 +158,10 @@ def _form(
 
 
 @cache
-def _workflows() -> tuple[Workflow, ...]:
-    """The one that is used where nobody says otherwise comes first."""
+def _list_workflows() -> tuple[WorkflowChoice, ...]:
+    """Return the built-in workflows, the default first."""
     names = sorted(builtin_names(), key=lambda name: (name != _DEFAULT, name))
-    return tuple(Workflow(name, load_builtin(name).about) for name in names)
+    return tuple(WorkflowChoice(name, load_builtin(name).about) for name in names)
 
 
 ROUTES = (start_page, start)

@@ -1,4 +1,4 @@
-"""Words, numbers and addresses as pages show them."""
+"""Format words, numbers and addresses for the pages."""
 
 import re
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from markupsafe import Markup
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
-from punchlist.model.ledger.timeline import amount
-from punchlist.views.escaping import one_line, visible, web_address
+from punchlist.model.ledger.timeline import pluralize
+from punchlist.views.escaping import escape_controls, one_line, web_address
 from punchlist.views.item_words import PROOF_WORDS
 from punchlist.views.run_state import State, describe_state
-from punchlist.views.words import ago, dollars, duration
+from punchlist.views.words import format_age, format_dollars, format_duration
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _DIGITS = 6
@@ -40,31 +40,30 @@ STATES = {
 OUTCOMES = {"clean": "✓", "fixed": "✓", "dismissed": "✕", "leftovers": "!", "incomplete": "✗"}
 
 
-def number(text: str) -> int:
-    """A page's number out of an address; what is none is the first."""
+def parse_page(text: str) -> int:
+    """Return a page number from a query, or 1 if it is none."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else 1
 
 
 def link(address: str, /, **query: Any) -> str:
-    """An address with what of the query says something."""
+    """Return the address with the query's values that are not empty."""
     said = urlencode([(key, value) for key, value in query.items() if value not in ("", None)])
     return f"{address}?{said}" if said else address
 
 
-def ticked(text: str) -> Markup:
-    """Text with what stands in backticks as code."""
-    parts = _CODE.split(visible(text))
+def format_code(text: str) -> Markup:
+    parts = _CODE.split(escape_controls(text))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if odd % 2 else part
         for odd, part in enumerate(parts)
     )
 
 
-def clock(at: float) -> str:
+def format_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def day(at: float) -> str:
+def format_day(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
 
 
@@ -76,23 +75,23 @@ def machine_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
-def tokens(number: int) -> str:
+def format_tokens(number: int) -> str:
     if number < 1000:
         return str(number)
     return f"{number / 1000:,.1f}k" if number < 1_000_000 else f"{number / 1_000_000:,.1f}M"
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    "ago": ago,
-    "amount": amount,
-    "clock": clock,
-    "day": day,
+    "ago": format_age,
+    "amount": pluralize,
+    "clock": format_time,
+    "day": format_day,
     "time_of_day": time_of_day,
     "machine_time": machine_time,
-    "duration": duration,
-    "dollars": dollars,
-    "tokens": tokens,
-    "ticked": ticked,
+    "duration": format_duration,
+    "dollars": format_dollars,
+    "tokens": format_tokens,
+    "ticked": format_code,
     "one_line": one_line,
     "web_address": web_address,
     "status_sign": lambda status: STATUSES[Status(status)][0],

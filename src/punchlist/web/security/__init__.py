@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Tokens, request checks and idempotency keys."""

@@ -10,8 +10,8 @@ HIDDEN = b"PUNCHLIST_HOME"
 """What stands for the state folder's path in everything that goes out."""
 
 
-class Hiding:
-    """Takes the state folder's path out of what is sent."""
+class PathMasker:
+    """Replaces the state folder's path in responses."""
 
     def __init__(self, home: Path) -> None:
         paths = {os.fsencode(home), os.fsencode(home.resolve())}

@@ -1,6 +1,4 @@
-"""X-Idempotency-Key: the same request twice is done once, also when the server was killed in
-between.
-"""
+"""X-Idempotency-Key: a repeated request runs once, also if the server was killed in between."""
 
 import asyncio
 import time
@@ -19,10 +17,8 @@ _KEPT = 7 * 86400
 _FOLDER = "requests/keys"
 
 
-class Remembered(Struct, frozen=True):
-    """`run` is empty while it is only meant to begin: then `fingerprint` and `at` tell whether it
-    did.
-    """
+class KeyRecord(Struct, frozen=True):
+    """`run` is empty until the run began; `fingerprint` and `at` tell whether it did."""
 
     request: str
     run: str = ""
@@ -34,16 +30,16 @@ Begun = Callable[[str, float], str]
 """The run that was begun with such a fingerprint since then, or nothing."""
 
 
-class Keys:
-    """What was asked under a key, and the run that came of it."""
+class IdempotencyKeys:
+    """The request and the run of each key."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
     @asynccontextmanager
-    async def turn(self, key: str) -> AsyncIterator[None]:
-        """One after the other under the same key."""
+    async def lock_key(self, key: str) -> AsyncIterator[None]:
+        """Let requests with the same key wait for each other."""
         if not key:
             yield
             return
@@ -57,11 +53,9 @@ class Keys:
             if users > 1:
                 self._turns[key] = (lock, users - 1)
 
-    def known(self, key: str, request: bytes, begun: Begun) -> str:
-        """The run that this key stands for, or nothing; a key that was used for another request is
-        refused.
-        """
-        kept = self._kept(key)
+    def find_run(self, key: str, request: bytes, begun: Begun) -> str:
+        """Return the run of this key, or ''; refuse a key that was used for another request."""
+        kept = self._load_record(key)
         if kept is None:
             return ""
         run = kept.run or begun(kept.fingerprint, kept.at)
@@ -74,31 +68,29 @@ class Keys:
             )
         return run
 
-    def intend(self, key: str, request: bytes, fingerprint: str) -> None:
-        """Written before a run begins: a server that is killed then finds out
-        later whether it did.
-        """
-        self._forget_old()
-        self._write(key, Remembered(sha256(request).hexdigest(), "", fingerprint, time.time()))
+    def save_intent(self, key: str, request: bytes, fingerprint: str) -> None:
+        """Record the request before its run begins, so that a killed server can find it later."""
+        self._remove_old()
+        self._save_record(key, KeyRecord(sha256(request).hexdigest(), "", fingerprint, time.time()))
 
-    def remember(self, key: str, request: bytes, run: str) -> None:
-        self._write(key, Remembered(sha256(request).hexdigest(), run))
+    def save_run(self, key: str, request: bytes, run: str) -> None:
+        self._save_record(key, KeyRecord(sha256(request).hexdigest(), run))
 
-    def _kept(self, key: str) -> Remembered | None:
+    def _load_record(self, key: str) -> KeyRecord | None:
         try:
             return (
-                msgspec.json.decode((self._home / _name(key)).read_bytes(), type=Remembered)
+                msgspec.json.decode((self._home / _key_file(key)).read_bytes(), type=KeyRecord)
                 if key
                 else None
             )
         except (FileNotFoundError, msgspec.MsgspecError):
             return None
 
-    def _write(self, key: str, kept: Remembered) -> None:
+    def _save_record(self, key: str, kept: KeyRecord) -> None:
         if key:
-            write_state(self._home, _name(key), msgspec.json.encode(kept))
+            write_state(self._home, _key_file(key), msgspec.json.encode(kept))
 
-    def _forget_old(self) -> None:
+    def _remove_old(self) -> None:
         before = time.time() - _KEPT
         with suppress(FileNotFoundError):
             for path in (self._home / _FOLDER).iterdir():
@@ -106,5 +98,5 @@ class Keys:
                     path.unlink(missing_ok=True)
 
 
-def _name(key: str) -> str:
+def _key_file(key: str) -> str:
     return f"{_FOLDER}/{sha256(key.encode(errors='surrogatepass')).hexdigest()}.json"

@@ -1,6 +1,4 @@
-"""How a person's browser comes in: with a token or a code that works once, and from then on with a
-cookie that expires.
-"""
+"""Browser sessions: sign in with a token or a one-time code, then a cookie that expires."""
 
 import hmac
 import re
@@ -13,7 +11,7 @@ from typing import Any
 
 from punchlist.app.access import Role
 from punchlist.app.state_folder import load_secret
-from punchlist.web.security.tokens import Kept, Tokens, Visitor
+from punchlist.web.security.tokens import StoredToken, Tokens, Visitor
 
 FILE = "cookie.secret"
 LASTS = 12 * 3600
@@ -22,10 +20,8 @@ _BYTES = 32
 _COOKIE = re.compile(r"([0-9a-f]{8})\.([0-9]{1,12})\.([0-9a-f]{64})")
 
 
-class Entrance:
-    """A cookie says whose it is, until when, and proves both; it is bound to its token, and ends
-    when that is dropped.
-    """
+class Sessions:
+    """Cookies hold token id, expiry and a MAC of both; they end when the token is dropped."""
 
     def __init__(self, home: Path, tokens: Tokens, clock: Callable[[], float] = time.time) -> None:
         self.tokens = tokens
@@ -34,61 +30,57 @@ class Entrance:
         self._secret = b""
         self._codes: dict[str, tuple[float, str]] = {}
 
-    def code(self, role: Role = Role.ADMIN) -> str:
-        """Lets whoever started the server in, once, within ten minutes, for as long as the server
-        lives.
-        """
+    def issue_code(self, role: Role = Role.ADMIN) -> str:
+        """Return a code that signs in once, within ten minutes, while this server runs."""
         made = secrets.token_urlsafe(24)
-        known = self.tokens.visitor(self.tokens.make_passing(role, "the owner"))
+        known = self.tokens.find_visitor(self.tokens.create_temporary(role, "the owner"))
         if known is not None:
             self._codes[made] = (self._clock() + _CODE_LASTS, known.id)
         return made
 
-    def by_code(self, code: str) -> Visitor | None:
+    def redeem_code(self, code: str) -> Visitor | None:
         until, identifier = self._codes.pop(code, (0.0, ""))
-        kept = self.tokens.kept(identifier) if self._clock() < until else None
+        kept = self.tokens.find_token(identifier) if self._clock() < until else None
         return kept.visitor if kept else None
 
-    def cookie(self, visitor: Visitor) -> str:
-        """What the browser keeps; empty for somebody who is not known any more."""
-        kept = self.tokens.kept(visitor.id)
+    def issue_cookie(self, visitor: Visitor) -> str:
+        """Return the cookie's value; empty if the visitor's token was dropped."""
+        kept = self.tokens.find_token(visitor.id)
         until = str(int(self._clock()) + LASTS)
-        return f"{visitor.id}.{until}.{self._mac(kept, until)}" if kept else ""
+        return f"{visitor.id}.{until}.{self._compute_mac(kept, until)}" if kept else ""
 
-    def visitor(self, scope: MutableMapping[str, Any]) -> Visitor | None:
-        """Whose cookie came with a request; of several none counts."""
+    def find_visitor(self, scope: MutableMapping[str, Any]) -> Visitor | None:
+        """Return the visitor of the request's cookie; None without one, or with several."""
         name = f"{cookie_name(scope.get('server'))}="
         headers = [
             value.decode("latin-1") for key, value in scope["headers"] if key.lower() == b"cookie"
         ]
         given = [part.strip() for header in headers for part in header.split(";")]
         ours = [part.removeprefix(name) for part in given if part.startswith(name)]
-        return self.holder(ours[0]) if len(ours) == 1 else None
+        return self.verify_cookie(ours[0]) if len(ours) == 1 else None
 
-    def holder(self, cookie: str) -> Visitor | None:
+    def verify_cookie(self, cookie: str) -> Visitor | None:
         match = _COOKIE.fullmatch(cookie)
         if match is None or int(match[2]) <= self._clock():
             return None
-        kept = self.tokens.kept(match[1])
+        kept = self.tokens.find_token(match[1])
         return (
             kept.visitor
-            if kept and hmac.compare_digest(self._mac(kept, match[2]), match[3])
+            if kept and hmac.compare_digest(self._compute_mac(kept, match[2]), match[3])
             else None
         )
 
-    def _mac(self, kept: Kept, until: str) -> str:
+    def _compute_mac(self, kept: StoredToken, until: str) -> str:
         said = f"{kept.visitor.id}.{kept.hash}.{until}"
-        return hmac.new(self._key(), said.encode(), sha256).hexdigest()
+        return hmac.new(self._load_key(), said.encode(), sha256).hexdigest()
 
-    def _key(self) -> bytes:
-        """In a file, so that a restart of the server ends nobody's session."""
+    def _load_key(self) -> bytes:
+        """Return the key; it is kept in a file, so that sessions survive a restart."""
         if not self._secret:
             self._secret = load_secret(self._home, FILE, _BYTES)
         return self._secret
 
 
 def cookie_name(server: tuple[str, int | None] | None) -> str:
-    """Browsers tell cookies apart by host, not by port: two servers of one machine must not take
-    each other's.
-    """
+    """Return the cookie's name, with the port: browsers share cookies between ports."""
     return f"punchlist-{(server or ('', 0))[1]}"

@@ -1,4 +1,4 @@
-"""Who may do what over HTTP: bearer tokens, of which only hashes are kept."""
+"""Bearer tokens and their roles; only hashes are stored."""
 
 import hmac
 import secrets
@@ -12,14 +12,14 @@ from punchlist.app.access import Role
 from punchlist.app.state_folder import write_state
 from punchlist.errors import StoreError
 
-__all__ = ["Kept", "Role", "Tokens", "Visitor"]
+__all__ = ["Role", "StoredToken", "Tokens", "Visitor"]
 
 FILE = "tokens.json"
 _PREFIX = "pl_"
 
 
 class Visitor(Struct, frozen=True):
-    """Whoever a token stands for."""
+    """The owner of a token."""
 
     id: str
     role: Role
@@ -30,66 +30,68 @@ class Visitor(Struct, frozen=True):
         return self.name or f"token {self.id}"
 
 
-class Kept(Struct, frozen=True):
+class StoredToken(Struct, frozen=True):
     visitor: Visitor
     hash: str
 
 
 class Tokens:
-    """Those of a file in the state folder, and perhaps one that is good for as long as this process
-    lives.
-    """
+    """Tokens in the state folder, and temporary ones of this process."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._path = home / FILE
-        self._passing: tuple[Kept, ...] = ()
+        self._passing: tuple[StoredToken, ...] = ()
 
-    def all(self) -> tuple[Visitor, ...]:
-        return tuple(kept.visitor for kept in self._kept())
+    def list_all(self) -> tuple[Visitor, ...]:
+        return tuple(kept.visitor for kept in self._load_tokens())
 
-    def make(self, role: Role, name: str = "") -> str:
-        """A new token; nobody can tell it again."""
-        token, kept = _made(role, name)
-        self._write((*self._kept(), kept))
+    def create_token(self, role: Role, name: str = "") -> str:
+        """Return a new token; it cannot be shown again."""
+        token, kept = _make_token(role, name)
+        self._save_tokens((*self._load_tokens(), kept))
         return token
 
-    def make_passing(self, role: Role, name: str = "") -> str:
-        """One that no file knows, and that ends with this process."""
-        token, kept = _made(role, name)
+    def create_temporary(self, role: Role, name: str = "") -> str:
+        """Return a token that is not stored, and ends with this process."""
+        token, kept = _make_token(role, name)
         self._passing = (*self._passing, kept)
         return token
 
-    def drop(self, identifier: str) -> bool:
-        """Whether there was one of that id; it is refused from now on."""
-        kept = tuple(each for each in self._kept() if each.visitor.id != identifier)
-        there = len(kept) < len(self._kept())
+    def drop_token(self, identifier: str) -> bool:
+        """Delete a token; return whether there was one."""
+        kept = tuple(each for each in self._load_tokens() if each.visitor.id != identifier)
+        there = len(kept) < len(self._load_tokens())
         if there:
-            self._write(kept)
+            self._save_tokens(kept)
         return there
 
-    def visitor(self, token: str) -> Visitor | None:
-        """Read anew each time, so that a token that was dropped is dropped."""
-        found = _hashed(token)
+    def find_visitor(self, token: str) -> Visitor | None:
+        """Return the owner of a token, or None. The file is read each time."""
+        found = _hash_token(token)
         return next(
             (
                 kept.visitor
-                for kept in (*self._passing, *self._kept())
+                for kept in (*self._passing, *self._load_tokens())
                 if hmac.compare_digest(kept.hash, found)
             ),
             None,
         )
 
-    def kept(self, identifier: str) -> Kept | None:
-        """What is known of a token by its id, read anew, too."""
+    def find_token(self, identifier: str) -> StoredToken | None:
+        """Return the token of this id, or None. The file is read each time."""
         return next(
-            (kept for kept in (*self._passing, *self._kept()) if kept.visitor.id == identifier),
+            (
+                kept
+                for kept in (*self._passing, *self._load_tokens())
+                if kept.visitor.id == identifier
+            ),
             None,
         )
 
-    def _kept(self) -> tuple[Kept, ...]:
+    def _load_tokens(self) -> tuple[StoredToken, ...]:
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=tuple[Kept, ...])
+            return msgspec.json.decode(self._path.read_bytes(), type=tuple[StoredToken, ...])
         except FileNotFoundError:
             return ()
         except (OSError, msgspec.MsgspecError) as error:
@@ -97,15 +99,15 @@ class Tokens:
                 f"{self._path}: cannot be read: {error}", hint="remove it, and make new tokens"
             ) from error
 
-    def _write(self, kept: tuple[Kept, ...]) -> None:
+    def _save_tokens(self, kept: tuple[StoredToken, ...]) -> None:
         write_state(self._home, FILE, msgspec.json.encode(kept))
 
 
-def _made(role: Role, name: str) -> tuple[str, Kept]:
+def _make_token(role: Role, name: str) -> tuple[str, StoredToken]:
     token = f"{_PREFIX}{secrets.token_urlsafe(32)}"
-    return token, Kept(Visitor(secrets.token_hex(4), role, name), _hashed(token))
+    return token, StoredToken(Visitor(secrets.token_hex(4), role, name), _hash_token(token))
 
 
-def _hashed(token: str) -> str:
-    """A token has 256 random bits: there is nothing to guess, so a plain hash is enough."""
+def _hash_token(token: str) -> str:
+    """Return a plain hash: enough for 256 random bits."""
     return sha256(token.encode(errors="surrogatepass")).hexdigest()

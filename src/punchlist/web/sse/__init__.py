@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Server-Sent Events made from the ledger."""

@@ -1,6 +1,4 @@
-"""Server-Sent Events: each reader goes through the ledger at its own pace, and goes on where it
-was, whatever happened.
-"""
+"""Server-Sent Events: each reader follows the ledger at its own pace, and can resume."""
 
 import asyncio
 import re
@@ -9,10 +7,10 @@ from collections.abc import AsyncIterator, Callable
 
 from msgspec import Struct
 
-from punchlist.app.drive.background import Said, rung
-from punchlist.app.drive.threaded import Beside
+from punchlist.app.drive.background import AgentOutput, wait_ring
+from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.web.problem import Refused
-from punchlist.web.sse.frames import Position, Tale, batch, pieces
+from punchlist.web.sse.frames import FrameSource, Position, split_frames, take_batch
 
 _ID = re.compile(r"(\d{1,12})(?:\.(\d{1,6}))?")
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -25,23 +23,23 @@ class Pace(Struct, frozen=True):
     beat: float = 15.0
 
 
-class Following(Struct, frozen=True, kw_only=True):
-    """One reader's wish. `over` says, once all is told, whether more may come: None, or the last
-    words.
+class Subscription(Struct, frozen=True, kw_only=True):
+    """One reader's stream. `over` is asked at the end of the ledger: None if more may come, else
+    the last frame.
     """
 
     run: str
-    tale: Tale
+    tale: FrameSource
     after: Position
     over: Callable[[], bytes | None]
-    voice: Callable[[Said], bytes]
+    voice: Callable[[AgentOutput], bytes]
     """How what an agent says is sent: beside the ledger, without an id, and not again."""
     welcome: Callable[[], bool]
     """Whether the reader may still read; it is asked with every beat."""
 
 
-def position(last_event_id: str | None) -> Position:
-    """Where a reader was. Nothing, or an empty id: at the beginning."""
+def parse_position(last_event_id: str | None) -> Position:
+    """Parse a Last-Event-ID; none, or an empty one, is the beginning."""
     if not last_event_id:
         return (0, 0)
     match = _ID.fullmatch(last_event_id.strip())
@@ -54,50 +52,52 @@ def position(last_event_id: str | None) -> Position:
     return (int(match[1]), int(match[2] or 0))
 
 
-class _Guest:
-    """Somebody who was let in, and is asked about again from time to time."""
+class _AccessCheck:
+    """Checks from time to time whether a reader is still admitted."""
 
     def __init__(self, welcome: Callable[[], bool], every: float) -> None:
         self._welcome = welcome
         self._every = every
         self._asked = time.monotonic()
 
-    def gone(self) -> bool:
+    def is_revoked(self) -> bool:
         if time.monotonic() - self._asked < self._every:
             return False
         self._asked = time.monotonic()
         return not self._welcome()
 
 
-async def followed(
-    reader: Following, driving: Beside, pace: Pace, closing: Callable[[], bool]
+async def follow_run(
+    reader: Subscription, driving: ThreadedDriver, pace: Pace, closing: Callable[[], bool]
 ) -> AsyncIterator[bytes]:
-    """All that is told after the reader's position, then what comes, until it is over, or the
-    server stops and the run too.
+    """Yield all frames after the reader's position, then new ones, until it is over, or server and
+    run stop.
     """
     after, heard, sent = reader.after, 0, time.monotonic()
-    guest = _Guest(reader.welcome, pace.beat)
+    guest = _AccessCheck(reader.welcome, pace.beat)
     yield b"retry: 1000\n\n"
     while True:
-        stopping = closing() and not driving.drives(reader.run)
+        stopping = closing() and not driving.is_driving(reader.run)
         bell = driving.bell.listen(reader.run)
-        while (several := batch(reader.tale, reader.run, after)) is not None:
+        while (several := take_batch(reader.tale, reader.run, after)) is not None:
             after, frames = several
-            for part in pieces(frames):
+            for part in split_frames(frames):
                 yield part
             sent = time.monotonic()
             await asyncio.sleep(
                 0
             )  # nothing holds up one who reads fast, or who is gone: others want their turn
-        for said in driving.talk.after(reader.run, heard):
+        for said in driving.talk.list_after(reader.run, heard):
             heard = said.number
             yield reader.voice(said)
-        if (last := reader.over()) is not None and reader.tale.next(reader.run, after) is None:
+        if (last := reader.over()) is not None and reader.tale.next_frame(
+            reader.run, after
+        ) is None:
             if last:
                 yield last
             return
-        if stopping or guest.gone():
+        if stopping or guest.is_revoked():
             return
-        if not await rung(bell, pace.poll) and time.monotonic() - sent >= pace.beat:
+        if not await wait_ring(bell, pace.poll) and time.monotonic() - sent >= pace.beat:
             yield b": still here\n\n"
             sent = time.monotonic()

@@ -1,4 +1,4 @@
-"""The ledger as readers see it: lines made ready once for everybody."""
+"""Ledger entries as frames of a stream, made once for all readers."""
 
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import Entry, Started
 from punchlist.ports.store import Store
 from punchlist.web.schemas import EventLine
-from punchlist.web.security.hiding import Hiding
+from punchlist.web.security.hiding import PathMasker
 
 Position = tuple[int, int]
 """A line of the ledger, and which of the things that it tells."""
@@ -23,47 +23,50 @@ _AHEAD_BYTES = 1024 * 1024
 _PIECE = 64 * 1024
 
 
-class Tale(Protocol):
-    """Something that can be told piece by piece, in the same way each time."""
+class FrameSource(Protocol):
+    """A source of frames, the same at each reading."""
 
-    def next(self, run: str, after: Position) -> tuple[Position, Frame] | None:
-        """The first piece after a position; None where there is none yet."""
+    def next_frame(self, run: str, after: Position) -> tuple[Position, Frame] | None:
+        """Return the first frame after a position; None if there is none yet."""
         ...
 
 
-class Frames:
-    """Lines of ledgers as they are sent. A line never changes, so all readers share one copy, and
-    none has a queue: what is not among those kept is still known for as long as somebody is about
-    to send it.
+class FrameCache:
+    """Ledger entries as frames. All readers share one copy; an evicted frame stays known while it
+    is being sent.
     """
 
-    def __init__(self, store: Store, hide: Hiding) -> None:
+    def __init__(self, store: Store, hide: PathMasker) -> None:
         self._store = store
         self._hide = hide
         self._kept: OrderedDict[tuple[str, int], memoryview] = OrderedDict()
         self._size = 0
         self._in_use: WeakValueDictionary[tuple[str, int], memoryview] = WeakValueDictionary()
 
-    def next(self, run: str, after: Position) -> tuple[Position, Frame] | None:
+    def next_frame(self, run: str, after: Position) -> tuple[Position, Frame] | None:
         seq = after[0] + 1
-        frame = self._in_use.get((run, seq)) or self._fetched(run, seq)
+        frame = self._in_use.get((run, seq)) or self._fetch_frames(run, seq)
         return ((seq, 0), frame) if frame is not None else None
 
-    def _fetched(self, run: str, seq: int) -> memoryview | None:
-        """And a few that will be asked for next, unless they are large."""
+    def _fetch_frames(self, run: str, seq: int) -> memoryview | None:
+        """Make this frame and a few next ones, unless they are large."""
         first, ahead = None, 0
         for _, entry in zip(range(_AHEAD), self._store.read(run, seq - 1), strict=False):
             frame = memoryview(
-                sse(self._hide(wire.encode(shown(entry))), event=kind_of(entry), id_=str(entry.seq))
+                encode_sse(
+                    self._hide(wire.encode(make_line(entry))),
+                    event=event_kind(entry),
+                    id_=str(entry.seq),
+                )
             )
             first = first or frame
             ahead += len(frame)
-            self._keep((run, entry.seq), frame)
+            self._cache_frame((run, entry.seq), frame)
             if ahead > _AHEAD_BYTES:
                 break
         return first
 
-    def _keep(self, key: tuple[str, int], frame: memoryview) -> None:
+    def _cache_frame(self, key: tuple[str, int], frame: memoryview) -> None:
         self._size += len(frame) - len(self._kept.pop(key, b""))
         self._kept[key] = self._in_use[key] = frame
         while self._size > _BYTES:
@@ -71,23 +74,21 @@ class Frames:
             self._size -= len(gone)
 
 
-def batch(tale: Tale, run: str, after: Position) -> tuple[Position, list[Frame]] | None:
-    """What comes after a position, as much as is worth sending at once: each hand-over costs more
-    than a short frame does.
+def take_batch(tale: FrameSource, run: str, after: Position) -> tuple[Position, list[Frame]] | None:
+    """Return the frames after a position, about 64 KiB at once: each send costs more than a short
+    frame.
     """
     frames: list[Frame] = []
     size = 0
-    while size < _PIECE and (piece := tale.next(run, after)) is not None:
+    while size < _PIECE and (piece := tale.next_frame(run, after)) is not None:
         after, frame = piece
         frames.append(frame)
         size += len(frame)
     return (after, frames) if frames else None
 
 
-def pieces(frames: list[Frame]) -> Iterator[bytes]:
-    """As they are handed over: whoever stops reading holds a piece or two, and not all of a large
-    frame.
-    """
+def split_frames(frames: list[Frame]) -> Iterator[bytes]:
+    """Yield parts to send, so that a stalled reader does not hold all of a large frame."""
     *short, last = frames
     if short:
         yield b"".join(short)
@@ -95,14 +96,12 @@ def pieces(frames: list[Frame]) -> Iterator[bytes]:
         yield bytes(last[start : start + _PIECE])
 
 
-def kind_of(entry: Entry) -> str:
+def event_kind(entry: Entry) -> str:
     return str(entry.event.__struct_config__.tag)
 
 
-def shown(entry: Entry) -> EventLine:
-    """Without the settings, which are the user's own business, and without what
-    chains the lines.
-    """
+def make_line(entry: Entry) -> EventLine:
+    """Return the entry without settings and hash chain."""
     event = replace(entry.event, settings="") if isinstance(entry.event, Started) else entry.event
     told: dict[str, Any] = msgspec.to_builtins(event, str_keys=True)
     return EventLine(
@@ -111,12 +110,12 @@ def shown(entry: Entry) -> EventLine:
         at=entry.at,
         place=entry.place,
         key=entry.key,
-        kind=kind_of(entry),
+        kind=event_kind(entry),
         event=told,
     )
 
 
-def sse(data: bytes, *, event: str, id_: str = "") -> bytes:
-    """One event of a stream; JSON is on one line."""
+def encode_sse(data: bytes, *, event: str, id_: str = "") -> bytes:
+    """Encode one event; JSON is on one line."""
     head = f"id: {id_}\nevent: {event}\n" if id_ else f"event: {event}\n"
     return head.encode() + b"data: " + data + b"\n\n"

@@ -14,11 +14,11 @@ from punchlist.model.item.item import Status
 from punchlist.model.item.score import Score
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.fold import fold, folded
+from punchlist.model.ledger.fold import fold, fold_entries
 from punchlist.model.ledger.run import Run
 from punchlist.ports.store import Store
-from punchlist.views.plan_forms import blueprint, code, steps
-from punchlist.web.sse.frames import Position, sse
+from punchlist.views.plan_forms import assign_steps, item_code, make_blueprint
+from punchlist.web.sse.frames import Position, encode_sse
 
 STREAMING = "fix_issue_streaming"
 ERROR = "fix_session_error"
@@ -30,26 +30,24 @@ class FixEvent(Struct, frozen=True):
     data: dict[str, Any]
 
 
-class Progress(Struct, frozen=True):
-    """Where the fixing stands: the issues of each step, those that were tried, and which step is
-    under way (from 1).
-    """
+class FixProgress(Struct, frozen=True):
+    """The issues of each step, those that were tried, and the current step (from 1)."""
 
     steps: tuple[tuple[int, ...], ...] = ()
     tried: frozenset[int] = frozenset()
     current: int = 0
 
 
-Told = tuple[Progress, list[FixEvent]]
+Told = tuple[FixProgress, list[FixEvent]]
 
 
-def told(progress: Progress, run: Run, event: ev.AnyEvent) -> Told:
+def told(progress: FixProgress, run: Run, event: ev.AnyEvent) -> Told:
     """What a line of the ledger adds; `run` is the run after it."""
     tell = _TELL.get(type(event))
     return tell(progress, run, event) if tell else (progress, [])
 
 
-def _started(progress: Progress, run: Run, event: Any) -> Told:
+def _started(progress: FixProgress, run: Run, event: Any) -> Told:
     data = {
         "session_id": run.id,
         "branch_name": run.landing.branch,
@@ -59,17 +57,17 @@ def _started(progress: Progress, run: Run, event: Any) -> Told:
     return progress, [FixEvent("fix_session_started", data)]
 
 
-def _step_done(progress: Progress, run: Run, event: Any) -> Told:
+def _handle_step(progress: FixProgress, run: Run, event: Any) -> Told:
     match event.verb:
         case "plan":
-            return _first_step(run)
+            return _begin_steps(run)
         case "fix":
             everything = frozenset(number for step in progress.steps for number in step)
-            return _going_on(replace(progress, tried=everything), run)
+            return _advance_steps(replace(progress, tried=everything), run)
         case "verify" if "challenger" in run.started.crew and (
-            waiting := run.having(Status.CLAIMED)
+            waiting := run.find_items(Status.CLAIMED)
         ):
-            codes = sorted(code(item.number) for item in waiting)
+            codes = sorted(item_code(item.number) for item in waiting)
             return progress, [
                 FixEvent(
                     "fix_challenger_evaluating",
@@ -79,17 +77,17 @@ def _step_done(progress: Progress, run: Run, event: Any) -> Told:
     return progress, []
 
 
-def _first_step(run: Run) -> Told:
-    placed = steps(blueprint(run, run.work.batches.values(), "", run.work.after))
+def _begin_steps(run: Run) -> Told:
+    placed = assign_steps(make_blueprint(run, run.work.batches.values(), "", run.work.after))
     found = tuple(
         tuple(n for n, step in placed.items() if step == each)
         for each in range(1, max(placed.values(), default=0) + 1)
     )
-    progress = Progress(steps=found, current=1 if found else 0)
+    progress = FixProgress(steps=found, current=1 if found else 0)
     return progress, [_begun(progress, run)] if found else []
 
 
-def _attempted(progress: Progress, run: Run, event: Any) -> Told:
+def _attempted(progress: FixProgress, run: Run, event: Any) -> Told:
     batches = {
         *event.patches,
         *event.refused,
@@ -103,11 +101,11 @@ def _attempted(progress: Progress, run: Run, event: Any) -> Told:
         for number in run.work.batches[batch].items
     }
     items |= {report.item for report in event.reports}
-    return _going_on(replace(progress, tried=progress.tried | items), run)
+    return _advance_steps(replace(progress, tried=progress.tried | items), run)
 
 
-def _going_on(progress: Progress, run: Run) -> Told:
-    """Ends every step whose issues were all tried, and begins the one after it."""
+def _advance_steps(progress: FixProgress, run: Run) -> Told:
+    """End every step whose issues were all tried, and begin the next."""
     events = []
     while 0 < progress.current <= len(progress.steps) and progress.tried.issuperset(
         progress.steps[progress.current - 1]
@@ -119,8 +117,8 @@ def _going_on(progress: Progress, run: Run) -> Told:
     return progress, events
 
 
-def _begun(progress: Progress, run: Run) -> FixEvent:
-    codes = [code(number) for number in progress.steps[progress.current - 1]]
+def _begun(progress: FixProgress, run: Run) -> FixEvent:
+    codes = [item_code(number) for number in progress.steps[progress.current - 1]]
     data = {
         "session_id": run.id,
         "step": progress.current,
@@ -131,10 +129,12 @@ def _begun(progress: Progress, run: Run) -> FixEvent:
     return FixEvent("fix_step_started", data)
 
 
-def _over(progress: Progress, run: Run) -> FixEvent:
+def _over(progress: FixProgress, run: Run) -> FixEvent:
     numbers = progress.steps[progress.current - 1]
     issues = {
-        code(number): run.items[number].status.value for number in numbers if number in run.items
+        item_code(number): run.items[number].status.value
+        for number in numbers
+        if number in run.items
     }
     return FixEvent(
         "fix_step_completed",
@@ -147,8 +147,8 @@ def _over(progress: Progress, run: Run) -> FixEvent:
     )
 
 
-def _challenged(progress: Progress, run: Run, event: Any) -> Told:
-    issues = {code(score.item): _score(score, event.threshold) for score in event.scores}
+def _challenged(progress: FixProgress, run: Run, event: Any) -> Told:
+    issues = {item_code(score.item): _score(score, event.threshold) for score in event.scores}
     data = {
         "session_id": run.id,
         "round": run.position.round,
@@ -173,17 +173,23 @@ def _score(score: Score, threshold: int) -> dict[str, Any]:
     }
 
 
-def _failed(progress: Progress, run: Run, event: Any) -> Told:
-    return progress, [error(run, "action_failed", event.reason, event.hint)]
+def _failed(progress: FixProgress, run: Run, event: Any) -> Told:
+    return progress, [make_error(run, "action_failed", event.reason, event.hint)]
 
 
-def _interrupted(progress: Progress, run: Run, event: Any) -> Told:
-    return progress, [error(run, "interrupted", event.reason, f"POST /api/runs/{run.id}/resume")]
+def _handle_interrupt(progress: FixProgress, run: Run, event: Any) -> Told:
+    return progress, [
+        make_error(run, "interrupted", event.reason, f"POST /api/runs/{run.id}/resume")
+    ]
 
 
-def _ended(progress: Progress, run: Run, event: Any) -> Told:
+def _ended(progress: FixProgress, run: Run, event: Any) -> Told:
     issues = {
-        code(item.number): {"status": item.status.value, "commit": item.commit, "issue": item.issue}
+        item_code(item.number): {
+            "status": item.status.value,
+            "commit": item.commit,
+            "issue": item.issue,
+        }
         for item in run.items.values()
         if item.in_scope
     }
@@ -201,58 +207,58 @@ def _ended(progress: Progress, run: Run, event: Any) -> Told:
     ]
 
 
-def error(run: Run, reason: str, message: str, next_: str) -> FixEvent:
+def make_error(run: Run, reason: str, message: str, next_: str) -> FixEvent:
     return FixEvent(
         ERROR, {"session_id": run.id, "code": reason, "message": message, "next": next_}
     )
 
 
-_TELL: dict[type, Callable[[Progress, Run, Any], Told]] = {
+_TELL: dict[type, Callable[[FixProgress, Run, Any], Told]] = {
     ev.Started: _started,
-    ev.StepDone: _step_done,
+    ev.StepDone: _handle_step,
     ev.Attempted: _attempted,
     ev.Challenged: _challenged,
     ev.Failed: _failed,
-    ev.Interrupted: _interrupted,
+    ev.Interrupted: _handle_interrupt,
     ev.Ended: _ended,
 }
 
 
-class _Story:
-    """One session as far as the ledger goes, told once for all its readers."""
+class _SessionFrames:
+    """The frames of one session so far, made once for all readers."""
 
     def __init__(self, run: str) -> None:
         self._id = run
         self.run: Run | None = None
-        self.progress = Progress()
+        self.progress = FixProgress()
         self.positions: list[Position] = []
         self.frames: list[bytes] = []
 
-    def grow(self, entries: Iterable[ev.Entry], hide: Callable[[bytes], bytes]) -> None:
+    def add_entries(self, entries: Iterable[ev.Entry], hide: Callable[[bytes], bytes]) -> None:
         for entry in entries:
-            run = fold(self.run, entry) if self.run else folded(self._id, (entry,))
+            run = fold(self.run, entry) if self.run else fold_entries(self._id, (entry,))
             self.run = run
             self.progress, events = told(self.progress, run, entry.event)
             for index, event in enumerate(events):
                 self.positions.append((entry.seq, index))
                 self.frames.append(
-                    sse(hide(wire.encode(event.data)), event=event.name, id_=f"{entry.seq}.{index}")
+                    encode_sse(
+                        hide(wire.encode(event.data)), event=event.name, id_=f"{entry.seq}.{index}"
+                    )
                 )
 
 
-class Stories:
-    """A Tale of fix sessions. The ids are made of the ledger alone: they are the same after any
-    restart.
-    """
+class FixFrames:
+    """FrameSource of fix sessions. Ids come from the ledger alone, so a restart keeps them."""
 
     def __init__(self, store: Store, hide: Callable[[bytes], bytes]) -> None:
         self._store = store
         self._hide = hide
-        self._known: OrderedDict[str, _Story] = OrderedDict()
+        self._known: OrderedDict[str, _SessionFrames] = OrderedDict()
 
-    def next(self, run: str, after: Position) -> tuple[Position, bytes] | None:
-        story = self._known.pop(run, None) or _Story(run)
-        story.grow(self._store.read(run, story.run.seq if story.run else 0), self._hide)
+    def next_frame(self, run: str, after: Position) -> tuple[Position, bytes] | None:
+        story = self._known.pop(run, None) or _SessionFrames(run)
+        story.add_entries(self._store.read(run, story.run.seq if story.run else 0), self._hide)
         self._known[run] = story
         if len(self._known) > _SESSIONS:
             self._known.popitem(last=False)

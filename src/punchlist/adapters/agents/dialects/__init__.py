@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Dialects: how each agent program is called and its output parsed."""

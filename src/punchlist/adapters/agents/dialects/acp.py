@@ -1,15 +1,20 @@
-"""Any agent that speaks the Agent Client Protocol: JSON-RPC on its standard streams, and we are the
-client.
+"""Agents that speak the Agent Client Protocol (JSON-RPC on stdio); punchlist is the client.
 
-The protocol has no read-only mode, no schema and no limits, and some agents do not ask before they
-edit: what was asked for is told in every way there is (a mode, permissions, no writing through us),
-and holds by the walls and the comparing around it.
+The protocol has no read-only mode, no schema and no limits, and some agents edit without asking.
+Read-only is requested by mode and permissions, and enforced by the sandbox and by comparing the
+tree afterwards.
 """
 
 from msgspec.structs import replace
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import Call, CliAgent, Desk, Seat, Told
+from punchlist.adapters.agents.cli_agent import (
+    AgentCall,
+    AgentSetup,
+    CallContext,
+    CliAgent,
+    ParsedReply,
+)
 from punchlist.adapters.agents.dialects.acp_client import (
     LOAD,
     MODE,
@@ -17,13 +22,13 @@ from punchlist.adapters.agents.dialects.acp_client import (
     PATIENCE,
     PROMPT,
     SESSION,
-    Client,
+    AcpClient,
 )
-from punchlist.adapters.agents.json_lines import Event, events
-from punchlist.adapters.process.run import Ran
+from punchlist.adapters.agents.json_lines import JsonEvent, parse_events
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import SettingsError
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Ask, Trouble
+from punchlist.ports.agent import AgentTrouble, Ask
 
 _AUTH = -32000
 _USAGE = (("usage",), ("_meta", "quota", "token_count"))
@@ -35,23 +40,23 @@ _HIDDEN = tuple(
 protocol heeds is not known.
 """
 _STOPPED = {
-    "max_tokens": Trouble.LIMIT,
-    "max_turn_requests": Trouble.LIMIT,
-    "refusal": Trouble.OTHER,
-    "cancelled": Trouble.TIMEOUT,
+    "max_tokens": AgentTrouble.LIMIT,
+    "max_turn_requests": AgentTrouble.LIMIT,
+    "refusal": AgentTrouble.OTHER,
+    "cancelled": AgentTrouble.TIMEOUT,
 }
 
 
 class Acp:
-    """The dialect: what the agent wrote, read again as a whole when it is over."""
+    """Dialect that parses the whole output again at the end."""
 
     program = ""
     keys: tuple[str, ...] = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
     cumulative: tuple[str, ...] = ()
 
-    def call(self, ask: Ask, desk: Desk) -> Call:
-        client = Client(ask, desk.settings.timeout * PATIENCE)
-        return Call(
+    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
+        client = AcpClient(ask, desk.settings.timeout * PATIENCE)
+        return AgentCall(
             arguments=(),
             stdin="",
             env={"OPENCODE_DISABLE_PROJECT_CONFIG": "1"},
@@ -59,44 +64,42 @@ class Acp:
             hidden=_HIDDEN,
         )
 
-    def piece(self, event: Event) -> str:
+    def describe_event(self, event: JsonEvent) -> str:
         return (
-            _said(event)
+            _chunk_text(event)
             if event.text("params", "update", "sessionUpdate") == "agent_message_chunk"
             else ""
         )
 
-    def told(self, ran: Ran, ask: Ask) -> Told:
-        return told(ran.stdout, ran.stderr.decode(errors="replace"), ask.session)
+    def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
+        return parse_messages(ran.stdout, ran.stderr.decode(errors="replace"), ask.session)
 
 
-def told(output: bytes, errors: str = "", session: str = "") -> Told:
-    """What the answer to our prompt was, and what was said and opened on the way there."""
-    so_far = _Heard(session)
-    for heard in events(output):
+def parse_messages(output: bytes, errors: str = "", session: str = "") -> ParsedReply:
+    """Parse the answer to the prompt, with the text and opened files before it."""
+    so_far = _Conversation(session)
+    for heard in parse_events(output):
         if heard.has("method"):
-            so_far.noticed(heard)
+            so_far.add_update(heard)
         elif heard.has("error") and heard.count("id") not in OPTIONAL:
-            return so_far.failed(heard.at("error"))
+            return so_far.build_failure(heard.get("error"))
         elif heard.count("id") in (LOAD, SESSION):
-            so_far = _Heard(
+            so_far = _Conversation(
                 heard.text("result", "sessionId") or session
             )  # what came before is a loaded session's past
         elif heard.count("id") == MODE:
-            so_far = _Heard(so_far.session)
+            so_far = _Conversation(so_far.session)
         elif heard.count("id") == PROMPT:
-            return so_far.ended(heard.at("result"))
-    return Told(
+            return so_far.build_reply(heard.get("result"))
+    return ParsedReply(
         failed=errors.strip()[-500:] or "it ended before there was an answer",
-        trouble=Trouble.CUT,
+        trouble=AgentTrouble.CUT,
         session=so_far.session,
     )
 
 
-class _Heard:
-    """What a conversation has brought so far; `said` has a piece for every stretch between two tool
-    calls.
-    """
+class _Conversation:
+    """State of a conversation; `_said` has a list of pieces per stretch between tool calls."""
 
     def __init__(self, session: str) -> None:
         self.session = session
@@ -105,14 +108,14 @@ class _Heard:
         self._tools: set[str] = set()
         self._usage = Usage()
 
-    def noticed(self, heard: Event) -> None:
-        update = heard.at("params", "update")
+    def add_update(self, heard: JsonEvent) -> None:
+        update = heard.get("params", "update")
         match update.text("sessionUpdate") or heard.text("method"):
             case "agent_message_chunk":
-                self._said[-1].append(_said(heard))
-                self._usage += _counted(update.at("_meta", "usage"))
+                self._said[-1].append(_chunk_text(heard))
+                self._usage += _read_usage(update.get("_meta", "usage"))
             case "tool_call" | "tool_call_update":
-                self._worked(update)
+                self._add_tool(update)
             case "usage_update":
                 self._usage = replace(
                     self._usage, dollars=update.number("cost", "amount") or self._usage.dollars
@@ -120,33 +123,38 @@ class _Heard:
             case "fs/read_text_file":
                 self._opened.append(heard.text("params", "path"))
 
-    def _worked(self, update: Event) -> None:
+    def _add_tool(self, update: JsonEvent) -> None:
         if (tool := update.text("toolCallId")) not in self._tools:
             self._tools.add(tool)
             self._said.append([])
         if update.text("kind") == "read":
             self._opened += [location.text("path") for location in update.items("locations")]
 
-    def failed(self, error: Event) -> Told:
+    def build_failure(self, error: JsonEvent) -> ParsedReply:
         said = " ".join(
             filter(None, (error.text("message"), error.text("data") or error.json("data")))
         )
-        trouble = Trouble.AUTH if error.number("code") == _AUTH else troubles.of_error(said)
+        trouble = (
+            AgentTrouble.AUTH if error.number("code") == _AUTH else troubles.classify_error(said)
+        )
         text = said or "it answered with an error that says nothing"
-        return Told(
-            failed=text, trouble=trouble, session=self.session, retry_after=troubles.wait_told(said)
+        return ParsedReply(
+            failed=text,
+            trouble=trouble,
+            session=self.session,
+            retry_after=troubles.parse_retry_delay(said),
         )
 
-    def ended(self, result: Event) -> Told:
+    def build_reply(self, result: JsonEvent) -> ParsedReply:
         why = result.text("stopReason")
         # Some tell it at the end, some with every piece.
-        told_last = next((result.at(*path) for path in _USAGE if result.has(*path)), None)
+        told_last = next((result.get(*path) for path in _USAGE if result.has(*path)), None)
         usage = (
             self._usage
             if told_last is None
-            else replace(_counted(told_last), dollars=self._usage.dollars)
+            else replace(_read_usage(told_last), dollars=self._usage.dollars)
         )
-        told = Told(
+        told = ParsedReply(
             text=next(
                 filter(None, ("".join(pieces).strip() for pieces in reversed(self._said))), ""
             ),
@@ -160,24 +168,24 @@ class _Heard:
             else replace(
                 told,
                 failed=f"it stopped: {why or 'and did not say why'}",
-                trouble=_STOPPED.get(why, Trouble.OTHER),
+                trouble=_STOPPED.get(why, AgentTrouble.OTHER),
             )
         )
 
 
-def _counted(usage: Event) -> Usage:
+def _read_usage(usage: JsonEvent) -> Usage:
     return Usage(
         input_tokens=usage.count("inputTokens") or usage.count("input_tokens"),
         output_tokens=usage.count("outputTokens") or usage.count("output_tokens"),
     )
 
 
-def _said(heard: Event) -> str:
+def _chunk_text(heard: JsonEvent) -> str:
     return heard.text("params", "update", "content", "text")
 
 
 class AcpAgent(CliAgent):
-    def __init__(self, seat: Seat) -> None:
+    def __init__(self, seat: AgentSetup) -> None:
         if not seat.settings.command:
             raise SettingsError(
                 f"agent.{seat.name}.command: there is no program to talk to",

@@ -1,5 +1,5 @@
-"""Our side of the Agent Client Protocol: one conversation, from hello to hanging up, and answers to
-what the agent asks.
+"""Client side of the Agent Client Protocol: one conversation, and answers to the
+agent's requests.
 """
 
 import asyncio
@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from punchlist.adapters.agents.json_lines import Event, Lines, event
-from punchlist.adapters.process.run import Voice
+from punchlist.adapters.agents.json_lines import JsonEvent, LineBuffer, parse_event
+from punchlist.adapters.process.run import ChildInput
 from punchlist.ports.agent import Ask
 
 VERSION = 1
@@ -36,29 +36,29 @@ PATIENCE = 0.95
 """The part of the time after which it is told to stop."""
 
 
-class Client:
-    """Our side of one conversation: hello, a session, a mode where there is one that fits, the
-    prompt; and answers meanwhile.
+class AcpClient:
+    """One conversation: initialize, session, mode if there is a fitting one, prompt; meanwhile it
+    answers the agent's requests.
     """
 
     def __init__(self, ask: Ask, patience: float) -> None:
         self._ask = ask
         self._patience = patience
         self._root = ask.folder.resolve()
-        self._lines = Lines()
+        self._lines = LineBuffer()
         self._session = ""
-        self._voice: Voice | None = None
+        self._voice: ChildInput | None = None
         self._alarm: asyncio.TimerHandle | None = None
 
-    def begin(self, voice: Voice) -> None:
+    def begin(self, voice: ChildInput) -> None:
         self._voice = voice
         self._alarm = (
-            asyncio.get_running_loop().call_later(self._patience, self._enough)
+            asyncio.get_running_loop().call_later(self._patience, self._cancel_session)
             if self._patience
             else None
         )
         files = {"readTextFile": True, "writeTextFile": self._ask.writes}
-        self._request(
+        self._send_request(
             HELLO,
             "initialize",
             protocolVersion=VERSION,
@@ -66,70 +66,70 @@ class Client:
         )
 
     def hear(self, piece: bytes) -> None:
-        for line in self._lines.fed(piece):
-            heard = event(line)
+        for line in self._lines.feed(piece):
+            heard = parse_event(line)
             if method := heard.text("method"):
-                self._asked(method, heard)
+                self._handle_request(method, heard)
             elif heard.has("id"):
-                self._answered(heard.count("id"), heard)
+                self._handle_response(heard.count("id"), heard)
 
-    def _enough(self) -> None:
-        """Time is nearly up: an agent that stops when told to keeps its session, and says what it
-        used.
-        """
+    def _cancel_session(self) -> None:
+        """Cancel before the deadline, so that the agent saves its session and reports usage."""
         if self._session:
             self._send({"method": "session/cancel", "params": {"sessionId": self._session}})
 
-    def _answered(self, number: int, heard: Event) -> None:
+    def _handle_response(self, number: int, heard: JsonEvent) -> None:
         failed = heard.has("error")
         if number == PROMPT or (failed and number not in OPTIONAL):
             self._hang_up()
         elif (
             number == HELLO
             and self._ask.session
-            and heard.true("result", "agentCapabilities", "loadSession")
+            and heard.is_true("result", "agentCapabilities", "loadSession")
         ):
-            self._open(LOAD, "session/load", sessionId=self._ask.session)
+            self._open_session(LOAD, "session/load", sessionId=self._ask.session)
         elif number == HELLO or (number == LOAD and failed):
-            self._open(SESSION, "session/new")
+            self._open_session(SESSION, "session/new")
         elif number in (LOAD, SESSION):
             self._session = heard.text("result", "sessionId") or self._ask.session
-            self._settle(mode_for(heard.at("result"), writes=self._ask.writes))
+            self._set_mode(choose_mode(heard.get("result"), writes=self._ask.writes))
         elif number == MODE:
-            self._prompt()
+            self._send_prompt()
 
-    def _open(self, number: int, method: str, **more: object) -> None:
-        self._request(number, method, cwd=str(self._root), mcpServers=[], **more)
+    def _open_session(self, number: int, method: str, **more: object) -> None:
+        self._send_request(number, method, cwd=str(self._root), mcpServers=[], **more)
 
-    def _settle(self, mode: Mapping[str, str]) -> None:
+    def _set_mode(self, mode: Mapping[str, str]) -> None:
         if mode:
             method = "session/set_config_option" if "configId" in mode else "session/set_mode"
-            self._request(MODE, method, sessionId=self._session, **mode)
+            self._send_request(MODE, method, sessionId=self._session, **mode)
         else:
-            self._prompt()
+            self._send_prompt()
 
-    def _prompt(self) -> None:
-        self._request(
+    def _send_prompt(self) -> None:
+        self._send_request(
             PROMPT,
             "session/prompt",
             sessionId=self._session,
-            prompt=[{"type": "text", "text": _sendable(self._ask.prompt)}],
+            prompt=[{"type": "text", "text": _replace_surrogates(self._ask.prompt)}],
         )
 
-    def _asked(self, method: str, heard: Event) -> None:
+    def _handle_request(self, method: str, heard: JsonEvent) -> None:
         if not heard.has("id"):
             return
-        asked: Callable[[Event], Mapping[str, Any]] | None = {
-            "session/request_permission": self._permission,
-            "fs/read_text_file": self._read,
-            "fs/write_text_file": self._write,
+        asked: Callable[[JsonEvent], Mapping[str, Any]] | None = {
+            "session/request_permission": self._decide_permission,
+            "fs/read_text_file": self._read_file,
+            "fs/write_text_file": self._write_file,
         }.get(method)
         answer = (
-            asked(heard.at("params")) if asked else _error(_UNKNOWN, f"{method} is not offered")
+            asked(heard.get("params"))
+            if asked
+            else _make_error(_UNKNOWN, f"{method} is not offered")
         )
         self._send({"id": msgspec.Raw(heard.json("id").encode()), **answer})
 
-    def _permission(self, params: Event) -> Mapping[str, Any]:
+    def _decide_permission(self, params: JsonEvent) -> Mapping[str, Any]:
         allowed = self._ask.writes or params.text("toolCall", "kind") in _READING_TOOLS
         wanted = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
         options = {
@@ -143,23 +143,23 @@ class Client:
         )
         return {"result": {"outcome": outcome}}
 
-    def _read(self, params: Event) -> Mapping[str, Any]:
-        path = self._inside(params.text("path"))
+    def _read_file(self, params: JsonEvent) -> Mapping[str, Any]:
+        path = self._resolve_path(params.text("path"))
         if path is None:
-            return _error(_REFUSED, "only files of the folder can be read here")
+            return _make_error(_REFUSED, "only files of the folder can be read here")
         try:
             with path.open("rb") as file:
                 lines = file.read(_LONGEST_FILE).decode(errors="replace").splitlines(keepends=True)
         except OSError as error:
-            return _error(_INVALID, f"{path.name}: {error.strerror}")
+            return _make_error(_INVALID, f"{path.name}: {error.strerror}")
         first = max(params.count("line") - 1, 0)
         last = first + params.count("limit") if params.has("limit") else None
         return {"result": {"content": "".join(lines[first:last])}}
 
-    def _write(self, params: Event) -> Mapping[str, Any]:
-        path = self._inside(params.text("path")) if self._ask.writes else None
+    def _write_file(self, params: JsonEvent) -> Mapping[str, Any]:
+        path = self._resolve_path(params.text("path")) if self._ask.writes else None
         if path is None:
-            return _error(
+            return _make_error(
                 _REFUSED,
                 "only files of the folder can be written here, and only by whom it was asked to"
                 " edit",
@@ -168,11 +168,11 @@ class Client:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(params.text("content"), "utf-8", newline="")
         except (OSError, UnicodeEncodeError) as error:
-            return _error(_INVALID, f"{path.name}: {error}")
+            return _make_error(_INVALID, f"{path.name}: {error}")
         return {"result": {}}
 
-    def _inside(self, name: str) -> Path | None:
-        """Where a name leads, links followed, if that is in the folder and not git's."""
+    def _resolve_path(self, name: str) -> Path | None:
+        """Return the resolved path if it is inside the folder and not in .git, else None."""
         try:
             path = (self._root / name).resolve()
         except (OSError, ValueError):
@@ -184,28 +184,26 @@ class Client:
         )
         return path if fine else None
 
-    def _request(self, number: int, method: str, **params: object) -> None:
+    def _send_request(self, number: int, method: str, **params: object) -> None:
         self._send({"id": number, "method": method, "params": params})
 
     def _send(self, message: Mapping[str, Any]) -> None:
         if self._voice:
-            self._voice.say(msgspec.json.encode({"jsonrpc": "2.0", **message}) + b"\n")
+            self._voice.send(msgspec.json.encode({"jsonrpc": "2.0", **message}) + b"\n")
 
     def _hang_up(self) -> None:
         if self._alarm:
             self._alarm.cancel()
         if self._voice:
-            self._voice.hang_up()
+            self._voice.close_input()
 
 
-def mode_for(session: Event, *, writes: bool) -> Mapping[str, str]:
-    """What to set where the session has a mode for readers, or is in one and shall edit; nothing
-    where that is not needed.
-
-    Agents offer modes in an older way, or as one of their options.
+def choose_mode(session: JsonEvent, *, writes: bool) -> Mapping[str, str]:
+    """Return the parameters that set a reading mode, or leave one in order to edit; {} if not
+    needed. Agents offer modes in `modes` or in `configOptions`.
     """
-    modes = session.at("modes")
-    if mode := _mode(
+    modes = session.get("modes")
+    if mode := _pick_mode(
         modes.text("currentModeId"),
         [mode.text("id") for mode in modes.items("availableModes")],
         writes=writes,
@@ -214,14 +212,14 @@ def mode_for(session: Event, *, writes: bool) -> Mapping[str, str]:
     for option in session.items("configOptions"):
         there = [each.text("value") for each in option.items("options")]
         if option.text("category") == "mode" and (
-            mode := _mode(option.text("currentValue"), there, writes=writes)
+            mode := _pick_mode(option.text("currentValue"), there, writes=writes)
         ):
             return {"configId": option.text("id"), "value": mode}
     return {}
 
 
-def _mode(current: str, there: list[str], *, writes: bool) -> str:
-    """Names may be addresses that end in the word."""
+def _pick_mode(current: str, there: list[str], *, writes: bool) -> str:
+    """Return the id of a fitting mode, or ''. An id may be a URL that ends in #NAME."""
     known = {name.rpartition("#")[2]: name for name in there}
     if writes and current.rpartition("#")[2] not in _READING_MODES:
         return ""
@@ -231,10 +229,10 @@ def _mode(current: str, there: list[str], *, writes: bool) -> str:
     )
 
 
-def _error(code: int, message: str) -> Mapping[str, Any]:
-    return {"error": {"code": code, "message": _sendable(message)}}
+def _make_error(code: int, message: str) -> Mapping[str, Any]:
+    return {"error": {"code": code, "message": _replace_surrogates(message)}}
 
 
-def _sendable(text: str) -> str:
-    """Names of files may have bytes that are no text, and JSON has no place for them."""
+def _replace_surrogates(text: str) -> str:
+    """Replace lone surrogates (from file names), which JSON cannot encode."""
     return text.encode(errors="replace").decode()

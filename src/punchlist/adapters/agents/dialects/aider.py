@@ -1,9 +1,9 @@
-"""aider, a fixer without a structured word: it always exits with 0, so its own token line and the
-diff are what counts.
+"""aider, a fixer without structured output: it always exits with 0, so its token line and the diff
+count.
 
-It reads settings and variables (`.aider.conf.yml`, `.env`) from where it stands and from the
-repository around that, and some of them run commands. So it stands in its own home, without git,
-and is given the files by their full names.
+It reads settings (`.aider.conf.yml`, `.env`) from the current folder and the repository around
+it, and some of them run commands. So it runs in its own home, without git, and gets the files by
+absolute path.
 """
 
 import re
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import Call, Desk, Told
-from punchlist.adapters.agents.json_lines import Event
-from punchlist.adapters.process.run import Ran
+from punchlist.adapters.agents.cli_agent import AgentCall, CallContext, ParsedReply
+from punchlist.adapters.agents.json_lines import JsonEvent
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Ask, Trouble
+from punchlist.ports.agent import AgentTrouble, Ask
 
 _FLAGS = """
     --yes-always --no-pretty --no-stream --no-git --no-gitignore --no-auto-commits --no-auto-lint
@@ -36,15 +36,15 @@ _TOKENS = re.compile(
 )
 _ERROR = re.compile(r"^litellm\.(\w+)", re.MULTILINE)
 _TROUBLES = {
-    "AuthenticationError": Trouble.AUTH,
-    "PermissionDeniedError": Trouble.AUTH,
-    "RateLimitError": Trouble.RATE_LIMIT,
-    "ContextWindowExceededError": Trouble.TOO_LONG,
-    "BudgetExceededError": Trouble.LIMIT,
-    "InternalServerError": Trouble.OVERLOADED,
-    "ServiceUnavailableError": Trouble.OVERLOADED,
-    "APIConnectionError": Trouble.OVERLOADED,
-    "Timeout": Trouble.OVERLOADED,
+    "AuthenticationError": AgentTrouble.AUTH,
+    "PermissionDeniedError": AgentTrouble.AUTH,
+    "RateLimitError": AgentTrouble.RATE_LIMIT,
+    "ContextWindowExceededError": AgentTrouble.TOO_LONG,
+    "BudgetExceededError": AgentTrouble.LIMIT,
+    "InternalServerError": AgentTrouble.OVERLOADED,
+    "ServiceUnavailableError": AgentTrouble.OVERLOADED,
+    "APIConnectionError": AgentTrouble.OVERLOADED,
+    "Timeout": AgentTrouble.OVERLOADED,
 }
 _LAST_WORDS = 600
 
@@ -60,7 +60,7 @@ class Aider:
     )
     cumulative: tuple[str, ...] = ()
 
-    def call(self, ask: Ask, desk: Desk) -> Call:
+    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
         model = ("--model", desk.settings.model) if desk.settings.model else ()
         effort = ("--reasoning-effort", desk.settings.effort) if desk.settings.effort else ()
         how = () if ask.writes else ("--chat-mode", "ask")
@@ -71,9 +71,11 @@ class Aider:
             str(desk.tmp / "input"),
         )
         files = [
-            argument for path in named(ask.prompt, ask.folder) for argument in ("--file", str(path))
+            argument
+            for path in find_files(ask.prompt, ask.folder)
+            for argument in ("--file", str(path))
         ]
-        return Call(
+        return AgentCall(
             arguments=(
                 *_FLAGS.split(),
                 *model,
@@ -89,65 +91,65 @@ class Aider:
             cwd=desk.home,
         )
 
-    def piece(self, event: Event) -> str:
+    def describe_event(self, event: JsonEvent) -> str:
         return event.noise
 
-    def told(self, ran: Ran, ask: Ask) -> Told:  # the shape of a dialect
-        return told(ran.stdout.decode(errors="replace"), ran.stderr.decode(errors="replace"))
+    def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:  # the shape of a dialect
+        return parse_transcript(
+            ran.stdout.decode(errors="replace"), ran.stderr.decode(errors="replace")
+        )
 
 
-def told(said: str, errors: str = "") -> Told:
-    """A call to the model that went well ends in its token line; an error is what comes after the
-    last of these.
+def parse_transcript(said: str, errors: str = "") -> ParsedReply:
+    """Parse aider's output. A successful call ends in a token line; an error
+    follows the last one.
     """
     counted = list(_TOKENS.finditer(said))
     after = said[counted[-1].end() :] if counted else said
     usage = Usage(
-        input_tokens=sum(_number(found[1], found[2]) for found in counted),
-        output_tokens=sum(_number(found[3], found[4]) for found in counted),
+        input_tokens=sum(_parse_count(found[1], found[2]) for found in counted),
+        output_tokens=sum(_parse_count(found[3], found[4]) for found in counted),
         dollars=sum(float(found[5] or 0) for found in counted),
     )
     found = list(_ERROR.finditer(after))
     if counted and not found:
-        return Told(text=_words(said[: counted[-1].start()]), usage=usage)
+        return ParsedReply(text=_model_text(said[: counted[-1].start()]), usage=usage)
     # The last one is what it gave up on; before that it tried again.
     text = (
         after[found[-1].start() :]
         if found
         else (errors.strip() or after.strip() or "it said nothing")
     )
-    trouble = _TROUBLES.get(found[-1][1] if found else "") or troubles.of_error(text)
-    return Told(
+    trouble = _TROUBLES.get(found[-1][1] if found else "") or troubles.classify_error(text)
+    return ParsedReply(
         failed=text.strip()[:_LAST_WORDS],
         trouble=trouble,
         usage=usage,
-        retry_after=troubles.wait_told(text),
+        retry_after=troubles.parse_retry_delay(text),
     )
 
 
-def _words(said: str) -> str:
-    """What the model said: the block that begins with aider's own name ends at the first empty
-    line.
-    """
+def _model_text(said: str) -> str:
+    """Return the model's text, without the header block that begins with aider's name."""
     head, found, rest = said.partition("\nAider v")
     return (rest.partition("\n\n")[2] if found else head).strip()
 
 
-def named(prompt: str, folder: Path) -> list[Path]:
-    """Files of the folder that the prompt names, and one at the top: names are relative to what all
-    files have in common.
+def find_files(prompt: str, folder: Path) -> list[Path]:
+    """Return files of the folder that the prompt names, plus one at the top: aider's names are
+    relative to the common folder of all files.
     """
     root = folder.resolve()
     found = [root / name for name in dict.fromkeys(_NAMED.findall(prompt)) if _is_file(root, name)][
         :_MOST_FILES
     ]
     if found and not any(path.parent == root for path in found):
-        found += sorted(_top(root), key=lambda path: (path.stat().st_size, path.name))[:1]
+        found += sorted(_top_files(root), key=lambda path: (path.stat().st_size, path.name))[:1]
     return found
 
 
-def _top(root: Path) -> Iterator[Path]:
-    """But for hidden ones, which may hold what is nobody's business."""
+def _top_files(root: Path) -> Iterator[Path]:
+    """Yield the files at the top of the folder, without hidden ones and links."""
     return (
         path
         for path in root.iterdir()
@@ -163,7 +165,7 @@ def _is_file(root: Path, name: str) -> bool:
         return False
 
 
-def _number(digits: str, unit: str) -> int:
+def _parse_count(digits: str, unit: str) -> int:
     try:
         return int(float(digits.replace(",", "")) * _SIZE[unit])
     except ValueError:

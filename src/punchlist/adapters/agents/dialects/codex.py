@@ -7,9 +7,15 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import Call, Desk, Told, as_json, plain
-from punchlist.adapters.agents.json_lines import Event, events
-from punchlist.adapters.process.run import Ran
+from punchlist.adapters.agents.cli_agent import (
+    AgentCall,
+    CallContext,
+    ParsedReply,
+    encode_json,
+    make_filename,
+)
+from punchlist.adapters.agents.json_lines import JsonEvent, parse_events
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Ask
 
@@ -46,7 +52,7 @@ class Codex:
     keys = ("CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     cumulative = ("input_tokens", "output_tokens")
 
-    def call(self, ask: Ask, desk: Desk) -> Call:
+    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
         sandbox = (
             "workspace-write" if ask.writes else "read-only"
         )  # its own walls stand inside ours
@@ -56,19 +62,19 @@ class Codex:
         arguments += [
             "--json",
             *_OFF,
-            *_configured({**_CONFIG, **_provider(desk), **_effort(desk)}),
+            *_config_flags({**_CONFIG, **_provider_config(desk), **_effort_config(desk)}),
         ]
         files = {}
         if desk.settings.model:
             arguments += ["-m", desk.settings.model]
-        if ask.schema is not None and strict(ask.schema):
-            name = f"schemas/{plain(ask.label)}.json"
-            files[name] = as_json(ask.schema)
+        if ask.schema is not None and is_strict(ask.schema):
+            name = f"schemas/{make_filename(ask.label)}.json"
+            files[name] = encode_json(ask.schema)
             arguments += ["--output-schema", str(desk.home / name)]
         arguments += [ask.session, "-"] if ask.session else ["-"]
-        return Call(arguments=tuple(arguments), stdin=ask.prompt, files=files)
+        return AgentCall(arguments=tuple(arguments), stdin=ask.prompt, files=files)
 
-    def piece(self, event: Event) -> str:
+    def describe_event(self, event: JsonEvent) -> str:
         if event.text("type") != "item.completed":
             return ""
         said = {"agent_message": "text", "command_execution": "command"}.get(
@@ -79,23 +85,25 @@ class Codex:
             event.text("item", said) if said else " ".join(["edited", *changes]) if changes else ""
         )
 
-    def told(
-        self, ran: Ran, ask: Ask
-    ) -> Told:  # the shape of the port; its answer is text, whatever was asked
-        found = list(events(ran.stdout))
+    def parse_output(
+        self, ran: ProcessResult, ask: Ask
+    ) -> ParsedReply:  # the shape of the port; its answer is text, whatever was asked
+        found = list(parse_events(ran.stdout))
         session = next(
             (event.text("thread_id") for event in found if event.text("type") == "thread.started"),
             "",
         )
-        opened = tuple(path for event in found for path in _opened(event.at("item")))
+        opened = tuple(path for event in found for path in _opened_files(event.get("item")))
         ends = [event for event in found if event.text("type") in ("turn.completed", "turn.failed")]
         if not ends or ends[-1].text("type") == "turn.failed":
             message = ends[-1].text("error", "message") if ends else ""
             failed, trouble = (
-                (message, troubles.of_error(message)) if message else troubles.no_result(ran)
+                (message, troubles.classify_error(message))
+                if message
+                else troubles.explain_no_result(ran)
             )
-            wait = troubles.wait_told(message)
-            return Told(
+            wait = troubles.parse_retry_delay(message)
+            return ParsedReply(
                 session=session, opened=opened, failed=failed, trouble=trouble, retry_after=wait
             )
         usage = Usage(
@@ -105,11 +113,11 @@ class Codex:
         failed = (
             "" if ran.exit_code == 0 else f"it ended with code {ran.exit_code} after its result"
         )
-        text = "" if failed else _last_word(found)
-        return Told(text=text, session=session, usage=usage, opened=opened, failed=failed)
+        text = "" if failed else _last_message(found)
+        return ParsedReply(text=text, session=session, usage=usage, opened=opened, failed=failed)
 
 
-def _last_word(found: Sequence[Event]) -> str:
+def _last_message(found: Sequence[JsonEvent]) -> str:
     said = (
         event.text("item", "text")
         for event in reversed(found)
@@ -118,9 +126,9 @@ def _last_word(found: Sequence[Event]) -> str:
     return next(said, "")
 
 
-def _provider(desk: Desk) -> dict[str, object]:
-    """With a key: the API, at the address the user set. Codex reads no address from the
-    environment, so it is told here.
+def _provider_config(desk: CallContext) -> dict[str, object]:
+    """Return the API provider with key and base URL, which Codex does not read from variables; {}
+    without a key.
     """
     if not desk.key:
         return {}
@@ -138,19 +146,17 @@ def _provider(desk: Desk) -> dict[str, object]:
     }
 
 
-def _effort(desk: Desk) -> dict[str, object]:
+def _effort_config(desk: CallContext) -> dict[str, object]:
     return {"model_reasoning_effort": desk.settings.effort} if desk.settings.effort else {}
 
 
-def _configured(values: Mapping[str, object]) -> Iterator[str]:
+def _config_flags(values: Mapping[str, object]) -> Iterator[str]:
     for name, value in values.items():
         yield from ("-c", f"{name}={json.dumps(value)}")  # JSON scalars are TOML scalars
 
 
-def strict(schema: Mapping[str, Any]) -> bool:
-    """Whether the API takes a schema: it wants every object closed and every property required, and
-    refuses all else.
-    """
+def is_strict(schema: Mapping[str, Any]) -> bool:
+    """Return whether the API accepts the schema: every object closed, every property required."""
     properties = schema.get("properties", {})
     closed = "properties" not in schema or (
         schema.get("additionalProperties") is False
@@ -159,24 +165,24 @@ def strict(schema: Mapping[str, Any]) -> bool:
     inner = [*properties.values(), *schema.get("$defs", {}).values(), *schema.get("anyOf", ())]
     inner += [schema["items"]] if isinstance(schema.get("items"), Mapping) else []
     loose = schema.get("type") == "object" and "properties" not in schema
-    return closed and not loose and all(strict(each) for each in inner if isinstance(each, Mapping))
+    return (
+        closed and not loose and all(is_strict(each) for each in inner if isinstance(each, Mapping))
+    )
 
 
-def _opened(item: Event) -> Iterator[str]:
-    """Files it changed, and those that its commands were given to read; it has no tool of its own
-    to read with.
-    """
+def _opened_files(item: JsonEvent) -> Iterator[str]:
+    """Yield files that it changed, and those that its shell commands read."""
     yield from (path for change in item.items("changes") if (path := change.text("path")))
     if item.text("type") == "command_execution":
-        yield from _read_by(item.text("command"))
+        yield from _parse_reads(item.text("command"))
 
 
-def _read_by(command: str) -> Iterator[str]:
-    words = _words(command[:_LONGEST_LINE])
+def _parse_reads(command: str) -> Iterator[str]:
+    words = _split_words(command[:_LONGEST_LINE])
     if (
         len(words) > 2 and PurePosixPath(words[0]).name in _SHELLS and words[1].startswith("-")
     ):  # shell, flag, line
-        words = _words(words[2])
+        words = _split_words(words[2])
     before, reading = "|", False
     for word in words:
         if before in _BETWEEN:
@@ -186,7 +192,7 @@ def _read_by(command: str) -> Iterator[str]:
         before = word
 
 
-def _words(line: str) -> list[str]:
+def _split_words(line: str) -> list[str]:
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     try:

@@ -1,10 +1,9 @@
-"""Any program of the user's as an agent: asked on its standard input, answering on its output or in
-a file.
+"""A program of the user's as an agent: prompt on stdin, answer on stdout or in a file.
 
-It has a home and a folder for temporary files of its own, and finds in its environment
-PUNCHLIST_ROLE, PUNCHLIST_WRITES (1 where it may change files), PUNCHLIST_SESSION, PUNCHLIST_SCHEMA
-(JSON Schema of the answer) and, where the answer is to be in a file, PUNCHLIST_ANSWER, its full
-name; `{answer}` on the command line is the same.
+It has its own home and temporary folder. Its environment has PUNCHLIST_ROLE,
+PUNCHLIST_WRITES (1 if it may change files), PUNCHLIST_SESSION, PUNCHLIST_SCHEMA (JSON
+Schema of the answer) and, for an answer in a file, PUNCHLIST_ANSWER, its absolute path;
+`{answer}` on the command line is the same.
 """
 
 import json
@@ -14,11 +13,18 @@ from pathlib import Path, PurePosixPath
 from msgspec.structs import replace as with_
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import Call, CliAgent, Desk, Seat, Told, plain
-from punchlist.adapters.agents.json_lines import Event
-from punchlist.adapters.process.run import Ran
+from punchlist.adapters.agents.cli_agent import (
+    AgentCall,
+    AgentSetup,
+    CallContext,
+    CliAgent,
+    ParsedReply,
+    make_filename,
+)
+from punchlist.adapters.agents.json_lines import JsonEvent
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import SettingsError
-from punchlist.ports.agent import Ask, Trouble
+from punchlist.ports.agent import AgentTrouble, Ask
 
 STDOUT = "stdout"
 _ANSWER = "{answer}"
@@ -26,17 +32,17 @@ _LAST_WORDS = 2000
 _LONGEST_ANSWER = 16 << 20
 
 
-class Program:
+class CommandDialect:
     program = ""
     keys: tuple[str, ...] = ()
     cumulative: tuple[str, ...] = ()
 
-    def __init__(self, seat: Seat, arguments: tuple[str, ...]) -> None:
+    def __init__(self, seat: AgentSetup, arguments: tuple[str, ...]) -> None:
         self._arguments = arguments
         self._settings = seat.settings
-        self._tmp = seat.place.tmp(seat.name)
+        self._tmp = seat.place.make_tmp(seat.name)
 
-    def call(self, ask: Ask, desk: Desk) -> Call:  # the shape of a dialect
+    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:  # the shape of a dialect
         env = {
             "PUNCHLIST_ROLE": ask.role,
             "PUNCHLIST_WRITES": "1" if ask.writes else "0",
@@ -45,7 +51,7 @@ class Program:
         if ask.schema is not None:
             env["PUNCHLIST_SCHEMA"] = json.dumps(ask.schema)
         if self._settings.answer != STDOUT:
-            file = self._file(ask)
+            file = self._answer_path(ask)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.unlink(missing_ok=True)  # what an earlier try left is no answer to this one
             env["PUNCHLIST_ANSWER"] = str(file)
@@ -53,14 +59,14 @@ class Program:
             argument.replace(_ANSWER, env.get("PUNCHLIST_ANSWER", _ANSWER))
             for argument in self._arguments
         )
-        return Call(arguments=tuple(arguments), stdin=ask.prompt, env=env)
+        return AgentCall(arguments=tuple(arguments), stdin=ask.prompt, env=env)
 
-    def piece(self, event: Event) -> str:
+    def describe_event(self, event: JsonEvent) -> str:
         return event.text("text") or event.text("message") or event.noise
 
-    def told(self, ran: Ran, ask: Ask) -> Told:
+    def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
         if ran.trouble:
-            return Told()  # what became of it says more than what it said
+            return ParsedReply()  # what became of it says more than what it said
         if ran.exit_code:
             said = (ran.stderr.strip() or ran.stdout.strip()).decode(errors="replace")[
                 -_LAST_WORDS:
@@ -68,34 +74,41 @@ class Program:
             # What it printed as an answer is not its error channel, so only the other one tells the
             # kind of trouble.
             told = ran.stderr.decode(errors="replace")[-_LAST_WORDS:]
-            return Told(
+            return ParsedReply(
                 failed=f"ended with exit code {ran.exit_code}: {said or 'it said nothing'}",
-                trouble=troubles.of_error(told),
-                retry_after=troubles.wait_told(told),
+                trouble=troubles.classify_error(told),
+                retry_after=troubles.parse_retry_delay(told),
             )
         return (
-            Told(text=ran.stdout.decode(errors="replace"))
+            ParsedReply(text=ran.stdout.decode(errors="replace"))
             if self._settings.answer == STDOUT
-            else self._from_file(ask)
+            else self._read_answer(ask)
         )
 
-    def _file(self, ask: Ask) -> Path:
-        return self._tmp / "answers" / plain(ask.label) / PurePosixPath(self._settings.answer).name
+    def _answer_path(self, ask: Ask) -> Path:
+        return (
+            self._tmp
+            / "answers"
+            / make_filename(ask.label)
+            / PurePosixPath(self._settings.answer).name
+        )
 
-    def _from_file(self, ask: Ask) -> Told:
-        path = self._file(ask)
+    def _read_answer(self, ask: Ask) -> ParsedReply:
+        path = self._answer_path(ask)
         try:
             # A link would let it show us any file that we can read and it cannot.
             if path.is_symlink() or not path.is_file():
-                return Told(failed=f"it wrote no answer to {path}", trouble=Trouble.CUT)
+                return ParsedReply(failed=f"it wrote no answer to {path}", trouble=AgentTrouble.CUT)
             with path.open("rb") as file:
-                return Told(text=file.read(_LONGEST_ANSWER).decode(errors="replace"))
+                return ParsedReply(text=file.read(_LONGEST_ANSWER).decode(errors="replace"))
         except OSError as error:
-            return Told(failed=f"its answer cannot be read: {error}", trouble=Trouble.OTHER)
+            return ParsedReply(
+                failed=f"its answer cannot be read: {error}", trouble=AgentTrouble.OTHER
+            )
 
 
-class Command(CliAgent):
-    def __init__(self, seat: Seat) -> None:
+class CommandAgent(CliAgent):
+    def __init__(self, seat: AgentSetup) -> None:
         command = seat.settings.command
         if not command:
             hint = f'[agent.{seat.name}] command = ["PROGRAM", "ARGUMENT"]'
@@ -103,7 +116,7 @@ class Command(CliAgent):
         first = next(
             (place for place, part in enumerate(command) if place and _ANSWER in part), len(command)
         )
-        program = Program(seat, command[first:])
+        program = CommandDialect(seat, command[first:])
         super().__init__(
             program, replace(seat, settings=with_(seat.settings, command=command[:first]))
         )

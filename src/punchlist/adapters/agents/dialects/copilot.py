@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import Call, Desk, Told
-from punchlist.adapters.agents.json_lines import Event, events
-from punchlist.adapters.process.run import Ran
-from punchlist.ports.agent import Ask, Trouble
+from punchlist.adapters.agents.cli_agent import AgentCall, CallContext, ParsedReply
+from punchlist.adapters.agents.json_lines import JsonEvent, parse_events
+from punchlist.adapters.process.run import ProcessResult
+from punchlist.ports.agent import AgentTrouble, Ask
 
 _KEY = "COPILOT_PROVIDER_API_KEY"
 _TOKEN = "COPILOT_GITHUB_TOKEN"  # noqa: S105  # the name of a variable
@@ -29,10 +29,8 @@ _BROKEN = ("error reading a body", "unexpected EOF", "connection closed", "conne
 
 
 class Copilot:
-    """Hooks and servers of the repository are left alone without a flag: a folder has to be trusted
-    first.
-
-    It tells no tokens; with a plan of GitHub's a call costs requests, not dollars.
+    """Without a trusted folder the repository's hooks and servers are not loaded. It reports no
+    tokens; on a GitHub plan a call costs requests, not dollars.
     """
 
     program = "copilot"
@@ -46,7 +44,7 @@ class Copilot:
     )
     cumulative = ()
 
-    def call(self, ask: Ask, desk: Desk) -> Call:
+    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
         arguments = [*_ALWAYS, *(_EDITS if ask.writes else _READS)]
         if desk.settings.model:
             arguments.append(f"--model={desk.settings.model}")
@@ -59,9 +57,9 @@ class Copilot:
             env["COPILOT_OFFLINE"] = (
                 "true"  # with a model of the user's own nothing of GitHub's is needed
             )
-        return Call(arguments=tuple(arguments), stdin=ask.prompt, env=env)
+        return AgentCall(arguments=tuple(arguments), stdin=ask.prompt, env=env)
 
-    def piece(self, event: Event) -> str:
+    def describe_event(self, event: JsonEvent) -> str:
         match event.text("type"):
             case "assistant.message":
                 return event.text("data", "content")
@@ -73,41 +71,45 @@ class Copilot:
             case _:
                 return ""
 
-    def told(
-        self, ran: Ran, ask: Ask
-    ) -> Told:  # the shape of the port; its answer is text, whatever was asked
-        found = list(events(ran.stdout))
+    def parse_output(
+        self, ran: ProcessResult, ask: Ask
+    ) -> ParsedReply:  # the shape of the port; its answer is text, whatever was asked
+        found = list(parse_events(ran.stdout))
         result = next((event for event in reversed(found) if event.text("type") == "result"), None)
-        failed, trouble = _failure(result, found, ran) if result else troubles.no_result(ran)
-        text = "" if failed else _last_word(found)
+        failed, trouble = (
+            _explain_failure(result, found, ran) if result else troubles.explain_no_result(ran)
+        )
+        text = "" if failed else _last_message(found)
         if not failed and not text.strip():
-            failed, trouble = "its answer is empty", Trouble.OTHER
-        return Told(
+            failed, trouble = "its answer is empty", AgentTrouble.OTHER
+        return ParsedReply(
             text=text,
             session=result.text("sessionId") if result else "",
             failed=failed,
             trouble=trouble,
-            retry_after=troubles.wait_told(failed) if failed else 0,
-            opened=tuple(_opened(found)),
+            retry_after=troubles.parse_retry_delay(failed) if failed else 0,
+            opened=tuple(_opened_files(found)),
         )
 
 
-def _failure(result: Event, found: Sequence[Event], ran: Ran) -> tuple[str, Trouble | None]:
+def _explain_failure(
+    result: JsonEvent, found: Sequence[JsonEvent], ran: ProcessResult
+) -> tuple[str, AgentTrouble | None]:
     error = next(
-        (event.at("data") for event in reversed(found) if event.text("type") == "session.error"),
+        (event.get("data") for event in reversed(found) if event.text("type") == "session.error"),
         None,
     )
     if result.has("exitCode") and result.number("exitCode") == 0 and ran.exit_code == 0:
         return "", None
     if error is None:
-        return f"it ended with code {ran.exit_code} and without saying why", Trouble.CRASHED
+        return f"it ended with code {ran.exit_code} and without saying why", AgentTrouble.CRASHED
     message = error.text("message") or "an error without a message"
     if not error.count("statusCode") and any(words in message for words in _BROKEN):
-        return message, Trouble.CUT
-    return message, troubles.of_error(message, error.count("statusCode"))
+        return message, AgentTrouble.CUT
+    return message, troubles.classify_error(message, error.count("statusCode"))
 
 
-def _last_word(found: Sequence[Event]) -> str:
+def _last_message(found: Sequence[JsonEvent]) -> str:
     said = (
         event.text("data", "content")
         for event in reversed(found)
@@ -116,14 +118,14 @@ def _last_word(found: Sequence[Event]) -> str:
     return next(said, "")
 
 
-def _opened(found: Sequence[Event]) -> Iterator[str]:
-    """Files of the tools that came through."""
+def _opened_files(found: Sequence[JsonEvent]) -> Iterator[str]:
+    """Yield the files of tool calls that succeeded."""
     asked = {
         event.text("data", "toolCallId"): event.text("data", "arguments", "path")
         for event in found
         if event.text("type") == "tool.execution_start"
     }
     for event in found:
-        done = event.text("type") == "tool.execution_complete" and event.true("data", "success")
+        done = event.text("type") == "tool.execution_complete" and event.is_true("data", "success")
         if done and (path := asked.get(event.text("data", "toolCallId"))):
             yield path

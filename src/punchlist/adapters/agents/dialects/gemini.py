@@ -5,11 +5,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import Call, Desk, Told, as_json
-from punchlist.adapters.agents.json_lines import Event, events
-from punchlist.adapters.process.run import Ran
+from punchlist.adapters.agents.cli_agent import AgentCall, CallContext, ParsedReply, encode_json
+from punchlist.adapters.agents.json_lines import JsonEvent, parse_events
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Ask, Trouble
+from punchlist.ports.agent import AgentTrouble, Ask
 
 _MODEL = "pro"
 """Its own name for its best model. Without a name it asks another model first which one to take."""
@@ -52,7 +52,7 @@ _ENVIRONMENT = MappingProxyType({"GEMINI_CLI_NO_RELAUNCH": "true"})
 _STDIN_LIMIT = 8 << 20
 """Bytes of a prompt; the rest is cut off without an error."""
 _CODES = MappingProxyType(
-    {41: Trouble.AUTH, 53: Trouble.LIMIT}
+    {41: AgentTrouble.AUTH, 53: AgentTrouble.LIMIT}
     | {status % 256: trouble for status, trouble in troubles.STATUSES.items()}
 )
 """It ends with a code of its own, or with the status of HTTP as far as that fits into a byte."""
@@ -71,9 +71,9 @@ class Gemini:
     )
     cumulative = ()
 
-    def call(self, ask: Ask, desk: Desk) -> Call:
+    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
         auth = {"auth": {"selectedType": _AUTH.get(desk.key, _LOGIN)}}
-        files = {".gemini/settings.json": as_json({**_SETTINGS, "security": auth})}
+        files = {".gemini/settings.json": encode_json({**_SETTINGS, "security": auth})}
         # The folder has to be trusted, or nothing runs. Trusted for one session only, its hooks and
         # servers are still not loaded.
         arguments = ["-o", "stream-json", "--skip-trust", "-m", desk.settings.model or _MODEL]
@@ -82,43 +82,45 @@ class Gemini:
         else:
             files[_POLICY] = _READ_ONLY
             arguments += ["--approval-mode", "default", "--admin-policy", str(desk.home / _POLICY)]
-        if ask.session and (saved := _saved(desk.home, ask.session)):
+        if ask.session and (saved := _find_session(desk.home, ask.session)):
             # From its file a session goes on in a copy and in any folder; by its name only where it
             # began.
             arguments += ["--session-file", str(saved)]
         env = {**_ENVIRONMENT, "GEMINI_CLI_HOME": str(desk.home)}
-        return Call(
+        return AgentCall(
             arguments=tuple(arguments), stdin=ask.prompt, env=env, files=files, hidden=_HIDDEN
         )
 
-    def piece(self, event: Event) -> str:
+    def describe_event(self, event: JsonEvent) -> str:
         match event.text("type"), event.text("role"):
             case "message", "assistant":
                 return event.text("content")
             case "tool_use", _:
-                target = _path(event) or event.text("parameters", "command")
+                target = _tool_path(event) or event.text("parameters", "command")
                 return f"{event.text('tool_name')} {target}".strip()
             case _:
                 return ""
 
-    def told(self, ran: Ran, ask: Ask) -> Told:
-        found = list(events(ran.stdout))
+    def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
+        found = list(parse_events(ran.stdout))
         session = next((name for event in found if (name := event.text("session_id"))), "")
-        opened = tuple(_opened(found))
+        opened = tuple(_opened_files(found))
         result = next((event for event in reversed(found) if event.text("type") == "result"), None)
-        usage = _usage(result) if result else Usage()
-        text = _last_word(found)
-        failed, trouble = _failure(result, found, ran) if result else _nothing(ran)
+        usage = _read_usage(result) if result else Usage()
+        text = _last_message(found)
+        failed, trouble = (
+            _explain_failure(result, found, ran) if result else _explain_no_result(ran)
+        )
         if not failed and len(ask.prompt.encode(errors="replace")) > _STDIN_LIMIT:
             failed, trouble = (
                 f"the prompt is over {_STDIN_LIMIT} bytes, and was cut",
-                Trouble.TOO_LONG,
+                AgentTrouble.TOO_LONG,
             )
         if not failed and not text.strip():
-            failed, trouble = "its answer is empty", Trouble.OTHER
-        wait = troubles.wait_told(failed) if failed else 0
+            failed, trouble = "its answer is empty", AgentTrouble.OTHER
+        wait = troubles.parse_retry_delay(failed) if failed else 0
         text = "" if failed else text
-        return Told(
+        return ParsedReply(
             text=text,
             session=session,
             usage=usage,
@@ -129,36 +131,36 @@ class Gemini:
         )
 
 
-def _saved(home: Path, session: str) -> Path | None:
-    """The file of a session: the longest one with the beginning of its name; a copy leaves an empty
-    one beside it.
-    """
+def _find_session(home: Path, session: str) -> Path | None:
+    """Return the session's file, or None: the largest match, because a copy leaves an empty one."""
     start = session.partition("-")[0]
     kept = home.glob(f".gemini/tmp/*/chats/session-*-{start}.jsonl") if start.isalnum() else ()
     return max(kept, key=lambda path: path.stat().st_size, default=None)
 
 
-def _failure(result: Event, found: Sequence[Event], ran: Ran) -> tuple[str, Trouble | None]:
+def _explain_failure(
+    result: JsonEvent, found: Sequence[JsonEvent], ran: ProcessResult
+) -> tuple[str, AgentTrouble | None]:
     if result.text("status") == "success":
         ended = "" if ran.exit_code == 0 else f"it ended with code {ran.exit_code} after its result"
-        return ended, Trouble.CRASHED if ended else None
+        return ended, AgentTrouble.CRASHED if ended else None
     said = (event.text("message") for event in reversed(found) if event.text("type") == "error")
     message = result.text("error", "message") or next(said, "") or "an error without a message"
     if (known := _CODES.get(ran.exit_code or 0)) is not None:
         return message, known
     if any(word in message for word in _BROKEN):
-        return message, Trouble.CUT
-    return message, troubles.of_error(message)
+        return message, AgentTrouble.CUT
+    return message, troubles.classify_error(message)
 
 
-def _nothing(ran: Ran) -> tuple[str, Trouble]:
-    """There was no result; ended by a polite signal it says so with code 0."""
-    words, trouble = troubles.no_result(ran)
+def _explain_no_result(ran: ProcessResult) -> tuple[str, AgentTrouble]:
+    """Return the failure of a run without a result, classified by its exit code."""
+    words, trouble = troubles.explain_no_result(ran)
     return words, _CODES.get(ran.exit_code or 0, trouble)
 
 
-def _usage(result: Event) -> Usage:
-    """What it thinks is not among its output, only in the total; it is paid for as output."""
+def _read_usage(result: JsonEvent) -> Usage:
+    """Return the usage; thinking tokens are only in the total, and count as output."""
     given, written = result.count("stats", "input_tokens"), result.count("stats", "output_tokens")
     return Usage(
         input_tokens=given,
@@ -166,8 +168,8 @@ def _usage(result: Event) -> Usage:
     )
 
 
-def _last_word(found: Sequence[Event]) -> str:
-    """What was said after the last tool had run; what comes before is thinking aloud."""
+def _last_message(found: Sequence[JsonEvent]) -> str:
+    """Return the text after the last tool result."""
     said: list[str] = []
     for event in found:
         if event.text("type") == "tool_result":
@@ -177,10 +179,12 @@ def _last_word(found: Sequence[Event]) -> str:
     return "".join(said)
 
 
-def _opened(found: Sequence[Event]) -> Iterator[str]:
-    """Files of the tools that came through."""
+def _opened_files(found: Sequence[JsonEvent]) -> Iterator[str]:
+    """Yield the files of tool calls that succeeded."""
     asked = {
-        event.text("tool_id"): _path(event) for event in found if event.text("type") == "tool_use"
+        event.text("tool_id"): _tool_path(event)
+        for event in found
+        if event.text("type") == "tool_use"
     }
     for event in found:
         done = event.text("type") == "tool_result" and event.text("status") == "success"
@@ -188,5 +192,5 @@ def _opened(found: Sequence[Event]) -> Iterator[str]:
             yield path
 
 
-def _path(event: Event) -> str:
+def _tool_path(event: JsonEvent) -> str:
     return next((path for name in _PATHS if (path := event.text("parameters", name))), "")

@@ -2,10 +2,10 @@
 
 from types import MappingProxyType
 
-from punchlist.adapters.agents.cli_agent import Call, Desk, Told, as_json
+from punchlist.adapters.agents.cli_agent import AgentCall, CallContext, ParsedReply, encode_json
 from punchlist.adapters.agents.dialects import stream_json
-from punchlist.adapters.agents.json_lines import Event
-from punchlist.adapters.process.run import Ran
+from punchlist.adapters.agents.json_lines import JsonEvent
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.ports.agent import Ask
 
 _ALWAYS = ("-o", "stream-json", "--safe-mode")
@@ -33,21 +33,21 @@ class Qwen:
     keys = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
     cumulative = ("input_tokens", "output_tokens")
 
-    def call(self, ask: Ask, desk: Desk) -> Call:
+    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
         arguments = [*_ALWAYS, "--approval-mode", "yolo" if ask.writes else "default"]
         if desk.key:
             arguments += ["--auth-type", "openai"]
         if ask.schema is not None:
-            arguments += ["--json-schema", as_json(ask.schema)]
+            arguments += ["--json-schema", encode_json(ask.schema)]
         if desk.settings.model:
             arguments += ["--model", desk.settings.model]
         if ask.session:
             arguments += ["--resume", ask.session, *(["--fork-session"] if ask.fork else [])]
-        files = {".qwen/settings.json": as_json(_SETTINGS)}
-        return Call(arguments=tuple(arguments), stdin=ask.prompt, env=_QUIET, files=files)
+        files = {".qwen/settings.json": encode_json(_SETTINGS)}
+        return AgentCall(arguments=tuple(arguments), stdin=ask.prompt, env=_QUIET, files=files)
 
-    def piece(self, event: Event) -> str:
-        return stream_json.piece(event)
+    def describe_event(self, event: JsonEvent) -> str:
+        return stream_json.describe_event(event)
 
-    def told(self, ran: Ran, ask: Ask) -> Told:
-        return stream_json.told(ran, ask, ("structured_result", "structured_output"))
+    def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
+        return stream_json.parse_output(ran, ask, ("structured_result", "structured_output"))

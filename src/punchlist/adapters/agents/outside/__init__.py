@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Agents that punchlist does not start: they fetch tasks from the run's mailbox."""

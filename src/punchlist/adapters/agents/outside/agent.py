@@ -1,6 +1,4 @@
-"""An agent that somebody else runs: its tasks are laid into the run's mailbox, and it comes for
-them by itself.
-"""
+"""Agent outside punchlist: its tasks are written to the run's mailbox, and it fetches them."""
 
 import asyncio
 import time
@@ -9,32 +7,31 @@ from hashlib import sha256
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.agents.cli_agent import Seat
-from punchlist.adapters.agents.outside.mailbox import Handed, Mailbox
+from punchlist.adapters.agents.cli_agent import AgentSetup
+from punchlist.adapters.agents.outside.mailbox import MailAnswer, Mailbox
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Ask, Hear, Reply, Task, Trouble
+from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply, Task
 
 NO_MAILBOX = "it is asked in a run only: it comes for its tasks by itself (punchlist mcp)"
 _PAUSE = 0.2
 
 
-class _Waited(Struct, frozen=True):
-    """What came of waiting: an answer, or why there is none."""
+class _WaitResult(Struct, frozen=True):
+    """The answer, or why there is none."""
 
-    answer: Handed | None = None
+    answer: MailAnswer | None = None
     failed: str = ""
-    trouble: Trouble | None = None
+    trouble: AgentTrouble | None = None
 
 
-class Outside:
-    """`silence` is how long a task may lie there with nobody at it, all in all; `timeout` how long
-    somebody may be at it.
+class OutsideAgent:
+    """`silence` limits the seconds a task waits untaken, `timeout` the seconds it is taken.
 
-    Stopped half-way it leaves the task where it is: whoever has taken it works on, and is heard
-    after a resume.
+    Cancelled, it leaves the task in place: the agent may work on, and its answer counts after a
+    resume.
     """
 
-    def __init__(self, seat: Seat) -> None:
+    def __init__(self, seat: AgentSetup) -> None:
         self._seat = seat
         self._box = Mailbox(seat.place.mail) if seat.place.mail is not None else None
 
@@ -44,11 +41,11 @@ class Outside:
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         if self._box is None:
-            return Reply(agent=self.name, failed=NO_MAILBOX, trouble=Trouble.OTHER)
+            return Reply(agent=self.name, failed=NO_MAILBOX, trouble=AgentTrouble.OTHER)
         began = time.monotonic()
-        task = _task(self.name, ask)
-        with self._box.asking(task):
-            waited = await self._waited(self._box, task, hear)
+        task = _make_task(self.name, ask)
+        with self._box.post_task(task):
+            waited = await self._wait_answer(self._box, task, hear)
         answer = waited.answer
         return Reply(
             agent=self.name,
@@ -56,42 +53,42 @@ class Outside:
             usage=Usage(seconds=time.monotonic() - began),
             failed=waited.failed,
             trouble=waited.trouble,
-            transcript=self._box.place(task.id) if answer else "",
+            transcript=self._box.answer_name(task.id) if answer else "",
         )
 
-    async def _waited(self, box: Mailbox, task: Task, hear: Hear) -> _Waited:
+    async def _wait_answer(self, box: Mailbox, task: Task, hear: Hear) -> _WaitResult:
         idle = busy = 0.0
         last, who = time.monotonic(), ""
         hear(f"task {task.id} waits for {self.name}")
-        while (answer := box.answer(task.id)) is None:
+        while (answer := box.read_answer(task.id)) is None:
             holder, now = box.holder(task.id), time.monotonic()
             idle, busy = (idle, busy + now - last) if holder else (idle + now - last, busy)
             last = now
             if holder and holder.run != who:
                 hear(f"task {task.id} was taken by {holder.run}")
             who = holder.run if holder else ""
-            if failed := self._late(idle, busy):
+            if failed := self._check_limits(idle, busy):
                 answer = box.withdraw(task.id, failed.failed)
-                return _Waited(answer) if answer else failed
+                return _WaitResult(answer) if answer else failed
             await asyncio.sleep(_PAUSE)
-        return _Waited(answer)
+        return _WaitResult(answer)
 
-    def _late(self, idle: float, busy: float) -> _Waited | None:
+    def _check_limits(self, idle: float, busy: float) -> _WaitResult | None:
         settings = self._seat.settings
         if settings.silence and idle > settings.silence:
-            return _Waited(
+            return _WaitResult(
                 failed=f"silent: no client worked on the task for {settings.silence:g} s",
-                trouble=Trouble.SILENT,
+                trouble=AgentTrouble.SILENT,
             )
         if settings.timeout and busy > settings.timeout:
-            return _Waited(
+            return _WaitResult(
                 failed=f"timed out: taken, and not answered in {settings.timeout:g} s",
-                trouble=Trouble.TIMEOUT,
+                trouble=AgentTrouble.TIMEOUT,
             )
         return None
 
 
-def _task(name: str, ask: Ask) -> Task:
+def _make_task(name: str, ask: Ask) -> Task:
     whole = msgspec.json.encode(
         (name, ask.label, ask.role, ask.prompt, ask.writes, ask.schema), order="deterministic"
     )

@@ -1,6 +1,4 @@
-"""Tasks for agents that punchlist does not start: laid into the run's folder, taken by one of them,
-answered beside it.
-"""
+"""Task files in the run's folder for agents that punchlist does not start, with their answers."""
 
 import fcntl
 import os
@@ -14,9 +12,9 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.store.atomic_write import write_whole
-from punchlist.adapters.store.errors import told
-from punchlist.adapters.store.lease import Holder, Lease, held
+from punchlist.adapters.store.atomic_write import write_atomic
+from punchlist.adapters.store.errors import make_store_error
+from punchlist.adapters.store.lease import Lease, LeaseHolder, find_path_holder
 from punchlist.errors import AlreadyRunning
 from punchlist.model.ledger import codec as wire
 from punchlist.ports.agent import Task
@@ -30,46 +28,42 @@ _LONGEST_ANSWER = 10_000_000
 T = TypeVar("T")
 
 
-class Handed(Struct, frozen=True, kw_only=True):
-    """An answer: what was said, and who says to be the one that did."""
+class MailAnswer(Struct, frozen=True, kw_only=True):
+    """An answer, and the name its agent gave."""
 
     text: str
     by: str = ""
 
 
 class Mailbox:
-    """The tasks of one run. Two locks of the kernel say who is there: whoever asks, and whoever has
-    taken the task.
+    """The tasks of one run. One file lock marks a waiting run, another the agent that has taken the
+    task.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @contextmanager
-    def asking(self, task: Task) -> Iterator[None]:
-        """Lays the task, and is there for its answer. It stays laid whatever happens: only
-        `withdraw` takes it away.
-        """
-        with Lease.of(self._folder / task.id / _ASKING, task.id):
-            for other in self._laid():
+    def post_task(self, task: Task) -> Iterator[None]:
+        """Write the task and hold the lock that says a run waits. Only `withdraw` removes it."""
+        with Lease.acquire_path(self._folder / task.id / _ASKING, task.id):
+            for other in self._list_tasks():
                 if other.id != task.id and (other.agent, other.label) == (task.agent, task.label):
                     self.withdraw(other.id, "it was asked in other words")
             (self._folder / task.id / _GONE).unlink(missing_ok=True)
-            if self._read(task.id, _TASK, Task) != task:
-                _put(self.prompt(task.id), task.prompt.encode("utf-8", "replace"))
-                self._write(task.id, _TASK, task)
+            if self._read_file(task.id, _TASK, Task) != task:
+                _write_bytes(self.prompt_path(task.id), task.prompt.encode("utf-8", "replace"))
+                self._write_file(task.id, _TASK, task)
             yield
 
-    def open(self, agent: str) -> tuple[Task, ...]:
-        """Those for this agent that somebody waits for, and that have no answer yet; by their
-        labels.
-        """
+    def list_open(self, agent: str) -> tuple[Task, ...]:
+        """Return the agent's tasks that a run waits for and that have no answer, by label."""
         # Looked at again and again, so what is over is told by a file's name, and only what is left
         # is read.
         names = [
             name
-            for name in self._names()
-            if not (self._folder / name / _ANSWER).exists() and self._awaited(name)
+            for name in self._task_names()
+            if not (self._folder / name / _ANSWER).exists() and self._is_awaited(name)
         ]
         found = (
             task for name in names if (task := self.find(name)) is not None and task.agent == agent
@@ -77,93 +71,85 @@ class Mailbox:
         return tuple(sorted(found, key=lambda task: task.label))
 
     def find(self, name: str) -> Task | None:
-        """A task that was laid and not withdrawn, with or without an answer. One that goes by
-        another name is none of ours.
-        """
+        """Return a task that is not withdrawn, answered or not; None if its id does not match."""
         task = (
-            self._read(name, _TASK, Task)
-            if NAME.fullmatch(name) and not self.withdrawn(name)
+            self._read_file(name, _TASK, Task)
+            if NAME.fullmatch(name) and not self.withdrawal_reason(name)
             else None
         )
         return task if task is not None and task.id == name else None
 
-    def withdrawn(self, name: str) -> str:
-        """Why nobody waits for an answer any more, if it is so."""
-        return self._read(name, _GONE, str) or ""
+    def withdrawal_reason(self, name: str) -> str:
+        """Return why the task was withdrawn, or ''."""
+        return self._read_file(name, _GONE, str) or ""
 
-    def known(self, label: str) -> bool:
-        """Whether there is a task of that label: somebody may be at work on it, or be done."""
-        return any(task.label == label for task in self._laid())
+    def has_label(self, label: str) -> bool:
+        """Return whether a task with that label exists, answered or not."""
+        return any(task.label == label for task in self._list_tasks())
 
     def take(self, name: str, who: str) -> Lease | None:
-        """The right to answer, for as long as this process lives and does not give it back; None
-        where another has it.
-        """
+        """Lock the task for this process, or return None if another has it."""
         try:
-            return Lease.of(self._folder / name / _TAKEN, who)
+            return Lease.acquire_path(self._folder / name / _TAKEN, who)
         except AlreadyRunning:
             return None
 
-    def holder(self, name: str) -> Holder | None:
-        return held(self._folder / name / _TAKEN)
+    def holder(self, name: str) -> LeaseHolder | None:
+        return find_path_holder(self._folder / name / _TAKEN)
 
-    def answer(self, name: str) -> Handed | None:
-        return self._read(name, _ANSWER, Handed)
+    def read_answer(self, name: str) -> MailAnswer | None:
+        return self._read_file(name, _ANSWER, MailAnswer)
 
-    def hand_in(self, name: str, answer: Handed) -> str:
-        """Lays the answer beside the task; why it came to nothing, if it did. The first answer
-        stands.
-        """
+    def hand_in(self, name: str, answer: MailAnswer) -> str:
+        """Write the answer; return why it was refused, or ''. The first answer stands."""
         if len(answer.text) > _LONGEST_ANSWER:
             return f"an answer has at most {_LONGEST_ANSWER:,} characters"
-        with self._gate(name):
-            if gone := self.withdrawn(name):
+        with self._lock_task(name):
+            if gone := self.withdrawal_reason(name):
                 return f"the run no longer waits for it: {gone}"
-            before = self.answer(name)
+            before = self.read_answer(name)
             if before is not None:
                 return "" if before.text == answer.text else "it has an answer already"
-            self._write(name, _ANSWER, answer)
+            self._write_file(name, _ANSWER, answer)
         return ""
 
-    def withdraw(self, name: str, why: str) -> Handed | None:
-        """Nobody waits any more; unless an answer came just now, which is returned."""
-        with self._gate(name):
-            answer = self.answer(name)
+    def withdraw(self, name: str, why: str) -> MailAnswer | None:
+        """Withdraw the task, or return its answer if there is one."""
+        with self._lock_task(name):
+            answer = self.read_answer(name)
             if answer is None:
-                self._write(name, _GONE, why)
+                self._write_file(name, _GONE, why)
         return answer
 
-    def prompt(self, name: str) -> Path:
-        """The prompt as a file, for agents to whom it is too long to be handed
-        over in an answer.
-        """
+    def prompt_path(self, name: str) -> Path:
+        """Return the path of the prompt, for prompts too long for a tool result."""
         return self._folder / name / _PROMPT
 
-    def place(self, name: str) -> str:
-        """Where in the run's folder the answer is kept."""
+    def answer_name(self, name: str) -> str:
+        """Return the answer's path relative to the run's folder."""
         return f"{self._folder.name}/{name}/{_ANSWER}"
 
-    def _awaited(self, name: str) -> bool:
-        return held(self._folder / name / _ASKING) is not None
+    def _is_awaited(self, name: str) -> bool:
+        return find_path_holder(self._folder / name / _ASKING) is not None
 
-    def _names(self) -> list[str]:
+    def _task_names(self) -> list[str]:
         return sorted(path.parent.name for path in self._folder.glob(f"*/{_TASK}"))
 
-    def _laid(self) -> list[Task]:
-        return [task for name in self._names() if (task := self.find(name)) is not None]
+    def _list_tasks(self) -> list[Task]:
+        return [task for name in self._task_names() if (task := self.find(name)) is not None]
 
-    def _read(self, name: str, file: str, kind: type[T]) -> T | None:
+    def _read_file(self, name: str, file: str, kind: type[T]) -> T | None:
         try:
-            return wire.decode(_content(self._folder / name / file), kind)
+            return wire.decode(_read_bytes(self._folder / name / file), kind)
         except (OSError, msgspec.MsgspecError, RecursionError):
             return None  # what is not whole, or not ours, is not there
 
-    def _write(self, name: str, file: str, content: object) -> None:
-        _put(self._folder / name / file, wire.encode(content))
+    def _write_file(self, name: str, file: str, content: object) -> None:
+        _write_bytes(self._folder / name / file, wire.encode(content))
 
     @contextmanager
-    def _gate(self, name: str) -> Iterator[None]:
-        """Either an answer comes in time or the task is withdrawn: never both."""
+    def _lock_task(self, name: str) -> Iterator[None]:
+        """Lock the task, so that it is either answered or withdrawn, never both."""
         handle = os.open(self._folder / name / _GATE, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -173,17 +159,15 @@ class Mailbox:
             os.close(handle)
 
 
-def _put(path: Path, content: bytes) -> None:
+def _write_bytes(path: Path, content: bytes) -> None:
     try:
-        write_whole(path, content)
+        write_atomic(path, content)
     except OSError as error:
-        raise told(error, path, "written") from error
+        raise make_store_error(error, path, "written") from error
 
 
-def _content(path: Path) -> bytes:
-    """Of a plain file only: others write here as well, and nobody waits for a pipe or reads what
-    has no end.
-    """
+def _read_bytes(path: Path) -> bytes:
+    """Read a regular file. Raise OSError for links, pipes and files over 64 MB."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)

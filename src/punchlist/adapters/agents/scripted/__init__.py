@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""The scripted agent, its script format and its placeholders."""

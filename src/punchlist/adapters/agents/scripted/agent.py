@@ -1,6 +1,4 @@
-"""An agent that plays by the book: for tutorials, tests and measurements, at no cost and the same
-every time.
-"""
+"""Agent that answers from a script: for tutorials, tests and measurements, free and repeatable."""
 
 import asyncio
 import os
@@ -12,17 +10,21 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.agents.cli_agent import Seat
-from punchlist.adapters.agents.scripted.placeholders import filled, fits
-from punchlist.adapters.agents.scripted.script import Edit, Line, Script, read, texts
+from punchlist.adapters.agents.cli_agent import AgentSetup
+from punchlist.adapters.agents.scripted.placeholders import fill_line, is_match
+from punchlist.adapters.agents.scripted.script import (
+    Script,
+    ScriptEdit,
+    ScriptLine,
+    list_texts,
+    load_script,
+)
 from punchlist.errors import SettingsError
-from punchlist.ports.agent import Ask, Hear, Reply, Trouble
+from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply
 
 
-class Called(Struct, frozen=True):
-    """One ask that came to its end, as the log has it; `line` counts from 0, and is -1 where none
-    fitted.
-    """
+class ScriptedCall(Struct, frozen=True):
+    """Log entry of one finished ask; `line` counts from 0, -1 if no line matched."""
 
     agent: str
     role: str
@@ -31,7 +33,7 @@ class Called(Struct, frozen=True):
     failed: str = ""
 
 
-class Scripted:
+class ScriptedAgent:
     def __init__(
         self, script: Script, *, name: str = "scripted", log: Path | None = None, timeout: float = 0
     ) -> None:
@@ -42,21 +44,23 @@ class Scripted:
         # By role, because every role has an agent of its own; and a run that was killed and goes on
         # has used what it has used.
         self._used = Counter(
-            (call.role, call.line) for call in (calls(log) if log else ()) if call.agent == name
+            (call.role, call.line)
+            for call in (read_calls(log) if log else ())
+            if call.agent == name
         )
 
     @classmethod
     def open(
         cls, path: Path, *, name: str = "scripted", log: Path | None = None, timeout: float = 0
-    ) -> "Scripted":
-        """`log` is the one to write where the script names none."""
-        script = read(path)
+    ) -> "ScriptedAgent":
+        """Load the script at `path`. `log` is used if the script names none."""
+        script = load_script(path)
         return cls(
             script, name=name, log=path.parent / script.log if script.log else log, timeout=timeout
         )
 
     @classmethod
-    def seated(cls, seat: Seat) -> "Scripted":
+    def from_setup(cls, seat: AgentSetup) -> "ScriptedAgent":
         if not seat.settings.script:
             hint = (
                 f'[agent.{seat.name}] script = "agent.json"; docs/guides/scripted-agent.md has the'
@@ -70,39 +74,48 @@ class Scripted:
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         began = time.monotonic()
         number = next(
-            (n for n, line in enumerate(self._lines) if self._free(n, ask) and fits(line, ask)), -1
+            (
+                n
+                for n, line in enumerate(self._lines)
+                if self._is_free(n, ask) and is_match(line, ask)
+            ),
+            -1,
         )
         if number < 0:
             text = f"the script has no line for role {ask.role!r}, label {ask.label!r}"
-            reply = Reply(agent=self.name, failed=text, trouble=Trouble.OTHER)
+            reply = Reply(agent=self.name, failed=text, trouble=AgentTrouble.OTHER)
         else:
-            reply = await self._played(number, ask, hear)
+            reply = await self._try_line(number, ask, hear)
         if self._log:
-            _append(self._log, Called(self.name, ask.role, ask.label, number, reply.failed))
+            _append_call(
+                self._log, ScriptedCall(self.name, ask.role, ask.label, number, reply.failed)
+            )
         return replace(reply, usage=replace(reply.usage, seconds=time.monotonic() - began))
 
-    def _free(self, number: int, ask: Ask) -> bool:
+    def _is_free(self, number: int, ask: Ask) -> bool:
         times = self._lines[number].times
         return not times or self._used[ask.role, number] < times
 
-    async def _played(self, number: int, ask: Ask, hear: Hear) -> Reply:
+    async def _try_line(self, number: int, ask: Ask, hear: Hear) -> Reply:
         self._used[ask.role, number] += 1
         try:
             async with asyncio.timeout(self._timeout or None):
-                return await self._play(self._lines[number], ask, hear)
+                return await self._play_line(self._lines[number], ask, hear)
         except TimeoutError:
             text = f"timed out after {self._timeout:g} s"
-            return Reply(agent=self.name, session=ask.session, failed=text, trouble=Trouble.TIMEOUT)
+            return Reply(
+                agent=self.name, session=ask.session, failed=text, trouble=AgentTrouble.TIMEOUT
+            )
         except asyncio.CancelledError:
             self._used[ask.role, number] -= 1
             raise
 
-    async def _play(self, line: Line, ask: Ask, hear: Hear) -> Reply:
-        for piece in texts(line.say):
+    async def _play_line(self, line: ScriptLine, ask: Ask, hear: Hear) -> Reply:
+        for piece in list_texts(line.say):
             hear(piece)
-        done = filled(line, ask)
+        done = fill_line(line, ask)
         stuck = (
-            await asyncio.to_thread(_edited, ask.folder, done.edits)
+            await asyncio.to_thread(_apply_edits, ask.folder, done.edits)
             if ask.writes or line.disobey
             else ""
         )
@@ -110,32 +123,30 @@ class Scripted:
         failed = line.fail.text if line.fail else stuck
         return Reply(
             agent=self.name,
-            text="" if failed or done.answer is None else _text(done.answer),
+            text="" if failed or done.answer is None else _encode_answer(done.answer),
             session=line.session or ask.session,
             usage=line.usage,
             failed=failed,
-            trouble=line.fail.trouble if line.fail else Trouble.OTHER if stuck else None,
+            trouble=line.fail.trouble if line.fail else AgentTrouble.OTHER if stuck else None,
             retry_after=line.fail.retry_after if line.fail else 0,
             opened=line.opened,
         )
 
 
-def calls(log: Path) -> list[Called]:
-    """All asks that came to their end, of all processes that kept this log; a line broken off by a
-    kill is none.
-    """
+def read_calls(log: Path) -> list[ScriptedCall]:
+    """Return all calls in the log; an incomplete last line is skipped."""
     try:
         raw = log.read_bytes()
     except FileNotFoundError:
         return []
     return [
-        msgspec.json.decode(line, type=Called)
+        msgspec.json.decode(line, type=ScriptedCall)
         for line in raw.splitlines(keepends=True)
         if line.endswith(b"\n")
     ]
 
 
-def _append(log: Path, call: Called) -> None:
+def _append_call(log: Path, call: ScriptedCall) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
@@ -144,30 +155,30 @@ def _append(log: Path, call: Called) -> None:
         os.close(handle)
 
 
-def _text(answer: object) -> str:
+def _encode_answer(answer: object) -> str:
     return answer if isinstance(answer, str) else msgspec.json.encode(answer).decode()
 
 
-def _edited(folder: Path, edits: tuple[Edit, ...]) -> str:
-    """Does them in order; what stood in the way, or an empty string."""
+def _apply_edits(folder: Path, edits: tuple[ScriptEdit, ...]) -> str:
+    """Apply the edits in order; return the first error, or ''."""
     for edit in edits:
         path = folder / edit.path
         try:
             if not path.resolve().is_relative_to(folder.resolve()):
                 return f"the script's edit of {edit.path} leads out of the folder"
-            if stuck := _changed(path, edit):
+            if stuck := _apply_edit(path, edit):
                 return f"the script's edit of {edit.path}: {stuck}"
         except (OSError, UnicodeDecodeError) as error:
             return f"the script's edit of {edit.path}: {error}"
     return ""
 
 
-def _changed(path: Path, edit: Edit) -> str:
+def _apply_edit(path: Path, edit: ScriptEdit) -> str:
     if edit.delete:
         path.unlink(missing_ok=True)
         return ""
     before = path.read_bytes().decode() if path.exists() else ""
-    after = _after(before, edit)
+    after = _edit_text(before, edit)
     if after is None:
         return f"{edit.replace!r} is not there"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -175,9 +186,9 @@ def _changed(path: Path, edit: Edit) -> str:
     return ""
 
 
-def _after(before: str, edit: Edit) -> str | None:
-    """The new content. Whoever is asked again after a kill finds its own edit in the kept tree, and
-    that is fine.
+def _edit_text(before: str, edit: ScriptEdit) -> str | None:
+    """Return the new content; None if the text to replace is missing. An edit that was already made
+    before a kill is fine.
     """
     if edit.content is not None:
         return edit.content

@@ -1,6 +1,4 @@
-"""The lines of an agent that plays by the book: when each is used, what it does, and what it
-answers.
-"""
+"""Script format of the scripted agent: when a line matches, what it does and answers."""
 
 import tomllib
 from pathlib import Path, PurePosixPath
@@ -11,7 +9,7 @@ from msgspec import Struct
 
 from punchlist.errors import SettingsError
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Trouble
+from punchlist.ports.agent import AgentTrouble
 
 _HINT = "docs/guides/scripted-agent.md has the format of a script"
 _FIXED = {"outcome": "fixed", "explanation": "done"}
@@ -19,14 +17,12 @@ _FIXED = {"outcome": "fixed", "explanation": "done"}
 Texts = str | tuple[str, ...]
 
 
-def texts(value: Texts) -> tuple[str, ...]:
+def list_texts(value: Texts) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
 
 
-class Edit(Struct, frozen=True, forbid_unknown_fields=True, rename={"by": "with"}):
-    """One change of a file: its whole content, something put at its end, a text replaced `with`
-    another, or the file deleted.
-    """
+class ScriptEdit(Struct, frozen=True, forbid_unknown_fields=True, rename={"by": "with"}):
+    """One edit of a file: new content, text appended, text replaced `with` another, or deletion."""
 
     path: str
     content: str | None = None
@@ -53,27 +49,25 @@ class Edit(Struct, frozen=True, forbid_unknown_fields=True, rename={"by": "with"
             )
 
 
-class Fix(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is done about the items of which the prompt says the text `when`; without `when`, about
-    all the others.
+class ScriptFix(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is done about items whose prompt section has the text `when`; without `when`, about all
+    others.
     """
 
     when: str = ""
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[ScriptEdit, ...] = ()
     outcome: dict[str, Any] | None = msgspec.field(default_factory=_FIXED.copy)
     """What is reported, besides the item's code under `id`; null reports nothing."""
 
 
 class Failure(Struct, frozen=True, forbid_unknown_fields=True):
     text: str = "the script says so"
-    trouble: Trouble = Trouble.OTHER
+    trouble: AgentTrouble = AgentTrouble.OTHER
     retry_after: float = 0
 
 
-class Line(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """All of `role`, `label`, `prompt` and `round` that are given must fit; the first line that
-    fits is played.
-    """
+class ScriptLine(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The first line is played whose given `role`, `label`, `prompt` and `round` all match."""
 
     role: Texts = ()
     label: Texts = ()
@@ -82,8 +76,8 @@ class Line(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     times: int = 0
     """How often it can be used in each role; 0 for always."""
     say: Texts = ()
-    edits: tuple[Edit, ...] = ()
-    fixes: tuple[Fix, ...] = ()
+    edits: tuple[ScriptEdit, ...] = ()
+    fixes: tuple[ScriptFix, ...] = ()
     disobey: bool = False
     """Edit even where only reading was asked for."""
     seconds: float = 0
@@ -95,15 +89,15 @@ class Line(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Script(Struct, frozen=True, forbid_unknown_fields=True):
-    lines: tuple[Line, ...]
+    lines: tuple[ScriptLine, ...]
     log: str = ""
     """A file, relative to the script, that gets a line of JSON for every ask that came to an end.
     """
 
 
-def read(path: Path) -> Script:
-    """A script from a file, JSON or TOML by its name."""
-    value = _parsed(path)
+def load_script(path: Path) -> Script:
+    """Load a script from a TOML (.toml) or JSON file. Raise SettingsError if it is invalid."""
+    value = _parse_file(path)
     try:
         return msgspec.convert({"lines": value} if isinstance(value, list) else value, Script)
     except msgspec.ValidationError as error:
@@ -113,7 +107,7 @@ def read(path: Path) -> Script:
         ) from error
 
 
-def _parsed(path: Path) -> object:
+def _parse_file(path: Path) -> object:
     try:
         raw = path.read_bytes()
         return tomllib.loads(raw.decode()) if path.suffix == ".toml" else msgspec.json.decode(raw)

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Report formats that several analyzers write: lines, rdjson and SARIF."""

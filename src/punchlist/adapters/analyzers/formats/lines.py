@@ -1,13 +1,13 @@
-"""Reports of lines: `file:line: message`, with or without a column, a severity word and a rule."""
+"""Line reports: `file:line: message`, optionally with column, severity word and rule."""
 
 import re
 
 import msgspec
 
-from punchlist.intake.raw_finding import Note, shortened
+from punchlist.intake.raw_finding import RawFinding, shorten_raw
 from punchlist.intake.source_files import Sources
-from punchlist.model.finding.finding import Refused
-from punchlist.model.finding.severity import Severity, severity_of
+from punchlist.model.finding.finding import RefusedEntry
+from punchlist.model.finding.severity import Severity, parse_severity
 from punchlist.model.patch.line_table import LINE_END
 from punchlist.ports.analyzer import Analysis
 
@@ -28,37 +28,43 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 def parse(
     output: bytes, sources: Sources, tool: str = "lines", severity: Severity | None = None
 ) -> Analysis:
-    """A finding for every line that names a place; indented lines below it are its detail, all
-    others are kept in one refusal.
+    """Parse each line that names a place as a finding, with indented lines as its detail; all other
+    lines become one refusal.
     """
-    notes: list[Note] = []
+    notes: list[RawFinding] = []
     odd: list[str] = []
     below = False
     for line in LINE_END.split(_ANSI.sub("", output.decode("utf-8", "replace"))):
         found = _LINE.fullmatch(line.rstrip())
         below = bool(found) or (below and line[:1].isspace())
         if found:
-            notes.append(_note(found, severity))
+            notes.append(_make_note(found, severity))
         elif below and line.strip():
             notes[-1] = msgspec.structs.replace(
                 notes[-1], detail=f"{notes[-1].detail}\n{line.strip()}".strip()
             )
         elif line.strip():
             odd.append(line)
-    findings = tuple(sources.finding(tool, number, note) for number, note in enumerate(notes, 1))
+    findings = tuple(
+        sources.make_finding(tool, number, note) for number, note in enumerate(notes, 1)
+    )
     refused = (
-        (Refused(tool, shortened("\n".join(odd).encode()), "these lines name no file and line"),)
+        (
+            RefusedEntry(
+                tool, shorten_raw("\n".join(odd).encode()), "these lines name no file and line"
+            ),
+        )
         if odd
         else ()
     )
     return Analysis(findings=findings, refused=refused)
 
 
-def _note(found: re.Match[str], severity: Severity | None) -> Note:
+def _make_note(found: re.Match[str], severity: Severity | None) -> RawFinding:
     word = (found["word"] or "").casefold()
-    rank, known = severity_of(word.split()[0] if word else "")
+    rank, known = parse_severity(word.split()[0] if word else "")
     column = found["column"] or found["column2"]
-    return Note(
+    return RawFinding(
         path=found["path"],
         title=found["message"],
         severity=severity or rank,

@@ -1,6 +1,4 @@
-"""SARIF 2.1.0 as tools really write it: all runs and results with what their rules add; no odd one
-costs the others.
-"""
+"""SARIF 2.1.0 reports as tools write them; a malformed result does not cost the others."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,13 +6,24 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.entries import decoded, gathered, joined, report_of
-from punchlist.adapters.analyzers.formats.sarif_locations import Places
-from punchlist.adapters.analyzers.formats.sarif_rules import Rules
-from punchlist.adapters.formats.sarif import BareResult, Result, Rule, Run, Suppression
-from punchlist.intake.raw_finding import Note, Unreadable, headline, ranked, shortened
+from punchlist.adapters.analyzers.entries import (
+    collect_findings,
+    decode_json,
+    join_analyses,
+    report_parser,
+)
+from punchlist.adapters.analyzers.formats.sarif_locations import SarifPlaces
+from punchlist.adapters.analyzers.formats.sarif_rules import SarifRules
+from punchlist.adapters.formats.sarif import BareResult, Rule, SarifResult, SarifRun, Suppression
+from punchlist.intake.raw_finding import (
+    RawFinding,
+    Unreadable,
+    rank_severity,
+    shorten_raw,
+    split_headline,
+)
 from punchlist.intake.source_files import Sources
-from punchlist.model.finding.finding import Refused
+from punchlist.model.finding.finding import RefusedEntry
 from punchlist.model.finding.severity import Severity
 from punchlist.ports.analyzer import Analysis
 
@@ -32,53 +41,55 @@ class BareRun(Struct, frozen=True):
     results: list[Raw] | None = None
 
 
-@report_of("sarif")
+@report_parser("sarif")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
-    """The findings of every run in a log; one run that cannot vouch for what it does not mention
-    fails the whole.
-    """
-    log = decoded(output, Log)
+    """Parse the findings of every run in a log; it fails if a run's result list is not complete."""
+    log = decode_json(output, Log)
     if log.version and not log.version.startswith("2."):
         return Analysis(failed=f"{tool} is SARIF {log.version}; 2.1.0 is read")
     if not log.runs:
         return Analysis(failed=f"{tool} has no runs: nothing says that anyone looked")
-    return joined(tool, [_read_run(tool, bytes(raw), sources) for raw in log.runs])
+    return join_analyses(tool, [_read_run(tool, bytes(raw), sources) for raw in log.runs])
 
 
 def _read_run(tool: str, raw: bytes, sources: Sources) -> Analysis:
     try:
-        run = decoded(raw, Run, strict=False)
+        run = decode_json(raw, SarifRun, strict=False)
     except msgspec.DecodeError as error:
-        return _salvaged(tool, raw, sources, str(error))
-    analysis = gathered(tool, run.results or (), _Reader(run, sources).note, sources)
-    analysis = replace(analysis, unread=(*analysis.unread, *_unread(run, Places(run, sources))))
-    doubt = _doubt(run)
+        return _salvage_run(tool, raw, sources, str(error))
+    analysis = collect_findings(
+        tool, run.results or (), _SarifReader(run, sources).make_note, sources
+    )
+    analysis = replace(
+        analysis, unread=(*analysis.unread, *_unread_files(run, SarifPlaces(run, sources)))
+    )
+    doubt = _doubt_reason(run)
     return replace(analysis, failed=f"{tool}: {doubt}") if doubt else analysis
 
 
-def _unread(run: Run, places: Places) -> Iterator[str]:
-    """The files where it says itself that something went wrong while it looked."""
+def _unread_files(run: SarifRun, places: SarifPlaces) -> Iterator[str]:
+    """Yield the files for which the tool itself reports an error."""
     for call in run.invocations or ():
         for note in call.tool_execution_notifications or ():
             if note.level == "error":
-                yield from places.files(note.locations or ())
+                yield from places.list_files(note.locations or ())
 
 
-def _salvaged(tool: str, raw: bytes, sources: Sources, error: str) -> Analysis:
-    """Of a run with something odd around its results, the results."""
+def _salvage_run(tool: str, raw: bytes, sources: Sources, error: str) -> Analysis:
+    """Parse only the results of a run that is otherwise malformed."""
     try:
-        results = decoded(raw, BareRun).results or []
+        results = decode_json(raw, BareRun).results or []
     except msgspec.DecodeError:
         return Analysis(
-            refused=(Refused(tool, shortened(raw), error),),
+            refused=(RefusedEntry(tool, shorten_raw(raw), error),),
             failed=f"{tool}: a run in it could not be read: {error}",
         )
-    analysis = gathered(tool, results, _Reader(Run(), sources).note, sources)
+    analysis = collect_findings(tool, results, _SarifReader(SarifRun(), sources).make_note, sources)
     return replace(analysis, failed=f"{tool}: a run in it could be read in part only: {error}")
 
 
-def _doubt(run: Run) -> str:
-    """Why the run cannot vouch for what it does not mention."""
+def _doubt_reason(run: SarifRun) -> str:
+    """Return why missing results of the run prove nothing, or ''."""
     driver = run.tool.driver.name or "a tool"
     if run.results is None:
         # The standard keeps "there was nothing" (an empty list) apart from "nobody looked" (none).
@@ -92,31 +103,29 @@ def _doubt(run: Run) -> str:
     return f"{driver} says itself that its run did not succeed{why}"
 
 
-class _Reader:
-    """One run's results, with what stands elsewhere in the run."""
+class _SarifReader:
+    """Parses the results of one run."""
 
-    def __init__(self, run: Run, sources: Sources) -> None:
+    def __init__(self, run: SarifRun, sources: Sources) -> None:
         self._tool = run.tool.driver.name
-        self._rules = Rules(run.tool)
-        self._places = Places(run, sources)
+        self._rules = SarifRules(run.tool)
+        self._places = SarifPlaces(run, sources)
 
-    def note(self, raw: bytes) -> Note | None:
-        """None for a result that reports no problem: the rule holds here, or what it once reported
-        is gone.
-        """
-        result, trouble = _result(raw)
+    def make_note(self, raw: bytes) -> RawFinding | None:
+        """Return None for a result that passed or is absent now."""
+        result, trouble = _decode_result(raw)
         if result.kind in _NO_PROBLEM or result.baseline_state == "absent":
             return None
-        rule_id, rule = self._rules.of(result)
-        title, detail = headline(self._said(result, rule) or rule_id)
+        rule_id, rule = self._rules.find_rule(result)
+        title, detail = split_headline(self._message_text(result, rule) or rule_id)
         if not title:
             raise Unreadable("has no message and no rule that describes it")
-        severity, word, odd = _severity(result, rule)
-        place, elsewhere = self._places.of(result)
-        fix, lost = self._places.fix(result)
+        severity, word, odd = _rank_result(result, rule)
+        place, elsewhere = self._places.locate(result)
+        fix, lost = self._places.find_fix(result)
         also = "Also at " + ", ".join(elsewhere) if elsewhere else ""
-        marks = (trouble, odd, _suppressed(result.suppressions or ()), *lost)
-        return Note(
+        marks = (trouble, odd, _suppression_mark(result.suppressions or ()), *lost)
+        return RawFinding(
             path=place.path,
             title=title,
             severity=severity,
@@ -125,17 +134,17 @@ class _Reader:
             end_line=place.end_line,
             column=place.column,
             end_column=place.end_column,
-            label=_label(result),
+            label=_find_label(result),
             detail="\n\n".join(part for part in (detail, also) if part),
-            category=_category(rule) or self._tool,
+            category=_rule_category(rule) or self._tool,
             url=(rule.help_uri if rule else None) or result.hosted_viewer_uri or "",
             severity_word=word,
             fix=fix,
             marks=tuple(mark for mark in marks if mark),
         )
 
-    def _said(self, result: Result, rule: Rule | None) -> str:
-        text = self._rules.text(result.message, rule) if result.message else ""
+    def _message_text(self, result: SarifResult, rule: Rule | None) -> str:
+        text = self._rules.render_message(result.message, rule) if result.message else ""
         if text.strip() or rule is None:
             return text
         described = (rule.short_description, rule.full_description)
@@ -144,21 +153,21 @@ class _Reader:
         )
 
 
-def _result(raw: bytes) -> tuple[Result, str]:
-    """The result, and what of it could not be read."""
+def _decode_result(raw: bytes) -> tuple[SarifResult, str]:
+    """Return the result, and an error text if parts of it could not be decoded."""
     try:
-        return decoded(raw, Result, strict=False), ""
+        return decode_json(raw, SarifResult, strict=False), ""
     except msgspec.ValidationError as error:
-        bare = decoded(raw, BareResult, strict=False)
-        result = Result(
+        bare = decode_json(raw, BareResult, strict=False)
+        result = SarifResult(
             rule_id=bare.rule_id, level=bare.level, message=bare.message, locations=bare.locations
         )
         return result, f"parts of it could not be read: {error}"
 
 
-def _severity(result: Result, rule: Rule | None) -> tuple[Severity, str, str]:
-    """The rank, the word for it, and what is odd: a security score says more than a level."""
-    score = _score(result.properties or {}, (rule.properties if rule else None) or {})
+def _rank_result(result: SarifResult, rule: Rule | None) -> tuple[Severity, str, str]:
+    """Return severity, its word, and what is odd; a security score goes before the level."""
+    score = _security_score(result.properties or {}, (rule.properties if rule else None) or {})
     if score is not None:
         return (
             next(rank for least, rank in _SCORES if score >= least),
@@ -167,11 +176,11 @@ def _severity(result: Result, rule: Rule | None) -> tuple[Severity, str, str]:
         )
     configured = rule.default_configuration.level if rule and rule.default_configuration else None
     word = result.level or configured or ("note" if result.kind == "informational" else "warning")
-    severity, odd = ranked(word)
+    severity, odd = rank_severity(word)
     return severity, word, odd
 
 
-def _score(*bags: dict[str, object]) -> float | None:
+def _security_score(*bags: dict[str, object]) -> float | None:
     for bag in bags:
         said = bag.get("security-severity")
         try:
@@ -183,7 +192,7 @@ def _score(*bags: dict[str, object]) -> float | None:
     return None
 
 
-def _category(rule: Rule | None) -> str:
+def _rule_category(rule: Rule | None) -> str:
     bag = (rule.properties if rule else None) or {}
     tags = bag.get("tags")
     if "security-severity" in bag or (isinstance(tags, list) and "security" in tags):
@@ -192,7 +201,7 @@ def _category(rule: Rule | None) -> str:
     return category if isinstance(category, str) else ""
 
 
-def _suppressed(suppressions: Iterable[Suppression]) -> str:
+def _suppression_mark(suppressions: Iterable[Suppression]) -> str:
     for suppression in suppressions:
         if suppression.status in (None, "accepted"):
             why = f": {suppression.justification}" if suppression.justification else ""
@@ -200,8 +209,8 @@ def _suppressed(suppressions: Iterable[Suppression]) -> str:
     return ""
 
 
-def _label(result: Result) -> str:
-    """The tool's own name for it, the strongest there is."""
+def _find_label(result: SarifResult) -> str:
+    """Return the tool's own identifier: a fingerprint, else the GUID, else ''."""
     for named in (result.fingerprints, result.partial_fingerprints):
         if named:
             return named[min(named)]

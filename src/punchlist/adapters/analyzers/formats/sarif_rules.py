@@ -1,30 +1,32 @@
-"""The rules of a SARIF run, and the texts that results borrow from them."""
+"""The rules of a SARIF run and their message texts."""
 
 import re
 
 import msgspec
 
-from punchlist.adapters.analyzers.entries import decoded
-from punchlist.adapters.formats.sarif import Driver, Message, Result, Rule, Tool
+from punchlist.adapters.analyzers.entries import decode_json
+from punchlist.adapters.formats.sarif import Driver, Rule, SarifMessage, SarifResult, SarifTool
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\d{1,4})\}")
 _LINK = re.compile(r"(?<!\\)\[((?:\\.|[^\[\]\\]){1,500})\]\([^()\s]{1,2000}\)")
 _ESCAPED = re.compile(r"\\([\[\]\\])")
 
 
-class Rules:
-    """Looked up by id, else by the id's first parts, else by the index that the result gives."""
+class SarifRules:
+    """Rules by id, else by the id without its last part, else by index."""
 
-    def __init__(self, tool: Tool) -> None:
+    def __init__(self, tool: SarifTool) -> None:
         self._texts = tool.driver.global_message_strings or {}
-        self._driver = _rules(tool.driver)
+        self._driver = _decode_rules(tool.driver)
         everything = [
-            rule for driver in (tool.driver, *(tool.extensions or ())) for rule in _rules(driver)
+            rule
+            for driver in (tool.driver, *(tool.extensions or ()))
+            for rule in _decode_rules(driver)
         ]
         self._by_id = {rule.id: rule for rule in reversed(everything) if rule}
 
-    def of(self, result: Result) -> tuple[str, Rule | None]:
-        """The rule's id, and what is known about it."""
+    def find_rule(self, result: SarifResult) -> tuple[str, Rule | None]:
+        """Return the rule's id, and the rule or None."""
         reference = result.rule
         said = result.rule_id or (reference.id if reference else None) or ""
         index = (
@@ -37,38 +39,38 @@ class Rules:
             rule = self._driver[index]
         return said or (rule.id if rule else ""), rule
 
-    def text(self, message: Message, rule: Rule | None) -> str:
-        """A message as plain text: looked up, filled in, links as their words."""
+    def render_message(self, message: SarifMessage, rule: Rule | None) -> str:
+        """Return a message as plain text: placeholders filled, links as their words."""
         own = (rule.message_strings if rule else None) or {}
         found = (own.get(message.id) or self._texts.get(message.id)) if message.id else None
         text = message.text or (found.text if found else None) or message.markdown or ""
-        return _plain(_filled(text, message.arguments or []))
+        return _strip_links(_fill_arguments(text, message.arguments or []))
 
 
-def _rules(driver: Driver) -> list[Rule | None]:
-    """In their places, None for one that cannot be read: indexes must keep their meaning."""
-    return [_rule(raw) for raw in driver.rules or ()]
+def _decode_rules(driver: Driver) -> list[Rule | None]:
+    """Return the rules by index, None for one that cannot be decoded."""
+    return [_decode_rule(raw) for raw in driver.rules or ()]
 
 
-def _rule(raw: msgspec.Raw) -> Rule | None:
+def _decode_rule(raw: msgspec.Raw) -> Rule | None:
     try:
-        return decoded(bytes(raw), Rule, strict=False)
+        return decode_json(bytes(raw), Rule, strict=False)
     except msgspec.DecodeError:
         return None
 
 
-def _filled(text: str, arguments: list[str]) -> str:
+def _fill_arguments(text: str, arguments: list[str]) -> str:
     if not arguments:
         return text
 
-    def value(match: "re.Match[str]") -> str:
+    def pick_argument(match: "re.Match[str]") -> str:
         if match[1] is None:
             return match[0][0]
         number = int(match[1])
         return arguments[number] if number < len(arguments) else match[0]
 
-    return _PLACEHOLDER.sub(value, text)
+    return _PLACEHOLDER.sub(pick_argument, text)
 
 
-def _plain(text: str) -> str:
+def _strip_links(text: str) -> str:
     return _ESCAPED.sub(r"\1", _LINK.sub(r"\1", text)) if "[" in text or "\\" in text else text

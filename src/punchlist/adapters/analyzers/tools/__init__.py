@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""One module per analyzer: its command, and the parser of its report."""

@@ -7,13 +7,18 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from punchlist.adapters.analyzers.entries import decoded, gathered, report_of, with_unread
-from punchlist.adapters.analyzers.tool import Kit, Tool
+from punchlist.adapters.analyzers.entries import (
+    collect_findings,
+    decode_json,
+    report_parser,
+    with_unread,
+)
+from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
 from punchlist.adapters.analyzers.tools.python_project import has_tool_table
-from punchlist.adapters.process.run import Ran
-from punchlist.intake.raw_finding import Note, shortened
+from punchlist.adapters.process.run import ProcessResult
+from punchlist.intake.raw_finding import RawFinding, shorten_raw
 from punchlist.intake.source_files import Sources
-from punchlist.model.finding.finding import Refused
+from punchlist.model.finding.finding import RefusedEntry
 from punchlist.model.finding.severity import Severity
 from punchlist.model.patch.text_positions import UTF8
 from punchlist.ports.analyzer import Analysis
@@ -40,7 +45,7 @@ class Cwe(Struct, frozen=True):
     link: str = ""
 
 
-class Result(Struct, frozen=True):
+class BanditResult(Struct, frozen=True):
     filename: str
     test_id: str
     issue_text: str
@@ -55,17 +60,17 @@ class Result(Struct, frozen=True):
     issue_cwe: Cwe = Cwe()
 
 
-class Unread(Struct, frozen=True):
+class BanditError(Struct, frozen=True):
     filename: str
     reason: str
 
 
-class Report(Struct, frozen=True):
+class BanditReport(Struct, frozen=True):
     results: list[msgspec.Raw]
     errors: list[msgspec.Raw] = []
 
 
-class Bandit(Tool):
+class Bandit(AnalyzerTool):
     name = "bandit"
     suffixes = (".py",)
     steered_by = (*_YAML, ".bandit", "pyproject.toml")
@@ -73,15 +78,15 @@ class Bandit(Tool):
     unsuppressed = ("--ignore-nosec",)
     slow = True
 
-    def program(self, kit: Kit) -> tuple[str, ...]:  # the port's shape
+    def find_program(self, kit: Kit) -> tuple[str, ...]:  # the port's shape
         return (sys.executable, "-I", "-m", "bandit")
 
-    def command(
+    def build_command(
         self, program: Sequence[str], tree: Tree, kit: Kit
     ) -> tuple[str, ...]:  # the port's shape
-        return (*program, "--format=json", "--quiet", *self._settings(tree), *self.args, "--")
+        return (*program, "--format=json", "--quiet", *self._config_flags(tree), *self.args, "--")
 
-    def _settings(self, tree: Tree) -> tuple[str, ...]:
+    def _config_flags(self, tree: Tree) -> tuple[str, ...]:
         if has_tool_table(tree, "pyproject.toml", "bandit"):
             return ("--configfile=pyproject.toml",)
         for name in _YAML:
@@ -93,27 +98,30 @@ class Bandit(Tool):
             else (f"--skip={DEFAULT_SKIP}",)
         )
 
-    def read(self, ran: Ran, sources: Sources) -> Analysis:
+    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         return parse(ran.stdout, sources)
 
 
-@report_of("bandit")
+@report_parser("bandit")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
-    """The findings of bandit's JSON report; a file that it could not read is a refusal."""
-    report = decoded(output, Report)
-    analysis = gathered(
-        tool, report.results, lambda raw: _note(decoded(raw, Result), sources), sources
+    """Parse bandit's JSON report; a file that it could not read is a refusal."""
+    report = decode_json(output, BanditReport)
+    analysis = collect_findings(
+        tool,
+        report.results,
+        lambda raw: _make_note(decode_json(raw, BanditResult), sources),
+        sources,
     )
-    return with_unread(analysis, (_unread(tool, bytes(raw), sources) for raw in report.errors))
+    return with_unread(analysis, (_refuse_file(tool, bytes(raw), sources) for raw in report.errors))
 
 
-def _note(result: Result, sources: Sources) -> Note:
+def _make_note(result: BanditResult, sources: Sources) -> RawFinding:
     severity = result.issue_severity.upper()
     confidence = result.issue_confidence.upper()
-    positions = sources.positions_of(result.filename)
+    positions = sources.reported_positions(result.filename)
     line = result.line_number or None
     last = max(result.line_range, default=line)
-    return Note(
+    return RawFinding(
         path=result.filename,
         title=result.issue_text,
         severity=_RANKS.get((severity, confidence), Severity.MAJOR),
@@ -122,8 +130,8 @@ def _note(result: Result, sources: Sources) -> Note:
         label=result.test_name,
         line=line,
         end_line=last,
-        column=positions.column(line, result.col_offset, UTF8) if positions else None,
-        end_column=positions.column(last, result.end_col_offset, UTF8)
+        column=positions.convert_column(line, result.col_offset, UTF8) if positions else None,
+        end_column=positions.convert_column(last, result.end_col_offset, UTF8)
         if positions and result.end_col_offset > 0
         else None,
         category="security",
@@ -131,13 +139,13 @@ def _note(result: Result, sources: Sources) -> Note:
     )
 
 
-def _unread(tool: str, raw: bytes, sources: Sources) -> tuple[Refused, str]:
-    """The refusal, and the file that is meant, if that can be told."""
+def _refuse_file(tool: str, raw: bytes, sources: Sources) -> tuple[RefusedEntry, str]:
+    """Return the refusal and the tracked file, '' if unknown."""
     said = "bandit could not look at this file"
     try:
-        entry = decoded(raw, Unread)
+        entry = decode_json(raw, BanditError)
     except msgspec.MsgspecError:
-        return Refused(tool, shortened(raw), said), ""
-    return Refused(
-        tool, shortened(raw), f"{said}: {' '.join(entry.reason.split())}"
-    ), sources.tracked(entry.filename)
+        return RefusedEntry(tool, shorten_raw(raw), said), ""
+    return RefusedEntry(
+        tool, shorten_raw(raw), f"{said}: {' '.join(entry.reason.split())}"
+    ), sources.tracked_path(entry.filename)

@@ -1,15 +1,13 @@
-"""Biome: JavaScript, TypeScript, JSON and CSS, read from its reviewdog report (Biome 2.4 and
-later).
-"""
+"""Biome: JavaScript, TypeScript, JSON and CSS, by its rdjson report (Biome 2.4 and later)."""
 
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.entries import report_of, with_unparsed
+from punchlist.adapters.analyzers.entries import report_parser, with_unparsed
 from punchlist.adapters.analyzers.formats import rdjson
-from punchlist.adapters.analyzers.tool import Kit, Tool, named
-from punchlist.adapters.process.run import Ran
+from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit, find_files
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
@@ -18,7 +16,7 @@ from punchlist.ports.tree import Tree
 
 # Its columns count characters, the byte order mark too, and its suggestions are the parts of one
 # fix.
-DIALECT = rdjson.Dialect(
+DIALECT = rdjson.RdjsonDialect(
     bytewise=False, one_fix=True, ranks={"error": Severity.MAJOR, "warning": Severity.MINOR}
 )
 
@@ -33,7 +31,7 @@ _CATEGORIES = {
 }
 
 
-class Biome(Tool):
+class Biome(AnalyzerTool):
     name = "biome"
     suffixes = (
         ".js",
@@ -53,14 +51,14 @@ class Biome(Tool):
     suppressed_by = (r"(?://|/\*)\s*biome-ignore",)
     unsuppressed = ()
 
-    def idle(self, tree: Tree) -> str:
+    def skip_reason(self, tree: Tree) -> str:
         return (
             ""
-            if self.asked or named(tree, *self.steered_by)
+            if self.asked or find_files(tree, *self.steered_by)
             else "the project has no settings for biome"
         )
 
-    def command(
+    def build_command(
         self, program: Sequence[str], tree: Tree, kit: Kit
     ) -> tuple[str, ...]:  # the port's shape
         return (
@@ -74,20 +72,23 @@ class Biome(Tool):
             "--",
         )
 
-    def read(self, ran: Ran, sources: Sources) -> Analysis:
+    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         return parse(ran.stdout, sources)
 
 
-@report_of("biome")
+@report_parser("biome")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     analysis = with_unparsed(
-        rdjson.read(output, sources, tool, DIALECT), lambda rule: rule.partition("/")[0] == "parse"
+        rdjson.parse_dialect(output, sources, tool, DIALECT),
+        lambda rule: rule.partition("/")[0] == "parse",
     )
-    return replace(analysis, findings=tuple(_weighed(finding) for finding in analysis.findings))
+    return replace(
+        analysis, findings=tuple(_rank_finding(finding) for finding in analysis.findings)
+    )
 
 
-def _weighed(finding: Finding) -> Finding:
-    """Code that does not parse is worse than any rule; a rule's group says what it is about."""
+def _rank_finding(finding: Finding) -> Finding:
+    """Return the finding with its category by rule group; a syntax error is critical."""
     group, _, rest = finding.rule.partition("/")
     if group == "parse":
         return replace(finding, severity=Severity.CRITICAL, category="correctness")

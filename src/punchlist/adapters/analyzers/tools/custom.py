@@ -1,4 +1,4 @@
-"""Tools that the user's own settings describe: a command, and one of the formats we read."""
+"""Analyzers defined in the user's settings: a command, and a known report format."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.formats import lines, rdjson, sarif
-from punchlist.adapters.analyzers.tool import Kit, Tool
+from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
 from punchlist.adapters.analyzers.tools import (
     ast_grep,
     bandit,
@@ -21,10 +21,10 @@ from punchlist.adapters.analyzers.tools import (
     shellcheck,
     ty,
 )
-from punchlist.adapters.process.run import Ran
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import SettingsError
 from punchlist.intake.source_files import Sources
-from punchlist.model.finding.severity import severity_of
+from punchlist.model.finding.severity import parse_severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
@@ -48,8 +48,8 @@ FILES = "{files}"
 
 
 class CustomTool(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A tool of the user's own. `{files}` in the command stands for the files; without it the tool
-    finds them by itself.
+    """A tool of the user's. `{files}` in the command is replaced by the files; without it the tool
+    finds them itself.
     """
 
     name: str
@@ -69,9 +69,9 @@ class CustomTool(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     """Arguments with which it reports also what comments silence."""
 
 
-class Custom(Tool):
+class Custom(AnalyzerTool):
     def __init__(self, settings: CustomTool) -> None:
-        _checked(settings)
+        _check_settings(settings)
         super().__init__()
         self._settings = settings
         self.name = settings.name
@@ -82,43 +82,43 @@ class Custom(Tool):
         self.exits = frozenset(settings.exits)
         self.whole = FILES not in settings.command
 
-    def program(self, kit: Kit) -> tuple[str, ...]:
+    def find_program(self, kit: Kit) -> tuple[str, ...]:
         command = self._settings.command
         return (
             command
             if "/" in command[0]
-            else (*kit.program(command[0]), *command[1:])
-            if kit.program(command[0])
+            else (*kit.find_program(command[0]), *command[1:])
+            if kit.find_program(command[0])
             else ()
         )
 
-    def wants(self, path: str, tree: Tree) -> bool:  # the port's shape
+    def wants_file(self, path: str, tree: Tree) -> bool:  # the port's shape
         patterns = self._settings.files
         return not patterns or any(fnmatchcase(path, pattern) for pattern in patterns)
 
-    def command(
+    def build_command(
         self, program: Sequence[str], tree: Tree, kit: Kit
     ) -> tuple[str, ...]:  # the port's shape
         return tuple(program)
 
-    def line(self, head: Sequence[str], files: Sequence[str]) -> list[str]:
+    def add_files(self, head: Sequence[str], files: Sequence[str]) -> list[str]:
         return [part for word in head for part in (files if word == FILES else (word,))]
 
-    def read(self, ran: Ran, sources: Sources) -> Analysis:
+    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         analysis = FORMATS[self._settings.format](ran.stdout, sources, self.name)
         if not analysis.findings and ran.exit_code and not analysis.failed:
             said = f"{self.name}: exit code {ran.exit_code}, and nothing in its report to read"
             return replace(analysis, failed=said)
         if not self._settings.severity:
             return analysis
-        severity, _ = severity_of(self._settings.severity)
+        severity, _ = parse_severity(self._settings.severity)
         return replace(
             analysis,
             findings=tuple(replace(finding, severity=severity) for finding in analysis.findings),
         )
 
 
-def _checked(settings: CustomTool) -> None:
+def _check_settings(settings: CustomTool) -> None:
     where = f"analyzers.custom.{settings.name}"
     if not settings.command:
         raise SettingsError(
@@ -143,7 +143,7 @@ def _checked(settings: CustomTool) -> None:
                 f"{where}: suppressed_by: {pattern!r} is no regular expression: {error}",
                 hint="such as '#\\s*quiet'",
             ) from error
-    if settings.severity and not severity_of(settings.severity)[1]:
+    if settings.severity and not parse_severity(settings.severity)[1]:
         raise SettingsError(
             f"{where}: no severity is called {settings.severity!r}",
             hint="one of critical, major, minor",

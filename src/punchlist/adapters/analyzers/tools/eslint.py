@@ -5,12 +5,18 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.entries import decoded, gathered, joined, report_of, with_unparsed
-from punchlist.adapters.analyzers.tool import Kit, Tool, named
-from punchlist.adapters.process.run import Ran
-from punchlist.intake.raw_finding import Note, shortened
-from punchlist.intake.source_files import Sources, proposed
-from punchlist.model.finding.finding import Fix, Refused, Safety, Splice
+from punchlist.adapters.analyzers.entries import (
+    collect_findings,
+    decode_json,
+    join_analyses,
+    report_parser,
+    with_unparsed,
+)
+from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit, find_files
+from punchlist.adapters.process.run import ProcessResult
+from punchlist.intake.raw_finding import RawFinding, shorten_raw
+from punchlist.intake.source_files import Sources, make_fix
+from punchlist.model.finding.finding import Fix, RefusedEntry, Safety, Splice
 from punchlist.model.finding.severity import Severity
 from punchlist.model.patch.text_positions import UTF16, Positions
 from punchlist.ports.analyzer import Analysis
@@ -25,17 +31,17 @@ _SYNTAX = "syntax"
 _RANKS = {1: (Severity.MINOR, "warning"), 2: (Severity.MAJOR, "error")}
 
 
-class Edit(Struct, frozen=True):
+class EslintEdit(Struct, frozen=True):
     range: tuple[int, int]
     text: str = ""
 
 
-class Suggestion(Struct, frozen=True):
-    fix: Edit
+class EslintSuggestion(Struct, frozen=True):
+    fix: EslintEdit
     desc: str = ""
 
 
-class Message(Struct, frozen=True, rename="camel"):
+class EslintMessage(Struct, frozen=True, rename="camel"):
     message: str
     rule_id: str | None = None
     severity: int = 2
@@ -44,8 +50,8 @@ class Message(Struct, frozen=True, rename="camel"):
     column: int | None = None
     end_line: int | None = None
     end_column: int | None = None
-    fix: Edit | None = None
-    suggestions: list[Suggestion] | None = None
+    fix: EslintEdit | None = None
+    suggestions: list[EslintSuggestion] | None = None
 
 
 class FileReport(Struct, frozen=True, rename="camel"):
@@ -53,7 +59,7 @@ class FileReport(Struct, frozen=True, rename="camel"):
     messages: list[msgspec.Raw]
 
 
-class Eslint(Tool):
+class Eslint(AnalyzerTool):
     name = "eslint"
     suffixes = (
         ".js",
@@ -73,11 +79,13 @@ class Eslint(Tool):
     unsuppressed = ("--no-inline-config",)
     borrows = ("node_modules",)
 
-    def idle(self, tree: Tree) -> str:
-        configured = named(tree, *SETTINGS) or '"eslintConfig"' in (tree.text("package.json") or "")
+    def skip_reason(self, tree: Tree) -> str:
+        configured = find_files(tree, *SETTINGS) or '"eslintConfig"' in (
+            tree.text("package.json") or ""
+        )
         return "" if configured or self.asked else "the project has no settings for eslint"
 
-    def command(
+    def build_command(
         self, program: Sequence[str], tree: Tree, kit: Kit
     ) -> tuple[str, ...]:  # the port's shape
         return (
@@ -89,37 +97,38 @@ class Eslint(Tool):
             "--",
         )
 
-    def read(self, ran: Ran, sources: Sources) -> Analysis:
+    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         return parse(ran.stdout, sources)
 
 
-@report_of("eslint")
+@report_parser("eslint")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
-    files = decoded(output, list[msgspec.Raw])
-    return joined(tool, [_file(bytes(raw), sources, tool) for raw in files])
+    files = decode_json(output, list[msgspec.Raw])
+    return join_analyses(tool, [_parse_file(bytes(raw), sources, tool) for raw in files])
 
 
-def _file(raw: bytes, sources: Sources, tool: str) -> Analysis:
+def _parse_file(raw: bytes, sources: Sources, tool: str) -> Analysis:
     try:
-        report = decoded(raw, FileReport)
+        report = decode_json(raw, FileReport)
     except msgspec.DecodeError as error:
-        return Analysis(refused=(Refused(tool, shortened(raw), str(error)),), unread=("",))
-    reader = _Reader(report.file_path, sources)
+        return Analysis(refused=(RefusedEntry(tool, shorten_raw(raw), str(error)),), unread=("",))
+    reader = _EslintReader(report.file_path, sources)
     return with_unparsed(
-        gathered(tool, report.messages, reader.note, sources), lambda rule: rule == _SYNTAX
+        collect_findings(tool, report.messages, reader.make_note, sources),
+        lambda rule: rule == _SYNTAX,
     )
 
 
-class _Reader:
-    """Reads the messages about one file."""
+class _EslintReader:
+    """Parses the messages about one file."""
 
     def __init__(self, path: str, sources: Sources) -> None:
         self._path = path
         self._sources = sources
-        self._positions: Positions | None = sources.positions_of(path)
+        self._positions: Positions | None = sources.reported_positions(path)
 
-    def note(self, raw: bytes) -> Note | None:
-        entry = decoded(raw, Message)
+    def make_note(self, raw: bytes) -> RawFinding | None:
+        entry = decode_json(raw, EslintMessage)
         if (
             entry.rule_id is None
             and entry.line is None
@@ -128,9 +137,9 @@ class _Reader:
             return None
         severity, word = _RANKS.get(entry.severity, _RANKS[2])
         fatal = entry.fatal or (entry.rule_id is None and entry.severity == max(_RANKS))
-        fix, marks = self._fix(entry)
+        fix, marks = self._make_fix(entry)
         rule = entry.rule_id or (_SYNTAX if fatal else "")
-        return Note(
+        return RawFinding(
             path=self._path,
             title=entry.message,
             severity=Severity.CRITICAL if fatal else severity,
@@ -140,30 +149,34 @@ class _Reader:
             category="correctness" if fatal else "",
             line=entry.line,
             end_line=entry.end_line,
-            column=self._column(entry.line, entry.column),
-            end_column=self._column(entry.end_line, entry.end_column),
+            column=self._find_column(entry.line, entry.column),
+            end_column=self._find_column(entry.end_line, entry.end_column),
             suggestion=entry.suggestions[0].desc if entry.suggestions else "",
             fix=fix,
             marks=marks,
         )
 
-    def _column(self, line: int | None, column: int | None) -> int | None:
+    def _find_column(self, line: int | None, column: int | None) -> int | None:
         if self._positions is None or column is None:
             return column
-        return self._positions.column(line, column - 1, UTF16)
+        return self._positions.convert_column(line, column - 1, UTF16)
 
-    def _fix(self, entry: Message) -> tuple[Fix | None, tuple[str, ...]]:
-        """Its own fix; or its one suggestion, which eslint shows and never applies."""
+    def _make_fix(self, entry: EslintMessage) -> tuple[Fix | None, tuple[str, ...]]:
+        """Return the message's fix, or its only suggestion for display."""
         if entry.fix:
-            return proposed([self._splice(entry.fix)], Safety.SAFE)
+            return make_fix([self._make_splice(entry.fix)], Safety.SAFE)
         if entry.suggestions and len(entry.suggestions) == 1:
-            return proposed(
-                [self._splice(entry.suggestions[0].fix)], Safety.DISPLAY, entry.suggestions[0].desc
+            return make_fix(
+                [self._make_splice(entry.suggestions[0].fix)],
+                Safety.DISPLAY,
+                entry.suggestions[0].desc,
             )
         return None, ()
 
-    def _splice(self, edit: Edit) -> Splice | None:
+    def _make_splice(self, edit: EslintEdit) -> Splice | None:
         if self._positions is None:
             return None
-        start, end = (self._positions.of_units(units, UTF16, marked=False) for units in edit.range)
-        return self._sources.splice(self._path, start, end, edit.text)
+        start, end = (
+            self._positions.convert_offset(units, UTF16, marked=False) for units in edit.range
+        )
+        return self._sources.make_splice(self._path, start, end, edit.text)

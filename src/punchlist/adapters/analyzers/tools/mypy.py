@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.entries import decoded, gathered
+from punchlist.adapters.analyzers.entries import collect_findings, decode_json
 from punchlist.adapters.analyzers.tool import Kit
-from punchlist.adapters.analyzers.tools.python_project import table
-from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank
-from punchlist.adapters.process.run import Ran
-from punchlist.intake.raw_finding import Note
+from punchlist.adapters.analyzers.tools.python_project import parse_toml
+from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank_severity
+from punchlist.adapters.process.run import ProcessResult
+from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
@@ -38,11 +38,11 @@ class Mypy(TypeChecker):
     suppressed_by = (r"#\s*type:\s*ignore", r"#\s*mypy:\s*(?:ignore|disable)")
     unsuppressed = ()
 
-    def configured(self, tree: Tree) -> bool:
-        return super().configured(tree) or "[mypy]" in (tree.text("setup.cfg") or "")
+    def is_configured(self, tree: Tree) -> bool:
+        return super().is_configured(tree) or "[mypy]" in (tree.text("setup.cfg") or "")
 
-    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
-        python = kit.python(tree)
+    def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
+        python = kit.find_python(tree)
         interpreter = (f"--python-executable={python}",) if python else ()
         fixed = (
             "--output=json",
@@ -54,27 +54,27 @@ class Mypy(TypeChecker):
         target = () if _names_targets(tree) else (".",)
         return (*program, *fixed, *interpreter, *self.args, *target)
 
-    def read(self, ran: Ran, sources: Sources) -> Analysis:
+    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         return parse(ran.stdout, sources)
 
 
 def parse(output: bytes, sources: Sources, tool: str = "mypy") -> Analysis:
-    """One JSON object a line; nothing at all is a clean answer, for the exit code already said that
-    it is one.
-    """
+    """Parse one JSON object per line; empty output is clean, since the exit code was checked."""
     lines = [msgspec.Raw(line) for line in output.splitlines() if line.strip()]
-    return gathered(tool, lines, lambda raw: _note(decoded(raw, MypyEntry), sources), sources)
+    return collect_findings(
+        tool, lines, lambda raw: _make_note(decode_json(raw, MypyEntry), sources), sources
+    )
 
 
-def _note(entry: MypyEntry, sources: Sources) -> Note:
-    positions = sources.positions_of(entry.file)
+def _make_note(entry: MypyEntry, sources: Sources) -> RawFinding:
+    positions = sources.reported_positions(entry.file)
     # On lines with other than ASCII characters versions differ in what they count.
     exact = positions is not None and positions.is_plain(entry.line) and entry.column >= 0
-    return Note(
+    return RawFinding(
         path=entry.file,
         title=entry.message,
         detail=entry.hint or "",
-        severity=rank(entry.severity, entry.code or ""),
+        severity=rank_severity(entry.severity, entry.code or ""),
         severity_word=entry.severity,
         rule=entry.code or "",
         category="typing",
@@ -91,9 +91,9 @@ def _note(entry: MypyEntry, sources: Sources) -> Note:
 
 
 def _names_targets(tree: Tree) -> bool:
-    """Whether mypy's settings say what to look at."""
+    """Return whether mypy's settings name files, packages or modules."""
     sections: list[Mapping[str, Any]] = [
-        table(tree.text("pyproject.toml")).get("tool", {}).get("mypy", {})
+        parse_toml(tree.text("pyproject.toml")).get("tool", {}).get("mypy", {})
     ]
     for name in ("mypy.ini", ".mypy.ini", "setup.cfg"):
         settings = ConfigParser(interpolation=None, strict=False)

@@ -5,32 +5,32 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.entries import decoded, gathered, report_of
+from punchlist.adapters.analyzers.entries import collect_findings, decode_json, report_parser
 from punchlist.adapters.analyzers.tool import Kit
-from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank
-from punchlist.adapters.process.run import Ran
-from punchlist.intake.raw_finding import Note, headline
+from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank_severity
+from punchlist.adapters.process.run import ProcessResult
+from punchlist.intake.raw_finding import RawFinding, split_headline
 from punchlist.intake.source_files import Sources
 from punchlist.model.patch.text_positions import UTF16, Positions
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
 
-class Place(Struct, frozen=True):
+class PyrightPosition(Struct, frozen=True):
     line: int
     character: int = 0
 
 
-class Extent(Struct, frozen=True):
-    start: Place
-    end: Place
+class PyrightRange(Struct, frozen=True):
+    start: PyrightPosition
+    end: PyrightPosition
 
 
 class PyrightEntry(Struct, frozen=True):
     message: str
     severity: str
     file: str = ""
-    range: Extent | None = None
+    range: PyrightRange | None = None
     rule: str | None = None
 
 
@@ -45,8 +45,8 @@ class Pyright(TypeChecker):
     suppressed_by = (r"#\s*type:\s*ignore", r"#\s*pyright:\s*(?:ignore|basic|report\w+=false)")
     unsuppressed = ()
 
-    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
-        python = kit.python(tree)
+    def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
+        python = kit.find_python(tree)
         return (
             *program,
             "--outputjson",
@@ -54,7 +54,7 @@ class Pyright(TypeChecker):
             *self.args,
         )
 
-    def read(self, ran: Ran, sources: Sources) -> Analysis:
+    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         return parse(ran.stdout, sources, self.name)
 
 
@@ -62,27 +62,27 @@ class Basedpyright(Pyright):
     name = "basedpyright"
 
 
-@report_of("pyright")
+@report_parser("pyright")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
-    report = decoded(output, PyrightReport)
-    return gathered(
+    report = decode_json(output, PyrightReport)
+    return collect_findings(
         tool,
         report.general_diagnostics,
-        lambda raw: _note(decoded(raw, PyrightEntry), sources),
+        lambda raw: _make_note(decode_json(raw, PyrightEntry), sources),
         sources,
     )
 
 
-def _note(entry: PyrightEntry, sources: Sources) -> Note:
-    positions = sources.positions_of(entry.file)
+def _make_note(entry: PyrightEntry, sources: Sources) -> RawFinding:
+    positions = sources.reported_positions(entry.file)
     start, end = (entry.range.start, entry.range.end) if entry.range else (None, None)
     rule = entry.rule or ("" if entry.severity != "error" else "syntax")
-    title, detail = headline(entry.message)
-    return Note(
+    title, detail = split_headline(entry.message)
+    return RawFinding(
         path=entry.file,
         title=title,
         detail=detail,
-        severity=rank(entry.severity, rule),
+        severity=rank_severity(entry.severity, rule),
         severity_word=entry.severity,
         rule=rule,
         category="typing",
@@ -91,13 +91,13 @@ def _note(entry: PyrightEntry, sources: Sources) -> Note:
         else "",
         line=start.line + 1 if start else None,
         end_line=end.line + 1 if end else None,
-        column=_column(start, positions),
-        end_column=_column(end, positions),
+        column=_find_column(start, positions),
+        end_column=_find_column(end, positions),
     )
 
 
-def _column(place: Place | None, positions: Positions | None) -> int | None:
+def _find_column(place: PyrightPosition | None, positions: Positions | None) -> int | None:
     if place is None or positions is None:
         return None
-    column = positions.column(place.line + 1, place.character, UTF16)
-    return None if column is None else positions.without_mark(place.line + 1, column)
+    column = positions.convert_column(place.line + 1, place.character, UTF16)
+    return None if column is None else positions.skip_mark(place.line + 1, column)

@@ -1,4 +1,4 @@
-"""What a Python project says about itself in its own files, as far as analyzers need it."""
+"""Read a Python project's own configuration files, as far as analyzers need it."""
 
 import re
 import tomllib
@@ -10,10 +10,8 @@ _SETUP_REQUIRES = re.compile(r"python_requires\s*=\s*[\"']?([^\"'\n#]*)")
 _LOWER_BOUND = re.compile(r"(?:>=|~=|==|\^)\s*3\.(\d+)")
 
 
-def table(text: str | None) -> dict[str, Any]:
-    """A TOML file's content; a broken or missing one says nothing here (the tools themselves
-    complain about it).
-    """
+def parse_toml(text: str | None) -> dict[str, Any]:
+    """Parse TOML; {} if it is missing or broken, which the tools report themselves."""
     try:
         return tomllib.loads(text) if text else {}
     except tomllib.TOMLDecodeError:
@@ -21,13 +19,13 @@ def table(text: str | None) -> dict[str, Any]:
 
 
 def has_tool_table(tree: Tree, path: str, name: str) -> bool:
-    tools = table(tree.text(path)).get("tool")
+    tools = parse_toml(tree.text(path)).get("tool")
     return isinstance(tools, dict) and name in tools
 
 
 def oldest_python(tree: Tree) -> int | None:
-    """The minor version of the oldest Python 3 the project supports; None if it does not say."""
-    project = table(tree.text("pyproject.toml")).get("project")
+    """Return the minor version of the oldest supported Python 3, or None if not stated."""
+    project = parse_toml(tree.text("pyproject.toml")).get("project")
     said = project.get("requires-python") if isinstance(project, dict) else None
     for text in (
         said if isinstance(said, str) else "",

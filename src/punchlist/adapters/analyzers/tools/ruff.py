@@ -1,4 +1,4 @@
-"""Ruff: Python, hundreds of rules, and fixes of several edits each."""
+"""Ruff: lints Python, with fixes of several edits each."""
 
 import re
 from collections.abc import Sequence
@@ -7,19 +7,19 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.entries import (
-    decoded,
-    gathered,
-    report_of,
+    collect_findings,
+    decode_json,
+    report_parser,
     with_unparsed,
     with_unread,
 )
-from punchlist.adapters.analyzers.tool import Kit, Tool, named
+from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit, find_files
 from punchlist.adapters.analyzers.tools.python_project import has_tool_table, oldest_python
-from punchlist.adapters.analyzers.tools.ruff_rules import DEFAULT_IGNORE, DEFAULT_SELECT, meaning
-from punchlist.adapters.process.run import Ran
-from punchlist.intake.raw_finding import Note
-from punchlist.intake.source_files import Sources, proposed
-from punchlist.model.finding.finding import Fix, Refused, Safety, Splice
+from punchlist.adapters.analyzers.tools.ruff_rules import DEFAULT_IGNORE, DEFAULT_SELECT, rank_rule
+from punchlist.adapters.process.run import ProcessResult
+from punchlist.intake.raw_finding import RawFinding
+from punchlist.intake.source_files import Sources, make_fix
+from punchlist.model.finding.finding import Fix, RefusedEntry, Safety, Splice
 from punchlist.model.finding.severity import Severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
@@ -32,38 +32,38 @@ _UNREAD = re.compile(r"^warning: (Failed to lint (.*))$", re.MULTILINE)
 _BROKEN = frozenset({SYNTAX, "E902", "E999"})
 
 
-class Place(Struct, frozen=True):
+class RuffPosition(Struct, frozen=True):
     row: int
     column: int
 
 
-class Edit(Struct, frozen=True):
+class RuffEdit(Struct, frozen=True):
     content: str | None
-    location: Place
-    end_location: Place
+    location: RuffPosition
+    end_location: RuffPosition
 
 
-class EntryFix(Struct, frozen=True):
-    edits: list[Edit]
+class RuffFix(Struct, frozen=True):
+    edits: list[RuffEdit]
     applicability: str = ""
     message: str | None = None
 
 
-class Entry(Struct, frozen=True):
+class RuffEntry(Struct, frozen=True):
     """One diagnostic of `--output-format json`; older versions give a syntax error no code."""
 
     filename: str
     message: str
-    location: Place | None
-    end_location: Place | None = None
+    location: RuffPosition | None
+    end_location: RuffPosition | None = None
     code: str | None = None
     cell: int | None = None
-    fix: EntryFix | None = None
+    fix: RuffFix | None = None
     url: str | None = None
     severity: str = ""
 
 
-class Ruff(Tool):
+class Ruff(AnalyzerTool):
     name = "ruff"
     suffixes = (".py", ".pyi", ".pyw", ".ipynb")
     steered_by = ("ruff.toml", ".ruff.toml", "pyproject.toml")
@@ -75,10 +75,10 @@ class Ruff(Tool):
         self._select = tuple(select)
         super().__init__(args)
 
-    def program(self, kit: Kit) -> tuple[str, ...]:
-        return kit.bundled(self.name)
+    def find_program(self, kit: Kit) -> tuple[str, ...]:
+        return kit.find_bundled(self.name)
 
-    def command(
+    def build_command(
         self, program: Sequence[str], tree: Tree, kit: Kit
     ) -> tuple[str, ...]:  # the port's shape
         # A project's own settings may say fix = true; an analyzer never writes.
@@ -91,11 +91,11 @@ class Ruff(Tool):
             "--no-fix",
             "--no-fix-only",
         )
-        return (*program, *fixed, *self._rules(tree), *self.args, "--")
+        return (*program, *fixed, *self._rule_flags(tree), *self.args, "--")
 
-    def _rules(self, tree: Tree) -> list[str]:
-        configured = bool(named(tree, "ruff.toml", ".ruff.toml")) or any(
-            has_tool_table(tree, path, "ruff") for path in named(tree, "pyproject.toml")
+    def _rule_flags(self, tree: Tree) -> list[str]:
+        configured = bool(find_files(tree, "ruff.toml", ".ruff.toml")) or any(
+            has_tool_table(tree, path, "ruff") for path in find_files(tree, "pyproject.toml")
         )
         rules = [f"--select={','.join(self._select)}"] if self._select else []
         if configured:
@@ -112,31 +112,35 @@ class Ruff(Tool):
             else [*rules, f"--target-version=py3{min(max(oldest, _OLDEST), _NEWEST)}"]
         )
 
-    def read(self, ran: Ran, sources: Sources) -> Analysis:
+    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         said = _UNREAD.findall(ran.stderr.decode("utf-8", "replace"))
         unread = (
-            (Refused(self.name, line, "ruff could not read the file"), sources.told(named))
+            (
+                RefusedEntry(self.name, line, "ruff could not read the file"),
+                sources.parse_path(named),
+            )
             for line, named in said
         )
         return with_unread(parse(ran.stdout, sources), unread)
 
 
-@report_of("ruff")
+@report_parser("ruff")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
-    """The findings of ruff's JSON report."""
-    entries = decoded(output, list[msgspec.Raw])
+    entries = decode_json(output, list[msgspec.Raw])
     return with_unparsed(
-        gathered(tool, entries, lambda raw: _note(decoded(raw, Entry), sources), sources),
+        collect_findings(
+            tool, entries, lambda raw: _make_note(decode_json(raw, RuffEntry), sources), sources
+        ),
         _BROKEN.__contains__,
     )
 
 
-def _note(entry: Entry, sources: Sources) -> Note:
+def _make_note(entry: RuffEntry, sources: Sources) -> RawFinding:
     rule = entry.code or SYNTAX
-    severity, category = (Severity.CRITICAL, "correctness") if rule == SYNTAX else meaning(rule)
+    severity, category = (Severity.CRITICAL, "correctness") if rule == SYNTAX else rank_rule(rule)
     start, end = entry.location, entry.end_location
-    fix, marks = _fix(entry, sources)
-    return Note(
+    fix, marks = _make_fix(entry, sources)
+    return RawFinding(
         path=entry.filename,
         title=entry.message,
         severity=severity,
@@ -156,23 +160,23 @@ def _note(entry: Entry, sources: Sources) -> Note:
     )
 
 
-def _fix(entry: Entry, sources: Sources) -> tuple[Fix | None, tuple[str, ...]]:
+def _make_fix(entry: RuffEntry, sources: Sources) -> tuple[Fix | None, tuple[str, ...]]:
     if entry.fix is None or not entry.fix.edits:
         return None, ()
     if entry.cell is not None or entry.filename.endswith(".ipynb"):
         return None, (CELL_FIX,)
-    splices = [_splice(entry.filename, edit, sources) for edit in entry.fix.edits]
-    return proposed(
+    splices = [_make_splice(entry.filename, edit, sources) for edit in entry.fix.edits]
+    return make_fix(
         splices,
         _SAFETY.get(entry.fix.applicability.casefold(), Safety.DISPLAY),
         entry.fix.message or "",
     )
 
 
-def _splice(filename: str, edit: Edit, sources: Sources) -> Splice | None:
-    positions = sources.positions_of(filename)
+def _make_splice(filename: str, edit: RuffEdit, sources: Sources) -> Splice | None:
+    positions = sources.reported_positions(filename)
     if positions is None:
         return None
     start = positions.offset(edit.location.row, edit.location.column)
     end = positions.offset(edit.end_location.row, edit.end_location.column)
-    return sources.splice(filename, start, end, edit.content or "")
+    return sources.make_splice(filename, start, end, edit.content or "")

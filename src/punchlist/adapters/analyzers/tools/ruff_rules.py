@@ -1,6 +1,4 @@
-"""What ruff's rules mean to us: which ones run by default, how bad each is, and
-what it is about.
-"""
+"""Ruff's rules: the default selection, and each rule's severity and category."""
 
 from punchlist.model.finding.severity import Severity
 
@@ -102,10 +100,8 @@ _MEANING: dict[str, tuple[Severity, str]] = {
 }
 
 
-def meaning(rule: str) -> tuple[Severity, str]:
-    """How bad a rule's finding is and what it is about, by the longest known
-    beginning of the rule.
-    """
+def rank_rule(rule: str) -> tuple[Severity, str]:
+    """Return a rule's severity and category, by its longest known prefix."""
     for length in range(len(rule), 0, -1):
         known = _MEANING.get(rule[:length])
         # "I" must not speak for "ISC": a whole group's name ends where its digits begin.

@@ -1,4 +1,4 @@
-"""Semgrep with rules from the user's own disk; nothing is ever fetched from a registry."""
+"""Semgrep with rules from the user's disk; no rules are fetched."""
 
 import re
 from collections.abc import Sequence
@@ -9,14 +9,19 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.entries import decoded, gathered, report_of, with_unread
-from punchlist.adapters.analyzers.tool import Kit, Tool
-from punchlist.adapters.process.run import Ran
+from punchlist.adapters.analyzers.entries import (
+    collect_findings,
+    decode_json,
+    report_parser,
+    with_unread,
+)
+from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import SettingsError
-from punchlist.intake.raw_finding import Note, headline, shortened
-from punchlist.intake.source_files import Sources, proposed
-from punchlist.model.finding.finding import Fix, Refused, Safety
-from punchlist.model.finding.severity import Severity, severity_of
+from punchlist.intake.raw_finding import RawFinding, shorten_raw, split_headline
+from punchlist.intake.source_files import Sources, make_fix
+from punchlist.model.finding.finding import Fix, RefusedEntry, Safety
+from punchlist.model.finding.severity import Severity, parse_severity
 from punchlist.model.patch.text_positions import UTF8
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
@@ -33,7 +38,7 @@ _RANKS = {
 }
 
 
-class Place(Struct, frozen=True):
+class SemgrepPosition(Struct, frozen=True):
     line: int
     offset: int
 
@@ -45,31 +50,31 @@ class Extra(Struct, frozen=True):
     metadata: dict[str, Any] = {}
 
 
-class Result(Struct, frozen=True):
+class SemgrepResult(Struct, frozen=True):
     check_id: str
     path: str
-    start: Place
-    end: Place
+    start: SemgrepPosition
+    end: SemgrepPosition
     extra: Extra
 
 
-class Span(Struct, frozen=True):
+class SemgrepSpan(Struct, frozen=True):
     file: str = ""
 
 
-class Trouble(Struct, frozen=True):
-    """What it could not scan; where that is stands in one of two places, or nowhere."""
+class SemgrepError(Struct, frozen=True):
+    """What it could not scan; the file is in `path` or `spans`, or unknown."""
 
     path: str | None = None
-    spans: list[Span] | None = None
+    spans: list[SemgrepSpan] | None = None
 
 
-class Report(Struct, frozen=True):
+class SemgrepReport(Struct, frozen=True):
     results: list[msgspec.Raw]
     errors: list[msgspec.Raw] = []
 
 
-class Semgrep(Tool):
+class Semgrep(AnalyzerTool):
     name = "semgrep"
     suffixes = ("",)  # which languages matter is in the rules
     steered_by = (".semgrep.yml", ".semgrep/**", ".semgrepignore")
@@ -88,10 +93,10 @@ class Semgrep(Tool):
         self.inputs = tuple(Path(rule) for rule in rules)
         super().__init__(args)
 
-    def idle(self, tree: Tree) -> str:  # the same in every project
+    def skip_reason(self, tree: Tree) -> str:  # the same in every project
         return "" if self._rules else "no rules of your own are named (analyzers.semgrep)"
 
-    def command(
+    def build_command(
         self, program: Sequence[str], tree: Tree, kit: Kit
     ) -> tuple[str, ...]:  # the port's shape
         quiet = (
@@ -104,50 +109,57 @@ class Semgrep(Tool):
         )
         return (*program, *quiet, *(f"--config={rule}" for rule in self._rules), *self.args, "--")
 
-    def read(self, ran: Ran, sources: Sources) -> Analysis:
+    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         return parse(ran.stdout, sources)
 
 
-@report_of("semgrep")
+@report_parser("semgrep")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
-    """The results; what it could not scan is kept as refusals."""
-    report = decoded(output, Report)
-    analysis = gathered(
-        tool, report.results, lambda raw: _note(decoded(raw, Result), sources), sources
+    """Parse the results; what it could not scan becomes a refusal."""
+    report = decode_json(output, SemgrepReport)
+    analysis = collect_findings(
+        tool,
+        report.results,
+        lambda raw: _make_note(decode_json(raw, SemgrepResult), sources),
+        sources,
     )
     said = [
-        (raw, Refused(tool, shortened(raw), "semgrep could not scan this"))
+        (raw, RefusedEntry(tool, shorten_raw(raw), "semgrep could not scan this"))
         for raw in map(bytes, report.errors)
     ]
-    return with_unread(analysis, ((entry, _unscanned(raw, sources)) for raw, entry in said))
+    return with_unread(analysis, ((entry, _unscanned_file(raw, sources)) for raw, entry in said))
 
 
-def _unscanned(raw: bytes, sources: Sources) -> str:
+def _unscanned_file(raw: bytes, sources: Sources) -> str:
     try:
-        trouble = decoded(raw, Trouble)
+        trouble = decode_json(raw, SemgrepError)
     except msgspec.MsgspecError:
         return ""
-    return sources.tracked(trouble.path or next((span.file for span in trouble.spans or ()), ""))
+    return sources.tracked_path(
+        trouble.path or next((span.file for span in trouble.spans or ()), "")
+    )
 
 
-def _note(result: Result, sources: Sources) -> Note:
-    start, end = _offsets(result, sources)
-    positions = sources.positions_of(result.path)
+def _make_note(result: SemgrepResult, sources: Sources) -> RawFinding:
+    start, end = _find_offsets(result, sources)
+    positions = sources.reported_positions(result.path)
     line, column = (
-        positions.place(start) if positions and start is not None else (result.start.line, None)
+        positions.find_place(start)
+        if positions and start is not None
+        else (result.start.line, None)
     )
     last, end_column = (
-        positions.place(end) if positions and end is not None else (result.end.line, None)
+        positions.find_place(end) if positions and end is not None else (result.end.line, None)
     )
-    fix, marks = _fix(result, sources, start, end)
+    fix, marks = _make_fix(result, sources, start, end)
     metadata, word = result.extra.metadata, result.extra.severity
     category, references = metadata.get("category"), metadata.get("references")
-    title, detail = headline(result.extra.message)
-    return Note(
+    title, detail = split_headline(result.extra.message)
+    return RawFinding(
         path=result.path,
         title=title or result.check_id,
         detail=detail,
-        severity=_RANKS.get(word.upper()) or severity_of(word)[0],
+        severity=_RANKS.get(word.upper()) or parse_severity(word)[0],
         severity_word=word.lower(),
         rule=result.check_id,
         category=category if isinstance(category, str) else "",
@@ -161,23 +173,23 @@ def _note(result: Result, sources: Sources) -> Note:
     )
 
 
-def _offsets(result: Result, sources: Sources) -> tuple[int | None, int | None]:
-    positions = sources.positions_of(result.path)
+def _find_offsets(result: SemgrepResult, sources: Sources) -> tuple[int | None, int | None]:
+    positions = sources.reported_positions(result.path)
     if positions is None:
         return None, None
-    return positions.of_units(result.start.offset, UTF8), positions.of_units(
+    return positions.convert_offset(result.start.offset, UTF8), positions.convert_offset(
         result.end.offset, UTF8
     )
 
 
-def _fix(
-    result: Result, sources: Sources, start: int | None, end: int | None
+def _make_fix(
+    result: SemgrepResult, sources: Sources, start: int | None, end: int | None
 ) -> tuple[Fix | None, tuple[str, ...]]:
     text = result.extra.fix
     if text is None:
         return None, ()
-    positions = sources.positions_of(result.path)
+    positions = sources.reported_positions(result.path)
     code = positions.text[start:end] if positions else ""
     if any(name not in code for name in _METAVARIABLE.findall(text)):
         return None, (UNBOUND,)
-    return proposed([sources.splice(result.path, start, end, text)], Safety.UNSAFE)
+    return make_fix([sources.make_splice(result.path, start, end, text)], Safety.UNSAFE)

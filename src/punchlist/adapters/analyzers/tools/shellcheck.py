@@ -1,4 +1,4 @@
-"""ShellCheck: shell scripts, by name or by their first line."""
+"""ShellCheck: shell scripts, by suffix or shebang."""
 
 import re
 from collections.abc import Sequence
@@ -6,11 +6,16 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.entries import decoded, gathered, report_of, with_unparsed
-from punchlist.adapters.analyzers.tool import Kit, Tool
-from punchlist.adapters.process.run import Ran
-from punchlist.intake.raw_finding import Note
-from punchlist.intake.source_files import Sources, proposed
+from punchlist.adapters.analyzers.entries import (
+    collect_findings,
+    decode_json,
+    report_parser,
+    with_unparsed,
+)
+from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
+from punchlist.adapters.process.run import ProcessResult
+from punchlist.intake.raw_finding import RawFinding
+from punchlist.intake.source_files import Sources, make_fix
 from punchlist.model.finding.finding import Fix, Safety, Splice
 from punchlist.model.finding.severity import Severity
 from punchlist.ports.analyzer import Analysis
@@ -28,7 +33,7 @@ _STOPPED = frozenset({"SC1070", "SC1071", "SC1072", "SC1088", "SC1089"})
 """With these it says that it read no further, or not at all."""
 
 
-class Replacement(Struct, frozen=True, rename="camel"):
+class ShellcheckEdit(Struct, frozen=True, rename="camel"):
     line: int
     column: int
     end_line: int
@@ -37,7 +42,7 @@ class Replacement(Struct, frozen=True, rename="camel"):
 
 
 class Replacements(Struct, frozen=True):
-    replacements: list[Replacement]
+    replacements: list[ShellcheckEdit]
 
 
 class Comment(Struct, frozen=True, rename="camel"):
@@ -52,46 +57,46 @@ class Comment(Struct, frozen=True, rename="camel"):
     fix: Replacements | None = None
 
 
-class Report(Struct, frozen=True):
+class ShellcheckReport(Struct, frozen=True):
     comments: list[msgspec.Raw]
 
 
-class Shellcheck(Tool):
+class Shellcheck(AnalyzerTool):
     name = "shellcheck"
     suffixes = (".sh", ".bash", ".dash", ".ksh", ".bats")
     steered_by = (".shellcheckrc", "shellcheckrc")
     suppressed_by = (r"#\s*shellcheck\s+disable",)
     unsuppressed = ()
 
-    def wants(self, path: str, tree: Tree) -> bool:
+    def wants_file(self, path: str, tree: Tree) -> bool:
         if path.endswith(self.suffixes):
             return True
         name = path.rpartition("/")[2]
         return "." not in name and bool(_SHEBANG.match((tree.text(path) or "")[:100]))
 
-    def command(
+    def build_command(
         self, program: Sequence[str], tree: Tree, kit: Kit
     ) -> tuple[str, ...]:  # the port's shape
         return (*program, "--format=json1", *self.args, "--")
 
-    def read(self, ran: Ran, sources: Sources) -> Analysis:
+    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         return parse(ran.stdout, sources)
 
 
-@report_of("shellcheck")
+@report_parser("shellcheck")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
-    """The comments of a `json1` report, in which a tab is one column."""
-    report = decoded(output, Report)
-    analysis = gathered(
-        tool, report.comments, lambda raw: _note(decoded(raw, Comment), sources), sources
+    """Parse a `json1` report, in which a tab is one column."""
+    report = decode_json(output, ShellcheckReport)
+    analysis = collect_findings(
+        tool, report.comments, lambda raw: _make_note(decode_json(raw, Comment), sources), sources
     )
     return with_unparsed(analysis, _STOPPED.__contains__)
 
 
-def _note(entry: Comment, sources: Sources) -> Note:
-    fix, marks = _fix(entry, sources)
+def _make_note(entry: Comment, sources: Sources) -> RawFinding:
+    fix, marks = _make_fix(entry, sources)
     unparsed = entry.code in _PARSER and entry.level == "error"
-    return Note(
+    return RawFinding(
         path=entry.file,
         title=entry.message.strip(),
         severity=Severity.CRITICAL if unparsed else _RANKS.get(entry.level, Severity.MAJOR),
@@ -108,20 +113,20 @@ def _note(entry: Comment, sources: Sources) -> Note:
     )
 
 
-def _fix(entry: Comment, sources: Sources) -> tuple[Fix | None, tuple[str, ...]]:
+def _make_fix(entry: Comment, sources: Sources) -> tuple[Fix | None, tuple[str, ...]]:
     if entry.fix is None:
         return None, ()
-    return proposed(
-        [_splice(entry.file, part, sources) for part in entry.fix.replacements], Safety.UNSAFE
+    return make_fix(
+        [_make_splice(entry.file, part, sources) for part in entry.fix.replacements], Safety.UNSAFE
     )
 
 
-def _splice(file: str, part: Replacement, sources: Sources) -> Splice | None:
-    positions = sources.positions_of(file)
+def _make_splice(file: str, part: ShellcheckEdit, sources: Sources) -> Splice | None:
+    positions = sources.reported_positions(file)
     if positions is None:
         return None
     start, end = (
         positions.offset(part.line, part.column),
         positions.offset(part.end_line, part.end_column),
     )
-    return sources.splice(file, start, end, part.replacement)
+    return sources.make_splice(file, start, end, part.replacement)

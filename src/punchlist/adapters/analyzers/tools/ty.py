@@ -1,33 +1,33 @@
-"""Ty: types of a Python project, read from its GitLab code quality report."""
+"""ty: types of a Python project, by its GitLab code quality report."""
 
 from collections.abc import Sequence
 
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.entries import decoded, gathered, report_of
+from punchlist.adapters.analyzers.entries import collect_findings, decode_json, report_parser
 from punchlist.adapters.analyzers.tool import Kit
-from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank
-from punchlist.adapters.process.run import Ran
-from punchlist.intake.raw_finding import Note
+from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank_severity
+from punchlist.adapters.process.run import ProcessResult
+from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
 
-class Spot(Struct, frozen=True):
+class GitlabPosition(Struct, frozen=True):
     line: int
     column: int | None = None
 
 
-class Span(Struct, frozen=True):
-    begin: Spot
-    end: Spot | None = None
+class GitlabSpan(Struct, frozen=True):
+    begin: GitlabPosition
+    end: GitlabPosition | None = None
 
 
 class GitlabPlace(Struct, frozen=True):
     path: str
-    positions: Span | None = None
+    positions: GitlabSpan | None = None
     lines: dict[str, int] = {}
 
 
@@ -45,8 +45,8 @@ class Ty(TypeChecker):
     suppressed_by = (r"#\s*(?:type|ty):\s*ignore",)
     unsuppressed = ()
 
-    def command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
-        python = kit.python(tree)
+    def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
+        python = kit.find_python(tree)
         return (
             *program,
             "check",
@@ -55,23 +55,25 @@ class Ty(TypeChecker):
             *self.args,
         )
 
-    def read(self, ran: Ran, sources: Sources) -> Analysis:
+    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         return parse(ran.stdout, sources, "ty")
 
 
-@report_of("gitlab")
+@report_parser("gitlab")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
-    """GitLab's code quality report, which ty writes."""
-    entries = decoded(output, list[msgspec.Raw])
-    return gathered(tool, entries, lambda raw: _note(decoded(raw, GitlabEntry)), sources)
+    """Parse GitLab's code quality report."""
+    entries = decode_json(output, list[msgspec.Raw])
+    return collect_findings(
+        tool, entries, lambda raw: _make_note(decode_json(raw, GitlabEntry)), sources
+    )
 
 
-def _note(entry: GitlabEntry) -> Note:
+def _make_note(entry: GitlabEntry) -> RawFinding:
     span = entry.location.positions
-    return Note(
+    return RawFinding(
         path=entry.location.path,
         title=entry.description.removeprefix(f"{entry.check_name}: "),
-        severity=rank(entry.severity, entry.check_name),
+        severity=rank_severity(entry.severity, entry.check_name),
         severity_word=entry.severity,
         rule=entry.check_name,
         category="typing",

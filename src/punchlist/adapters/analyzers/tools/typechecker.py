@@ -1,8 +1,6 @@
-"""What type checkers of Python share: they look at a project as a whole, and rank what they say
-alike.
-"""
+"""Base of the Python type checkers: they check a whole project and share severities."""
 
-from punchlist.adapters.analyzers.tool import Tool
+from punchlist.adapters.analyzers.tool import AnalyzerTool
 from punchlist.adapters.analyzers.tools.python_project import has_tool_table
 from punchlist.model.finding.severity import Severity
 from punchlist.ports.tree import Tree
@@ -17,28 +15,28 @@ _RANKS = {
 }
 
 
-class TypeChecker(Tool):
-    """What type checkers share: unasked they look only at projects that configure them."""
+class TypeChecker(AnalyzerTool):
+    """Unless enabled by name, it runs only in projects that configure it."""
 
     suffixes = (".py", ".pyi")
     whole = True
     files: tuple[str, ...] = ()
     """The names of its own settings files."""
 
-    def idle(self, tree: Tree) -> str:
-        if self.asked or self.configured(tree):
+    def skip_reason(self, tree: Tree) -> str:
+        if self.asked or self.is_configured(tree):
             return ""
         return (
             f"the project has no settings for {self.name}; enable it by name to run it all the same"
         )
 
-    def configured(self, tree: Tree) -> bool:
+    def is_configured(self, tree: Tree) -> bool:
         return has_tool_table(tree, "pyproject.toml", self.name) or any(
             tree.text(name) is not None for name in self.files
         )
 
 
-def rank(word: str, rule: str) -> Severity:
+def rank_severity(word: str, rule: str) -> Severity:
     if rule in _SYNTAX or (rule in _UNDEFINED and word in _RANKS):
         return Severity.CRITICAL
     return _RANKS.get(word, Severity.MINOR)

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Issues on GitHub, by its REST API."""

@@ -1,10 +1,8 @@
-"""What is on a repository's issue board of the items that are to be filed: looked up, added once,
-and tidied.
+"""Look up, add and deduplicate the issues of items.
 
-GitHub has no lock and no key that makes a request idempotent. So: look before adding, by label,
-among the newest, by number and by search; look again after an answer was lost, before adding again;
-and look once more at the end, where of several open issues for one item the one with the lowest
-number stays. Everybody who looks comes to the same choice.
+GitHub has no lock and no idempotency key. So: look up before adding (by label, newest, number
+and search); look up again after a lost response, before adding again; at the end, of several
+open issues for one item keep the lowest number, which all runs choose alike.
 """
 
 import re
@@ -13,11 +11,11 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from punchlist.adapters.trackers.github.issues_api import MARKER, Draft, Issue, Issues
-from punchlist.adapters.trackers.github.rest import Lost, Refused
-from punchlist.adapters.trackers.github.retry import Patience
+from punchlist.adapters.trackers.github.issues_api import MARKER, GithubIssue, IssueDraft, IssuesApi
+from punchlist.adapters.trackers.github.rest import RequestRefused, ResponseLost
+from punchlist.adapters.trackers.github.retry import RetryBudget
 from punchlist.model.item.item import Item
-from punchlist.views.issue_text import code, fingerprint_comment
+from punchlist.views.issue_text import fingerprint_comment, inline_code
 
 BODY_LIMIT = 65_536
 _COMMENT = re.compile(rf"<!-- {MARKER} (\S+) -->")
@@ -32,159 +30,154 @@ _ADDS = 3
 _MAYBE_LABELS = frozenset({403, 422})
 
 
-class Standing(Struct, frozen=True):
-    """The issues of one item, each list by number."""
+class ItemIssues(Struct, frozen=True):
+    """The issues of one item, each list ordered by number."""
 
-    open: tuple[Issue, ...]
-    closed: tuple[Issue, ...]
+    open: tuple[GithubIssue, ...]
+    closed: tuple[GithubIssue, ...]
 
 
-class Board:
-    """The issues of one repository, as far as they were seen."""
+class IssueBoard:
+    """Cache of one repository's issues."""
 
-    def __init__(self, issues: Issues, patience: Patience, viewer: str) -> None:
+    def __init__(self, issues: IssuesApi, patience: RetryBudget, viewer: str) -> None:
         self._issues = issues
         self._patience = patience
         self._viewer = viewer
-        self._seen: dict[int, Issue] = {}
+        self._seen: dict[int, GithubIssue] = {}
         self._numbers: dict[str, set[int]] = {}
         self._floor = 0
 
-    async def look(self, fingerprints: Collection[str], label: str) -> None:
-        """By label, and among the newest, also where all was found: a request that was given up may
-        have been done long after, and lists do not show it yet. What is still not found is searched
-        for.
+    async def load_issues(self, fingerprints: Collection[str], label: str) -> None:
+        """Load issues by label, the newest, and by number, since lists lag behind; search for items
+        still unknown.
         """
-        self._saw(await self._issues.labelled([label] if label else []))
-        newest = await self._issues.newest()
-        self._saw(newest)
+        self._record_issues(await self._issues.list_labelled([label] if label else []))
+        newest = await self._issues.list_newest()
+        self._record_issues(newest)
         self._floor = max((issue.number for issue in newest), default=0)
-        await self._beyond()
-        if self._unknown(fingerprints):
-            await self._search(fingerprints)
+        await self._probe_numbers()
+        if self._find_unknown(fingerprints):
+            await self._search_unknown(fingerprints)
 
-    async def look_again(self) -> None:
-        """What came since the first look."""
-        self._saw(await self._issues.newest())
-        await self._beyond()
+    async def reload_issues(self) -> None:
+        """Load issues created since `load_issues`."""
+        self._record_issues(await self._issues.list_newest())
+        await self._probe_numbers()
 
-    def of(self, fingerprint: str) -> Standing:
+    def get_issues(self, fingerprint: str) -> ItemIssues:
         mine = [self._seen[number] for number in sorted(self._numbers.get(fingerprint, ()))]
-        return Standing(
+        return ItemIssues(
             tuple(issue for issue in mine if issue.open),
             tuple(issue for issue in mine if not issue.open),
         )
 
-    async def add(self, draft: Draft, fingerprint: str) -> Issue:
-        """One issue more. After a lost answer it is added again only if looking for it for a while
-        finds nothing.
+    async def add_issue(self, draft: IssueDraft, fingerprint: str) -> GithubIssue:
+        """Create an issue. After a lost response, poll for it first and create it again only if not
+        found.
         """
         for _ in range(_ADDS):
             try:
-                issue = await self._created(draft)
-            except Lost as lost:
+                issue = await self._create_issue(draft)
+            except ResponseLost as lost:
                 trouble = lost
-                if found := await self._landed(fingerprint, lost):
+                if found := await self._poll_issue(fingerprint, lost):
                     return found
             else:
-                self._saw([issue])
+                self._record_issues([issue])
                 return issue
         raise trouble
 
-    async def reopen(self, issue: Issue, item: Item, run: str) -> Issue:
-        """State and reason in one request, which does the same when it is made twice."""
+    async def reopen_issue(self, issue: GithubIssue, item: Item, run: str) -> GithubIssue:
+        """Reopen by one idempotent request."""
         told = (
-            f"{issue.body or ''}\n\nSeen again after it was closed: run {code(run)}, item"
+            f"{issue.body or ''}\n\nSeen again after it was closed: run {inline_code(run)}, item"
             f" {item.number}.\n"
         )
         body = {"body": told} if len(told) <= BODY_LIMIT else {}
-        changed = await self._issues.change(issue.number, state="open", **body)
-        self._saw([changed])
+        changed = await self._issues.update_issue(issue.number, state="open", **body)
+        self._record_issues([changed])
         return changed
 
-    async def tidy(self, fingerprints: Iterable[str]) -> None:
-        """Of several open issues for one item the first stays; the others are closed and lead to
-        it.
-        """
+    async def close_duplicates(self, fingerprints: Iterable[str]) -> None:
+        """Close all open issues of an item but the first, with a reference to it."""
         for fingerprint in fingerprints:
-            standing = self.of(fingerprint).open
+            standing = self.get_issues(fingerprint).open
             for issue in standing[1:]:
-                with suppress(Refused, Lost):  # whoever files it next tidies up
-                    self._saw(
+                with suppress(RequestRefused, ResponseLost):  # whoever files it next tidies up
+                    self._record_issues(
                         [
-                            await self._issues.change(
-                                issue.number, **_duplicate(issue, standing[0], fingerprint)
+                            await self._issues.update_issue(
+                                issue.number, **_duplicate_fields(issue, standing[0], fingerprint)
                             )
                         ]
                     )
 
-    async def _created(self, draft: Draft) -> Issue:
+    async def _create_issue(self, draft: IssueDraft) -> GithubIssue:
         try:
-            return await self._issues.create(draft)
-        except Refused as refused:
+            return await self._issues.create_issue(draft)
+        except RequestRefused as refused:
             if not draft.labels or refused.status not in _MAYBE_LABELS:
                 raise
         # Labels are worth less than the issue: a token may be allowed to file, and not to label.
-        return await self._issues.create(Draft(draft.title, draft.body, ()))
+        return await self._issues.create_issue(IssueDraft(draft.title, draft.body, ()))
 
-    async def _landed(self, fingerprint: str, lost: Lost) -> Issue | None:
+    async def _poll_issue(self, fingerprint: str, lost: ResponseLost) -> GithubIssue | None:
         for seconds in _LOOKS:
             await self._patience.wait(seconds, lost)
-            await self.look_again()
-            if found := self.of(fingerprint).open:
+            await self.reload_issues()
+            if found := self.get_issues(fingerprint).open:
                 return found[0]
         return None
 
-    async def _search(self, fingerprints: Collection[str]) -> None:
-        """Finds old issues whose label somebody took away. What it says of them is old, so they are
-        read again.
+    async def _search_unknown(self, fingerprints: Collection[str]) -> None:
+        """Find issues whose label was removed; they are read again, because the
+        search index lags.
         """
         try:
-            found, whole = await self._issues.search(MARKER)
-            for fingerprint in () if whole else self._unknown(fingerprints):
-                found += (await self._issues.search(fingerprint))[0]
-        except Refused:
+            found, whole = await self._issues.search_text(MARKER)
+            for fingerprint in () if whole else self._find_unknown(fingerprints):
+                found += (await self._issues.search_text(fingerprint))[0]
+        except RequestRefused:
             return  # some tokens may not search
-        wanted = self._unknown(fingerprints)
+        wanted = self._find_unknown(fingerprints)
         for number in sorted(
             {
                 issue.number
                 for issue in found
-                if _fingerprint(issue) in wanted and issue.number not in self._seen
+                if _parse_fingerprint(issue) in wanted and issue.number not in self._seen
             }
         ):
-            await self._read(number)
+            await self._read_issue(number)
 
-    async def _beyond(self) -> None:
-        """Numbers are given out in order, and an issue can be read by its number while lists do not
-        show it yet.
-        """
+    async def _probe_numbers(self) -> None:
+        """Read the next numbers one by one: lists may not show new issues yet."""
         number, end = self._floor, max(self._seen, default=0) + _GAP
         while number < min(end, self._floor + _READS):
             number += 1
-            if number not in self._seen and await self._read(number):
+            if number not in self._seen and await self._read_issue(number):
                 end = max(end, number + _GAP)
 
-    async def _read(self, number: int) -> bool:
-        reading = await self._issues.read(number)
-        self._saw([reading.issue] if reading.issue else [])
+    async def _read_issue(self, number: int) -> bool:
+        reading = await self._issues.read_issue(number)
+        self._record_issues([reading.issue] if reading.issue else [])
         return reading.taken
 
-    def _saw(self, issues: Iterable[Issue]) -> None:
+    def _record_issues(self, issues: Iterable[GithubIssue]) -> None:
         for issue in issues:
             before = self._seen.get(issue.number)
             if before is not None:
-                self._numbers.get(_fingerprint(before), set()).discard(issue.number)
+                self._numbers.get(_parse_fingerprint(before), set()).discard(issue.number)
             self._seen[issue.number] = issue
-            if self._trusted(issue):
-                self._numbers.setdefault(_fingerprint(issue), set()).add(issue.number)
+            if self._is_trusted(issue):
+                self._numbers.setdefault(_parse_fingerprint(issue), set()).add(issue.number)
 
-    def _unknown(self, fingerprints: Collection[str]) -> set[str]:
+    def _find_unknown(self, fingerprints: Collection[str]) -> set[str]:
         return {each for each in fingerprints if not self._numbers.get(each)}
 
-    def _trusted(self, issue: Issue) -> bool:
-        """Anybody may write a fingerprint into an issue of a public repository, to keep a finding
-        from being filed.
+    def _is_trusted(self, issue: GithubIssue) -> bool:
+        """Return whether we, a bot or a collaborator wrote the issue: strangers may forge
+        fingerprints.
         """
         if issue.pull_request is not None:
             return False
@@ -195,24 +188,24 @@ class Board:
         return ours or issue.author_association in _OURS
 
 
-def declined(issue: Issue) -> bool:
-    """Whether a person said that nothing will be done about it; otherwise it was closed as done."""
+def is_declined(issue: GithubIssue) -> bool:
+    """Return whether a user closed it as not planned or duplicate."""
     return not issue.open and issue.state_reason in _DECLINED
 
 
-def fitted(body: str) -> str:
-    """The text within GitHub's limit; its end, with the fingerprint, stays."""
+def fit_body(body: str) -> str:
+    """Shorten the text to GitHub's limit; its end, with the fingerprint, stays."""
     if len(body) <= BODY_LIMIT:
         return body
     text, _, end = body.rpartition("\n---\n")
     note = "\n\n(The text is longer than GitHub takes. The rest is in the run's report.)\n\n---\n"
     room = BODY_LIMIT - len(note) - len(end) - 200
     cut = text[:room].rpartition("\n")[0] or text[:room]
-    return f"{cut}{_closing(cut)}{note}{end}"
+    return f"{cut}{_close_fence(cut)}{note}{end}"
 
 
-def _closing(text: str) -> str:
-    """Ends a block of code that the cut left open."""
+def _close_fence(text: str) -> str:
+    """Return the end of a code block that the cut left open, or ''."""
     fence = ""
     for line in text.split("\n"):
         ticks = line.strip()
@@ -224,15 +217,13 @@ def _closing(text: str) -> str:
     return f"\n{fence}" if fence else ""
 
 
-def _fingerprint(issue: Issue) -> str:
+def _parse_fingerprint(issue: GithubIssue) -> str:
     found = _COMMENT.findall(issue.body or "")
     return found[-1] if found else ""
 
 
-def _duplicate(issue: Issue, first: Issue, fingerprint: str) -> dict[str, str]:
-    """Closing, the pointer, and no longer counting for the item are one request: half of it cannot
-    happen.
-    """
+def _duplicate_fields(issue: GithubIssue, first: GithubIssue, fingerprint: str) -> dict[str, str]:
+    """Return the fields of the one request that closes a duplicate and removes its fingerprint."""
     rest = (issue.body or "").replace(
         fingerprint_comment(fingerprint), f"<!-- punchlist:duplicate {fingerprint} -->"
     )

@@ -1,4 +1,4 @@
-"""The issues of one GitHub repository: the few requests that filing needs, with typed answers."""
+"""Typed requests to the issues of one GitHub repository."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
@@ -7,7 +7,12 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from punchlist.adapters.trackers.github.rest import Call, Lost, Refused, Rest
+from punchlist.adapters.trackers.github.rest import (
+    ApiCall,
+    RequestRefused,
+    ResponseLost,
+    RestClient,
+)
 from punchlist.adapters.trackers.github.retry import Unavailable
 
 _PAGE = "100"
@@ -27,8 +32,8 @@ class Author(Struct, frozen=True):
     type: str = ""
 
 
-class Issue(Struct, frozen=True, kw_only=True):
-    """An issue as GitHub tells it; a pull request is one, too."""
+class GithubIssue(Struct, frozen=True, kw_only=True):
+    """An issue, or a pull request, as GitHub's API returns it."""
 
     number: int
     html_url: str
@@ -44,14 +49,14 @@ class Issue(Struct, frozen=True, kw_only=True):
         return self.state == "open"
 
 
-class Reading(Struct, frozen=True):
-    """What a number leads to; one that is `taken` without an issue had one."""
+class IssueLookup(Struct, frozen=True):
+    """Result of a lookup by number; `taken` without an issue: it was moved or deleted."""
 
-    issue: Issue | None = None
+    issue: GithubIssue | None = None
     taken: bool = True
 
 
-class Draft(Struct, frozen=True):
+class IssueDraft(Struct, frozen=True):
     title: str
     body: str
     labels: tuple[str, ...]
@@ -63,30 +68,30 @@ class _Repository(Struct, frozen=True):
     archived: bool = False
 
 
-class _Found(Struct, frozen=True):
+class _SearchResult(Struct, frozen=True):
     total_count: int
-    items: list[Issue]
+    items: list[GithubIssue]
 
 
-class _Named(Struct, frozen=True):
+class _LabelName(Struct, frozen=True):
     name: str
 
 
-class Issues:
-    """`repository` is OWNER/NAME; what it is called today is found out by `open`."""
+class IssuesApi:
+    """`repository` is OWNER/NAME; `open` finds its current name."""
 
-    def __init__(self, rest: Rest, repository: str) -> None:
+    def __init__(self, rest: RestClient, repository: str) -> None:
         self._rest = rest
         self._repository = repository
 
     @classmethod
-    async def open(cls, rest: Rest, repository: str) -> "Issues":
-        """The repository where it is now: one that was renamed sends us on."""
+    async def open(cls, rest: RestClient, repository: str) -> "IssuesApi":
+        """Find the repository, also after a rename; raises Unavailable if it takes no issues."""
         try:
             found = (
-                await rest.ask(Call(method="GET", path=f"/repos/{repository}"), _Repository)
+                await rest.request(ApiCall(method="GET", path=f"/repos/{repository}"), _Repository)
             ).value
-        except Refused as refused:
+        except RequestRefused as refused:
             raise Unavailable(
                 f"{repository}: {refused}; does it exist, and may the token see it?"
             ) from refused
@@ -95,17 +100,17 @@ class Issues:
             raise Unavailable(f"{found.full_name} {why} on GitHub")
         return cls(rest, found.full_name)
 
-    async def viewer(self) -> str:
-        """Whose token it is; empty for one that belongs to no person, such as that of a job."""
+    async def read_viewer(self) -> str:
+        """Return the token's user; '' for a token without one, such as a CI job's."""
         try:
-            return (await self._rest.ask(Call(method="GET", path="/user"), Author)).value.login
-        except Refused:
+            return (
+                await self._rest.request(ApiCall(method="GET", path="/user"), Author)
+            ).value.login
+        except RequestRefused:
             return ""
 
-    async def labelled(self, labels: Sequence[str]) -> list[Issue]:
-        """All issues that have these labels, open or closed, oldest first; of all there are, where
-        no label is named.
-        """
+    async def list_labelled(self, labels: Sequence[str]) -> list[GithubIssue]:
+        """Return all issues with these labels (or all), open or closed, oldest first."""
         wanted = {"labels": ",".join(labels)} if labels else {}
         params = {
             "state": "all",
@@ -114,37 +119,42 @@ class Issues:
             "per_page": _PAGE,
             **wanted,
         }
-        return [issue async for page in self._pages(self._path("issues"), params) for issue in page]
+        return [
+            issue
+            async for page in self._read_pages(self._api_path("issues"), params)
+            for issue in page
+        ]
 
-    async def newest(self) -> list[Issue]:
+    async def list_newest(self) -> list[GithubIssue]:
         params = {"state": "all", "sort": "created", "direction": "desc", "per_page": _PAGE}
         return (
-            await self._rest.ask(
-                Call(method="GET", path=self._path("issues"), params=params), list[Issue]
+            await self._rest.request(
+                ApiCall(method="GET", path=self._api_path("issues"), params=params),
+                list[GithubIssue],
             )
         ).value
 
-    async def read(self, number: int) -> Reading:
-        """An issue by its number, which is never late as lists are."""
+    async def read_issue(self, number: int) -> IssueLookup:
+        """Read an issue by number; never stale, unlike lists."""
         try:
-            call = Call(method="GET", path=self._path(f"issues/{number}"), follow=False)
-            return Reading((await self._rest.ask(call, Issue)).value)
-        except Refused as refused:
+            call = ApiCall(method="GET", path=self._api_path(f"issues/{number}"), follow=False)
+            return IssueLookup((await self._rest.request(call, GithubIssue)).value)
+        except RequestRefused as refused:
             if refused.status not in _ELSEWHERE | {_FREE}:
                 raise
-            return Reading(taken=refused.status != _FREE)
+            return IssueLookup(taken=refused.status != _FREE)
 
-    async def search(self, words: str) -> tuple[list[Issue], bool]:
-        """Issues with these words in their text, and whether that is all there are. The index is
-        minutes behind.
+    async def search_text(self, words: str) -> tuple[list[GithubIssue], bool]:
+        """Return issues with these words in the body, and whether that is all. The index lags by
+        minutes.
         """
         query = f'repo:{self._repository} is:issue in:body "{words}"'
-        found: list[Issue] = []
+        found: list[GithubIssue] = []
         for page in range(1, _SEARCHED // int(_PAGE) + 1):
             params = {"q": query, "per_page": _PAGE, "page": str(page)}
             answer = (
-                await self._rest.ask(
-                    Call(method="GET", path="/search/issues", params=params), _Found
+                await self._rest.request(
+                    ApiCall(method="GET", path="/search/issues", params=params), _SearchResult
                 )
             ).value
             found += answer.items
@@ -152,44 +162,46 @@ class Issues:
                 return found, True
         return found, False
 
-    async def create(self, draft: Draft) -> Issue:
-        """Raises Lost where it is unknown whether there is one now."""
+    async def create_issue(self, draft: IssueDraft) -> GithubIssue:
+        """Raises ResponseLost if it is unknown whether the issue was created."""
         content: dict[str, Any] = {
             "title": draft.title,
             "body": draft.body,
             "labels": list(draft.labels),
         }
-        call = Call(method="POST", path=self._path("issues"), json=content, once=True)
-        return (await self._rest.ask(call, Issue)).value
+        call = ApiCall(method="POST", path=self._api_path("issues"), json=content, once=True)
+        return (await self._rest.request(call, GithubIssue)).value
 
-    async def change(self, number: int, **fields: str) -> Issue:
-        call = Call(method="PATCH", path=self._path(f"issues/{number}"), json=dict(fields))
-        return (await self._rest.ask(call, Issue)).value
+    async def update_issue(self, number: int, **fields: str) -> GithubIssue:
+        call = ApiCall(method="PATCH", path=self._api_path(f"issues/{number}"), json=dict(fields))
+        return (await self._rest.request(call, GithubIssue)).value
 
-    async def label(self, name: str) -> None:
-        """Makes a label if it is missing. Who may not do that files without it, and GitHub makes it
-        or leaves it out.
-        """
-        path = self._path("labels")
-        with suppress(Refused, Lost):
+    async def ensure_label(self, name: str) -> None:
+        """Create a label if it is missing; errors are ignored."""
+        path = self._api_path("labels")
+        with suppress(RequestRefused, ResponseLost):
             try:
-                await self._rest.ask(
-                    Call(method="GET", path=f"{path}/{quote(name, safe='')}"), _Named
+                await self._rest.request(
+                    ApiCall(method="GET", path=f"{path}/{quote(name, safe='')}"), _LabelName
                 )
-            except Refused:
+            except RequestRefused:
                 content = {
                     "name": name,
                     "color": _COLORS.get(name, _PLAIN),
                     "description": "Filed by punchlist",
                 }
-                await self._rest.ask(Call(method="POST", path=path, json=content), _Named)
+                await self._rest.request(
+                    ApiCall(method="POST", path=path, json=content), _LabelName
+                )
 
-    async def _pages(self, path: str, params: dict[str, str]) -> AsyncIterator[list[Issue]]:
-        """A list that does not end is not believed: what is not in the part we saw may be in the
-        rest.
-        """
+    async def _read_pages(
+        self, path: str, params: dict[str, str]
+    ) -> AsyncIterator[list[GithubIssue]]:
+        """Yield all pages; raises Unavailable if there are too many."""
         for _ in range(_PAGES):
-            page = await self._rest.ask(Call(method="GET", path=path, params=params), list[Issue])
+            page = await self._rest.request(
+                ApiCall(method="GET", path=path, params=params), list[GithubIssue]
+            )
             yield page.value
             if not page.next:
                 return
@@ -199,5 +211,5 @@ class Issues:
             " looked at"
         )
 
-    def _path(self, below: str) -> str:
+    def _api_path(self, below: str) -> str:
         return f"/repos/{self._repository}/{below}"

@@ -1,4 +1,4 @@
-"""Which repository on GitHub a checkout belongs to, and whose token is used there."""
+"""Find the GitHub repository of a checkout, and the token for it."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from punchlist.adapters.git.command import Git, text_of
+from punchlist.adapters.git.command import Git, decode_text
 from punchlist.adapters.process.run import base_environment, named_environment, run, which
 from punchlist.adapters.trackers.github.retry import Unavailable
 from punchlist.views.safe_text import safe_text
@@ -20,14 +20,12 @@ _SIGN_IN_TIMEOUT = 20.0
 
 
 def web_host(api: httpx.URL) -> str:
-    """Where people see what this interface serves: github.com for api.github.com, the host itself
-    for a server of one's own.
-    """
+    """Return the web host of an API: github.com for api.github.com, else the host itself."""
     return api.host.removeprefix("api.")
 
 
-def named(repository: str) -> str:
-    """OWNER/NAME as somebody typed it, if it can be one."""
+def parse_name(repository: str) -> str:
+    """Return the user's OWNER/NAME; raises Unavailable if it is invalid."""
     name = repository.strip().removesuffix(".git")
     if not _NAME.fullmatch(name):
         raise Unavailable(
@@ -36,14 +34,14 @@ def named(repository: str) -> str:
     return name
 
 
-def parsed(remote: str, host: str) -> str:
-    """OWNER/NAME of a remote's address (https, ssh, or git's short form) on that host. What else is
-    in it is never repeated.
+def parse_remote(remote: str, host: str) -> str:
+    """Parse OWNER/NAME from a remote URL (https, ssh, scp form) on that host; the rest is never
+    shown.
     """
     address = remote.strip()
     short = _SCP.fullmatch(address) if "://" not in address else None
     try:
-        there, path = (short["host"], short["path"]) if short else _split(address)
+        there, path = (short["host"], short["path"]) if short else _split_address(address)
     except ValueError:
         there, path = "", ""
     there = host if there.casefold() == _SSH_OVER_HTTPS and host == "github.com" else there
@@ -56,35 +54,35 @@ def parsed(remote: str, host: str) -> str:
     return name
 
 
-def _split(address: str) -> tuple[str, str]:
+def _split_address(address: str) -> tuple[str, str]:
     parts = urlsplit(address)
     return parts.hostname or "", parts.path
 
 
-async def origin(git: Git) -> str:
-    """Where the user's git would push to, after its own rewriting of addresses."""
-    ran = await git.ran("remote", "get-url", "origin")
+async def read_origin(git: Git) -> str:
+    """Return the URL of the remote origin, after git's own rewriting."""
+    ran = await git.run("remote", "get-url", "origin")
     if not ran.ok:
         raise Unavailable(
             "there is no remote called origin, which would say which repository on GitHub this is",
             hint=_SET,
         )
-    return text_of(ran.stdout).splitlines()[0] if ran.stdout.strip() else ""
+    return decode_text(ran.stdout).splitlines()[0] if ran.stdout.strip() else ""
 
 
-def token_of(variable: str) -> Callable[[str], Awaitable[str]]:
-    """The token for a host: what the variable holds, else what `gh` is signed in with, where it is
-    installed.
+def make_token_reader(variable: str) -> Callable[[str], Awaitable[str]]:
+    """Return a function that reads the token for a host: from the variable, else from
+    `gh`.
     """
 
-    async def token(host: str) -> str:
+    async def read_token(host: str) -> str:
         held = named_environment([variable]).get(variable, "").strip() if variable else ""
-        return held or await _signed_in(host, variable)
+        return held or await _read_gh_token(host, variable)
 
-    return token
+    return read_token
 
 
-async def _signed_in(host: str, variable: str) -> str:
+async def _read_gh_token(host: str, variable: str) -> str:
     hint = f"set {variable or 'the variable that track.token names'}, or sign in: gh auth login"
     if which("gh") is None:
         raise Unavailable(

@@ -1,9 +1,7 @@
-"""Requests to one GitHub, one at a time and patient; the token goes to that host and to no other.
+"""Requests to one GitHub host, one at a time, with retries; the token goes to no other host.
 
-ToolError
-├── Refused        the request was understood, and is not done; nothing happened
-├── Lost           no answer that can be read: it may have happened
-└── Unavailable    nothing can be filed there now
+ToolError: RequestRefused (nothing happened), ResponseLost (it may have happened), Unavailable
+(nothing can be filed now).
 """
 
 import itertools
@@ -19,11 +17,11 @@ from punchlist.adapters.backoff import retry_delay
 from punchlist.adapters.trackers.github.retry import (
     FIRST,
     Pacing,
-    Patience,
+    RetryBudget,
     Unavailable,
-    busy,
-    limited,
-    pause,
+    is_rate_limited,
+    is_server_error,
+    retry_seconds,
 )
 from punchlist.errors import ToolError
 from punchlist.views.safe_text import safe_text
@@ -38,38 +36,36 @@ _UNAUTHORIZED = 401
 _TOKEN = re.compile(r"[!-~]{1,1000}")
 
 
-class Refused(ToolError):  # names what is, as people say it
-    """Nothing happened, and asking again would not help."""
+class RequestRefused(ToolError):  # names what is, as people say it
+    """Nothing happened, and a retry would not help."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.status = status
 
 
-class Lost(ToolError):  # same
-    """Whether it happened is unknown; `response` is there if it was one that says so."""
+class ResponseLost(ToolError):  # same
+    """It is unknown whether the request was done; `response` is set if there was one."""
 
     def __init__(self, message: str, response: httpx.Response | None = None) -> None:
         super().__init__(message)
         self.response = response
 
 
-class _Unsent(ToolError):  # same
-    """The request never left."""
+class _RequestUnsent(ToolError):  # same
+    """The request was never sent."""
 
 
-class _Later(ToolError):  # same
-    """A limit: nothing happened, and it may be asked again."""
+class _RateLimited(ToolError):  # same
+    """A rate limit: nothing happened, a retry is possible."""
 
     def __init__(self, message: str, response: httpx.Response) -> None:
         super().__init__(message)
         self.response = response
 
 
-class Call(Struct, frozen=True, kw_only=True):
-    """`once`: a second one would do it twice, so what became of a lost one is for the caller to
-    find out.
-    """
+class ApiCall(Struct, frozen=True, kw_only=True):
+    """`once`: not idempotent, so a lost call is not retried here."""
 
     method: str
     path: str
@@ -79,28 +75,28 @@ class Call(Struct, frozen=True, kw_only=True):
     follow: bool = True
 
 
-class Page(Struct, Generic[T], frozen=True):
+class ApiPage(Struct, Generic[T], frozen=True):
     value: T
     next: str = ""
     """Where the list goes on; empty at its end."""
 
 
-class _Complaint(Struct, frozen=True):
+class _ApiError(Struct, frozen=True):
     message: str = ""
 
 
-class Rest:
-    """Get one with `async with`; what it raises is in the tree above."""
+class RestClient:
+    """Use with `async with`; errors are listed in the module's docstring."""
 
     def __init__(self, api: str, token: str, pacing: Pacing) -> None:
-        self.api = checked(api)
+        self.api = check_api_url(api)
         if not _TOKEN.fullmatch(token):
             raise Unavailable(
                 "the token for GitHub holds blanks or letters that no token has", hint="set it anew"
             )
         self._token = token
         self._pacing = pacing
-        self.patience = Patience(pacing)
+        self.patience = RetryBudget(pacing)
         self._written = pacing.clock() - pacing.between_writes
         self._client = httpx.AsyncClient(
             headers={
@@ -109,7 +105,7 @@ class Rest:
                 "User-Agent": "punchlist",
             },
             timeout=httpx.Timeout(pacing.timeout, connect=min(pacing.timeout, 10.0)),
-            trust_env=not _loopback(self.api.host),  # a proxy is for the world outside
+            trust_env=not _is_loopback(self.api.host),  # a proxy is for the world outside
             verify=self.api.scheme == "https",
         )
 
@@ -120,29 +116,31 @@ class Rest:
     async def __aexit__(self, *raised: object) -> None:
         await self._client.aclose()
 
-    async def ask(self, call: Call, kind: type[T]) -> Page[T]:
-        """The answer, tried for until it comes, is refused, or patience ends."""
+    async def request(self, call: ApiCall, kind: type[T]) -> ApiPage[T]:
+        """Return the parsed response; retries until it is refused or the retry budget is spent."""
         for tries in itertools.count():
             began = self._pacing.clock()
             wait = retry_delay(tries + 1, self._pacing.jitter(), first=FIRST)
             try:
-                return _read(await self._answered(call), kind)
-            except _Later as later:
+                return _parse_page(await self._request_once(call), kind)
+            except _RateLimited as later:
                 trouble: ToolError = Unavailable(str(later))
-                wait = self._pause(later.response, tries)
-            except _Unsent as unsent:
+                wait = self._retry_pause(later.response, tries)
+            except _RequestUnsent as unsent:
                 trouble = Unavailable(str(unsent))
-            except Lost as lost:
+            except ResponseLost as lost:
                 trouble = lost
-                wait = self._pause(lost.response, tries) if lost.response is not None else wait
+                wait = (
+                    self._retry_pause(lost.response, tries) if lost.response is not None else wait
+                )
             self.patience.spend(self._pacing.clock() - began)
-            if tries == _TRIES - 1 or (call.once and isinstance(trouble, Lost)):
+            if tries == _TRIES - 1 or (call.once and isinstance(trouble, ResponseLost)):
                 raise trouble
             await self.patience.wait(wait, trouble)
         raise AssertionError  # itertools.count has no end
 
-    def _pause(self, response: httpx.Response, tries: int) -> float:
-        return pause(
+    def _retry_pause(self, response: httpx.Response, tries: int) -> float:
+        return retry_seconds(
             response.status_code,
             response.headers,
             tries,
@@ -150,41 +148,41 @@ class Rest:
             jitter=self._pacing.jitter(),
         )
 
-    async def _answered(self, call: Call) -> httpx.Response:
-        """An answer that is no complaint."""
-        response = await self._followed(call)
+    async def _request_once(self, call: ApiCall) -> httpx.Response:
+        """Return a successful response; raises the error of any other."""
+        response = await self._follow_redirects(call)
         status = response.status_code
         if httpx.codes.is_success(status):
             return response
-        words = self._words(response)
+        words = self._error_message(response)
         said = f"GitHub answered {status}{f': {words}' if words else ''}"
-        if limited(status, response.headers, words):
-            raise _Later(said, response)
-        if busy(status):
-            raise Lost(said, response)
+        if is_rate_limited(status, response.headers, words):
+            raise _RateLimited(said, response)
+        if is_server_error(status):
+            raise ResponseLost(said, response)
         if status == _UNAUTHORIZED:
             raise Unavailable(f"{said}; the token is not accepted")
-        raise Refused(said, status)
+        raise RequestRefused(said, status)
 
-    def _words(self, response: httpx.Response) -> str:
+    def _error_message(self, response: httpx.Response) -> str:
         try:
-            words = msgspec.json.decode(response.content, type=_Complaint).message
+            words = msgspec.json.decode(response.content, type=_ApiError).message
         except (msgspec.DecodeError, UnicodeDecodeError):
             return ""
         return " ".join(safe_text(words.replace(self._token, "***")).split())[:_WORDS_LIMIT]
 
-    async def _followed(self, call: Call) -> httpx.Response:
-        """The same request again where a repository has moved to, within the same host."""
-        url = self._url(call.path)
+    async def _follow_redirects(self, call: ApiCall) -> httpx.Response:
+        """Send the request, following redirects within the same host."""
+        url = self._resolve_url(call.path)
         for _ in range(_HOPS):
-            response = await self._sent(call, url)
+            response = await self._send_request(call, url)
             place = response.headers.get("location")
             if not (httpx.codes.is_redirect(response.status_code) and place and call.follow):
                 return response
-            url = self._url(place, url)
+            url = self._resolve_url(place, url)
         raise Unavailable(f"{self.api.host} sends us from one address to the next")
 
-    def _url(self, path: str, seen_at: httpx.URL | None = None) -> httpx.URL:
+    def _resolve_url(self, path: str, seen_at: httpx.URL | None = None) -> httpx.URL:
         try:
             url = (
                 seen_at.join(path)
@@ -204,9 +202,9 @@ class Rest:
             )
         return url
 
-    async def _sent(self, call: Call, url: httpx.URL) -> httpx.Response:
+    async def _send_request(self, call: ApiCall, url: httpx.URL) -> httpx.Response:
         if call.method != "GET":
-            await self._paced()
+            await self._pace_writes()
         # A place we were sent to, or the next page, has its parameters already.
         params = call.params if not url.query else None
         try:
@@ -223,19 +221,21 @@ class Rest:
             httpx.PoolTimeout,
             httpx.UnsupportedProtocol,
         ) as error:
-            raise _Unsent(f"{self.api.host} cannot be reached: {_why(error)}") from error
+            raise _RequestUnsent(
+                f"{self.api.host} cannot be reached: {_error_text(error)}"
+            ) from error
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise Lost(f"{self.api.host} gave no answer: {_why(error)}") from error
+            raise ResponseLost(f"{self.api.host} gave no answer: {_error_text(error)}") from error
 
-    async def _paced(self) -> None:
+    async def _pace_writes(self) -> None:
         rest = self._written + self._pacing.between_writes - self._pacing.clock()
         if rest > 0:
             await self._pacing.sleep(rest)
         self._written = self._pacing.clock()
 
 
-def checked(api: str) -> httpx.URL:
-    """The address of the interface, if a token may be sent there."""
+def check_api_url(api: str) -> httpx.URL:
+    """Return the API's URL; raises Unavailable if a token may not be sent there."""
     try:
         url = httpx.URL(api.rstrip("/"))
     except httpx.InvalidURL as error:
@@ -246,7 +246,7 @@ def checked(api: str) -> httpx.URL:
         raise Unavailable(
             "track.api: must be an address and nothing else", hint="such as https://api.github.com"
         )
-    if url.scheme != "https" and not (url.scheme == "http" and _loopback(url.host)):
+    if url.scheme != "https" and not (url.scheme == "http" and _is_loopback(url.host)):
         raise Unavailable(
             f"track.api: a token is not sent over {url.scheme or 'nothing'}",
             hint="use an https address",
@@ -254,22 +254,24 @@ def checked(api: str) -> httpx.URL:
     return url
 
 
-def _loopback(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 
 
-def _read(response: httpx.Response, kind: type[T]) -> Page[T]:
+def _parse_page(response: httpx.Response, kind: type[T]) -> ApiPage[T]:
     following = _NEXT.search(response.headers.get("link", ""))
     try:
-        return Page(
+        return ApiPage(
             msgspec.json.decode(response.content, type=kind), following[1] if following else ""
         )
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Lost(f"{response.url.host} gave an answer that cannot be read: {error}") from error
+        raise ResponseLost(
+            f"{response.url.host} gave an answer that cannot be read: {error}"
+        ) from error
 
 
-def _why(error: httpx.HTTPError) -> str:
+def _error_text(error: httpx.HTTPError) -> str:
     return safe_text(str(error)) or type(error).__name__

@@ -1,4 +1,4 @@
-"""How long to wait before a request is made again, and for how long trouble is borne in all."""
+"""Pauses between retries, and a budget of seconds for all of them."""
 
 import asyncio
 import random
@@ -21,12 +21,12 @@ _UNTOLD = 60.0
 
 
 class Unavailable(ToolError):  # names what is, as people say it
-    """Nothing can be filed there now; the next run tries again."""
+    """Nothing can be filed now; the next run tries again."""
 
 
 class Pacing(Struct, frozen=True, kw_only=True):
-    """Time and chance, as arguments. `patience` is how many seconds failed requests and pauses may
-    take in one filing.
+    """Injected clocks and randomness. `patience`: seconds that failed requests and pauses may take
+    per filing.
     """
 
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -39,8 +39,8 @@ class Pacing(Struct, frozen=True, kw_only=True):
     """GitHub asks for a second between two requests that change something."""
 
 
-class Patience:
-    """What is left of the seconds that trouble may cost."""
+class RetryBudget:
+    """Seconds left for failures and pauses."""
 
     def __init__(self, pacing: Pacing) -> None:
         self._pacing = pacing
@@ -56,8 +56,8 @@ class Patience:
         await self._pacing.sleep(seconds)
 
 
-def limited(status: int, headers: Mapping[str, str], words: str) -> bool:
-    """Whether a refusal only means "not now"; such a request surely had no effect."""
+def is_rate_limited(status: int, headers: Mapping[str, str], words: str) -> bool:
+    """Return whether a refusal is a rate limit; such a request had no effect."""
     if status not in _LIMITED:
         return False
     told = "retry-after" in headers or headers.get("x-ratelimit-remaining") == "0"
@@ -66,21 +66,21 @@ def limited(status: int, headers: Mapping[str, str], words: str) -> bool:
     )  # names itself
 
 
-def busy(status: int) -> bool:
-    """The server failed; what was asked for may have happened all the same."""
+def is_server_error(status: int) -> bool:
+    """Return whether the server failed; the request may have been done."""
     return status in _BUSY
 
 
-def asked_for(headers: Mapping[str, str], now: float) -> float | None:
-    """The seconds to wait that an answer names, by the server's own clock where it
-    tells the time.
+def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Return the seconds to wait that the response names, by the server's clock if
+    given, or None.
     """
-    here = _moment(headers.get("date", ""))
+    here = _parse_date(headers.get("date", ""))
     at = here if here is not None else now
     after = headers.get("retry-after", "").strip()
     if after.isdecimal():
         return float(after)
-    until = _moment(after)
+    until = _parse_date(after)
     if (
         until is None
         and headers.get("x-ratelimit-remaining") == "0"
@@ -90,11 +90,11 @@ def asked_for(headers: Mapping[str, str], now: float) -> float | None:
     return None if until is None else max(until - at, 1.0)
 
 
-def pause(
+def retry_seconds(
     status: int, headers: Mapping[str, str], tries: int, *, now: float, jitter: float
 ) -> float:
-    """Seconds until the next try, after an answer that is `limited` or `busy`."""
-    told = asked_for(headers, now)
+    """Return the seconds until a retry, after a rate limit or a server error."""
+    told = parse_retry_after(headers, now)
     if told is not None:
         return told
     return (
@@ -102,7 +102,7 @@ def pause(
     )
 
 
-def _moment(date: str) -> float | None:
+def _parse_date(date: str) -> float | None:
     try:
         moment: datetime = parsedate_to_datetime(date)
     except ValueError:

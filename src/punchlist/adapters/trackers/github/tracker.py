@@ -1,6 +1,4 @@
-"""Issues on GitHub: one per item, found again by its fingerprint, whatever happens
-to the requests.
-"""
+"""Issues on GitHub: one per item, found by its fingerprint, also after failed requests."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -8,22 +6,32 @@ from contextlib import asynccontextmanager, suppress
 from msgspec import Struct
 
 from punchlist.adapters.git.command import Git
-from punchlist.adapters.trackers.github.deduplicate import Board, declined, fitted
-from punchlist.adapters.trackers.github.issues_api import Draft, Issue, Issues
-from punchlist.adapters.trackers.github.remote import named, origin, parsed, web_host
-from punchlist.adapters.trackers.github.rest import Lost, Refused, Rest, checked
+from punchlist.adapters.trackers.github.deduplicate import IssueBoard, fit_body, is_declined
+from punchlist.adapters.trackers.github.issues_api import GithubIssue, IssueDraft, IssuesApi
+from punchlist.adapters.trackers.github.remote import (
+    parse_name,
+    parse_remote,
+    read_origin,
+    web_host,
+)
+from punchlist.adapters.trackers.github.rest import (
+    RequestRefused,
+    ResponseLost,
+    RestClient,
+    check_api_url,
+)
 from punchlist.adapters.trackers.github.retry import Pacing, Unavailable
 from punchlist.errors import ToolError
 from punchlist.model.item.item import Status
 from punchlist.ports.tracker import Filing
-from punchlist.views.issue_text import Dossier
+from punchlist.views.issue_text import IssueText
 
 _HOPELESS = frozenset({403, 404, 410})
 """Refusals that every other issue would meet, too: no permission, no repository, no issues."""
 
 
-class Place(Struct, frozen=True, kw_only=True):
-    """Where issues go. An empty `repository` stands for the one that the remote `origin` names."""
+class GithubTarget(Struct, frozen=True, kw_only=True):
+    """Where issues go. An empty `repository` means that of the remote `origin`."""
 
     token: Callable[[str], Awaitable[str]]
     """The token for a host; asked when something is to be filed, and never kept."""
@@ -34,32 +42,32 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class GithubTracker:
-    """What fails is told per item, and stays to be filed; nothing is raised for
-    what GitHub does.
-    """
+    """Failures of GitHub are returned per item, never raised; failed items can be filed again."""
 
     name = "github"
 
-    def __init__(self, place: Place, pacing: Pacing | None = None) -> None:
+    def __init__(self, place: GithubTarget, pacing: Pacing | None = None) -> None:
         self._place = place
         self._pacing = pacing or Pacing()
 
-    async def file(self, dossiers: Sequence[Dossier]) -> Sequence[Filing]:
+    async def file(self, dossiers: Sequence[IssueText]) -> Sequence[Filing]:
         done = {
-            each.item.number: _never(each) for each in dossiers if each.item.status is Status.FIXED
+            each.item.number: _refuse_fixed(each)
+            for each in dossiers
+            if each.item.status is Status.FIXED
         }
         wanted = [each for each in dossiers if each.item.number not in done]
         if wanted:
             why = "nothing was tried"
             try:
-                async with self._opened() as (issues, rest):
-                    board = Board(issues, rest.patience, await issues.viewer())
-                    await board.look(
+                async with self._open_api() as (issues, rest):
+                    board = IssueBoard(issues, rest.patience, await issues.read_viewer())
+                    await board.load_issues(
                         {each.item.fingerprint for each in wanted}, "".join(self._place.labels[:1])
                     )
-                    await _Sitting(board, issues, self._place.labels, done).file(wanted)
+                    await _FilingRound(board, issues, self._place.labels, done).file_all(wanted)
             except ToolError as error:
-                why = _told(error)
+                why = _error_text(error)
             done = {
                 each.item.number: Filing(item=each.item.number, failed=why) for each in wanted
             } | done
@@ -72,25 +80,25 @@ class GithubTracker:
         """Unsupported, as `close` is."""
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[tuple[Issues, Rest]]:
-        api = checked(self._place.api)
+    async def _open_api(self) -> AsyncIterator[tuple[IssuesApi, RestClient]]:
+        api = check_api_url(self._place.api)
         host = web_host(api)
         repository = (
-            named(self._place.repository)
+            parse_name(self._place.repository)
             if self._place.repository
-            else parsed(await origin(self._place.git), host)
+            else parse_remote(await read_origin(self._place.git), host)
         )
-        async with Rest(self._place.api, await self._place.token(host), self._pacing) as rest:
-            yield await Issues.open(rest, repository), rest
+        async with RestClient(self._place.api, await self._place.token(host), self._pacing) as rest:
+            yield await IssuesApi.open(rest, repository), rest
 
 
-class _Sitting:
-    """One round of filing. `done` is filled as it goes: what is in there when something breaks is
-    done all the same.
+class _FilingRound:
+    """One round of filing. `done` is filled step by step, so that it is right
+    after an error too.
     """
 
     def __init__(
-        self, board: Board, issues: Issues, labels: tuple[str, ...], done: dict[int, Filing]
+        self, board: IssueBoard, issues: IssuesApi, labels: tuple[str, ...], done: dict[int, Filing]
     ) -> None:
         self._board = board
         self._issues = issues
@@ -99,78 +107,74 @@ class _Sitting:
         self._labelled: set[str] = set()
         self._added = False
 
-    async def file(self, dossiers: Sequence[Dossier]) -> None:
+    async def file_all(self, dossiers: Sequence[IssueText]) -> None:
         try:
             for dossier in dossiers:
-                self._done[dossier.item.number] = await self._tried(dossier)
+                self._done[dossier.item.number] = await self._file_one(dossier)
         except Unavailable:
-            await self._settled(dossiers)
+            await self._settle_results(dossiers)
             raise
-        await self._settled(dossiers)
+        await self._settle_results(dossiers)
 
-    async def _tried(self, dossier: Dossier) -> Filing:
-        """What is wrong with one is no reason to leave out the others, unless it would be wrong
-        with each of them.
+    async def _file_one(self, dossier: IssueText) -> Filing:
+        """Return the filing, failed or not; raises Unavailable if all other items
+        would fail too.
         """
         try:
-            return _filed(dossier, await self._one(dossier))
-        except Refused as refused:
+            return _make_filing(dossier, await self._find_or_create(dossier))
+        except RequestRefused as refused:
             if refused.status in _HOPELESS:
                 raise Unavailable(str(refused)) from refused
-            return Filing(item=dossier.item.number, failed=_told(refused))
-        except Lost as lost:
-            return Filing(item=dossier.item.number, failed=_told(lost))
+            return Filing(item=dossier.item.number, failed=_error_text(refused))
+        except ResponseLost as lost:
+            return Filing(item=dossier.item.number, failed=_error_text(lost))
 
-    async def _one(self, dossier: Dossier) -> Issue:
-        standing = self._board.of(dossier.item.fingerprint)
+    async def _find_or_create(self, dossier: IssueText) -> GithubIssue:
+        standing = self._board.get_issues(dossier.item.fingerprint)
         if standing.open:
             return standing.open[0]
         if standing.closed:
-            return await self._back(standing.closed[-1], dossier)
+            return await self._reopen_closed(standing.closed[-1], dossier)
         labels = tuple(dict.fromkeys((*self._labels, str(dossier.item.severity))))
         for label in labels:
             if label not in self._labelled:
                 self._labelled.add(label)
-                await self._issues.label(label)
+                await self._issues.ensure_label(label)
         self._added = True
-        return await self._board.add(
-            Draft(dossier.title, fitted(dossier.body), labels), dossier.item.fingerprint
+        return await self._board.add_issue(
+            IssueDraft(dossier.title, fit_body(dossier.body), labels), dossier.item.fingerprint
         )
 
-    async def _back(self, issue: Issue, dossier: Dossier) -> Issue:
-        """Closed as done, and here again: it is not done. Closed as not planned is a person's word,
-        and stays.
-        """
-        if declined(issue):
+    async def _reopen_closed(self, issue: GithubIssue, dossier: IssueText) -> GithubIssue:
+        """Reopen an issue closed as done; one closed as not planned stays closed."""
+        if is_declined(issue):
             return issue
         try:
-            return await self._board.reopen(issue, dossier.item, dossier.run)
-        except Refused as refused:
-            raise Lost(
+            return await self._board.reopen_issue(issue, dossier.item, dossier.run)
+        except RequestRefused as refused:
+            raise ResponseLost(
                 f"{issue.html_url} is closed, and cannot be opened again: {refused}"
             ) from refused
 
-    async def _settled(self, dossiers: Sequence[Dossier]) -> None:
-        """Somebody else may have filed the same meanwhile, and a request that seemed lost may have
-        arrived.
-        """
+    async def _settle_results(self, dossiers: Sequence[IssueText]) -> None:
+        """Close duplicates from concurrent runs or lost requests, and update the results."""
         fingerprints = {each.item.fingerprint: each for each in dossiers}
         with suppress(ToolError):  # every filing says already what is known of it
             if self._added:
-                await self._board.look_again()
-            await self._board.tidy(fingerprints)
+                await self._board.reload_issues()
+            await self._board.close_duplicates(fingerprints)
         for dossier in dossiers:
-            if found := self._board.of(dossier.item.fingerprint).open:
-                self._done[dossier.item.number] = _filed(dossier, found[0])
+            if found := self._board.get_issues(dossier.item.fingerprint).open:
+                self._done[dossier.item.number] = _make_filing(dossier, found[0])
 
 
-def _filed(dossier: Dossier, issue: Issue) -> Filing:
+def _make_filing(dossier: IssueText, issue: GithubIssue) -> Filing:
     return Filing(item=dossier.item.number, ref=issue.html_url)
 
 
-def _never(dossier: Dossier) -> Filing:
+def _refuse_fixed(dossier: IssueText) -> Filing:
     return Filing(item=dossier.item.number, failed="it is fixed; there is nothing to file")
 
 
-def _told(error: ToolError) -> str:
+def _error_text(error: ToolError) -> str:
     return f"{error}{f'; {error.hint}' if error.hint else ''}"

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Fix sessions over HTTP: clarify, plan, fix."""

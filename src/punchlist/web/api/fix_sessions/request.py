@@ -1,34 +1,32 @@
-"""Items of earlier runs, handed on to a new one: as a file of findings, about the same change."""
+"""The request of a fix session: items of earlier runs as a file of findings, same scope."""
 
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from punchlist.app import Request
-from punchlist.app.repositories import Registered
-from punchlist.app.start.findings_files import SETTLED, hand_on
+from punchlist.app.repositories import RepositoryEntry
+from punchlist.app.start.findings_files import SETTLED, write_items
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 from punchlist.web.api.fix_sessions.schemas import Session
-from punchlist.web.api.runs import of_repository
+from punchlist.web.api.runs import require_run
 from punchlist.web.problem import Refused
-from punchlist.web.state import Desk
+from punchlist.web.state import WebSession
 
 WORKFLOW = "challenged"
 
 
-def wish(desk: Desk, repository: Registered, data: Session) -> Request:
-    """The run that a session is: one of the challenged workflow, over the issues
-    that were named.
-    """
-    numbers = _by_run(data.issue_ids)
-    runs = {name: of_repository(desk, name, repository) for name in numbers}
-    files = tuple(_handed_on(desk, runs[name], wanted) for name, wanted in numbers.items())
+def make_request(desk: WebSession, repository: RepositoryEntry, data: Session) -> Request:
+    """Return the request of a session: the challenged workflow over the named issues."""
+    numbers = _group_numbers(data.issue_ids)
+    runs = {name: require_run(desk, name, repository) for name in numbers}
+    files = tuple(_export_items(desk, runs[name], wanted) for name, wanted in numbers.items())
     plain = Request(workflow=WORKFLOW, findings=files, force=data.force, notes=data.user_notes)
-    return _about_the_same(plain, next(iter(runs.values()))) if runs else plain
+    return _copy_scope(plain, next(iter(runs.values()))) if runs else plain
 
 
-def _by_run(ids: Iterable[str]) -> dict[str, list[int]]:
+def _group_numbers(ids: Iterable[str]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for each in ids:
         run, _, number = each.rpartition("/")
@@ -36,7 +34,7 @@ def _by_run(ids: Iterable[str]) -> dict[str, list[int]]:
     return found
 
 
-def _handed_on(desk: Desk, run: Run, numbers: list[int]) -> str:
+def _export_items(desk: WebSession, run: Run, numbers: list[int]) -> str:
     unknown = [number for number in numbers if number not in run.items]
     if unknown:
         raise Refused(
@@ -52,11 +50,11 @@ def _handed_on(desk: Desk, run: Run, numbers: list[int]) -> str:
             next_="leave it out",
             run=run.id,
         )
-    return hand_on(desk.home, run, sorted(numbers), hashed=True)
+    return write_items(desk.home, run, sorted(numbers), hashed=True)
 
 
-def _about_the_same(request: Request, earlier: Run) -> Request:
-    """Scope as it was: an item outside of it would be listed, and not worked on."""
+def _copy_scope(request: Request, earlier: Run) -> Request:
+    """Take the earlier run's scope: items outside would not be worked on."""
     change = earlier.started.change
     match change.kind:
         case ScopeKind.BRANCH:

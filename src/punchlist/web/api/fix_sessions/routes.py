@@ -1,5 +1,5 @@
-"""The fix sessions: clarify, plan, start. A session is a run of the challenged workflow, and its id
-is the run's.
+"""Routes of fix sessions: clarify, plan, start. A session is a run of the challenged workflow, with
+the same id.
 """
 
 import asyncio
@@ -13,13 +13,13 @@ from litestar.params import JSONBody
 from litestar.response import Stream
 
 from punchlist.app.access import Role
-from punchlist.app.shown_plan import shown_plan
+from punchlist.app.shown_plan import load_plan
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
 from punchlist.steps.plan import GO
-from punchlist.views.plan_forms import code
+from punchlist.views.plan_forms import item_code
 from punchlist.web.api import plan as planning
-from punchlist.web.api.fix_sessions.request import wish
+from punchlist.web.api.fix_sessions.request import make_request
 from punchlist.web.api.fix_sessions.schemas import (
     MASTER_PATH,
     Clarified,
@@ -33,19 +33,19 @@ from punchlist.web.api.fix_sessions.schemas import (
 )
 from punchlist.web.api.plan import plan_part
 from punchlist.web.api.read import LAST, SSE
-from punchlist.web.api.routes import AtDesk, doing, looking, visitor_of, welcome
-from punchlist.web.api.runs import KEY, RunId, of_repository
+from punchlist.web.api.routes import AtDesk, access_checker, post_route, read_route, require_visitor
+from punchlist.web.api.runs import KEY, RunId, require_run
 from punchlist.web.api.views import name_state
 from punchlist.web.problem import Refused
-from punchlist.web.sse.follow import HEADERS, Following, position
-from punchlist.web.sse.frames import Position, sse
-from punchlist.web.sse.stories import ERROR, STREAMING, error
-from punchlist.web.state import Asked, Desk
+from punchlist.web.sse.follow import HEADERS, Subscription, parse_position
+from punchlist.web.sse.frames import Position, encode_sse
+from punchlist.web.sse.stories import ERROR, STREAMING, make_error
+from punchlist.web.state import RunRequest, WebSession
 
 _log = logging.getLogger("punchlist")
 
 
-@doing(
+@post_route(
     "/fix/clarify",
     operation_id="clarify",
     summary="Ask what is unclear about issues, and answer it",
@@ -57,36 +57,36 @@ async def clarify(
     minutes.
     """
     if data.session_id:
-        run = _idle(desk, data, data.session_id)
+        run = _require_idle(desk, data, data.session_id)
         if data.answers:
-            run = await desk.answer(run, data.answers, visitor_of(request).shown)
+            run = await desk.answer_run(run, data.answers, require_visitor(request).shown)
         if not run.waits and not run.ended:
             await desk.resume_run(run.id)
     else:
         if data.answers:
             raise Refused(400, "answers need the session that asked", next_="give session_id")
-        run = await _session(desk, data, "clarify", key, visitor_of(request).role)
-    await desk.driving.settled(run.id)
-    return _clarified(desk, desk.run(run.id))
+        run = await _begin_session(desk, data, "clarify", key, require_visitor(request).role)
+    await desk.driving.wait_settled(run.id)
+    return _make_answer(desk, desk.find_run(run.id))
 
 
-@doing("/fix/plan", operation_id="make_plan", summary="Plan the fixing; nothing is fixed yet")
+@post_route("/fix/plan", operation_id="make_plan", summary="Plan the fixing; nothing is fixed yet")
 async def make_plan(
     desk: AtDesk, request: Request[Any, Any, Any], data: JSONBody[MakePlan], key: KEY = None
 ) -> Plan:
     if data.clarify_session_id:
-        run = _idle(desk, data, data.clarify_session_id)
+        run = _require_idle(desk, data, data.clarify_session_id)
         if not run.waits and not run.ended:
             await desk.resume_run(run.id)
     else:
-        run = await _session(desk, data, "plan", key, visitor_of(request).role)
-    await desk.driving.settled(run.id)
-    run = desk.run(run.id)
-    _nothing_asked(run)
+        run = await _begin_session(desk, data, "plan", key, require_visitor(request).role)
+    await desk.driving.wait_settled(run.id)
+    run = desk.find_run(run.id)
+    _require_answers(run)
     return plan_part(desk, run)
 
 
-@doing(
+@post_route(
     "/fix/start",
     operation_id="start_fix",
     summary="Fix, challenge, commit; as Server-Sent Events",
@@ -108,19 +108,19 @@ async def start_fix(
             "a plan is named by its session, not by a path",
             next_=f'clarify_session_id, and "{MASTER_PATH}" or nothing',
         )
-    after = position(last_event_id)
+    after = parse_position(last_event_id)
     if data.clarify_session_id:
-        run = of_repository(desk, data.clarify_session_id, desk.repository(data.repository_id))
-        await _let_go(desk, run, visitor_of(request).shown, joined=bool(last_event_id))
+        run = require_run(desk, data.clarify_session_id, desk.find_repository(data.repository_id))
+        await _start_fixing(desk, run, require_visitor(request).shown, joined=bool(last_event_id))
     else:
-        run = await _session(desk, data, "start", key, visitor_of(request).role)
-        if not desk.driving.drives(run.id):
-            _nothing_asked(run)
-        _go_on_by_itself(desk, run.id, visitor_of(request).shown)
-    return _stream(desk, run.id, after, welcome(request))
+        run = await _begin_session(desk, data, "start", key, require_visitor(request).role)
+        if not desk.driving.is_driving(run.id):
+            _require_answers(run)
+        _accept_later(desk, run.id, require_visitor(request).shown)
+    return _make_stream(desk, run.id, after, access_checker(request))
 
 
-@looking(
+@read_route(
     "/fix/{session_id:str}/stream",
     operation_id="fix_stream",
     summary="Follow a fix session",
@@ -129,24 +129,28 @@ async def start_fix(
 async def fix_stream(
     desk: AtDesk, request: Request[Any, Any, Any], session_id: RunId, last_event_id: LAST = None
 ) -> Stream:
-    return _stream(desk, desk.run(session_id).id, position(last_event_id), welcome(request))
+    return _make_stream(
+        desk, desk.find_run(session_id).id, parse_position(last_event_id), access_checker(request)
+    )
 
 
-async def _session(desk: Desk, data: Session, step: str, key: str | None, role: Role) -> Run:
-    """A new session, or the one that this key stands for."""
-    repository = desk.repository(data.repository_id)
-    asked = Asked(
+async def _begin_session(
+    desk: WebSession, data: Session, step: str, key: str | None, role: Role
+) -> Run:
+    """Return a new session, or the one of this key."""
+    repository = desk.find_repository(data.repository_id)
+    asked = RunRequest(
         whole=msgspec.json.encode((step, data)),
-        wish=lambda: wish(desk, repository, data),
-        flags=desk.agents(data.agents, role),
+        wish=lambda: make_request(desk, repository, data),
+        flags=desk.agent_settings(data.agents, role),
         key=key or "",
     )
-    return desk.run(await desk.begin(repository, asked))
+    return desk.find_run(await desk.begin(repository, asked))
 
 
-def _idle(desk: Desk, data: Session, session: str) -> Run:
-    run = of_repository(desk, session, desk.repository(data.repository_id))
-    if desk.driven(run.id):
+def _require_idle(desk: WebSession, data: Session, session: str) -> Run:
+    run = require_run(desk, session, desk.find_repository(data.repository_id))
+    if desk.is_driven(run.id):
         raise Refused(
             409,
             f"session {run.id} is under way",
@@ -156,7 +160,7 @@ def _idle(desk: Desk, data: Session, session: str) -> Run:
     return run
 
 
-def _nothing_asked(run: Run) -> None:
+def _require_answers(run: Run) -> None:
     if run.unanswered:
         raise Refused(
             409,
@@ -166,95 +170,103 @@ def _nothing_asked(run: Run) -> None:
         )
 
 
-async def _let_go(desk: Desk, run: Run, by: str, *, joined: bool) -> None:
-    """The plan is taken as it is; who was here before only goes on reading."""
-    if run.ended or (joined and desk.driven(run.id)):
+async def _start_fixing(desk: WebSession, run: Run, by: str, *, joined: bool) -> None:
+    """Accept the plan and resume; a client that reconnects only reads on."""
+    if run.ended or (joined and desk.is_driven(run.id)):
         return
-    if desk.driven(run.id):
+    if desk.is_driven(run.id):
         raise Refused(
             409,
             f"session {run.id} is under way",
             next_=f"GET /api/fix/{run.id}/stream follows it",
             run=run.id,
         )
-    _nothing_asked(run)
+    _require_answers(run)
     if run.waiting_for:
-        _only_the_plan(desk, run)
-        run = await desk.answer(run, GO, by)
+        _require_plan(desk, run)
+        run = await desk.answer_run(run, GO, by)
     if not run.waits:
         await desk.resume_run(run.id)
 
 
-def _only_the_plan(desk: Desk, run: Run) -> None:
-    """Any other question is for a person who has read it."""
-    if not shown_plan(desk.home, run).changeable:
-        raise Refused(409, desk.why(run), next_=f"POST /api/runs/{run.id}/answers", run=run.id)
+def _require_plan(desk: WebSession, run: Run) -> None:
+    """Refuse any question but that about the plan: a user must read it."""
+    if not load_plan(desk.home, run).changeable:
+        raise Refused(
+            409, desk.explain_state(run), next_=f"POST /api/runs/{run.id}/answers", run=run.id
+        )
 
 
-def _go_on_by_itself(desk: Desk, session: str, by: str) -> None:
-    """A session that was started without a look at its plan does not stop there."""
+def _accept_later(desk: WebSession, session: str, by: str) -> None:
+    """Accept the plan without review as soon as the session waits for it."""
 
-    async def onward() -> None:
-        await desk.driving.settled(session)
-        run = desk.run(session)
-        if shown_plan(desk.home, run).changeable and not run.unanswered and not desk.closing():
-            await desk.answer(run, GO, by)
+    async def accept_plan() -> None:
+        await desk.driving.wait_settled(session)
+        run = desk.find_run(session)
+        if load_plan(desk.home, run).changeable and not run.unanswered and not desk.closing():
+            await desk.answer_run(run, GO, by)
             await desk.resume_run(run.id)
 
     if session not in desk.onward:
-        task = asyncio.create_task(onward())
+        task = asyncio.create_task(accept_plan())
         desk.onward[session] = task
-        task.add_done_callback(lambda done: _past(desk, session, done))
+        task.add_done_callback(lambda done: _finish_task(desk, session, done))
 
 
-def _past(desk: Desk, session: str, task: "asyncio.Task[None]") -> None:
+def _finish_task(desk: WebSession, session: str, task: "asyncio.Task[None]") -> None:
     desk.onward.pop(session, None)
     if not task.cancelled() and (broke := task.exception()) is not None:
         _log.error("session %s does not go on", session, exc_info=broke)
 
 
-def _stream(desk: Desk, session: str, after: Position, still: Callable[[], bool]) -> Stream:
-    def over() -> bytes | None:
+def _make_stream(
+    desk: WebSession, session: str, after: Position, still: Callable[[], bool]
+) -> Stream:
+    def end_frame() -> bytes | None:
         run = desk.load(session)
         if run.ended:
             return b""
-        return None if session in desk.onward or desk.driven(session) else _last_words(desk, run)
+        return (
+            None if session in desk.onward or desk.is_driven(session) else _final_frame(desk, run)
+        )
 
-    reader = Following(
+    reader = Subscription(
         run=session,
         tale=desk.stories,
         after=after,
-        over=over,
-        voice=desk.voice(STREAMING),
+        over=end_frame,
+        voice=desk.output_encoder(STREAMING),
         welcome=still,
     )
-    return Stream(desk.follow(reader), media_type="text/event-stream", headers=HEADERS)
+    return Stream(desk.open_stream(reader), media_type="text/event-stream", headers=HEADERS)
 
 
-def _last_words(desk: Desk, run: Run) -> bytes:
-    """Why a session that nobody drives says no more; where the ledger says it, it was said."""
+def _final_frame(desk: WebSession, run: Run) -> bytes:
+    """Return the event that says why the session stopped; b'' if the ledger says it."""
     if run.interrupted:
         return b""
     if run.unanswered:
-        told = error(
+        told = make_error(
             run, "waiting", run.unanswered[0].question, "POST /api/fix/clarify with answers"
         )
     elif run.waiting_for:
-        told = error(run, "waiting", run.waiting_for.question, f"POST /api/runs/{run.id}/answers")
+        told = make_error(
+            run, "waiting", run.waiting_for.question, f"POST /api/runs/{run.id}/answers"
+        )
     else:
-        told = error(
+        told = make_error(
             run,
             "stopped",
-            desk.driving.broke(run.id) or "no process drives it",
+            desk.driving.failure_reason(run.id) or "no process drives it",
             f"POST /api/runs/{run.id}/resume",
         )
-    return sse(desk.hide(wire.encode(told.data)), event=ERROR)
+    return encode_sse(desk.hide(wire.encode(told.data)), event=ERROR)
 
 
-def _clarified(desk: Desk, run: Run) -> Clarified:
+def _make_answer(desk: WebSession, run: Run) -> Clarified:
     by_issue: dict[str, list[OpenQuestion]] = {}
     for doubt in run.unanswered:
-        by_issue.setdefault(code(doubt.item), []).append(
+        by_issue.setdefault(item_code(doubt.item), []).append(
             OpenQuestion(doubt.id, doubt.question, doubt.context)
         )
     ready = run.waiting_for is not None and not run.unanswered
@@ -265,8 +277,8 @@ def _clarified(desk: Desk, run: Run) -> Clarified:
             IssueQuestions(name, tuple(asked)) for name, asked in by_issue.items()
         ),
         ready_to_plan=ready,
-        state=name_state(desk.state(run), interrupted=run.interrupted),
-        message=desk.why(run),
+        state=name_state(desk.run_state(run), interrupted=run.interrupted),
+        message=desk.explain_state(run),
     )
 
 

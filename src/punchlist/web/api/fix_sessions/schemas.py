@@ -1,4 +1,4 @@
-"""What the three fix requests and their answers look like; the plan is that of the plan files."""
+"""Schemas of the fix requests and their answers; the plan is that of the plan files."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ MASTER_PATH = "plan/master_todo.json"
 
 
 class Session(Body, frozen=True, kw_only=True):
-    """Whom a session is about. Without issues the change itself is reviewed first. `force` starts a
+    """The issues of a session; without any, the change itself is reviewed first. `force` starts a
     second session for them.
     """
 

@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""Sign-in and browser sessions."""

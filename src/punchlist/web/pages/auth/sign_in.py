@@ -1,4 +1,4 @@
-"""Signing in and out."""
+"""Pages to sign in and out."""
 
 from typing import Annotated, Any
 
@@ -9,17 +9,17 @@ from litestar.enums import RequestEncodingType
 from litestar.params import Body, QueryParameter
 from msgspec import Meta, Struct
 
-from punchlist.web.pages.rendering import HEADERS, onward, shown
+from punchlist.web.pages.rendering import HEADERS, redirect, render_page
 from punchlist.web.pages.routes import Asking, open_form, open_page
-from punchlist.web.security.sessions import LASTS, Entrance, cookie_name
+from punchlist.web.security.sessions import LASTS, Sessions, cookie_name
 from punchlist.web.security.tokens import Visitor
 
-AtEntrance = NamedDependency[Entrance]
+AtEntrance = NamedDependency[Sessions]
 _Text = Annotated[str, Meta(max_length=2000)]
 _Query = Annotated[str, QueryParameter(max_length=2000)]
 
 
-class SigningIn(Struct, frozen=True, kw_only=True):
+class SignInForm(Struct, frozen=True, kw_only=True):
     token: _Text = ""
     code: _Text = ""
     next: _Text = "/"
@@ -31,18 +31,20 @@ def sign_in_page(
     code: _Query = "",
     next_: Annotated[str, QueryParameter(name="next", max_length=2000)] = "/",
 ) -> Response[str]:
-    """A code is only used up by the form: whoever fetches a link beforehand spends nothing."""
-    return shown(request, "sign_in.html", code=code, next=inside(next_), wrong="")
+    """Show the form. The code is used only when it is posted, not by link previews."""
+    return render_page(request, "sign_in.html", code=code, next=sanitize_path(next_), wrong="")
 
 
 @open_form("/sign-in", sync_to_thread=False)
 def sign_in(
     request: Asking,
     entrance: AtEntrance,
-    data: Annotated[SigningIn, Body(media_type=RequestEncodingType.URL_ENCODED)],
+    data: Annotated[SignInForm, Body(media_type=RequestEncodingType.URL_ENCODED)],
 ) -> Response[Any]:
     visitor = (
-        entrance.by_code(data.code) if data.code else entrance.tokens.visitor(data.token.strip())
+        entrance.redeem_code(data.code)
+        if data.code
+        else entrance.tokens.find_visitor(data.token.strip())
     )
     if visitor is None:
         wrong = (
@@ -50,23 +52,25 @@ def sign_in(
             if data.code
             else "This token is not known here."
         )
-        return shown(request, "sign_in.html", 403, code="", next=inside(data.next), wrong=wrong)
-    answer = onward(request, inside(data.next))
-    _keep(request, answer, entrance.cookie(visitor), LASTS)
+        return render_page(
+            request, "sign_in.html", 403, code="", next=sanitize_path(data.next), wrong=wrong
+        )
+    answer = redirect(request, sanitize_path(data.next))
+    _set_cookie(request, answer, entrance.issue_cookie(visitor), LASTS)
     return answer
 
 
 @open_form("/sign-out", sync_to_thread=False)
 def sign_out(request: Asking) -> Response[Any]:
-    answer = onward(request, "/sign-in")
-    _keep(request, answer, "", 0)
+    answer = redirect(request, "/sign-in")
+    _set_cookie(request, answer, "", 0)
     return answer
 
 
 @open_page("/session", sync_to_thread=False)
-def session(request: Asking) -> Response[None]:
-    """Whether this browser is signed in: links from elsewhere come without the cookie, and our own
-    page may ask again.
+def run_session(request: Asking) -> Response[None]:
+    """Tell in a header whether this browser is signed in: links from other sites come without the
+    cookie.
     """
     known = isinstance(request.scope.get("user"), Visitor)
     return Response(
@@ -74,14 +78,14 @@ def session(request: Asking) -> Response[None]:
     )
 
 
-def inside(path: str) -> str:
-    """Where to go on: a page of ours, or the first one."""
+def sanitize_path(path: str) -> str:
+    """Return the path if it is a page of this server, else "/"."""
     plain = path.isascii() and path.isprintable() and "\\" not in path and " " not in path
     return path if plain and path.startswith("/") and not path.startswith("//") else "/"
 
 
-def _keep(request: Asking, answer: Response[Any], value: str, seconds: int) -> None:
-    """The page's own address says whether there is TLS in front of us."""
+def _set_cookie(request: Asking, answer: Response[Any], value: str, seconds: int) -> None:
+    """Set the session cookie; `secure` if the page's origin is https."""
     secure = request.headers.get("origin", "").startswith("https:")
     name = cookie_name(request.scope.get("server"))
     answer.set_cookie(
@@ -89,4 +93,4 @@ def _keep(request: Asking, answer: Response[Any], value: str, seconds: int) -> N
     )
 
 
-ROUTES = (sign_in_page, sign_in, sign_out, session)
+ROUTES = (sign_in_page, sign_in, sign_out, run_session)

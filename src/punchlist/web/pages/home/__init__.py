@@ -1,1 +1,1 @@
-"""A sentence here: what is in this room."""
+"""The first page: runs and repositories."""

@@ -1,25 +1,19 @@
-"""What agents tried for one item, and what the judges made of each try: pure views over a run's
-memory.
-"""
+"""Attempts of agents at one item, with the verdicts on each; pure."""
 
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from punchlist.model.item.claim import Outcome, Report
+from punchlist.model.item.claim import ClaimOutcome, ItemClaim
 from punchlist.model.item.score import Score
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.round_history import Past
+from punchlist.model.ledger.round_history import PastEvent
 from punchlist.model.ledger.run import Run
 from punchlist.views.html_view import Code, diff_lines
 from punchlist.views.item_words import describe_proof
 
 
-class Trial(Struct, frozen=True, kw_only=True):
-    """One run of a check over the item's patch, alone or with others. `command` is what was
-    started.
-    """
-
+class CheckTrial(Struct, frozen=True, kw_only=True):
     check: str
     command: str
     passed: bool
@@ -31,8 +25,8 @@ class Trial(Struct, frozen=True, kw_only=True):
     """How many patches were in the tree."""
 
 
-class Judged(Struct, frozen=True, kw_only=True):
-    """A challenger's word. `score` None: nothing usable was said."""
+class ChallengeScore(Struct, frozen=True, kw_only=True):
+    """A challenger's score; None if its answer was not usable."""
 
     agent: str
     score: int | None
@@ -46,12 +40,10 @@ class Judged(Struct, frozen=True, kw_only=True):
     transcript: str
 
 
-class Effort(Struct, frozen=True, kw_only=True):
-    """One attempt of an agent: its claim, the change, and what was held against it or for it."""
-
+class AttemptView(Struct, frozen=True, kw_only=True):
     round: int
     agent: str
-    outcome: Outcome | None
+    outcome: ClaimOutcome | None
     why: str
     failed: str
     noted: tuple[str, ...]
@@ -60,36 +52,38 @@ class Effort(Struct, frozen=True, kw_only=True):
     refuted: str
     seen: tuple[str, ...]
     """What the examination saw, in words."""
-    trials: tuple[Trial, ...]
-    judged: Judged | None
+    trials: tuple[CheckTrial, ...]
+    judged: ChallengeScore | None
     landed: bool
 
 
-def efforts(run: Run, number: int) -> tuple[Effort, ...]:
-    """In the order in which they were made. Tools' own fixes are not among them: these have one
-    try, and the history tells it.
-    """
-    return tuple(_effort(run, number, event, after) for event, after in _attempts(run, number))
+def list_attempts(run: Run, number: int) -> tuple[AttemptView, ...]:
+    """Return the agents' attempts in order; fixes of analyzers are not among them."""
+    return tuple(
+        _build_attempt(run, number, event, after) for event, after in _find_attempts(run, number)
+    )
 
 
-def _attempts(run: Run, number: int) -> Iterator[tuple[ev.Attempted, tuple[Past, ...]]]:
-    """Each attempt, and what came after it in the same round, itself first."""
+def _find_attempts(run: Run, number: int) -> Iterator[tuple[ev.Attempted, tuple[PastEvent, ...]]]:
+    """Yield each attempt with the events of its round from itself on."""
     for place, past in enumerate(run.history):
         event = past.event
         if isinstance(event, ev.Attempted) and (
-            _report(event, number) or _batch(event, number) is not None
+            _find_report(event, number) or _find_batch(event, number) is not None
         ):
             yield event, tuple(each for each in run.history[place:] if each.round == past.round)
 
 
-def _effort(run: Run, number: int, event: ev.Attempted, pasts: Sequence[Past]) -> Effort:
-    said, batch = _report(event, number), _batch(event, number)
+def _build_attempt(
+    run: Run, number: int, event: ev.Attempted, pasts: Sequence[PastEvent]
+) -> AttemptView:
+    said, batch = _find_report(event, number), _find_batch(event, number)
     after = [past.event for past in pasts]
-    judged_as = _judged_as(batch, after)
+    judged_as = _resolve_batch(batch, after)
     examined = next(
         (each for each in after if isinstance(each, ev.Examined) and each.batch == judged_as), None
     )
-    return Effort(
+    return AttemptView(
         round=pasts[0].round,
         agent=event.agent,
         outcome=said.outcome if said else None,
@@ -102,9 +96,9 @@ def _effort(run: Run, number: int, event: ev.Attempted, pasts: Sequence[Past]) -
             for hunk in event.hunks.get(batch or 0, ())
         ),
         refuted=examined.refuted if examined else "",
-        seen=_seen(examined, number) if examined else (),
-        trials=tuple(_trials(run, judged_as, after)),
-        judged=next(_judgements(number, after), None),
+        seen=_describe_proofs(examined, number) if examined else (),
+        trials=tuple(_list_trials(run, judged_as, after)),
+        judged=next(_list_scores(number, after), None),
         landed=any(
             isinstance(each, ev.Committed) and any(one.batch == judged_as for one in each.landed)
             for each in after
@@ -112,32 +106,32 @@ def _effort(run: Run, number: int, event: ev.Attempted, pasts: Sequence[Past]) -
     )
 
 
-def _report(event: ev.Attempted, number: int) -> Report | None:
+def _find_report(event: ev.Attempted, number: int) -> ItemClaim | None:
     return next((report for report in event.reports if report.item == number), None)
 
 
-def _batch(event: ev.Attempted, number: int) -> int | None:
+def _find_batch(event: ev.Attempted, number: int) -> int | None:
     return next((batch.number for batch in event.batches if number in batch.items), None)
 
 
-def _judged_as(batch: int | None, after: Sequence[ev.AnyEvent]) -> int | None:
-    """A batch that another has built over is judged, and lands, as part of that one."""
+def _resolve_batch(batch: int | None, after: Sequence[ev.AnyEvent]) -> int | None:
+    """Return the batch that absorbed this one, or itself."""
     for event in after:
         if batch is not None and isinstance(event, ev.Attempted):
             batch = event.absorbed.get(batch, batch)
     return batch
 
 
-def _seen(examined: ev.Examined, number: int) -> tuple[str, ...]:
+def _describe_proofs(examined: ev.Examined, number: int) -> tuple[str, ...]:
     return (*(describe_proof(proof) for proof in examined.proofs.get(number, ())), *examined.noted)
 
 
-def _trials(run: Run, batch: int | None, after: Sequence[ev.AnyEvent]) -> Iterator[Trial]:
+def _list_trials(run: Run, batch: int | None, after: Sequence[ev.AnyEvent]) -> Iterator[CheckTrial]:
     commands = {check.name: " ".join(check.command) for check in run.started.checks}
     for event in after:
         if isinstance(event, ev.Tried) and batch in event.batches:
             for verdict in event.verdicts:
-                yield Trial(
+                yield CheckTrial(
                     check=verdict.check,
                     command=commands.get(verdict.check, ""),
                     passed=verdict.passed,
@@ -149,17 +143,17 @@ def _trials(run: Run, batch: int | None, after: Sequence[ev.AnyEvent]) -> Iterat
                 )
 
 
-def _judgements(number: int, after: Sequence[ev.AnyEvent]) -> Iterator[Judged]:
+def _list_scores(number: int, after: Sequence[ev.AnyEvent]) -> Iterator[ChallengeScore]:
     for event in after:
         if isinstance(event, ev.Challenged):
             for score in event.scores:
                 if score.item == number:
-                    yield _judged(event, score)
+                    yield _build_score(event, score)
 
 
-def _judged(event: ev.Challenged, score: Score) -> Judged:
+def _build_score(event: ev.Challenged, score: Score) -> ChallengeScore:
     parts = {"correctness": score.correctness, "safety": score.safety, "style": score.style}
-    return Judged(
+    return ChallengeScore(
         agent=event.agent,
         score=score.score,
         threshold=event.threshold,

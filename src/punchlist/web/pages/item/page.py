@@ -1,6 +1,4 @@
-"""The page of one item: what was found, what was tried, what proves it, and what a person may say
-of it.
-"""
+"""The page of one item: findings, attempts, proofs, and buttons to dismiss or restore."""
 
 from bisect import bisect_left
 
@@ -14,29 +12,27 @@ from punchlist.model.item.todo import Todo
 from punchlist.model.ledger.events import Baselined, Reproduced
 from punchlist.model.ledger.run import Run
 from punchlist.views.escaping import web_address
-from punchlist.views.html_view import Code, Row, excerpt, groups
-from punchlist.views.plan_forms import code
-from punchlist.web.api.artifacts import names
+from punchlist.views.html_view import Code, Row, excerpt_lines, group_items
+from punchlist.views.plan_forms import item_code
+from punchlist.web.api.artifacts import list_artifacts
 from punchlist.web.api.read import Number
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.api.runs import RunId
-from punchlist.web.pages.item.attempts import Effort, efforts
-from punchlist.web.pages.rendering import shown
+from punchlist.web.pages.item.attempts import AttemptView, list_attempts
+from punchlist.web.pages.rendering import render_page
 from punchlist.web.pages.routes import Asking, page
 from punchlist.web.problem import Refused
 
 
-class Judge(Struct, frozen=True, kw_only=True):
-    """A check that stands behind a proof: what is started, and what it said of the base."""
-
+class ItemCheck(Struct, frozen=True, kw_only=True):
     name: str
     command: str
     baseline: Baselined | None
 
 
 class ItemView(Struct, frozen=True, kw_only=True):
-    """`row` is the item as the report has it. `before` and `after` are its neighbours in reading
-    order, or zero.
+    """`row`: the item as in the report. `before`, `after`: its neighbours in
+    reading order, or 0.
     """
 
     row: Row
@@ -44,8 +40,8 @@ class ItemView(Struct, frozen=True, kw_only=True):
     status: Status
     in_scope: bool
     excerpt: Code | None
-    efforts: tuple[Effort, ...]
-    judges: tuple[Judge, ...]
+    efforts: tuple[AttemptView, ...]
+    judges: tuple[ItemCheck, ...]
     doubts: tuple[Doubt, ...]
     todo: Todo | None
     reproduction: Reproduced | None
@@ -56,20 +52,20 @@ class ItemView(Struct, frozen=True, kw_only=True):
     can_restore: bool
 
 
-def item_view(run: Run, number: int, *, driven: bool) -> ItemView:
-    """While somebody drives the run, nothing may be said of its items."""
+def build_view(run: Run, number: int, *, driven: bool) -> ItemView:
+    """Build the view; while the run is driven, items cannot be dismissed or restored."""
     item = run.items[number]
-    (group,) = groups(replace(run, items={number: item}))
+    (group,) = group_items(replace(run, items={number: item}))
     lead = next((finding for finding in item.findings if finding.code), None)
-    before, after = neighbours(run, item)
+    before, after = find_neighbours(run, item)
     return ItemView(
         row=group.rows[0],
-        code=code(number),
+        code=item_code(number),
         status=item.status,
         in_scope=item.in_scope,
-        excerpt=Code(lead.spot.path, tuple(excerpt(lead))) if lead else None,
-        efforts=efforts(run, number),
-        judges=_judges(run),
+        excerpt=Code(lead.spot.path, tuple(excerpt_lines(lead))) if lead else None,
+        efforts=list_attempts(run, number),
+        judges=_list_checks(run),
         doubts=tuple(doubt for doubt in run.asking.doubts.values() if doubt.item == number),
         todo=run.by_item.todos.get(number),
         reproduction=run.by_item.reproductions.get(number),
@@ -82,16 +78,16 @@ def item_view(run: Run, number: int, *, driven: bool) -> ItemView:
     )
 
 
-def neighbours(run: Run, item: Item) -> tuple[int, int]:
+def find_neighbours(run: Run, item: Item) -> tuple[int, int]:
     order = sorted(map(reading_order, run.items.values()))
     at = bisect_left(order, reading_order(item))
     return order[at - 1][-1] if at else 0, order[at + 1][-1] if at + 1 < len(order) else 0
 
 
-def _judges(run: Run) -> tuple[Judge, ...]:
+def _list_checks(run: Run) -> tuple[ItemCheck, ...]:
     checks = run.started.checks
     return tuple(
-        Judge(
+        ItemCheck(
             name=check.name,
             command=" ".join(check.command),
             baseline=run.checks.baselines.get(check.name),
@@ -102,14 +98,16 @@ def _judges(run: Run) -> tuple[Judge, ...]:
 
 @page("/runs/{run_id:str}/items/{number:int}")
 async def item(request: Asking, desk: AtDesk, run_id: RunId, number: Number) -> Response[str]:
-    run = desk.run(run_id)
+    run = desk.find_run(run_id)
     if number not in run.items:
         raise Refused(
             404, f"run {run.id} has no item {number}", next_="go back to the run, and pick another"
         )
-    view = item_view(run, number, driven=desk.driven(run.id))
-    kept = frozenset(each.name for each in names(desk.home, run.id))
-    return shown(request, "item.html", run=run, repository=desk.home_of(run), view=view, kept=kept)
+    view = build_view(run, number, driven=desk.is_driven(run.id))
+    kept = frozenset(each.name for each in list_artifacts(desk.home, run.id))
+    return render_page(
+        request, "item.html", run=run, repository=desk.repository_of(run), view=view, kept=kept
+    )
 
 
 ROUTES = (item,)

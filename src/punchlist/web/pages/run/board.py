@@ -1,6 +1,4 @@
-"""The items of a run as a board: columns by status, each a page at a time, and only what was asked
-for.
-"""
+"""The items of a run as a board: one column per status, paged and filtered."""
 
 from typing import Annotated, Any
 
@@ -10,12 +8,12 @@ from msgspec import Meta, Struct
 from punchlist.model.finding.finding import Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status, reading_order
-from punchlist.model.item.proof import ProofClass, strongest
+from punchlist.model.item.proof import ProofClass, strongest_proof
 from punchlist.model.ledger.run import Run
-from punchlist.views.issue_text import place
-from punchlist.views.item_filter import Wanted, fits
-from punchlist.views.plan_forms import code
-from punchlist.web.pages.words import link, number
+from punchlist.views.issue_text import format_place
+from punchlist.views.item_filter import ItemFilter, matches_filter
+from punchlist.views.plan_forms import item_code
+from punchlist.web.pages.words import link, parse_page
 
 PAGE = 50
 """Cards of a column at a time: however many items there are, a page has few."""
@@ -36,7 +34,7 @@ Text = Annotated[str, Meta(max_length=200)]
 
 
 class Filters(Struct, frozen=True, kw_only=True):
-    """What stands in the address bar; what is not understood there asks for nothing."""
+    """Filters from the query string; values that are not understood are ignored."""
 
     q: Text = ""
     severity: Choice = ""
@@ -50,8 +48,8 @@ class Filters(Struct, frozen=True, kw_only=True):
         return any(msgspec.structs.astuple(self))
 
     @property
-    def wanted(self) -> Wanted:
-        return Wanted(
+    def wanted(self) -> ItemFilter:
+        return ItemFilter(
             status=tuple(each for each in Status if each == self.status),
             severity=tuple(each for each in Severity if each == self.severity),
             path=self.path,
@@ -95,7 +93,7 @@ class Column(Struct, frozen=True, kw_only=True):
     last: int
 
 
-class Board(Struct, frozen=True, kw_only=True):
+class BoardView(Struct, frozen=True, kw_only=True):
     columns: tuple[Column, ...]
     """One for each status; those with nothing in them, too, so that none moves when an item does.
     """
@@ -104,7 +102,7 @@ class Board(Struct, frozen=True, kw_only=True):
     filters: Filters
 
 
-def filters_of(query: dict[str, str]) -> Filters:
+def parse_filters(query: dict[str, str]) -> Filters:
     known = {name: query[name].strip()[:200] for name in Filters.__struct_fields__ if name in query}
     try:
         return msgspec.convert(known, Filters)
@@ -112,31 +110,31 @@ def filters_of(query: dict[str, str]) -> Filters:
         return Filters()
 
 
-def pages_of(query: dict[str, str]) -> dict[Status, int]:
-    """Which page of each column: `open=2`."""
-    return {status: page for status in Status if (page := number(query.get(status, ""))) > 1}
+def parse_pages(query: dict[str, str]) -> dict[Status, int]:
+    """Return the page number of each column: `open=2`."""
+    return {status: page for status in Status if (page := parse_page(query.get(status, ""))) > 1}
 
 
-def board(run: Run, filters: Filters, pages: dict[Status, int]) -> Board:
+def build_board(run: Run, filters: Filters, pages: dict[Status, int]) -> BoardView:
     found: dict[Status, list[Item]] = {status: [] for status in ORDER}
     wanted = filters.wanted
     for item in run.items.values():
-        if fits(item, wanted) and _proven(item, filters.proof):
+        if matches_filter(item, wanted) and _has_proof(item, filters.proof):
             found[item.status].append(item)
     benched = {
         number: batch.number for batch in run.work.batches.values() for number in batch.items
     }
     asked = frozenset(doubt.item for doubt in run.unanswered)
-    here = _Here(run, filters, pages, benched, asked)
-    return Board(
-        columns=tuple(_column(status, items, here) for status, items in found.items()),
+    here = _BoardContext(run, filters, pages, benched, asked)
+    return BoardView(
+        columns=tuple(_build_column(status, items, here) for status, items in found.items()),
         found=sum(map(len, found.values())),
         total=len(run.items),
         filters=filters,
     )
 
 
-class _Here(Struct, frozen=True):
+class _BoardContext(Struct, frozen=True):
     run: Run
     filters: Filters
     pages: dict[Status, int]
@@ -144,7 +142,7 @@ class _Here(Struct, frozen=True):
     asked: frozenset[int]
 
 
-def _proven(item: Item, wanted: str) -> bool:
+def _has_proof(item: Item, wanted: str) -> bool:
     if not wanted:
         return True
     if wanted == _UNPROVEN:
@@ -152,7 +150,7 @@ def _proven(item: Item, wanted: str) -> bool:
     return any(proof.kind == wanted for proof in item.proofs)
 
 
-def _column(status: Status, items: list[Item], here: _Here) -> Column:
+def _build_column(status: Status, items: list[Item], here: _BoardContext) -> Column:
     pages = max(1, -(-len(items) // PAGE))
     page = min(max(1, here.pages.get(status, 1)), pages)
     first = (page - 1) * PAGE
@@ -160,38 +158,38 @@ def _column(status: Status, items: list[Item], here: _Here) -> Column:
     return Column(
         status=status,
         total=len(items),
-        cards=tuple(_card(item, here) for item in shown),
+        cards=tuple(_build_card(item, here) for item in shown),
         page=page,
         pages=pages,
-        earlier=_turned(status, page - 1, here) if page > 1 else "",
-        later=_turned(status, page + 1, here) if page < pages else "",
+        earlier=_page_link(status, page - 1, here) if page > 1 else "",
+        later=_page_link(status, page + 1, here) if page < pages else "",
         first=first + 1,
         last=first + len(shown),
     )
 
 
-def _turned(status: Status, page: int, here: _Here) -> str:
+def _page_link(status: Status, page: int, here: _BoardContext) -> str:
     pages = {
         key.value: number for key, number in {**here.pages, status: page}.items() if number > 1
     }
-    return link("", **asked_for(here.filters), **pages) or "?"
+    return link("", **filter_query(here.filters), **pages) or "?"
 
 
-def asked_for(filters: Filters) -> dict[str, Any]:
+def filter_query(filters: Filters) -> dict[str, Any]:
     return msgspec.structs.asdict(filters)
 
 
-def _card(item: Item, here: _Here) -> Card:
-    best, score = strongest(item.proofs), here.run.by_item.scores.get(item.number)
+def _build_card(item: Item, here: _BoardContext) -> Card:
+    best, score = strongest_proof(item.proofs), here.run.by_item.scores.get(item.number)
     return Card(
         number=item.number,
-        code=code(item.number),
+        code=item_code(item.number),
         title=item.lead.title,
         rule=item.lead.rule,
         severity=item.severity,
         status=item.status,
-        where=place(item.lead),
-        near=_near(item.lead.spot),
+        where=format_place(item.lead),
+        near=_shorten_place(item.lead.spot),
         in_scope=item.in_scope,
         proof=best.kind.value if best else "",
         score=score.score if score else None,
@@ -204,8 +202,7 @@ def _card(item: Item, here: _Here) -> Card:
     )
 
 
-def _near(spot: Spot) -> str:
-    """Its file and folder, and its line."""
+def _shorten_place(spot: Spot) -> str:
     parts = spot.path.split("/")
     ends = "/".join(parts[-2:])
     return f"{'…/' if len(parts) > _ENDS else ''}{ends}{f':{spot.line}' if spot.line else ''}"

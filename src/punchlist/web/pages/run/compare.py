@@ -1,4 +1,4 @@
-"""The page that holds two rounds of a run, or two runs of a repository, against each other."""
+"""The page that compares two rounds of a run, or two runs of a repository."""
 
 import asyncio
 from collections.abc import Iterable
@@ -10,29 +10,35 @@ from msgspec import Struct
 
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
-from punchlist.views.issue_text import place
-from punchlist.views.run_diff import Changed, Fate, by_fingerprint, by_round, changes
+from punchlist.views.issue_text import format_place
+from punchlist.views.run_diff import (
+    ItemChange,
+    ItemFate,
+    compare_items,
+    index_fingerprints,
+    items_by_round,
+)
 from punchlist.web.api.routes import AtDesk
-from punchlist.web.api.runs import RunId, of_repository
-from punchlist.web.pages.rendering import shown
+from punchlist.web.api.runs import RunId, require_run
+from punchlist.web.pages.rendering import render_page
 from punchlist.web.pages.routes import Asking, page
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import IDENTIFIER
 
 TITLES = {
-    Fate.BACK: "Come back",
-    Fate.NEW: "New",
-    Fate.STILL: "Still there",
-    Fate.FIXED: "Fixed",
-    Fate.ENDED: "Filed or dismissed",
-    Fate.GONE: "Not reported any more",
-    Fate.SETTLED: "Had its end before",
+    ItemFate.BACK: "Come back",
+    ItemFate.NEW: "New",
+    ItemFate.STILL: "Still there",
+    ItemFate.FIXED: "Fixed",
+    ItemFate.ENDED: "Filed or dismissed",
+    ItemFate.GONE: "Not reported any more",
+    ItemFate.SETTLED: "Had its end before",
 }
 """What still needs somebody comes first."""
 _FEW = 100
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class CompareRow(Struct, frozen=True, kw_only=True):
     number: int
     title: str
     severity: Severity
@@ -43,37 +49,36 @@ class Line(Struct, frozen=True, kw_only=True):
     """Whose number it is."""
 
 
-class Group(Struct, frozen=True, kw_only=True):
-    """`total` are all of them; `lines` those that are shown."""
+class CompareGroup(Struct, frozen=True, kw_only=True):
+    """`total`: number of all items; `lines`: those shown."""
 
     key: str
     title: str
     total: int
-    lines: tuple[Line, ...]
+    lines: tuple[CompareRow, ...]
 
 
-def compared(
-    found: dict[Fate, tuple[Changed, ...]], limit: int, *, first: str, second: str
-) -> tuple[Group, ...]:
-    """Items as lines; `first` and `second` are the runs that they are of."""
+def group_changes(
+    found: dict[ItemFate, tuple[ItemChange, ...]], limit: int, *, first: str, second: str
+) -> tuple[CompareGroup, ...]:
     return tuple(
-        Group(
+        CompareGroup(
             key=fate,
             title=title,
             total=len(found[fate]),
-            lines=tuple(_lines(found[fate][:limit], first, second)),
+            lines=tuple(_build_rows(found[fate][:limit], first, second)),
         )
         for fate, title in TITLES.items()
     )
 
 
-def _lines(some: Iterable[Changed], first: str, second: str) -> Iterable[Line]:
+def _build_rows(some: Iterable[ItemChange], first: str, second: str) -> Iterable[CompareRow]:
     for each in some:
-        yield Line(
+        yield CompareRow(
             number=each.item.number,
             title=each.item.lead.title,
             severity=each.item.severity,
-            where=place(each.item.lead),
+            where=format_place(each.item.lead),
             before=each.before.status if each.before else None,
             after=each.after.status if each.after else None,
             run=second if each.after else first,
@@ -90,20 +95,19 @@ async def rounds(  # noqa: PLR0913, PLR0917 - one for each part of the query
     with_: Annotated[str | None, QueryParameter(name="with", pattern=IDENTIFIER)] = None,
     limit: Annotated[int, QueryParameter(ge=1, le=100_000)] = _FEW,
 ) -> Response[str]:
-    """Rounds `a` and `b` of the run; or, `with` another one, how both ended up."""
-    run = desk.run(run_id)
-    repository = desk.home_of(run)
-    others = [row.id for row in desk.rows(repository) if row.id != run.id]
+    """Compare rounds `a` and `b` of the run; or, `with` another run, how both ended."""
+    run = desk.find_run(run_id)
+    repository = desk.repository_of(run)
+    others = [row.id for row in desk.list_rows(repository) if row.id != run.id]
     known = await asyncio.to_thread(
-        by_round, run.id, list(desk.store.read(run.id))
+        items_by_round, run.id, list(desk.store.read(run.id))
     )  # others want to go on reading
     if with_:
         earlier, later = sorted(
-            (of_repository(desk, with_, repository), run),
-            key=lambda each: (each.started_at, each.id),
+            (require_run(desk, with_, repository), run), key=lambda each: (each.started_at, each.id)
         )
-        found = changes(
-            by_fingerprint(earlier.items.values()), by_fingerprint(later.items.values())
+        found = compare_items(
+            index_fingerprints(earlier.items.values()), index_fingerprints(later.items.values())
         )
         first, second = earlier.id, later.id
     else:
@@ -115,8 +119,8 @@ async def rounds(  # noqa: PLR0913, PLR0917 - one for each part of the query
                 f"run {run.id} has no such round",
                 next_=f"it has rounds {min(known)} to {last}",
             )
-        found = changes(known[a], known[b])
-    return shown(
+        found = compare_items(known[a], known[b])
+    return render_page(
         request,
         "compare.html",
         run=run,
@@ -129,7 +133,7 @@ async def rounds(  # noqa: PLR0913, PLR0917 - one for each part of the query
         limit=limit,
         first=first,
         second=second,
-        groups=compared(found, limit, first=first, second=second),
+        groups=group_changes(found, limit, first=first, second=second),
     )
 
 

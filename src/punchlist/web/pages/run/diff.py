@@ -1,4 +1,4 @@
-"""The page with all that landed in a run, file by file."""
+"""The page with all landed changes of a run, file by file."""
 
 import asyncio
 from typing import Annotated
@@ -6,12 +6,12 @@ from typing import Annotated
 from litestar import Response
 from litestar.params import QueryParameter
 
-from punchlist.app.after.branch_state import landed_diff
+from punchlist.app.after.branch_state import load_diff
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.api.runs import RunId
-from punchlist.web.pages.rendering import shown
+from punchlist.web.pages.rendering import render_page
 from punchlist.web.pages.routes import Asking, page
-from punchlist.web.pages.run.diff_parts import file_patches, window
+from punchlist.web.pages.run.diff_parts import fit_window, parse_patches
 from punchlist.web.problem import Refused
 
 _ROOM = 3000
@@ -25,21 +25,21 @@ async def diff(
     run_id: RunId,
     start: Annotated[int, QueryParameter(ge=0, le=10**6)] = 0,
 ) -> Response[str]:
-    run = desk.run(run_id)
+    run = desk.find_run(run_id)
     async with desk.session_of(run.id) as session:
-        text = await landed_diff(session, run)
-    files = await asyncio.to_thread(file_patches, text)  # others want to go on reading
+        text = await load_diff(session, run)
+    files = await asyncio.to_thread(parse_patches, text)  # others want to go on reading
     if start and start >= len(files):
         raise Refused(
             404, f"the diff of run {run.id} has no file {start}", next_="go back to its beginning"
         )
-    return shown(
+    return render_page(
         request,
         "diff.html",
         run=run,
-        repository=desk.home_of(run),
+        repository=desk.repository_of(run),
         files=files,
-        window=window(files, start, _ROOM),
+        window=fit_window(files, start, _ROOM),
     )
 
 

@@ -1,11 +1,11 @@
-"""A diff as git writes it, taken apart for reading: files, hunks, numbered lines."""
+"""Parse a git diff for display: files, hunks, numbered lines."""
 
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from punchlist.model.patch.parse_diff import DiffFile, parse_diff, parse_hunks
-from punchlist.views.html_view import Line
+from punchlist.views.html_view import CodeLine
 
 _KINDS = {"+": "a", "-": "d", "\\": "n"}
 _WIDEST = 2000
@@ -14,17 +14,16 @@ LONGEST = 5000
 """Lines of one file that are shown; a file that was made anew by a tool may have a million."""
 
 
-class Piece(Struct, frozen=True):
-    """A hunk. `about` is what git says it is in."""
+class HunkView(Struct, frozen=True):
+    """A hunk; `about` is the text after its second @@."""
 
     about: str
-    lines: tuple[Line, ...]
+    lines: tuple[CodeLine, ...]
 
 
 class FilePatch(Struct, frozen=True, kw_only=True):
-    """`was` is the old name where it was renamed; `notes` are what else happened: made, deleted,
-    binary, another mode. `body` are its hunks as git wrote them: of most files nobody looks at more
-    than the name.
+    """`was`: the old name if renamed; `notes`: new, deleted, binary or another mode; `body`: the
+    hunks as git wrote them, parsed only when shown.
     """
 
     path: str
@@ -35,9 +34,9 @@ class FilePatch(Struct, frozen=True, kw_only=True):
     body: tuple[str, ...] = ()
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[HunkView, ...]:
         return tuple(
-            Piece(hunk.about, tuple(_lines(hunk.lines[1:], hunk.old, hunk.new)))
+            HunkView(hunk.about, tuple(_parse_lines(hunk.lines[1:], hunk.old, hunk.new)))
             for hunk in parse_hunks(self.body[:LONGEST])
         )
 
@@ -47,13 +46,12 @@ class FilePatch(Struct, frozen=True, kw_only=True):
 
     @property
     def cut(self) -> int:
-        """Lines that are not shown."""
         return len(self.body) - self.size
 
 
-class Window(Struct, frozen=True, kw_only=True):
-    """Some of the files: as many as fit. `start` is the place of the first one; `following` that of
-    the next window, or None.
+class DiffWindow(Struct, frozen=True, kw_only=True):
+    """The files that fit on a page. `start`: index of the first; `following`: of the next window,
+    or None.
     """
 
     files: tuple[FilePatch, ...]
@@ -61,14 +59,12 @@ class Window(Struct, frozen=True, kw_only=True):
     following: int | None
 
 
-def file_patches(diff: str) -> tuple[FilePatch, ...]:
-    return tuple(map(_file, parse_diff(diff)))
+def parse_patches(diff: str) -> tuple[FilePatch, ...]:
+    return tuple(map(_build_patch, parse_diff(diff)))
 
 
-def window(files: Sequence[FilePatch], start: int, room: int) -> Window:
-    """From a place on; at least one file, then as many more as have no more lines than there is
-    room for.
-    """
+def fit_window(files: Sequence[FilePatch], start: int, room: int) -> DiffWindow:
+    """Return files from `start` on, with up to `room` lines together, but at least one file."""
     shown: list[FilePatch] = []
     for each in files[start:]:
         room -= each.size
@@ -76,21 +72,21 @@ def window(files: Sequence[FilePatch], start: int, room: int) -> Window:
             break
         shown.append(each)
     end = start + len(shown)
-    return Window(files=tuple(shown), start=start, following=end if end < len(files) else None)
+    return DiffWindow(files=tuple(shown), start=start, following=end if end < len(files) else None)
 
 
-def _file(file: DiffFile) -> FilePatch:
+def _build_patch(file: DiffFile) -> FilePatch:
     return FilePatch(
         path=file.path,
         was=file.value("rename from "),
-        notes=tuple(_notes(file)),
+        notes=tuple(_list_notes(file)),
         added=sum(line.startswith("+") for line in file.body),
         removed=sum(line.startswith("-") for line in file.body),
         body=tuple(file.body),
     )
 
 
-def _lines(lines: Sequence[str], old: int, new: int) -> Iterator[Line]:
+def _parse_lines(lines: Sequence[str], old: int, new: int) -> Iterator[CodeLine]:
     for line in lines:
         if not line:  # only the end of the text is without a mark
             continue
@@ -101,14 +97,14 @@ def _lines(lines: Sequence[str], old: int, new: int) -> Iterator[Line]:
             else f"{line[1:_WIDEST]} [... {len(line) - _WIDEST} more characters]"
         )
         body = text.rstrip() if kind in ("a", "d") else text
-        yield Line(
+        yield CodeLine(
             kind, None if kind == "n" else old if kind == "d" else new, body, text[len(body) :]
         )
         old += kind in ("", "d")
         new += kind in ("", "a")
 
 
-def _notes(file: DiffFile) -> Iterator[str]:
+def _list_notes(file: DiffFile) -> Iterator[str]:
     old, new = file.value("old mode "), file.value("new mode ")
     if file.value("new file mode "):
         yield "new file"

@@ -1,6 +1,4 @@
-"""The parts of a run's page: each made of the fold and of what the address asks for, and kept while
-both are the same.
-"""
+"""Render the parts of a run's page; those that are the same for all are cached."""
 
 import time
 from collections import OrderedDict
@@ -13,34 +11,36 @@ from msgspec import Struct
 
 from punchlist.model.ledger.run import Run
 from punchlist.ports.store import Store
-from punchlist.web.pages.rendering import rendered
+from punchlist.web.pages.rendering import render_template
 from punchlist.web.pages.run import views as views_run
-from punchlist.web.pages.run.board import Filters, asked_for, board, filters_of, pages_of
-from punchlist.web.pages.run.questions import panel
-from punchlist.web.pages.run.spending import Spending
-from punchlist.web.pages.words import number
+from punchlist.web.pages.run.board import (
+    Filters,
+    build_board,
+    filter_query,
+    parse_filters,
+    parse_pages,
+)
+from punchlist.web.pages.run.questions import build_panel
+from punchlist.web.pages.run.spending import SpendingCache
+from punchlist.web.pages.words import parse_page
 from punchlist.web.security.tokens import Visitor
-from punchlist.web.state import Desk
+from punchlist.web.state import WebSession
 
 _KEPT = 48
 
 
-class Part(Struct, frozen=True):
-    """A piece of the page. `mark` says what it holds: one that is the same need not be put in place
-    again.
-    """
+class PagePart(Struct, frozen=True):
+    """`mark`: a hash of the HTML; an equal part is not replaced in the browser."""
 
     name: str
     mark: str
     html: Markup
 
 
-class Look(Struct, frozen=True, kw_only=True):
-    """Somebody's look at a run: how it stands, what is under way, and what the address asks for."""
-
+class RunPageView(Struct, frozen=True, kw_only=True):
     run: Run
-    head: views_run.Head
-    flight: views_run.Flight
+    head: views_run.RunHead
+    flight: views_run.Activity
     filters: Filters
     query: dict[str, Any]
     """What of the address is understood, but for the page of the timeline."""
@@ -48,16 +48,14 @@ class Look(Struct, frozen=True, kw_only=True):
     now: float
 
 
-class Shelf:
-    """What many looks at a run have in common is made once: a large board takes longer than all
-    else on the page.
-    """
+class PartCache:
+    """Cache of parts that many requests share: a large board is slow to render."""
 
     def __init__(self, store: Store) -> None:
-        self.spending = Spending(store)
-        self._kept: OrderedDict[Hashable, Part] = OrderedDict()
+        self.spending = SpendingCache(store)
+        self._kept: OrderedDict[Hashable, PagePart] = OrderedDict()
 
-    def part(self, key: Hashable, make: Callable[[], Part]) -> Part:
+    def get_part(self, key: Hashable, make: Callable[[], PagePart]) -> PagePart:
         found = self._kept.pop(key, None) or make()
         self._kept[key] = found
         if len(self._kept) > _KEPT:
@@ -65,37 +63,39 @@ class Shelf:
         return found
 
 
-def look(desk: Desk, run_id: str, query: dict[str, str]) -> Look:
-    run = desk.run(run_id)
-    driven, here = desk.driven(run.id), desk.driving.drives(run.id)
-    filters = filters_of(query)
-    return Look(
+def load_view(desk: WebSession, run_id: str, query: dict[str, str]) -> RunPageView:
+    run = desk.find_run(run_id)
+    driven, here = desk.is_driven(run.id), desk.driving.is_driving(run.id)
+    filters = parse_filters(query)
+    return RunPageView(
         run=run,
-        head=views_run.head(
+        head=views_run.build_head(
             run,
-            desk.home_of(run),
-            desk.state(run),
+            desk.repository_of(run),
+            desk.run_state(run),
             elsewhere=driven and not here,
-            broke=desk.driving.broke(run.id),
+            broke=desk.driving.failure_reason(run.id),
         ),
-        flight=views_run.flight(
-            run, desk.driving.under_way(run.id), desk.driving.talk.after(run.id, 0), driven=driven
+        flight=views_run.build_activity(
+            run,
+            desk.driving.active_actions(run.id),
+            desk.driving.talk.list_after(run.id, 0),
+            driven=driven,
         ),
         filters=filters,
         query={
-            **asked_for(filters),
-            **{status.value: page for status, page in pages_of(query).items()},
+            **filter_query(filters),
+            **{status.value: page for status, page in parse_pages(query).items()},
         },
-        turn=number(query.get("t", "")),
+        turn=parse_page(query.get("t", "")),
         now=time.time(),
     )
 
 
-def parts(here: Look, visitor: Visitor, shelf: Shelf) -> dict[str, Part]:
-    """In the order of the page."""
+def render_parts(here: RunPageView, visitor: Visitor, shelf: PartCache) -> dict[str, PagePart]:
 
-    def made(name: str, template: str, **values: Any) -> Part:
-        html = rendered(
+    def render_part(name: str, template: str, **values: Any) -> PagePart:
+        html = render_template(
             template,
             visitor=visitor,
             run=here.run,
@@ -104,28 +104,30 @@ def parts(here: Look, visitor: Visitor, shelf: Shelf) -> dict[str, Part]:
             query=here.query,
             **values,
         )
-        return Part(name, sha256(html.encode()).hexdigest()[:12], Markup(html))  # noqa: S704 - rendered by a template of ours
+        return PagePart(name, sha256(html.encode()).hexdigest()[:12], Markup(html))  # noqa: S704 - rendered by a template of ours
 
-    def kept(name: str, template: str, view: Callable[[], dict[str, Any]]) -> Part:
-        """Of these no role sees more than another."""
+    def cache_part(name: str, template: str, view: Callable[[], dict[str, Any]]) -> PagePart:
+        """Return a cached part; these look the same for every role."""
         key = (name, here.run.id, here.run.seq, here.head.state, here.turn, *here.query.items())
-        return shelf.part(key, lambda: made(name, template, **view()))
+        return shelf.get_part(key, lambda: render_part(name, template, **view()))
 
-    pages = pages_of({name: str(value) for name, value in here.query.items()})
+    pages = parse_pages({name: str(value) for name, value in here.query.items()})
     found = (
-        made("head", "run_head.html"),
-        made("questions", "questions.html", panel=panel(here.run)),
-        made("flight", "run_flight.html", flight=here.flight),
-        kept("board", "run_board.html", lambda: {"board": board(here.run, here.filters, pages)}),
-        kept(
+        render_part("head", "run_head.html"),
+        render_part("questions", "questions.html", panel=build_panel(here.run)),
+        render_part("flight", "run_flight.html", flight=here.flight),
+        cache_part(
+            "board", "run_board.html", lambda: {"board": build_board(here.run, here.filters, pages)}
+        ),
+        cache_part(
             "timeline",
             "run_timeline.html",
-            lambda: {"timeline": views_run.timeline(here.run, here.turn)},
+            lambda: {"timeline": views_run.build_timeline(here.run, here.turn)},
         ),
-        kept("ground", "run_ground.html", lambda: _ground(here.run, shelf)),
+        cache_part("ground", "run_ground.html", lambda: _ground_values(here.run, shelf)),
     )
     return {part.name: part for part in found}
 
 
-def _ground(run: Run, shelf: Shelf) -> dict[str, Any]:
-    return {"ground": views_run.ground(run), "spending": shelf.spending.of(run.id)}
+def _ground_values(run: Run, shelf: PartCache) -> dict[str, Any]:
+    return {"ground": views_run.build_basis(run), "spending": shelf.spending.load_lines(run.id)}

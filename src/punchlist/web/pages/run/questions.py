@@ -1,21 +1,17 @@
-"""What a run waits to be told, as a panel in which it is told: questions of agents, and choices
-that only a person makes.
-"""
+"""The panel with open questions: those of agents, and choices for the user."""
 
 from msgspec import Struct
 
 from punchlist.model.ledger.events import Planned
 from punchlist.model.ledger.run import Run
-from punchlist.views.issue_text import place
-from punchlist.views.plan_forms import code
+from punchlist.views.issue_text import format_place
+from punchlist.views.plan_forms import item_code
 
 FIELD = "answer-"
 """What the names of the fields begin with in which answers come back."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """One question of an agent, about one item."""
-
+class QuestionView(Struct, frozen=True, kw_only=True):
     id: str
     question: str
     context: str
@@ -31,14 +27,12 @@ class Asked(Struct, frozen=True, kw_only=True):
         return f"{FIELD}{self.id}"
 
 
-class Choice(Struct, frozen=True):
+class AnswerChoice(Struct, frozen=True):
     key: str
     text: str
 
 
-class Intended(Struct, frozen=True, kw_only=True):
-    """What the plan says of one item."""
-
+class PlannedItem(Struct, frozen=True, kw_only=True):
     number: int
     code: str
     title: str
@@ -47,40 +41,38 @@ class Intended(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
 
 
-class Panel(Struct, frozen=True, kw_only=True):
-    """`question` has choices; `open` are questions that are answered in words. `plan` is the plan,
-    where that is asked about.
+class QuestionPanel(Struct, frozen=True, kw_only=True):
+    """`question` has choices; `open` are questions to answer with text; `plan`: the plan, if the
+    question is about it.
     """
 
     question: str
-    choices: tuple[Choice, ...]
-    open: tuple[Asked, ...]
-    answered: tuple[Asked, ...]
-    plan: tuple[Intended, ...] = ()
+    choices: tuple[AnswerChoice, ...]
+    open: tuple[QuestionView, ...]
+    answered: tuple[QuestionView, ...]
+    plan: tuple[PlannedItem, ...] = ()
 
     @property
     def waits(self) -> bool:
         return bool(self.question or self.open)
 
 
-def panel(run: Run) -> Panel:
+def build_panel(run: Run) -> QuestionPanel:
     question = run.waiting_for
-    asked = [_asked(run, name) for name in run.asking.doubts]
-    return Panel(
+    asked = [_build_question(run, name) for name in run.asking.doubts]
+    return QuestionPanel(
         question=question.question if question else "",
-        choices=tuple(Choice(key, text) for key, text in question.choices.items())
+        choices=tuple(AnswerChoice(key, text) for key, text in question.choices.items())
         if question
         else (),
         open=tuple(each for each in asked if not each.answer),
         answered=tuple(each for each in asked if each.answer),
-        plan=_plan(run) if question else (),
+        plan=_list_plan(run) if question else (),
     )
 
 
-def answers(form: dict[str, str]) -> dict[str, str]:
-    """What was written into the fields, by the questions' ids; a field that was left empty leaves
-    its question open.
-    """
+def parse_answers(form: dict[str, str]) -> dict[str, str]:
+    """Return the texts by question id; empty fields are left out."""
     given = {
         name.removeprefix(FIELD): text.strip()
         for name, text in form.items()
@@ -89,37 +81,37 @@ def answers(form: dict[str, str]) -> dict[str, str]:
     return {name: text for name, text in given.items() if text}
 
 
-def _asked(run: Run, name: str) -> Asked:
+def _build_question(run: Run, name: str) -> QuestionView:
     doubt = run.asking.doubts[name]
     item = run.items.get(doubt.item)
-    return Asked(
+    return QuestionView(
         id=doubt.id,
         question=doubt.question,
         context=doubt.context,
         number=doubt.item,
-        code=code(doubt.item),
+        code=item_code(doubt.item),
         title=item.lead.title if item else "",
-        where=place(item.lead) if item else "",
+        where=format_place(item.lead) if item else "",
         answer=doubt.answer,
         by=doubt.by,
     )
 
 
-def _plan(run: Run) -> tuple[Intended, ...]:
+def _list_plan(run: Run) -> tuple[PlannedItem, ...]:
     arranged = run.position.here.get("batches")
     if not isinstance(arranged, Planned):
         return ()
     numbers = dict.fromkeys(
-        number for batch in arranged.batches if batch.by_agent for number in batch.items
+        number for batch in arranged.batches if batch.uses_agent for number in batch.items
     )
-    return tuple(_intended(run, number) for number in numbers if number in run.items)
+    return tuple(_plan_item(run, number) for number in numbers if number in run.items)
 
 
-def _intended(run: Run, number: int) -> Intended:
+def _plan_item(run: Run, number: int) -> PlannedItem:
     todo = run.by_item.todos.get(number)
-    return Intended(
+    return PlannedItem(
         number=number,
-        code=code(number),
+        code=item_code(number),
         title=run.items[number].lead.title,
         approach=todo.approach if todo else "",
         steps=todo.steps if todo else (),

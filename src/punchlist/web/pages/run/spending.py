@@ -1,6 +1,4 @@
-"""What each kind of action has cost so far: a fold of its own beside the run's, kept for the runs
-looked at last.
-"""
+"""Cost by verb and agent: a separate fold, cached for the last runs shown."""
 
 from collections import OrderedDict
 
@@ -8,14 +6,14 @@ from msgspec import Struct
 
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.timeline import moment
+from punchlist.model.ledger.timeline import make_moment
 from punchlist.ports.store import Store
 
 _RUNS = 16
 
 
-class Spent(Struct, frozen=True):
-    """All actions of one verb by one agent, or by nobody in particular."""
+class SpendingLine(Struct, frozen=True):
+    """All actions of one verb by one agent; `agent` is empty if none was involved."""
 
     verb: str
     agent: str
@@ -25,32 +23,34 @@ class Spent(Struct, frozen=True):
 
 class _Sheet(Struct, frozen=True):
     seq: int = 0
-    lines: dict[tuple[str, str], Spent] = {}
+    lines: dict[tuple[str, str], SpendingLine] = {}
 
 
-class Spending:
-    """Only what is new in a ledger is read."""
+class SpendingCache:
+    """Reads only what is new in a ledger."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: OrderedDict[str, _Sheet] = OrderedDict()
 
-    def of(self, run: str) -> tuple[Spent, ...]:
+    def load_lines(self, run: str) -> tuple[SpendingLine, ...]:
         sheet = self._known.pop(run, None) or _Sheet()
         for entry in self._store.read(run, sheet.seq):
-            sheet = _Sheet(entry.seq, with_one(sheet.lines, entry))
+            sheet = _Sheet(entry.seq, add_entry(sheet.lines, entry))
         self._known[run] = sheet
         if len(self._known) > _RUNS:
             self._known.popitem(last=False)
         return tuple(sheet.lines.values())
 
 
-def with_one(lines: dict[tuple[str, str], Spent], entry: ev.Entry) -> dict[tuple[str, str], Spent]:
-    """The sheet with one more action, if that cost anything."""
+def add_entry(
+    lines: dict[tuple[str, str], SpendingLine], entry: ev.Entry
+) -> dict[tuple[str, str], SpendingLine]:
+    """Return the lines with one more entry, if it cost anything."""
     usage = entry.event.usage
     if usage == Usage():
         return lines
-    told = moment(entry, 0, 0)
+    told = make_moment(entry, 0, 0)
     key = (told.verb if told else "else", getattr(entry.event, "agent", ""))
-    known = lines.get(key, Spent(*key, 0, Usage()))
-    return {**lines, key: Spent(*key, known.times + 1, known.usage + usage)}
+    known = lines.get(key, SpendingLine(*key, 0, Usage()))
+    return {**lines, key: SpendingLine(*key, known.times + 1, known.usage + usage)}

@@ -1,27 +1,25 @@
-"""What the page of a run shows, worked out from the fold: how it stands, what happens now, what
-happened, what it rests on.
-"""
+"""View models of a run's page: head, running actions, timeline, basis of the result."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from punchlist.app.drive.background import Begun, Said
-from punchlist.app.repositories import Registered
-from punchlist.model.checks.check import Check, Verdict
+from punchlist.app.drive.background import ActiveAction, AgentOutput
+from punchlist.app.repositories import RepositoryEntry
+from punchlist.model.checks.check import Check, CheckVerdict
 from punchlist.model.item.item import ENDED, Status
-from punchlist.model.item.proof import ProofClass, strongest
+from punchlist.model.item.proof import ProofClass, strongest_proof
 from punchlist.model.item.score import Score
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.outcome import outcome
-from punchlist.model.ledger.run import Review, Round, Run
-from punchlist.model.ledger.timeline import Moment, amount
-from punchlist.views.escaping import visible
+from punchlist.model.ledger.outcome import run_outcome
+from punchlist.model.ledger.run import LatestReview, Round, Run
+from punchlist.model.ledger.timeline import Moment, pluralize
+from punchlist.views.escaping import escape_controls
 from punchlist.views.run_state import State
-from punchlist.views.summary import Gap, Numbers, summary
-from punchlist.views.wording import scope
+from punchlist.views.summary import Gap, Numbers, summarize_run
+from punchlist.views.wording import describe_scope
 from punchlist.web.pages.run.board import ORDER
 
 MOMENTS = 30
@@ -32,19 +30,15 @@ _SCORES = 100
 _GAPS = 40
 
 
-class Share(Struct, frozen=True):
-    """One piece of the progress bar."""
-
+class StatusShare(Struct, frozen=True):
     status: Status
     count: int
     percent: float
 
 
-class Head(Struct, frozen=True, kw_only=True):
-    """How a run stands."""
-
+class RunHead(Struct, frozen=True, kw_only=True):
     id: str
-    repository: Registered
+    repository: RepositoryEntry
     state: State
     outcome: str
     headline: str
@@ -57,7 +51,7 @@ class Head(Struct, frozen=True, kw_only=True):
     last_at: float
     seconds: float
     usage: Usage
-    shares: tuple[Share, ...]
+    shares: tuple[StatusShare, ...]
     done: int
     numbers: Numbers
     gaps: tuple[Gap, ...]
@@ -70,10 +64,8 @@ class Head(Struct, frozen=True, kw_only=True):
     landed: int
 
 
-class Doing(Struct, frozen=True, kw_only=True):
-    """An action under way. `lines` are the last that its agent said, `said` the number of the last
-    piece.
-    """
+class RunningAction(Struct, frozen=True, kw_only=True):
+    """A running action. `lines`: the last output of its agent; `said`: number of the last piece."""
 
     place: str
     key: str
@@ -86,8 +78,8 @@ class Doing(Struct, frozen=True, kw_only=True):
     said: int
 
 
-class Flight(Struct, frozen=True, kw_only=True):
-    doing: tuple[Doing, ...]
+class Activity(Struct, frozen=True, kw_only=True):
+    doing: tuple[RunningAction, ...]
     elsewhere: bool
     running: bool
     waiting: int
@@ -101,24 +93,22 @@ class Timeline(Struct, frozen=True, kw_only=True):
     total: int
 
 
-class Judge(Struct, frozen=True, kw_only=True):
-    """One check: what it said of the base, and what it said last, of so many fixes. `complete`: all
-    of its tests ran.
+class CheckView(Struct, frozen=True, kw_only=True):
+    """One check: its baseline and its last verdict, over `fixes` batches. `complete`: all tests
+    ran.
     """
 
     check: Check
     allowed: bool
     baseline: ev.Baselined | None
-    verdict: Verdict | None
+    verdict: CheckVerdict | None
     fixes: int = 0
     complete: bool = True
 
 
-class Ground(Struct, frozen=True, kw_only=True):
-    """What the result rests on."""
-
-    reviews: tuple[Review, ...]
-    judges: tuple[Judge, ...]
+class ResultBasis(Struct, frozen=True, kw_only=True):
+    reviews: tuple[LatestReview, ...]
+    judges: tuple[CheckView, ...]
     unverified: str
     proofs: tuple[tuple[ProofClass, int], ...]
     """Fixed items by the strongest proof each has."""
@@ -131,41 +121,41 @@ class Ground(Struct, frozen=True, kw_only=True):
     usage: Usage
 
 
-def shares(tally: dict[Status, int]) -> tuple[Share, ...]:
-    """In the order of the board; what is done comes first, as a bar fills from its left."""
+def compute_shares(tally: dict[Status, int]) -> tuple[StatusShare, ...]:
+    """Return the segments in the board's order, resolved statuses first."""
     total = sum(tally.values()) or 1
     order = sorted(ORDER, key=lambda status: (status not in ENDED, ORDER.index(status)))
     return tuple(
-        Share(status, tally[status], round(100 * tally[status] / total, 2))
+        StatusShare(status, tally[status], round(100 * tally[status] / total, 2))
         for status in order
         if tally[status]
     )
 
 
-def head(
-    run: Run, repository: Registered, state: State, *, elsewhere: bool = False, broke: str = ""
-) -> Head:
-    told = summary(run)
+def build_head(
+    run: Run, repository: RepositoryEntry, state: State, *, elsewhere: bool = False, broke: str = ""
+) -> RunHead:
+    told = summarize_run(run)
     started = run.started
     gaps = (
         told.gaps if state is not State.UNDER_WAY else ()
     )  # while it goes on, what was not looked at may still be
-    return Head(
+    return RunHead(
         id=run.id,
         repository=repository,
         state=state,
-        outcome=ended_as(run),
-        headline=told.headline if run.ended else _so_far(run, told.headline),
+        outcome=outcome_word(run),
+        headline=told.headline if run.ended else _interim_headline(run, told.headline),
         advice=told.advice if run.ended else "",
         workflow=started.workflow_name,
-        scope=scope(started.change),
+        scope=describe_scope(started.change),
         branch=run.landing.branch,
         round=run.position.round,
         started_at=run.started_at,
         last_at=run.last_at,
         seconds=run.active,
         usage=run.usage,
-        shares=shares(told.by_status),
+        shares=compute_shares(told.by_status),
         done=told.numbers.fixed + told.numbers.filed + told.numbers.dismissed,
         numbers=told.numbers,
         gaps=gaps[:_GAPS],
@@ -177,35 +167,37 @@ def head(
     )
 
 
-def ended_as(run: Run) -> str:
-    """How it ended, in one word."""
-    return outcome(run).value if run.ended else ""
+def outcome_word(run: Run) -> str:
+    """Return the result in one word; empty if the run has not ended."""
+    return run_outcome(run).value if run.ended else ""
 
 
-def _so_far(run: Run, headline: str) -> str:
-    """What all items of a run have become is not its last word before it has ended."""
+def _interim_headline(run: Run, headline: str) -> str:
+    """Return the headline of a run that has not ended."""
     if run.in_scope:
         return f"So far: {headline[:1].lower()}{headline[1:]}"
     if run.reviewing.fresh:
-        return f"{amount(len(run.reviewing.fresh), 'finding')} reported so far."
+        return f"{pluralize(len(run.reviewing.fresh), 'finding')} reported so far."
     return "Nothing is reported here yet." if run.items else "Nothing is reported yet."
 
 
-def flight(run: Run, begun: Sequence[Begun], talk: Sequence[Said], *, driven: bool) -> Flight:
-    """Only the process that drives a run knows what it is doing at this moment."""
-    return Flight(
-        doing=tuple(_doing(run, each, talk) for each in begun),
+def build_activity(
+    run: Run, begun: Sequence[ActiveAction], talk: Sequence[AgentOutput], *, driven: bool
+) -> Activity:
+    """Return the running actions; only the process that drives the run knows them."""
+    return Activity(
+        doing=tuple(_build_action(run, each, talk) for each in begun),
         elsewhere=driven and not begun,
         running=driven,
         waiting=run.work.waiting,
     )
 
 
-def _doing(run: Run, begun: Begun, talk: Sequence[Said]) -> Doing:
+def _build_action(run: Run, begun: ActiveAction, talk: Sequence[AgentOutput]) -> RunningAction:
     number = begun.key.rpartition(" ")[2]
     batch = run.work.batches.get(int(number)) if number.isdecimal() else None
-    heard = _heard(begun, talk)
-    return Doing(
+    heard = _find_output(begun, talk)
+    return RunningAction(
         place=begun.place,
         key=begun.key,
         about=begun.about,
@@ -214,20 +206,20 @@ def _doing(run: Run, begun: Begun, talk: Sequence[Said]) -> Doing:
         items=batch.items if batch else (),
         files=batch.paths if batch else (),
         lines="\n".join(
-            [line for said in heard for line in last_words(said.text).splitlines()][-_TAIL_LINES:]
+            [line for said in heard for line in tail_text(said.text).splitlines()][-_TAIL_LINES:]
         )[-_TAIL:],
         said=heard[-1].number if heard else 0,
     )
 
 
-def last_words(text: str) -> str:
-    """The end of a piece: an agent may say megabytes, and nobody reads them as they go by."""
-    return visible(text[-_TAIL:])
+def tail_text(text: str) -> str:
+    """Return the last 4000 characters, escaped: an agent may write megabytes."""
+    return escape_controls(text[-_TAIL:])
 
 
-def _heard(begun: Begun, talk: Sequence[Said]) -> list[Said]:
-    """What its agent said: a call is labelled with the place, and with its batch's number if it has
-    one.
+def _find_output(begun: ActiveAction, talk: Sequence[AgentOutput]) -> list[AgentOutput]:
+    """Return the output of the action's agent: its label starts with the place and may end with the
+    batch's number.
     """
     number = begun.key.rpartition(" ")[2]
     here = [said for said in talk if said.label.startswith(f"{begun.place} ")]
@@ -236,8 +228,7 @@ def _heard(begun: Begun, talk: Sequence[Said]) -> list[Said]:
     return [said for said in here if last and said.label == last[0].label]
 
 
-def timeline(run: Run, page: int) -> Timeline:
-    """Newest first; the last page has the beginning."""
+def build_timeline(run: Run, page: int) -> Timeline:
     pages = max(1, -(-len(run.timeline) // MOMENTS))
     page = min(max(1, page), pages)
     end = len(run.timeline) - (page - 1) * MOMENTS
@@ -247,18 +238,18 @@ def timeline(run: Run, page: int) -> Timeline:
     )
 
 
-def ground(run: Run) -> Ground:
+def build_basis(run: Run) -> ResultBasis:
     events = [past.event for past in run.history]
     judged = [event for event in events if isinstance(event, ev.Challenged)]
     scores = sorted(
         run.by_item.scores.values(),
         key=lambda each: (each.score if each.score is not None else -1, each.item),
     )
-    return Ground(
+    return ResultBasis(
         reviews=tuple(run.reviewing.reviews.values()),
-        judges=tuple(_judges(run, events)),
+        judges=tuple(_list_checks(run, events)),
         unverified=run.checks.unverified,
-        proofs=_proofs(run),
+        proofs=_count_proofs(run),
         scores=tuple(scores[:_SCORES]),
         more_scores=max(0, len(scores) - _SCORES),
         titles={
@@ -273,7 +264,7 @@ def ground(run: Run) -> Ground:
     )
 
 
-def _judges(run: Run, events: Iterable[ev.AnyEvent]) -> Iterable[Judge]:
+def _list_checks(run: Run, events: Iterable[ev.AnyEvent]) -> Iterable[CheckView]:
     last = {
         verdict.check: (verdict, event)
         for event in events
@@ -283,7 +274,7 @@ def _judges(run: Run, events: Iterable[ev.AnyEvent]) -> Iterable[Judge]:
     started = run.started
     for check in started.checks:
         verdict, tried = last.get(check.name, (None, None))
-        yield Judge(
+        yield CheckView(
             check=check,
             allowed=started.checks_allowed,
             baseline=run.checks.baselines.get(check.name),
@@ -293,7 +284,9 @@ def _judges(run: Run, events: Iterable[ev.AnyEvent]) -> Iterable[Judge]:
         )
 
 
-def _proofs(run: Run) -> tuple[tuple[ProofClass, int], ...]:
-    best = (strongest(item.proofs) for item in run.items.values() if item.status is Status.FIXED)
+def _count_proofs(run: Run) -> tuple[tuple[ProofClass, int], ...]:
+    best = (
+        strongest_proof(item.proofs) for item in run.items.values() if item.status is Status.FIXED
+    )
     tally = Counter(proof.kind for proof in best if proof is not None)
     return tuple((kind, tally[kind]) for kind in reversed(ProofClass) if tally[kind])
