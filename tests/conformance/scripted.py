@@ -65,7 +65,7 @@ class MemoryGit:
         self.refusal = ""
 
     @asynccontextmanager
-    async def at(self, commit, patches=(), **_):
+    async def open_tree(self, commit, patches=(), **_):
         yield MemoryTree(commit, self._patched(commit, list(patches)))
 
     def _patched(self, commit, patches):
@@ -86,10 +86,10 @@ class MemoryGit:
     async def publish(self, branch):
         pass
 
-    async def made(self, branch, parent, action):
+    async def find_commits(self, branch, parent, action):
         return self.actions.get(action, ())
 
-    async def hook(self, name, commit, patches, *, pristine):
+    async def run_hook(self, name, commit, patches, *, pristine):
         return Heard(refused=self.refusal)
 
 

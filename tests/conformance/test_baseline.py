@@ -126,7 +126,7 @@ def test_a_check_is_tried_with_one_language_after_the_other_and_vouches_for_what
 
 def test_a_proof_names_the_checks_that_judged_it_and_no_others(make_bench):
     class Specialists(Judge):
-        async def sentinel(self, check, tree, kinds):
+        async def run_sentinel(self, check, tree, kinds):
             return "" if check.name in kinds else "still green"
 
     bench = make_bench({"a.py": "bad\n", "a.js": "bad\n"}, Words(bad=(MAJOR, "good")))

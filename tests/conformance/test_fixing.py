@@ -363,14 +363,14 @@ def test_a_round_that_cannot_be_planned_does_not_do_the_last_one_s_work_again(ma
     bench = make_bench(
         {"a.py": "one\nmore\n"}, Words(one=(MAJOR, "two"), two=(MAJOR, "three"), more=(MAJOR, None))
     )
-    asked, at = [], bench.git.at
+    asked, at = [], bench.git.open_tree
 
     def failing(commit, patches=(), **more):
         if bench.git.actions and asked and asked[-1] == "batches":
             raise RepositoryError("no room for a work tree")
         return at(commit, patches, **more)
 
-    bench.git.at = failing
+    bench.git.open_tree = failing
     watch = Watch()
     watch.began_keys = asked
     run = bench.run(FLOOR % "minor", watch=watch)

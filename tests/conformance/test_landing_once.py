@@ -43,7 +43,7 @@ class Unlucky(MemoryGit):
             )
         self.shown.append(list(self.commits)[-1])
 
-    async def hook(self, name, commit, patches, *, pristine):
+    async def run_hook(self, name, commit, patches, *, pristine):
         self.asked.append(pristine)
         return Heard(unheard=pristine is None, refused=self.refusal if pristine else "")
 

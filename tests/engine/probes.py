@@ -113,7 +113,7 @@ class Watch:
 
 class NoFiles:
     @asynccontextmanager
-    async def at(self, commit, patches=(), **_):
+    async def open_tree(self, commit, patches=(), **_):
         yield self
 
     def files(self):
@@ -196,7 +196,7 @@ class Stage:
         entry = self.store.append("r", self.run.waiting_for.place, "answer", answered, self.clock())
         return fold(self.run, entry)
 
-    def having(self, *numbers: int, severity: Severity = Severity.MAJOR) -> None:
+    def add_items(self, *numbers: int, severity: Severity = Severity.MAJOR) -> None:
         """A step that puts items on the list."""
 
         async def bring(job, run, world):
@@ -207,5 +207,5 @@ class Stage:
 
 async def dismiss_one(job, run, world) -> ev.AnyEvent:
     """The work of a round that gets somewhere."""
-    first = run.having(Status.OPEN)[0]
+    first = run.find_items(Status.OPEN)[0]
     return ev.Dismissed(by="probe", why="not needed", moves=(Move(first.number, Fact.DISMISSED),))

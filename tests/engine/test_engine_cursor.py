@@ -49,7 +49,7 @@ STEPS = st.lists(st.one_of(DO, LOOP), min_size=1, max_size=4)
 
 def prepared(monkeypatch, tmp_path, steps, entries=()) -> Stage:
     stage = Stage(tmp_path, monkeypatch, Lines(entries))
-    stage.having(1, 2, 3)
+    stage.add_items(1, 2, 3)
     stage.knows("idle", all_of())
     stage.knows("three", all_of("a", "b", "c"))
     stage.knows(
@@ -133,7 +133,7 @@ def test_the_run_that_was_driven_is_the_fold_of_its_ledger(monkeypatch, tmp_path
 
 
 def test_a_ledger_read_from_disk_gives_the_identical_run(stage):
-    stage.find_items(1, 2)
+    stage.add_items(1, 2)
     stage.verb(all_of("a", "b"))
     stage.then(Do("report", Report()))
     assert stage.drive() == stage.run
@@ -154,7 +154,7 @@ def test_after_a_halt_only_what_must_run_last_is_due(paper_stage):
 
 def test_what_comes_after_the_stop_is_left_out_in_the_last_round_only(paper_stage):
     stage = paper_stage
-    stage.find_items(1, 2)
+    stage.add_items(1, 2)
     stage.knows("dismiss", all_of("one"), dismiss_one)
     stage.knows("after", all_of("after"))
     stage.then(

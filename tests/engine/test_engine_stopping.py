@@ -123,7 +123,7 @@ def test_a_run_may_be_stopped_and_gone_on_with_again_and_again(stage):
 def test_time_ends_what_is_under_way_and_what_is_left_is_still_filed_and_told(stage):
     stage.limits = Limits(seconds=0.2)
     stage.clock = time.time
-    stage.find_items(1, 2)
+    stage.add_items(1, 2)
     stage.verb(all_of("short", "long"), long_job)
     stage.verb(all_of("never"))
     stage.then(Do("report", Report()))
@@ -227,7 +227,7 @@ def test_a_halted_run_that_is_killed_in_its_report_goes_on_with_the_report_only(
 
 
 def test_a_loop_ends_when_its_work_is_done(stage):
-    stage.find_items(1, 2)
+    stage.add_items(1, 2)
     loop(stage, dismiss_one)
     run = stage.drive()
     assert [(each.round, each.open, each.stop) for each in run.position.rounds] == [
@@ -237,7 +237,7 @@ def test_a_loop_ends_when_its_work_is_done(stage):
 
 
 def test_at_the_limit_of_rounds_it_goes_on_with_what_comes_after_and_says_so(stage):
-    stage.find_items(1)
+    stage.add_items(1)
     loop(stage, nothing, rounds=2)
     stage.then(Do("report", Report()))
     run = stage.drive()
@@ -253,7 +253,7 @@ def test_at_the_limit_of_rounds_it_goes_on_with_what_comes_after_and_says_so(sta
     ],
 )
 def test_at_the_limit_a_person_is_asked_and_may_block_or_accept(stage, choice, status, stop, fact):
-    stage.find_items(1, 2)
+    stage.add_items(1, 2)
     loop(stage, nothing, rounds=2, on_limit=OnLimit.ASK)
     run = stage.drive()
     assert not run.ended
@@ -268,7 +268,7 @@ def test_at_the_limit_a_person_is_asked_and_may_block_or_accept(stage, choice, s
 
 
 def test_a_run_that_waits_is_not_driven_without_an_answer(stage):
-    stage.find_items(1)
+    stage.add_items(1)
     loop(stage, nothing, rounds=1, on_limit=OnLimit.ASK)
     stage.drive()
     before = stage.keys
@@ -278,7 +278,7 @@ def test_a_run_that_waits_is_not_driven_without_an_answer(stage):
 
 
 def test_one_more_round_is_granted_at_a_time_and_never_past_the_hard_cap(stage):
-    stage.find_items(1)
+    stage.add_items(1)
     loop(stage, nothing, rounds=2, hard_cap=4, on_limit=OnLimit.ASK)
     run = stage.drive()
     asked = []
@@ -293,7 +293,7 @@ def test_one_more_round_is_granted_at_a_time_and_never_past_the_hard_cap(stage):
 
 
 def test_an_answer_that_was_never_offered_grants_nothing(stage):
-    stage.find_items(1)
+    stage.add_items(1)
     loop(stage, nothing, rounds=1, hard_cap=1, on_limit=OnLimit.ASK)
     stage.drive()
     stage.answer("c")
@@ -303,7 +303,7 @@ def test_an_answer_that_was_never_offered_grants_nothing(stage):
 
 
 def test_nobody_is_asked_where_nothing_must_be_fixed(stage):
-    stage.find_items(1, severity=Severity.MINOR)
+    stage.add_items(1, severity=Severity.MINOR)
     loop(stage, nothing, rounds=1, on_limit=OnLimit.ASK)
     run = stage.drive()
     assert run.ended
@@ -311,7 +311,7 @@ def test_nobody_is_asked_where_nothing_must_be_fixed(stage):
 
 
 def test_a_loop_that_goes_in_circles_stops_early_and_says_why(stage):
-    stage.find_items(1, 2)
+    stage.add_items(1, 2)
     loop(stage, nothing, rounds=8, hard_cap=8, until=Until.CONVERGED)
     assert [each.stop for each in stage.drive().position.rounds] == [
         "",
@@ -321,7 +321,7 @@ def test_a_loop_that_goes_in_circles_stops_early_and_says_why(stage):
 
 
 def test_a_loop_that_gets_on_is_not_cut(stage):
-    stage.find_items(*range(1, 7))
+    stage.add_items(*range(1, 7))
     loop(stage, dismiss_one, rounds=8, hard_cap=8, until=Until.CONVERGED)
     run = stage.drive()
     assert len(run.position.rounds) == 6
@@ -332,7 +332,7 @@ def test_a_halt_in_a_loop_leaves_it_without_asking_anybody(stage):
     async def spend(job, run, world):
         return done(job.name, dollars=1)
 
-    stage.find_items(1)
+    stage.add_items(1)
     loop(stage, spend, rounds=3, on_limit=OnLimit.ASK)
     stage.then(Do("report", Report()))
     stage.limits = Limits(dollars=1)
@@ -402,7 +402,7 @@ def test_who_stops_a_run_once_waits_for_what_must_be_done_whole(stage):
 def test_items_claimed_when_the_limit_came_go_back_with_that_reason(stage):
     stage.limits = Limits(seconds=1)  # the claim must come before it, on a busy machine too
     stage.clock = time.time
-    stage.find_items(1)
+    stage.add_items(1)
 
     async def claim(job, run, world):
         return ev.Attempted(fixer="probe", moves=(Move(1, Fact.SAID_FIXED, by="probe"),))

@@ -53,7 +53,7 @@ def checked(repo, ground, tmp_path, monkeypatch):
 def walls(request, monkeypatch):
     """Both ways a check may run; what holds only behind walls has tests of its own."""
     if request.param == "without walls":
-        monkeypatch.setattr(sandbox, "bubblewrap", lambda: "")
+        monkeypatch.setattr(sandbox, "find_bubblewrap", lambda: "")
     elif sandbox.sandbox_kind() != "bubblewrap":
         pytest.skip("NOT TESTED HERE: there is no working bubblewrap on this machine")
 

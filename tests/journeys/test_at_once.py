@@ -15,7 +15,7 @@ def just_before(monkeypatch, other):
 
     class Contended(Lease):
         @classmethod
-        def take(cls, home, run, request=""):
+        def acquire(cls, home, run, request=""):
             patch(Lease)
             thread = threading.Thread(target=other)  # an event loop of its own
             thread.start()

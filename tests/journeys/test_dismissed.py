@@ -118,7 +118,7 @@ def test_of_two_dismissals_at_once_none_is_swallowed(place, monkeypatch):
         """Somebody else had it, and said something, just before we got it."""
 
         @classmethod
-        def take(cls, home, run, request=""):
+        def acquire(cls, home, run, request=""):
             monkeypatch.setattr("punchlist.app.after.dismissals.Lease", Lease)
             other = threading.Thread(
                 target=dismiss, args=(place, first)

@@ -211,7 +211,7 @@ def test_without_a_terminal_the_view_says_so_and_starts_nothing(bench, command):
 
 
 def test_where_its_package_is_missing_the_view_says_how_to_get_it(monkeypatch):
-    monkeypatch.setattr(seat, "interactive", lambda: True)
+    monkeypatch.setattr(seat, "is_interactive", lambda: True)
     monkeypatch.setitem(sys.modules, "textual", None)
     with pytest.raises(SettingsError) as raised:
         seat.check_terminal()

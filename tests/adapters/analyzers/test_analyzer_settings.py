@@ -221,7 +221,7 @@ def test_many_files_go_in_portions_that_fit_a_command_line():
 
 def test_portions_of_one_analysis_are_one_answer(grown, monkeypatch):
     monkeypatch.setattr(
-        "punchlist.adapters.analyzers.tool.portions", lambda files: [[name] for name in files]
+        "punchlist.adapters.analyzers.tool.chunk_files", lambda files: [[name] for name in files]
     )
     tree = grown({f"{letter}.py": "import os\n" for letter in "cab"})
     analysis = asyncio.run(

@@ -61,7 +61,7 @@ class Checked:
 @pytest.fixture(params=["bubblewrap", "none"])
 def walls(request, monkeypatch):
     if request.param == "none":
-        monkeypatch.setattr(sandbox, "bubblewrap", str)
+        monkeypatch.setattr(sandbox, "find_bubblewrap", str)
     elif sandbox.sandbox_kind() != "bubblewrap":
         pytest.skip(
             "LOUD: bubblewrap is not installed or does not work here; checks are NOT tested behind it"

@@ -100,9 +100,9 @@ def test_packages_beside_the_program_are_part_of_the_ground(checked, ground):
 
 
 def test_with_walls_and_without_is_not_the_same_ground(ground, monkeypatch):
-    monkeypatch.setattr(stamp, "available", lambda: "bubblewrap")
+    monkeypatch.setattr(stamp, "sandbox_kind", lambda: "bubblewrap")
     before = ground()
-    monkeypatch.setattr(stamp, "available", lambda: "none")
+    monkeypatch.setattr(stamp, "sandbox_kind", lambda: "none")
     assert ground() != before
 
 
@@ -110,7 +110,7 @@ def test_a_checkout_with_very_many_leftovers_is_looked_at_only_so_far(checked, g
     seen = []
     honest = stamp._stamp_path
     monkeypatch.setattr(stamp, "_LIMIT", 5)
-    monkeypatch.setattr(stamp, "_mark", lambda path: seen.append(path) or honest(path))
+    monkeypatch.setattr(stamp, "_stamp_path", lambda path: seen.append(path) or honest(path))
     for number in range(50):
         (checked.checkout / f"build/{number}").touch()
     before = ground()

@@ -25,7 +25,7 @@ def behind(walls, *command, cwd=Path("/"), timeout=20.0):
 
 @pytest.fixture
 def without_bubblewrap(monkeypatch):
-    monkeypatch.setattr(sandbox, "bubblewrap", str)
+    monkeypatch.setattr(sandbox, "find_bubblewrap", str)
 
 
 @needs_bubblewrap
@@ -150,7 +150,7 @@ def test_walls_that_cannot_be_built_are_trouble_not_a_red_check(tmp_path):
 
 def test_a_missing_command_is_said_with_and_without_bubblewrap(monkeypatch):
     assert behind(Sandbox(), "no-such-command").trouble == "command not found: no-such-command"
-    monkeypatch.setattr(sandbox, "bubblewrap", str)
+    monkeypatch.setattr(sandbox, "find_bubblewrap", str)
     assert behind(Sandbox(), "no-such-command").trouble == "command not found: no-such-command"
 
 

@@ -142,5 +142,6 @@ assert "Own" in [report.title for report in environment().globals["reports"]]
 """
 
 
+@pytest.mark.process
 def test_an_entry_in_the_table_is_enough_for_every_surface():
     subprocess.run([sys.executable, "-c", REGISTERED], check=True)
