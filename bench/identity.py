@@ -173,7 +173,7 @@ def fix_half(root, _found, reported, rng):
             end = stop
         (root / path).write_text("".join([*pieces, text[end:]]), encoding="utf-8")
         moved[path] = shifts
-    fix_half.apply_move = moved
+    fix_half.moved = moved
 
 
 def _offset(starts, place):

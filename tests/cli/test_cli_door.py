@@ -53,7 +53,7 @@ def test_an_error_is_told_on_stderr_with_its_hint_and_its_code(kind, code, capsy
     assert run_command(raising(error), []) == code
     told = capsys.readouterr()
     assert told.err == "error: no such thing\n  hint: try another\n"
-    assert told.check_output == ""
+    assert told.out == ""
 
 
 def test_an_error_under_json_is_one_document_on_stdout_as_well(capsys):
@@ -62,13 +62,13 @@ def test_an_error_under_json_is_one_document_on_stdout_as_well(capsys):
         == Exit.SETUP
     )
     told = capsys.readouterr()
-    assert json.loads(told.check_output) == {"error": "bare", "hint": "clone it", "exit": 6}
+    assert json.loads(told.out) == {"error": "bare", "hint": "clone it", "exit": 6}
     assert "error: bare" in told.err
 
 
 def test_what_is_already_running_is_named_to_machines(capsys):
     run_command(raising(errors.AlreadyRunning("busy", run="261115-abc")), ["--events"])
-    assert json.loads(capsys.readouterr().check_output)["run"] == "261115-abc"
+    assert json.loads(capsys.readouterr().out)["run"] == "261115-abc"
 
 
 def test_a_mistake_on_the_command_line_is_exit_code_2(capsys):

@@ -33,9 +33,7 @@ def named(page: str, column: str) -> list[str]:
 
 
 def test_every_argument_and_every_field_is_explained():
-    assert named("library.md", "argument") == list(
-        inspect.author_environment(review_and_fix).parameters
-    )
+    assert named("library.md", "argument") == list(inspect.signature(review_and_fix).parameters)
     assert set(named("library.md", "field")) == set(ReviewFixResult.__struct_fields__)
 
 
@@ -47,7 +45,7 @@ def test_the_example_calls_it_as_it_can_be_called():
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "review_and_fix"
     )
     keywords = {keyword.arg: None for keyword in call.keywords}
-    inspect.author_environment(review_and_fix).bind(*call.args, **keywords)
+    inspect.signature(review_and_fix).bind(*call.args, **keywords)
 
 
 def test_the_plan_files_shown_have_the_fields_that_are_written():

@@ -13,7 +13,7 @@ def test_another_agent_is_the_fixer_and_punchlist_proves_and_commits_what_it_did
     before = place.repo.git("status", "--porcelain"), place.repo.head
 
     async def story(agent):
-        handed = await agent.build_call(
+        handed = await agent.call(
             "submit_findings",
             findings=[finding("cheapest")],
             workflow="proven",
@@ -42,12 +42,12 @@ def test_another_agent_is_the_fixer_and_punchlist_proves_and_commits_what_it_did
             "explanation": "the first is the least",
             "tests": ["tests/test_cheapest.py"],
         }
-        told = await agent.build_call("report_outcomes", task=task["task"], outcomes=[said])
+        told = await agent.call("report_outcomes", task=task["task"], outcomes=[said])
         assert told["not_mentioned"] == []
         ended = await agent.ended(handed["run"])
         assert (ended["outcome"], ended["by_status"]["fixed"]) == ("fixed", 1)
-        proof = await agent.build_call("ask_for_proof", run=handed["run"], items=[1])
-        whole = await agent.build_call("run_status", run=handed["run"], after=1)
+        proof = await agent.call("ask_for_proof", run=handed["run"], items=[1])
+        whole = await agent.call("run_status", run=handed["run"], after=1)
         return handed["run"], proof["items"][0], whole["story"]
 
     run, proof, told = place.do(story)

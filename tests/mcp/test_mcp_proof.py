@@ -6,9 +6,9 @@ UNUSED = {"shop/extra.py": "import os\nimport sys\n\n\ndef now():\n    return 1\
 
 
 async def reviewed(agent, **more):
-    told = await agent.build_call("start_run", workflow="review", kind="all", **more)
+    told = await agent.call("start_run", workflow="review", kind="all", **more)
     await agent.ended(told["id"])
-    items = (await agent.build_call("list_items", run=told["id"]))["items"]
+    items = (await agent.call("list_items", run=told["id"]))["items"]
     return told["id"], {item["title"]: item["number"] for item in items}
 
 
@@ -22,13 +22,13 @@ def test_what_the_analyzer_does_not_see_again_is_gone_and_the_checks_say_how_it_
     async def story(agent):
         run, numbers = await reviewed(agent)
         os, sys = named(numbers, "`os`"), named(numbers, "`sys`")
-        before = await agent.build_call("look_again", run=run, items=[os, sys])
+        before = await agent.call("look_again", run=run, items=[os, sys])
         place.repo.commit(
             {"shop/extra.py": "# moved down\n\n\nimport sys\n\n\ndef now():\n    return 1\n"},
             "one is gone",
         )
-        after = await agent.build_call("look_again", run=run, items=[os, sys])
-        proof = await agent.build_call("ask_for_proof", run=run, items=[os])
+        after = await agent.call("look_again", run=run, items=[os, sys])
+        proof = await agent.call("ask_for_proof", run=run, items=[os])
         return before, after, proof
 
     before, after, proof = place.do(story)
@@ -54,11 +54,11 @@ def test_what_is_only_hidden_from_the_tools_is_not_called_gone(place):
             },
             "hidden",
         )
-        hidden = await agent.build_call("look_again", run=run, items=[os, sys])
+        hidden = await agent.call("look_again", run=run, items=[os, sys])
         place.repo.commit(
             {**UNUSED, "ruff.toml": '[lint.per-file-ignores]\n"shop/*" = ["F401"]\n'}, "ignored"
         )
-        return hidden, await agent.build_call("look_again", run=run, items=[os])
+        return hidden, await agent.call("look_again", run=run, items=[os])
 
     hidden, ignored = place.do(story)
     assert [each["seen"] for each in hidden["verdicts"]] == ["unknown", "still there"]
@@ -71,7 +71,7 @@ def test_a_look_from_before_has_seen_nothing_again(place):
 
     async def story(agent):
         first, _ = await reviewed(agent)
-        look = (await agent.build_call("look_again", run=first, items=[1]))["look"]
+        look = (await agent.call("look_again", run=first, items=[1]))["look"]
         place.repo.commit(UNUSED, "one more")
         run, numbers = await reviewed(agent, force=True)
         return await agent.refused(
@@ -83,9 +83,9 @@ def test_a_look_from_before_has_seen_nothing_again(place):
 
 def test_what_a_person_or_an_agent_reported_nobody_can_look_at_again(place):
     async def story(agent):
-        told = await agent.build_call("submit_findings", findings=[finding("cheapest")])
+        told = await agent.call("submit_findings", findings=[finding("cheapest")])
         await agent.ended(told["run"])
-        return await agent.build_call("look_again", run=told["run"], items=[1])
+        return await agent.call("look_again", run=told["run"], items=[1])
 
     looked = place.do(story)
     assert looked["verdicts"][0]["seen"] == "unknown"
@@ -99,7 +99,7 @@ def test_a_file_that_is_gone_is_not_looked_at_and_not_called_fixed(place):
         run, numbers = await reviewed(agent)
         place.repo.git("rm", "--quiet", "shop/extra.py")
         place.repo.git("commit", "--quiet", "--message", "gone")
-        return await agent.build_call("look_again", run=run, items=[named(numbers, "`os`")])
+        return await agent.call("look_again", run=run, items=[named(numbers, "`os`")])
 
     verdict = place.do(story)["verdicts"][0]
     assert (verdict["seen"], "is not in that commit" in verdict["said"]) == ("unknown", True)
@@ -113,7 +113,7 @@ def test_something_very_like_it_in_the_same_file_is_not_called_gone(place):
         place.repo.commit(
             {"shop/extra.py": "def now():\n    import json\n\n    return 1\n"}, "another one"
         )
-        return await agent.build_call("look_again", run=run, items=[named(numbers, "`os`")])
+        return await agent.call("look_again", run=run, items=[named(numbers, "`os`")])
 
     assert place.do(story)["verdicts"][0]["seen"] != "gone"
 
@@ -126,9 +126,7 @@ def test_found_checks_run_only_where_a_person_allowed_them(place):
 
     async def story(agent):
         run, numbers = await reviewed(agent)
-        return (await agent.build_call("look_again", run=run, items=[named(numbers, "`os`")]))[
-            "checks"
-        ]
+        return (await agent.call("look_again", run=run, items=[named(numbers, "`os`")]))["checks"]
 
     (said,) = place.do(story)
     assert said == "checks were not run: nobody has allowed them (punchlist allow)"
@@ -139,10 +137,10 @@ def test_an_admin_may_let_checks_run_and_apply_what_is_proven(place):
     place.repo.commit(UNUSED, "two unused imports")
 
     async def story(agent):
-        started = await agent.build_call("start_run", allow_checks=True, paths=["shop"])
+        started = await agent.call("start_run", allow_checks=True, paths=["shop"])
         ended = await agent.ended(started["id"])
         assert ended["by_status"]["fixed"] == 2
-        return await agent.build_call("apply_run", run=started["id"])
+        return await agent.call("apply_run", run=started["id"])
 
     told = place.do(story, "--role", "admin")
     assert "applied" in told["message"]
@@ -153,20 +151,18 @@ def test_an_escalation_that_dismisses_items_needs_a_person(place):
     place.settings('[agent.me]\nkind = "outside"\n[role.adversarial]\nagents = ["me"]\n')
 
     async def story(agent):
-        run = (await agent.build_call("start_run", workflow="converge"))["id"]
-        while (told := await agent.build_call("next_task", run=run, wait_seconds=30))[
+        run = (await agent.call("start_run", workflow="converge"))["id"]
+        while (told := await agent.call("next_task", run=run, wait_seconds=30))[
             "state"
         ] == "under way":
             if task := told["task"]:  # three rounds in which nothing was reviewed to the end
-                await agent.build_call(
-                    "answer_task", task=task["task"], answer={"mumble": "mumble"}
-                )
-        status = await agent.build_call("run_status", run=run)
+                await agent.call("answer_task", task=task["task"], answer={"mumble": "mumble"})
+        status = await agent.call("run_status", run=run)
         assert status["state"] == "waiting for an answer"
         assert "answer_question" in status["next"]
         refused = await agent.refused("answer_question", run=run, choice="b")
         wrong = await agent.refused("answer_question", run=run, choice="z")
-        done = await agent.build_call("answer_question", run=run, choice="a")
+        done = await agent.call("answer_question", run=run, choice="a")
         await agent.ended(run)
         return status, refused, wrong, done
 

@@ -151,9 +151,7 @@ def test_a_real_agent_fixes_through_the_tools_and_the_fix_is_proven(place, clien
     assert played[-2:] == ["ask_for_proof", "end"]
 
     async def story(agent):
-        return await agent.build_call("run_status"), await agent.build_call(
-            "ask_for_proof", items=[1]
-        )
+        return await agent.call("run_status"), await agent.call("ask_for_proof", items=[1])
 
     status, proof = place.do(story)
     assert (status["state"], status["by_status"]["fixed"]) == ("ended", 1)

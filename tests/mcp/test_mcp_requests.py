@@ -96,19 +96,19 @@ def listed(tmp_path_factory):
 
 
 async def submitted(agent, key="first"):
-    told = await agent.build_call("submit_findings", findings=[finding("cheapest")], key=key)
+    told = await agent.call("submit_findings", findings=[finding("cheapest")], key=key)
     await agent.ended(told["run"])
     return told
 
 
 def test_what_is_wrong_is_told_with_what_to_do_next_and_nothing_is_done(listed):
     async def story(agent):
-        before = await agent.build_call("list_runs")
+        before = await agent.call("list_runs")
         told = {
             case: await agent.refused(tool, **arguments)
             for case, (tool, arguments, _) in WRONG.items()
         }
-        assert await agent.build_call("list_runs") == before
+        assert await agent.call("list_runs") == before
         return told
 
     told = listed.do(story)
@@ -153,7 +153,7 @@ def test_every_tool_says_what_it_takes_and_gives_and_does(listed):
 def test_the_newest_protocol_is_spoken_as_well(listed):
     async def story():
         async with listed.agent(mode="auto") as agent:
-            return agent.client.protocol_version, (await agent.build_call("list_runs"))["total"]
+            return agent.client.protocol_version, (await agent.call("list_runs"))["total"]
 
     version, total = asyncio.run(story())
     assert version >= "2026"
@@ -170,7 +170,7 @@ def test_items_are_listed_with_filters_and_page_by_page(listed):
             {"text": "DEAREST"},
             {"offset": 1},
         )
-        return [await agent.build_call("list_items", **wish) for wish in calls]
+        return [await agent.call("list_items", **wish) for wish in calls]
 
     pages = listed.do(story)
     assert [(page["total"], len(page["items"])) for page in pages] == [
@@ -188,7 +188,7 @@ def test_the_same_key_starts_one_run_and_other_findings_under_it_are_refused(lis
     async def story(agent):
         again = await submitted(agent)
         other = await agent.refused("submit_findings", findings=[finding("page")], key="first")
-        return again, other, (await agent.build_call("list_runs"))["total"]
+        return again, other, (await agent.call("list_runs"))["total"]
 
     again, other, total = listed.do(story)
     assert (again["already"], len(again["items"]), total) == (True, 1, 1)
@@ -257,7 +257,7 @@ def test_an_entry_that_is_not_understood_costs_only_itself(place):
             7,
             {**finding("page"), "file_path": "../../etc/passwd"},
         ]
-        return await agent.build_call("submit_findings", findings=odd)
+        return await agent.call("submit_findings", findings=odd)
 
     told = place.do(story)
     assert sorted(item["title"] for item in told["items"]) == [
@@ -272,7 +272,7 @@ def test_runs_of_other_repositories_are_not_there(listed, make_repo):
     other.commit({"a.py": "x = 1\n"})
 
     async def story(agent):
-        return await agent.build_call("list_runs"), await agent.refused("run_status", run="last")
+        return await agent.call("list_runs"), await agent.refused("run_status", run="last")
 
     page, said = listed.do(story, repositories=(other.root,))
     assert (page["total"], [each["name"] for each in page["repositories"]]) == (0, ["elsewhere"])
@@ -285,11 +285,11 @@ def test_of_several_repositories_one_has_to_be_named(listed, make_repo):
 
     async def story(agent):
         said = await agent.refused("start_run", workflow="review")
-        started = await agent.build_call(
+        started = await agent.call(
             "start_run", workflow="review", repository="elsewhere", kind="all"
         )
         await agent.ended(started["id"])
-        return said, started["repository"], (await agent.build_call("list_runs"))["total"]
+        return said, started["repository"], (await agent.call("list_runs"))["total"]
 
     said, repository, total = listed.do(story, repositories=(listed.repo.root, other.root))
     assert "which repository is meant?" in said

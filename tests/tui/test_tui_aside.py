@@ -27,7 +27,7 @@ def test_what_holds_up_its_loop_does_not_hold_up_ours():
         return go.wait(60)
 
     async def journey(beside):
-        task = asyncio.create_task(beside.do(blocking))
+        task = asyncio.create_task(beside.run_work(blocking))
         await asyncio.sleep(0.05)
         assert not task.done(), "we go on meanwhile"
         go.set()
@@ -41,7 +41,7 @@ def test_an_error_over_there_is_an_error_here():
         raise ValueError("as it was")
 
     with pytest.raises(ValueError, match="as it was"):
-        aside(lambda beside: beside.do(broken))
+        aside(lambda beside: beside.run_work(broken))
 
 
 def test_what_was_begun_comes_to_its_end_where_nobody_waits_any_more():
@@ -52,7 +52,7 @@ def test_what_was_begun_comes_to_its_end_where_nobody_waits_any_more():
         done.set()
 
     async def journey(beside):
-        task = asyncio.create_task(beside.do(work))
+        task = asyncio.create_task(beside.run_work(work))
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -154,7 +154,7 @@ def test_what_agents_say_and_what_is_under_way_is_seen_live(bench, watching):
         await window.press("c")
         await window.until("Stop the run?")
         await window.press("n")
-        assert window.station.driving.driven()
+        assert window.station.driving.list_driven()
         await window.press("c")
         await window.until("Stop the run?")
         await window.press("y")
@@ -218,7 +218,7 @@ def child(bench):
 
 def test_a_run_of_another_process_is_followed_live_and_stopped_from_here(child, watching):
     async def journey(window):
-        await window.until(window.station.runs)
+        await window.until(window.station.list_runs)
         await window.until("running")
         await window.press("enter")
         text = await window.until("page() skips the first page")

@@ -123,10 +123,10 @@ def test_a_run_is_watched_and_afterwards_told_as_ever(bench, terminal):
     screen.until("the run ended")
     screen.type("q")
     assert screen.end() == 0
-    assert "The one item is fixed" in screen.check_output.read_text(), (
+    assert "The one item is fixed" in screen.out.read_text(), (
         "the result is on standard output, the window was not"
     )
-    assert "\x1b" not in screen.check_output.read_text()
+    assert "\x1b" not in screen.out.read_text()
 
 
 def test_ctrl_c_asks_and_leaves_a_run_that_can_be_resumed(bench, terminal):

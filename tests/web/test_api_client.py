@@ -64,7 +64,7 @@ def called(name: str) -> httpx.Request:
     with Client("http://punchlist", "token", transport=httpx.MockTransport(answer)) as client:
         method = getattr(client, name)
         given = {}
-        for parameter in inspect.author_environment(method).parameters.values():
+        for parameter in inspect.signature(method).parameters.values():
             if parameter.kind is parameter.VAR_KEYWORD:
                 given |= FILTERS
             elif parameter.name == "data":

@@ -23,11 +23,13 @@ _LONGEST = 120.0
 _SHOWN = 60
 _REMEDIES = {
     AgentTrouble.MISSING: "install it, or name the program in agent.{name}.command",
-    AgentTrouble.AUTH: "set its key in your environment, or name its login files in agent.{name}.login",
+    AgentTrouble.AUTH: (
+        "set its key in your environment, or name its login files in agent.{name}.login"
+    ),
     AgentTrouble.RATE_LIMIT: "try again later",
     AgentTrouble.OVERLOADED: "try again later",
-    AgentTrouble.TIMEOUT: "see whether it answers by itself; agent.{name}.timeout gives it more time",
-    AgentTrouble.SILENT: "see whether it answers by itself; agent.{name}.silence gives it more time",
+    AgentTrouble.TIMEOUT: "see whether it answers alone; agent.{name}.timeout gives it more time",
+    AgentTrouble.SILENT: "see whether it answers alone; agent.{name}.silence gives it more time",
 }
 
 

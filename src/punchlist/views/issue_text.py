@@ -112,7 +112,8 @@ def _render_findings(item: Item) -> str:
     )
     others = item.findings[1:]
     said = [
-        f"- {_format_reporter(other)} at {inline_code(format_place(other))}: {_one_line(other.title)}"
+        f"- {_format_reporter(other)} at {inline_code(format_place(other))}:"
+        f" {_one_line(other.title)}"
         for other in others[:_OTHERS]
     ]
     if len(others) > _OTHERS:

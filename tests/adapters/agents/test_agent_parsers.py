@@ -35,7 +35,7 @@ def ran(stdout=b"", exit_code=0, stderr=b""):
 
 
 def told(dialect, *printed, exit_code=0, stderr=b"", ask=ASK):
-    return DIALECTS[dialect].told(
+    return DIALECTS[dialect].parse_output(
         ran(b"\n".join(json.dumps(line).encode() for line in printed), exit_code, stderr), ask
     )
 
@@ -67,7 +67,7 @@ def test_a_real_session_of_codex_is_understood():
 
 @pytest.mark.parametrize("kind", ["claude", "codex"])
 def test_a_real_refusal_of_the_key_is_understood(kind):
-    read = DIALECTS[kind].told(ran(SAMPLES[f"{kind}-denied"], exit_code=1), ASK)
+    read = DIALECTS[kind].parse_output(ran(SAMPLES[f"{kind}-denied"], exit_code=1), ASK)
     assert (read.trouble, read.text) == (AgentTrouble.AUTH, "")
     assert "401" in read.failed
     assert read.session
@@ -313,7 +313,7 @@ LINES = st.dictionaries(NAMES, VALUES, max_size=6).map(
 @given(st.lists(LINES, max_size=6), st.integers(0, 200) | st.none(), st.binary(max_size=60))
 def test_nothing_that_is_printed_breaks_a_reader(dialect, lines, exit_code, stderr):
     output = b"\n".join(lines)
-    read = DIALECTS[dialect].told(ran(output, exit_code, stderr), ASK)
+    read = DIALECTS[dialect].parse_output(ran(output, exit_code, stderr), ASK)
     assert isinstance(read, ParsedReply)
     assert read.text == "" or not read.failed
     for found in parse_events(output):
@@ -330,7 +330,7 @@ def test_a_damaged_sample_is_read_or_refused_and_never_breaks(name, data):
         length = data.draw(st.integers(0, 200))
         sample[at : at + length] = data.draw(st.binary(max_size=6))
     for dialect in DIALECTS.values():
-        assert isinstance(dialect.told(ran(bytes(sample)), ASK), ParsedReply)
+        assert isinstance(dialect.parse_output(ran(bytes(sample)), ASK), ParsedReply)
 
 
 def spent(read) -> float:

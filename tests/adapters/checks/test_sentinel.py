@@ -26,7 +26,7 @@ ODD.pop("src/thing/__init__.py")
 @pytest.fixture
 def environment(checked):
     """A real virtual environment in the checkout, which also sees the pytest that runs us."""
-    venv.create_issue(checked.checkout / ".venv", with_pip=False, symlinks=True)
+    venv.create(checked.checkout / ".venv", with_pip=False, symlinks=True)
     packages = next((checked.checkout / ".venv/lib").glob("python*/site-packages"))
     (packages / "_pytest_of_ours.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
     return packages

@@ -150,7 +150,8 @@ def _render_difference(
 ) -> str:
     target = plan.targets[key[0]]
     call = target.inputs[key[1]].render_call(target.full)[:_LONGEST]
-    return f"{call}: {_describe_outcome(old.calls[key])} before, {_describe_outcome(new.calls[key])} now"
+    before, now = _describe_outcome(old.calls[key]), _describe_outcome(new.calls[key])
+    return f"{call}: {before} before, {now} now"
 
 
 def _describe_outcome(outcome: CallOutcome) -> str:

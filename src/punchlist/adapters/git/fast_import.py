@@ -60,8 +60,8 @@ class PatchStages:
         for path in sorted(whole.keys() | self._last.keys()):
             if path not in whole or path not in self._last or whole[path] != self._last[path]:
                 raise RepositoryError(
-                    f"{escape_path(path)}: the drafts one after another give another text than all at"
-                    " once"
+                    f"{escape_path(path)}: the drafts one after another give another text than"
+                    " all at once"
                 )
 
 

@@ -116,7 +116,8 @@ def split_patches(patches: Iterable[Patch]) -> PatchParts:
         for change in patch.files:
             if files.setdefault(change.path, change) != change:
                 raise RepositoryError(
-                    f"{escape_path(change.path)}: two patches replace this file, each in its own way"
+                    f"{escape_path(change.path)}: two patches replace this file, each in its own"
+                    " way"
                 )
     for path in splices.keys() & files.keys():
         raise RepositoryError(

@@ -295,7 +295,8 @@ def _file_notes(listing: dict[str, TreeEntry]) -> Iterator[str]:
         yield f"links are not followed: {join_few(links)}"
     if unspeakable:
         yield (
-            f"{_count_files(len(unspeakable))} with names that are not UTF-8 left out: {join_few(unspeakable)}"
+            f"{_count_files(len(unspeakable))} with names that are not UTF-8 left out:"
+            f" {join_few(unspeakable)}"
         )
 
 

@@ -111,10 +111,8 @@ def _render_verification(seen: Verification) -> Iterator[str]:
     for run in seen.checks:
         part = "" if run.complete else ", only the tests in question"
         over = ", ".join(str(number) for number in run.batches)
-        yield (
-            f"- {_escape(run.check)} over batch {over}{part}: {'passed' if run.passed else 'failed'}:"
-            f" {_escape(run.why)}"
-        )
+        result = "passed" if run.passed else "failed"
+        yield f"- {_escape(run.check)} over batch {over}{part}: {result}: {_escape(run.why)}"
     for score in seen.scores:
         feedback = f": {_escape(score.feedback)}" if score.feedback else ""
         yield (

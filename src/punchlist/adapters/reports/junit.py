@@ -69,7 +69,8 @@ def _case(
 def _item_case(item: Item, run: Run) -> ET.Element:
     """Fixed items pass; dismissed and out of scope are skipped; all others fail."""
     lead = item.lead
-    name = f"item {item.number}: {lead.rule + ': ' if lead.rule else ''}{lead.title} ({format_place(lead)})"
+    rule = f"{lead.rule}: " if lead.rule else ""
+    name = f"item {item.number}: {rule}{lead.title} ({format_place(lead)})"
     group = lead.spot.path or "no file"
     last = item.attempts[-1].why if item.attempts else ""
     if not item.in_scope:

@@ -92,8 +92,7 @@ def _render_fields(item: Item, run: Run) -> Iterator[str]:
     yield from _bullet("Fix", _describe_fix(lead))
     yield from _bullet("Status", item.status.value)
     yield from _bullet(
-        "Item",
-        f"{item.number}, reported by {', '.join(_describe_source(finding) for finding in item.findings)}",
+        "Item", f"{item.number}, reported by {', '.join(map(_describe_source, item.findings))}"
     )
     for other in item.findings[1:]:
         yield from _bullet(

@@ -29,7 +29,8 @@ def render_item(item: Item, diff: Diff | None) -> "Iterator[RenderableType]":
     if item.proofs:
         yield _render_title("Proof")
         yield from (
-            f"  {PROOF_WORDS[proof.kind][0]:<16} {one_line(proof.said)}{_format_evidence(proof.artifact)}"
+            f"  {PROOF_WORDS[proof.kind][0]:<16} {one_line(proof.said)}"
+            f"{_format_evidence(proof.artifact)}"
             for proof in item.proofs
         )
     if item.issue:

@@ -110,8 +110,8 @@ def _describe_challenge(event: ev.Challenged) -> Told:
     )
     more = f" and {len(event.scores) - 5} more" if len(event.scores) > 5 else ""
     said = (
-        f"{event.agent} approves {pluralize(len(event.approved), 'fix', 'fixes')} at {event.threshold}"
-        f" ({scores}{more})"
+        f"{event.agent} approves {pluralize(len(event.approved), 'fix', 'fixes')}"
+        f" at {event.threshold} ({scores}{more})"
     )
     return "challenge", said, Tone.PLAIN, event.canaries and f"it {event.canaries}"
 

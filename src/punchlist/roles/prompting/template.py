@@ -117,4 +117,5 @@ def _render(text: str, values: Mapping[str, str]) -> str:
 def _describe_cut(section: str, names: Sequence[str]) -> str:
     each = tuple(dict.fromkeys(names))
     more = f" and {len(each) - _NAMED} more" if len(each) > _NAMED else ""
-    return f"{section}: {', '.join(clean_attribute(name)[:80] for name in each[:_NAMED])}{more} did not fit"
+    names = ", ".join(clean_attribute(name)[:80] for name in each[:_NAMED])
+    return f"{section}: {names}{more} did not fit"

@@ -103,8 +103,8 @@ def _find_protected_edits(
     strange = [path for path in judges if any(item.current.spot.path != path for item in items)]
     if strange:
         return (
-            f"changes {_join_few(strange)}: tests that are there, and what steers checks or agents, are"
-            " not the fixer's; put new tests into a new file"
+            f"changes {_join_few(strange)}: tests that are there, and what steers checks or agents,"
+            " are not the fixer's; put new tests into a new file"
         )
     if judges and code:
         return f"changes {_join_few(judges)} together with the code it judges ({_join_few(code)})"
