@@ -21,13 +21,13 @@ class Busy:
 
     async def run(self, watcher) -> Run:
         run = made_run(id="r1")
-        watcher.told(
+        watcher.handle_event(
             Entry(run="r1", seq=1, at=0, place="", key="", event=Resumed(version="1")), run
         )
         for _ in range(20):  # whoever began it hears of that first
             await asyncio.sleep(0)
         assert self.free.wait(30), "the loop that looks on was held up"
-        watcher.told(
+        watcher.handle_event(
             Entry(run="r1", seq=2, at=0, place="", key="2", event=Resumed(version="1")), run
         )
         return run
@@ -73,7 +73,7 @@ def test_what_keeps_a_run_from_beginning_is_raised_here():
 def test_a_run_is_stopped_from_here_and_the_thread_ends():
     class Patient(Busy):
         async def run(self, watcher) -> Run:
-            watcher.told(
+            watcher.handle_event(
                 Entry(run="r1", seq=1, at=0, place="", key="", event=Resumed(version="1")),
                 made_run(id="r1"),
             )

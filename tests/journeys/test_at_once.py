@@ -34,7 +34,7 @@ def unfinished(place):
     place.run(allow_checks=False, workflow="review")
 
     async def killed(app):
-        started = next(iter(app.store.read(app.store.find("last"))))
+        started = next(iter(app.store.read(app.store.find_run("last"))))
         app.store.append("261231-killed", "start", "started", started.event, started.at + 1)
 
     place.do(killed)
@@ -42,7 +42,7 @@ def unfinished(place):
 
 def kinds(place):
     async def told(app):
-        return [type(entry.event).__name__ for entry in app.store.read(app.store.find("last"))]
+        return [type(entry.event).__name__ for entry in app.store.read(app.store.find_run("last"))]
 
     return place.do(told)
 

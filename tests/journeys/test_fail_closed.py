@@ -127,7 +127,7 @@ def test_the_change_under_review_does_not_tell_the_judge_what_to_do(bench, monke
         seen.append((tree.text("CLAUDE.md"), tree.text("AGENTS.md")))
         return Judgement(scores=(Score(1, 95),))
 
-    monkeypatch.setattr(AgentChallenger, "judge_fixes", judge)
+    monkeypatch.setattr(AgentChallenger, "judge", judge)
     bench.play(review("mean"), fixer(fix("mean")))
     run = bench.run(once(bench, "  - verify: {}\n  - challenge: {}\n", "checked"))
     assert seen == [(None, "Use plain functions.\n")]

@@ -129,7 +129,7 @@ def test_found_checks_run_only_where_a_person_allowed_them(place):
         return (await agent.call("look_again", run=run, items=[named(numbers, "`os`")]))["checks"]
 
     (said,) = place.do(story)
-    assert said == "checks were not run: nobody has allowed them (punchlist allow)"
+    assert said == "checks were not run: they are not allowed (punchlist allow)"
 
 
 def test_an_admin_may_let_checks_run_and_apply_what_is_proven(place):

@@ -222,7 +222,7 @@ def test_resources_show_reports_the_ledger_without_settings_and_items(listed):
 
     names, patterns, texts, wrong = listed.do(story)
     assert len(names) == 2
-    assert len(patterns) == 5
+    assert len(patterns) == 7
     assert "cheapest() returns the dearest" in texts["report.md"]
     lines = [json.loads(line) for line in texts["ledger.jsonl"].splitlines()]
     assert lines[0]["event"]["kind"] == "started"

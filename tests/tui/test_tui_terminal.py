@@ -174,7 +174,7 @@ import sys
 from punchlist.tui import run_screen
 def broken(*_):
     raise RuntimeError("nobody foresaw this")
-run_screen.banner = broken
+run_screen.render_banner = broken
 from punchlist.cli import main
 main(sys.argv[1:])
 """

@@ -52,6 +52,6 @@ def test_whatever_is_sent_the_answer_is_as_the_document_says(case, kept):
     if "run_id" in case.path_parameters and len(case.path_parameters["run_id"]) % 2:
         case.path_parameters["run_id"] = RUN
     headers = {"authorization": f"Bearer {kept.tokens['admin']}"}
-    response = case.build_call(base_url=kept.address, headers=headers, timeout=30)
+    response = case.call(base_url=kept.address, headers=headers, timeout=30)
     case.validate_response(response, checks=CHECKS)
     assert str(kept.home) not in response.text

@@ -58,7 +58,7 @@ def entrance(tmp_path, clock):
 
 
 def test_a_cookie_names_its_holder_until_it_expires(entrance, clock):
-    visitor = entrance.tokens.visitor(entrance.tokens.create_token(Role.RUN, "ada"))
+    visitor = entrance.tokens.find_visitor(entrance.tokens.create_token(Role.RUN, "ada"))
     cookie = entrance.issue_cookie(visitor)
     assert entrance.holder(cookie) == visitor
     clock.now += 12 * 3600 - 1
@@ -68,7 +68,7 @@ def test_a_cookie_names_its_holder_until_it_expires(entrance, clock):
 
 
 def test_a_cookie_ends_with_its_token_and_not_with_the_server(entrance, clock, tmp_path):
-    visitor = entrance.tokens.visitor(entrance.tokens.create_token(Role.RUN))
+    visitor = entrance.tokens.find_visitor(entrance.tokens.create_token(Role.RUN))
     cookie = entrance.issue_cookie(visitor)
     restarted = Sessions(tmp_path, Tokens(tmp_path), clock)
     assert restarted.verify_cookie(cookie) == visitor
@@ -78,7 +78,7 @@ def test_a_cookie_ends_with_its_token_and_not_with_the_server(entrance, clock, t
 
 
 def test_a_token_of_the_same_id_does_not_inherit_a_cookie(entrance, clock, tmp_path):
-    visitor = entrance.tokens.visitor(entrance.tokens.create_token(Role.READ))
+    visitor = entrance.tokens.find_visitor(entrance.tokens.create_token(Role.READ))
     cookie = entrance.issue_cookie(visitor)
     path = tmp_path / "tokens.json"
     path.write_text(re.sub(r'"hash":"[0-9a-f]+"', f'"hash":"{"0" * 64}"', path.read_text()))
@@ -98,7 +98,7 @@ def test_a_cookie_that_was_changed_anywhere_is_nobodys(tmp_path_factory, change,
 
 
 def test_the_secret_is_its_owners_alone(entrance, tmp_path):
-    entrance.issue_cookie(entrance.tokens.visitor(entrance.tokens.create_token(Role.RUN)))
+    entrance.issue_cookie(entrance.tokens.find_visitor(entrance.tokens.create_token(Role.RUN)))
     assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.glob(f"{FILE}*")] == [FILE]
     (tmp_path / FILE).write_bytes(b"short")
@@ -107,7 +107,7 @@ def test_the_secret_is_its_owners_alone(entrance, tmp_path):
 
 
 def test_a_code_works_once_and_for_ten_minutes(entrance, clock):
-    first, second = entrance.code(), entrance.code()
+    first, second = entrance.issue_code(), entrance.issue_code()
     assert entrance.redeem_code(first).role is Role.ADMIN
     assert entrance.redeem_code(first) is None
     assert entrance.redeem_code("") is None

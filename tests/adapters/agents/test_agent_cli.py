@@ -221,7 +221,7 @@ def test_login_files_are_copied_into_its_home_once(asked):
 
 @walled
 def test_it_writes_in_its_home_and_in_the_tree_only_if_it_may(asked, tree):
-    home = asked.place.home("polly")
+    home = asked.place.make_home("polly")
     names = [
         str(home / "mine"),
         str(tree / "made"),

@@ -161,7 +161,7 @@ def test_an_answer_is_there_after_a_kill_and_is_not_asked_for_again(journal):
     again = told(opened())
     assert again == first
     assert len(actor.asked) == 1
-    assert opened().answered("fix/1") == first
+    assert opened().find_reply("fix/1") == first
     assert opened().answered("fix/2") is None
 
 

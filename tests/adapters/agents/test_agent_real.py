@@ -196,16 +196,16 @@ import asyncio, sys
 from pathlib import Path
 sys.path[:0] = {path!r}
 import msgspec
-from punchlist.adapters.agents.cli_agent import Seat
-from punchlist.adapters.agents.home import Place
+from punchlist.adapters.agents.cli_agent import AgentSetup
+from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.settings import AgentSettings
-from punchlist.adapters.agents.registry import agent
+from punchlist.adapters.agents.registry import build_agent
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.ports.agent import Ask
 settings = msgspec.json.decode({settings!r}, type=AgentSettings)
-place = msgspec.json.decode({place!r}, type=Place, dec_hook=lambda kind, text: kind(text))
+place = msgspec.json.decode({place!r}, type=AgentPlace, dec_hook=lambda kind, text: kind(text))
 asked = Ask(role="fixer", label="killed", prompt="Fix it", folder=Path({tree!r}), writes=True)
-asyncio.run(agent(Seat({kind!r}, settings, place, FolderArtifacts(Path({tree!r}).parent / "artifacts"))).ask(asked, print))
+asyncio.run(build_agent(AgentSetup({kind!r}, settings, place, FolderArtifacts(Path({tree!r}).parent / "artifacts"))).ask(asked, print))
 """
 
 

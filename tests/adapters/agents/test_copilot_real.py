@@ -71,7 +71,7 @@ class Trusting(Copilot):
     """With the folder trusted: the control that shows that the trap is one."""
 
     def build_call(self, ask, desk):
-        call = super().call(ask, desk)
+        call = super().build_call(ask, desk)
         return replace(call, arguments=(*call.arguments, "--trust-folder"))
 
 

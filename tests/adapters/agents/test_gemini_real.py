@@ -128,7 +128,7 @@ class Careless(Gemini):
     """With nothing hidden: the control that shows that the trap is one."""
 
     def build_call(self, ask, desk):
-        return replace(super().call(ask, desk), hidden=())
+        return replace(super().build_call(ask, desk), hidden=())
 
 
 def test_with_nothing_hidden_and_the_folder_trusted_all_of_that_happens(bench, scripted):

@@ -24,7 +24,7 @@ class Looking(Opencode):
     """Asked like opencode, but only looks around."""
 
     def build_call(self, ask, desk):
-        return replace(super().call(ask, desk), arguments=("-c", LOOK))
+        return replace(super().build_call(ask, desk), arguments=("-c", LOOK))
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ class Careless(Opencode):
     """With nothing hidden: the control that shows that the trap is one."""
 
     def build_call(self, ask, desk):
-        return replace(super().call(ask, desk), hidden=())
+        return replace(super().build_call(ask, desk), hidden=())
 
 
 def test_with_nothing_hidden_the_plugins_of_the_repository_run(bench, scripted):

@@ -24,7 +24,7 @@ def ground(checked):
     (checked.checkout / "build/lib/product.so").write_text("old")
     (checked.checkout / ".venv/pyvenv.cfg").write_text("home = /usr\n")
     (checked.checkout / "node_modules/.package-lock.json").write_text("{}")
-    return lambda check=CHECK: checked.ground(check)
+    return lambda check=CHECK: checked.hash_environment(check)
 
 
 def later(path):

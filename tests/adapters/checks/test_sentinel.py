@@ -60,7 +60,7 @@ def test_a_check_with_an_editable_install_of_the_checkout_judges_the_tree(
 ):
     lay(checked, files)
     (environment / "__editable__.thing.pth").write_text(f"{checked.checkout / folder}\n")
-    assert checked.sentinel(own_pytest(checked), checked.tree(files)) == ""
+    assert checked.run_sentinel(own_pytest(checked), checked.tree(files)) == ""
     assert checked.run(own_pytest(checked), checked.tree(files, "again")).green
 
 
@@ -80,19 +80,19 @@ def test_a_check_with_an_editable_finder_judges_the_tree(checked, walls, environ
     (environment / "__editable__.thing.pth").write_text(
         "import __editable___thing_finder; __editable___thing_finder.install()\n"
     )
-    assert checked.sentinel(own_pytest(checked), checked.tree(ODD)) == ""
+    assert checked.run_sentinel(own_pytest(checked), checked.tree(ODD)) == ""
 
 
 def test_an_installed_copy_does_not_win_over_a_tree_in_a_usual_layout(checked, walls, environment):
     shutil.copytree(checked.tree(SOURCES).root / "src/thing", environment / "thing")
-    assert checked.sentinel(own_pytest(checked), checked.tree(SOURCES, "again")) == ""
+    assert checked.run_sentinel(own_pytest(checked), checked.tree(SOURCES, "again")) == ""
 
 
 def test_an_installed_copy_of_an_unusual_layout_is_unusable_and_said_so(
     checked, walls, environment
 ):
     shutil.copytree(checked.tree(ODD).root / "python/lib/thing", environment / "thing")
-    reason = checked.sentinel(own_pytest(checked), checked.tree(ODD, "again"))
+    reason = checked.run_sentinel(own_pytest(checked), checked.tree(ODD, "again"))
     assert (
         reason
         == "still green with all 1 source files broken: it judges an installed copy, not the work tree"
@@ -103,7 +103,7 @@ def test_a_check_that_names_the_checkout_by_its_path_is_right_only_behind_walls(
     files = {"app.py": "print('fine')\n"}
     lay(checked, files)
     check = Check(name="absolute", command=(sys.executable, str(checked.checkout / "app.py")))
-    reason = checked.sentinel(check, checked.tree(files))
+    reason = checked.run_sentinel(check, checked.tree(files))
     assert reason == (
         ""
         if walls == "bubblewrap"
@@ -118,41 +118,43 @@ def test_unittest_sees_the_planted_failure(checked, walls):
         command=(sys.executable, "-m", "unittest", "discover", "-s", "tests"),
         kind=CheckKind.UNITTEST,
     )
-    assert checked.sentinel(check, checked.tree({**FLAT, "tests/test_thing.py": tests})) == ""
+    assert checked.run_sentinel(check, checked.tree({**FLAT, "tests/test_thing.py": tests})) == ""
 
 
 def test_a_check_that_runs_nothing_of_the_project_is_unusable(checked):
-    assert "still green" in checked.sentinel(
+    assert "still green" in checked.run_sentinel(
         Check(name="true", command=("true",)), checked.tree(FLAT)
     )
 
 
 def test_a_check_that_was_red_before_is_not_taken_for_one_that_saw_it(checked):
     check = Check(name="false", command=("sh", "-c", "echo disk full; false"))
-    assert checked.sentinel(check, checked.tree(FLAT)).endswith("... disk full")
+    assert checked.run_sentinel(check, checked.tree(FLAT)).endswith("... disk full")
 
 
 def test_a_check_that_cannot_run_is_unusable(checked):
     check = Check(name="gone", command=("no-such-command",))
     assert (
-        checked.sentinel(check, checked.tree(FLAT))
+        checked.run_sentinel(check, checked.tree(FLAT))
         == "it could not be run: command not found: no-such-command"
     )
 
 
 def test_a_check_that_swallows_the_failure_is_unusable(checked):
     check = Check(name="pytest", command=("sh", "-c", f"{sys.executable} thing.py || true"))
-    assert "does not report what fails" in checked.sentinel(check, checked.tree(FLAT))
+    assert "does not report what fails" in checked.run_sentinel(check, checked.tree(FLAT))
 
 
 def test_a_tree_without_sources_has_nothing_to_judge(checked):
     tree = checked.tree({"tests/test_it.py": "def test_it():\n    pass\n", "README": ""})
-    assert checked.sentinel(own_pytest(checked), tree).startswith("nothing to plant a failure in")
+    assert checked.run_sentinel(own_pytest(checked), tree).startswith(
+        "nothing to plant a failure in"
+    )
 
 
 def test_tests_and_configuration_are_left_alone(checked):
     tree = checked.tree(SOURCES)
-    checked.sentinel(Check(name="true", command=("true",)), tree)
+    checked.run_sentinel(Check(name="true", command=("true",)), tree)
     assert tree.text("tests/test_thing.py") == SOURCES["tests/test_thing.py"]
     assert tree.text("conftest.py") == ""
     assert "punchlist_sentinel_" in tree.text("src/thing/__init__.py")
@@ -161,9 +163,9 @@ def test_tests_and_configuration_are_left_alone(checked):
 def test_a_failure_is_planted_in_the_kinds_that_are_asked_for_and_no_others(checked):
     files = {**FLAT, "a.js": "ok\n", "web/b.ts": "ok\n"}
     check = Check(name="js", command=("sh", "-c", "grep -q ok a.js || { cat a.js; exit 1; }"))
-    assert checked.sentinel(check, checked.tree(files, "scripts"), ".js", ".ts") == ""
+    assert checked.run_sentinel(check, checked.tree(files, "scripts"), ".js", ".ts") == ""
     tree = checked.tree(files, "python")
-    assert checked.sentinel(check, tree, ".py").startswith(
+    assert checked.run_sentinel(check, tree, ".py").startswith(
         "still green with all 1 source files broken"
     )
     assert (tree.text("a.js"), tree.text("web/b.ts")) == ("ok\n", "ok\n")
@@ -177,4 +179,4 @@ def test_javascript_sees_it_too(checked, walls):
     }
     check = Check(name="node", command=("node", "run.test.mjs"))
     assert checked.run(check, checked.tree(files)).green
-    assert checked.sentinel(check, checked.tree(files, "again")) == ""
+    assert checked.run_sentinel(check, checked.tree(files, "again")) == ""

@@ -134,8 +134,7 @@ def test_a_killed_commit_leaves_nothing_or_everything(repo, bench, tmp_path):
     program = f"""
         import asyncio, pathlib
         from punchlist.adapters.git.checkout import Checkout
-        from punchlist.adapters.git.hooks import Hooks
-from punchlist.adapters.git.repository import GitRepository
+        from punchlist.adapters.git.repository import GitRepository
         from punchlist.adapters.git.workshop import Workshop
         from punchlist.adapters.git.worktrees import WorkTrees
         from punchlist.model.finding.finding import Splice
@@ -308,20 +307,20 @@ def test_a_refusing_hook_is_heard_over_the_patched_and_staged_tree(repo, bench):
         mode=0o755,
     )
     desk = bench(repo)
-    refusal = desk.run_hook(
+    refusal = desk.hook(
         parent, edit("a.py", 0, 1, "x").patch, whole(("b.py", None), ("c.py", "c\n")).patch
     )
     assert refusal.startswith("pre-commit: exit code 3")
     assert "M\ta.py\nD\tb.py\nA\tc.py" in refusal
     assert "no x, please" in refusal
-    assert desk.run_hook(parent, edit("a.py", 0, 1, "y").patch) == ""
+    assert desk.hook(parent, edit("a.py", 0, 1, "y").patch) == ""
 
 
 def test_a_hook_that_is_not_executable_or_not_there_agrees(repo, bench):
     parent = repo.commit({"a.py": "abc\n"})
-    assert bench(repo).run_hook(parent) == ""
+    assert bench(repo).hook(parent) == ""
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n", mode=0o644)
-    assert bench(repo).run_hook(parent) == ""
+    assert bench(repo).hook(parent) == ""
 
 
 def test_hooks_that_are_part_of_the_reviewed_code_are_not_run_and_said(
@@ -331,7 +330,7 @@ def test_hooks_that_are_part_of_the_reviewed_code_are_not_run_and_said(
     parent = repo.commit()
     repo.git("config", "core.hooksPath", ".githooks")
     desk = bench(repo)
-    assert desk.run_hook(parent) == ""
+    assert desk.hook(parent) == ""
     assert ".githooks are not run" in asyncio.run(
         Hooks(desk.workshop, desk.trees).explain_skipped()
     )
@@ -341,7 +340,7 @@ def test_hooks_that_are_part_of_the_reviewed_code_are_not_run_and_said(
     mine.write_text("#!/bin/sh\necho mine; exit 1\n")
     mine.chmod(0o755)
     (isolated / ".gitconfig").write_text("[core]\n\thooksPath = ~/hooks\n")
-    assert "mine" in desk.run_hook(parent)
+    assert "mine" in desk.hook(parent)
     assert asyncio.run(Hooks(desk.workshop, desk.trees).explain_skipped()) == ""
 
 
@@ -365,7 +364,7 @@ def hooked(repo):
 def test_a_hook_is_steered_by_the_base_and_sees_nothing_staged_but_the_fixes(repo, bench):
     base, head = hooked(repo)
     pristine = Pristine(origin=base, alone=("settings.yaml",))
-    assert bench(repo).run_hook(head, edit("a.py", 0, 1, "x").patch, pristine=pristine) == (
+    assert bench(repo).hook(head, edit("a.py", 0, 1, "x").patch, pristine=pristine) == (
         "pre-commit: exit code 1\nM\ta.py\nas the base wants"
     )
 
@@ -403,7 +402,7 @@ def test_a_hook_writes_only_into_its_tree_and_sees_no_network_and_no_keys(
         mode=0o755,
     )
     desk = bench(repo)
-    said = desk.run_hook(base, edit("a.py", 0, 1, "x").patch)
+    said = desk.hook(base, edit("a.py", 0, 1, "x").patch)
     assert "home" in said
     assert not [word for word in ("read it", "online", "moved a branch") if f"\n{word}" in said], (
         said
@@ -426,12 +425,12 @@ def test_three_thousand_commits_take_seconds_and_a_large_tree_is_reused_quickly(
     assert time.monotonic() - started < 15
 
     async def reuse():
-        async with desk.trees.at(parent):
+        async with desk.trees.open_tree(parent):
             pass
-        async with desk.trees.at(parent):
+        async with desk.trees.open_tree(parent):
             pass
         started = time.monotonic()
-        async with desk.trees.at(parent, [edit("d0/f1.py", 0, 1, "yy").patch]):
+        async with desk.trees.open_tree(parent, [edit("d0/f1.py", 0, 1, "yy").patch]):
             return time.monotonic() - started
 
     assert asyncio.run(reuse()) < 1

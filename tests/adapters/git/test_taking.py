@@ -37,7 +37,7 @@ def taken(trees, work, patches=()) -> Patch:
     lent, commit = trees
 
     async def done():
-        async with lent.at(commit, patches) as tree:
+        async with lent.open_tree(commit, patches) as tree:
             work(tree.root)
             return await lent.collect_changes(tree)
 
@@ -124,7 +124,7 @@ def test_a_kept_tree_is_found_as_it_was_left_and_gone_when_the_work_is_done(tree
         pass
 
     async def killed():
-        async with lent.kept(commit, "run/1") as tree:
+        async with lent.resume_tree(commit, "run/1") as tree:
             (tree.root / "a.py").write_text("paid for\n")
             raise KilledError
 

@@ -471,7 +471,7 @@ def test_trees_of_a_killed_process_are_taken_over_and_pruned(repo, home):
         from punchlist.adapters.git.worktrees import WorkTrees
         async def main():
             workshop = await Workshop.open(await Checkout.find(pathlib.Path({str(repo.root)!r})), pathlib.Path({str(home)!r}))
-            async with WorkTrees(workshop).at({commit!r}) as tree:
+            async with WorkTrees(workshop).open_tree({commit!r}) as tree:
                 (tree.root / "half").write_text("half")
                 pathlib.Path(str(tree.root) + ".index.lock").touch()
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -120,8 +120,8 @@ def test_everything_behind_the_walls_dies_with_a_punchlist_that_is_killed(tmp_pa
     beat = "while :; do date +%N > beat; sleep 0.02; done"
     program = (
         "import asyncio; from pathlib import Path; from punchlist.adapters.process.run import run; "
-        "from punchlist.adapters.process.sandbox import Walls; at = Path.cwd(); "
-        f"asyncio.run(run(['sh', '-c', 'setsid env -i PATH=$PATH sh -c \"{beat}\" & sleep 60'], cwd=at, walls=Walls(writable=(at,))))"
+        "from punchlist.adapters.process.sandbox import Sandbox; at = Path.cwd(); "
+        f"asyncio.run(run(['sh', '-c', 'setsid env -i PATH=$PATH sh -c \"{beat}\" & sleep 60'], cwd=at, walls=Sandbox(writable=(at,))))"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     parent = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, env=environment)

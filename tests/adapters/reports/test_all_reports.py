@@ -126,19 +126,19 @@ def test_the_advice_names_the_command_that_brings_the_commits_home(run):
 
 
 REGISTERED = """
-from punchlist.adapters.reports import REPORTS, Report
-REPORTS["report.txt"] = Report("txt", "report.txt", "text/x-own", "Own", lambda run: b"own")
+from punchlist.adapters.reports import REPORTS, ReportFormat
+REPORTS["report.txt"] = ReportFormat("txt", "report.txt", "text/x-own", "Own", lambda run: b"own")
 
 from punchlist.app.report_formats import content_type
 from punchlist.cli.commands.report import command
-from punchlist.mcp.resources import templates
-from punchlist.web.pages.rendering import environment
+from punchlist.mcp.resources import list_templates
+from punchlist.web.pages.rendering import load_environment
 
 (choice,) = (each.type for each in command.params if each.name == "form")
 assert "txt" in choice.choices
 assert content_type("a/report.txt") == "text/x-own"
-assert ("text/x-own", "punchlist://runs/{run}/report.txt") in [(t.mime_type, t.uri_template) for t in templates()]
-assert "Own" in [report.title for report in environment().globals["reports"]]
+assert ("text/x-own", "punchlist://runs/{run}/report.txt") in [(t.mime_type, t.uri_template) for t in list_templates()]
+assert "Own" in [report.title for report in load_environment().globals["reports"]]
 """
 
 

@@ -19,7 +19,7 @@ def another_process(home, run, request=""):
     code = """
 import sys, time; from pathlib import Path
 from punchlist.adapters.store.lease import Lease
-lease = Lease.take(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+lease = Lease.acquire(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
 print("taken", flush=True); time.sleep(60)
 """
     child = subprocess.Popen(

@@ -161,7 +161,7 @@ def test_runs_are_listed_newest_first_with_their_last_event(store):
 def test_a_run_is_found_by_a_unique_prefix_or_as_the_last(store):
     for at, run in enumerate(["abc1", "abd2", "abd22"]):
         store.append(run, "0", "a", started(), at)
-    assert store.find("abc") == "abc1"
+    assert store.find_run("abc") == "abc1"
     assert store.find("last") == "abd22"
     assert store.find("abd2") == "abd2", "a whole id is not ambiguous"
     with pytest.raises(UsageError, match=r"2 runs begin with .abd.: abd22, abd2"):
@@ -268,7 +268,7 @@ def test_a_read_only_home_can_be_read_and_is_told_on_writing(open_to_all, apart)
 import os, sys; from pathlib import Path
 from punchlist.adapters.store.sqlite import SqliteStore; from punchlist.errors import StoreError
 if os.getuid() == 0: os.setuid(65534)
-print(SqliteStore.open(Path(sys.argv[1]), readonly=True).find("last"))
+print(SqliteStore.open(Path(sys.argv[1]), readonly=True).find_run("last"))
 try: SqliteStore.open(Path(sys.argv[1]))
 except StoreError as error: print(error, error.hint)
 """

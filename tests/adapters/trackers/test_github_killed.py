@@ -16,11 +16,11 @@ sys.path.insert(0, sys.argv[1])
 from conftest import told
 from pathlib import Path
 from punchlist.adapters.git.command import Git
-from punchlist.adapters.trackers.github.tracker import GithubTracker, Place
+from punchlist.adapters.trackers.github.tracker import GithubTarget, GithubTracker
 from punchlist.adapters.trackers.github.retry import Pacing
-from punchlist.adapters.trackers.github.remote import token_of
+from punchlist.adapters.trackers.github.remote import make_token_reader
 
-place = Place(token=token_of("DUMMY_TOKEN"), git=Git(Path("/")), repository="acme/shop", api=sys.argv[2])
+place = GithubTarget(token=make_token_reader("DUMMY_TOKEN"), git=Git(Path("/")), repository="acme/shop", api=sys.argv[2])
 filings = asyncio.run(GithubTracker(place, Pacing(between_writes=0.01)).file([told(n) for n in range(1, 21)]))
 print(*[filing.ref or filing.failed for filing in filings], sep="\\n")
 """
