@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.model.ledger.hash_chain import verify_lines
 
 OLD = Path(__file__).parents[1] / "data" / "ledgers" / "written-by-0.1.0.jsonl"
 FILES = {
@@ -85,27 +86,33 @@ def moved(lines: list[bytes], places: dict[str, str]) -> list[bytes]:
     return result
 
 
+def places(shop) -> dict[str, str]:
+    return {
+        "/srv/shop": str(shop.folder),
+        "/srv/state": str(shop.home),
+        "/opt/punchlist/bin/python3": sys.executable,
+    }
+
+
+def test_its_bytes_are_a_whole_chain():
+    assert verify_lines(OLD.read_bytes().splitlines()) == ""
+
+
 def test_it_is_read_shown_and_audited(shop):
-    run = put(shop.home, OLD.read_bytes().splitlines())
-    listed = shop("list", "--all", cwd=shop.home)
-    assert run in listed.stdout
-    shown = json.loads(shop("show", run, "--json", cwd=shop.home).stdout)
+    run = put(shop.home, moved(OLD.read_bytes().splitlines(), places(shop)))
+    assert run in shop("list").stdout
+    shown = json.loads(shop("show", run, "--json").stdout)
     assert [item["status"] for item in shown] == ["fixed"] * 3
-    audit = shop("audit", run, cwd=shop.home)
+    audit = shop("audit", run)
     assert audit.returncode == 0, audit.stderr
 
 
 @pytest.mark.parametrize("seen", ["started", "consolidated", "attempted"])
 def test_killed_under_the_old_version_it_is_resumed_by_this_one(shop, seen):
     """As after a kill: the ledger ends in the middle, before anything was committed."""
-    places = {
-        "/srv/shop": str(shop.folder),
-        "/srv/state": str(shop.home),
-        "/opt/punchlist/bin/python3": sys.executable,
-    }
     lines = OLD.read_bytes().splitlines()
     last = next(i for i, line in enumerate(lines, 1) if json.loads(line)["event"]["kind"] == seen)
-    run = put(shop.home, moved(lines, places)[:last])
+    run = put(shop.home, moved(lines, places(shop))[:last])
     resumed = shop("resume", run)
     assert resumed.returncode == 0, resumed.stderr
     shown = json.loads(shop("show", run, "--json").stdout)

@@ -13,6 +13,7 @@ from window import FLAGS
 from workbench import FAULTS, fix, fixer, review, scores
 
 from punchlist.app import Request
+from punchlist.errors import UsageError
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.events import Answered, Asked
 from punchlist.tui.backend import Backend
@@ -229,7 +230,7 @@ def test_a_run_of_another_process_is_followed_live_and_stopped_from_here(child, 
         await window.press("a")
         await window.until("asks nothing")
         await window.press("r")
-        await window.until("is at it already")
+        await window.until("drives it already")
         await window.press("c")
         await window.until(f"Process {child.pid} drives it, and is asked to.")
         await window.press("y")
@@ -321,10 +322,12 @@ class Slow:
     async def who(self) -> str:
         return "ada"
 
-    def dismiss(self, *_: object, **__: object) -> None:
+    def find(self, run: str) -> str:
+        """The first thing that a dismissal does."""
         self.begun.set()
         assert self.free.wait(30)
         self.told.append("dismissed")
+        raise UsageError("there is no such run")
 
     def close(self) -> None:
         self.told.append("closed")

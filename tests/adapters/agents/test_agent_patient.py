@@ -162,7 +162,7 @@ def test_an_answer_is_there_after_a_kill_and_is_not_asked_for_again(journal):
     assert again == first
     assert len(actor.asked) == 1
     assert opened().find_reply("fix/1") == first
-    assert opened().answered("fix/2") is None
+    assert opened().find_reply("fix/2") is None
 
 
 def test_another_question_under_the_same_label_is_asked_and_so_is_another_label(journal):

@@ -87,7 +87,7 @@ def test_a_merge_that_failed_in_a_tree_is_not_found_there_by_the_next_user(repo,
     async def under_way():
         async with conflicting.trees.open_tree(repo.git("rev-parse", "HEAD^")) as tree:
             return (
-                await conflicting.trees.git(tree).run(
+                await conflicting.trees.open_git(tree).run(
                     "rev-parse", "--verify", "--quiet", "MERGE_HEAD"
                 )
             ).ok

@@ -129,7 +129,7 @@ def test_a_kept_tree_is_found_as_it_was_left_and_gone_when_the_work_is_done(tree
             raise KilledError
 
     async def again(*, fresh):
-        async with lent.kept(commit, "run/1", fresh=fresh) as tree:
+        async with lent.resume_tree(commit, "run/1", fresh=fresh) as tree:
             return (tree.root / "a.py").read_text(), tree.root
 
     with pytest.raises(KilledError):

@@ -162,14 +162,14 @@ def test_a_run_is_found_by_a_unique_prefix_or_as_the_last(store):
     for at, run in enumerate(["abc1", "abd2", "abd22"]):
         store.append(run, "0", "a", started(), at)
     assert store.find_run("abc") == "abc1"
-    assert store.find("last") == "abd22"
-    assert store.find("abd2") == "abd2", "a whole id is not ambiguous"
+    assert store.find_run("last") == "abd22"
+    assert store.find_run("abd2") == "abd2", "a whole id is not ambiguous"
     with pytest.raises(UsageError, match=r"2 runs begin with .abd.: abd22, abd2"):
-        store.find("abd")
+        store.find_run("abd")
     with pytest.raises(UsageError, match=r"no run begins with .x."):
-        store.find("x")
+        store.find_run("x")
     with pytest.raises(UsageError, match="no run is recorded for /elsewhere"):
-        store.find("abc", "/elsewhere")
+        store.find_run("abc", "/elsewhere")
 
 
 def test_threads_and_processes_may_append_at_once(tmp_path):
