@@ -46,7 +46,7 @@ def planted(tree, ran):
 def test_a_reviewer_reads_changes_nothing_and_runs_nothing_that_the_repository_brought(
     copilot, scripted
 ):
-    tree, ran = copilot.bench.tree, copilot.bench.place.tmp("copilot") / "ran"
+    tree, ran = copilot.bench.tree, copilot.bench.place.make_tmp("copilot") / "ran"
     planted(tree, ran)
     before, path = copilot.bench.changed, str(tree / "calc.py")
     model = scripted(
@@ -77,7 +77,7 @@ class Trusting(Copilot):
 
 def test_where_the_folder_is_trusted_all_of_that_runs(bench, scripted):
     trusting, model = bench("copilot", Trusting()), scripted({"text": "hello"})
-    ran = trusting.place.tmp("copilot") / "ran"
+    ran = trusting.place.make_tmp("copilot") / "ran"
     planted(trusting.tree, ran)
     settings = {"env": {"COPILOT_PROVIDER_BASE_URL": f"{model.url}/v1"}, "model": "gpt-5.4"}
     trusting.ask("Review calc.py", settings=settings)

@@ -112,7 +112,7 @@ def planted(tree, ran):
 
 @walled
 def test_what_the_repository_tells_gemini_to_run_is_not_run(gemini, scripted):
-    tree, ran = gemini.bench.tree, gemini.bench.place.tmp("gemini") / "ran"
+    tree, ran = gemini.bench.tree, gemini.bench.place.make_tmp("gemini") / "ran"
     planted(tree, ran)
     model = scripted(*disobeying(tree))
     assert gemini(model, "Review calc.py").failed == ""
@@ -133,7 +133,7 @@ class Careless(Gemini):
 
 def test_with_nothing_hidden_and_the_folder_trusted_all_of_that_happens(bench, scripted):
     careless, model = bench("gemini", Careless()), scripted({"text": "hello"})
-    ran = careless.place.tmp("gemini") / "ran"
+    ran = careless.place.make_tmp("gemini") / "ran"
     planted(careless.tree, ran)
     env = {"GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
     careless.ask("Review calc.py", settings={"env": env, "model": "gemini-2.5-pro"})

@@ -84,7 +84,7 @@ def planted(tree, ran):
 def test_a_reviewer_reads_changes_nothing_and_runs_nothing_that_the_repository_brought(
     opencode, scripted
 ):
-    tree, ran = opencode.bench.tree, opencode.bench.place.tmp("opencode") / "ran"
+    tree, ran = opencode.bench.tree, opencode.bench.place.make_tmp("opencode") / "ran"
     planted(tree, ran)
     before = opencode.bench.changed
     model = scripted(*disobeying(tree))
@@ -111,7 +111,7 @@ class Careless(Opencode):
 
 def test_with_nothing_hidden_the_plugins_of_the_repository_run(bench, scripted):
     careless = bench("opencode", Careless())
-    ran = careless.place.tmp("opencode") / "ran"
+    ran = careless.place.make_tmp("opencode") / "ran"
     planted(careless.tree, ran)
     answered(careless, scripted({"text": "hello"}), "Review calc.py")
     assert "plugin" in ran.read_text()
