@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from punchlist import ReviewFixResult, review_and_fix
-from punchlist.views.plan_forms import Master, Sheet, Step, Way
+from punchlist.views.plans.plan_forms import Master, Sheet, Step, Way
 
 GUIDES = Path(__file__).parents[2] / "docs/guides"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

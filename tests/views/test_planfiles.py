@@ -14,8 +14,8 @@ from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Item
 from punchlist.model.item.todo import Approach, Related, Todo
 from punchlist.model.ledger.run import ByItem, Conversation, Landing, Run
-from punchlist.views.plan_files import TAKEN_OUT, plan_files, read_plan
-from punchlist.views.plan_forms import MASTER, sheet_name
+from punchlist.views.plans.plan_files import TAKEN_OUT, plan_files, read_plan
+from punchlist.views.plans.plan_forms import MASTER, sheet_name
 
 FOLDER = "/state/runs/r1/plan-1"
 

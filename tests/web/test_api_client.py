@@ -9,7 +9,7 @@ import httpx
 import msgspec
 import pytest
 
-from punchlist.views.plan_forms import Master, Sheet
+from punchlist.views.plans.plan_forms import Master, Sheet
 from punchlist.web.api.fix_sessions.schemas import Clarify, MakePlan, StartFix
 from punchlist.web.client import Client, NotDone
 from punchlist.web.problem import Problem

@@ -13,8 +13,8 @@ from punchlist.app.start.wiring import run_folder
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Planned
 from punchlist.model.ledger.run import Run
-from punchlist.views.plan_files import decode_file, encode_file, read_plan
-from punchlist.views.plan_forms import (
+from punchlist.views.plans.plan_files import decode_file, encode_file, read_plan
+from punchlist.views.plans.plan_forms import (
     MASTER,
     Blueprint,
     Issue,

@@ -9,7 +9,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import Moment
 from punchlist.ports.agent import Task
 from punchlist.views.item_words import find_proofs, format_proofs, unfixed_reason
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 from punchlist.views.run_state import State
 from punchlist.views.summary import summarize_run
 

@@ -16,7 +16,7 @@ from punchlist.roles.prompting.budget import PromptPiece, Section
 from punchlist.roles.prompting.diff_parts import split_diff
 from punchlist.roles.prompting.fencing import fence_text
 from punchlist.roles.prompting.template import RenderedPrompt, render_template
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 
 UNSEEN = "it did not fit into the challenger's prompt"
 

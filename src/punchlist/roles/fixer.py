@@ -11,7 +11,7 @@ from punchlist.roles.answers.fix_answer import Statements, parse_statements
 from punchlist.roles.prompting import sections as brief
 from punchlist.roles.prompting.fencing import clean_attribute
 from punchlist.roles.prompting.template import RenderedPrompt, render_template
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 
 
 class AgentFixer:

@@ -21,7 +21,7 @@ from punchlist.steps.support.batching import (
 )
 from punchlist.steps.support.project_context import build_task
 from punchlist.steps.verb import Action, Verb, select_pending
-from punchlist.views.plan_files import EditedPlan, plan_files, read_plan
+from punchlist.views.plans.plan_files import EditedPlan, plan_files, read_plan
 
 GONE = "Referenced file deleted"
 GO, STOP = "a", "b"

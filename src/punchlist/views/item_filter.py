@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 
 
 class ItemFilter(Struct, frozen=True, kw_only=True):

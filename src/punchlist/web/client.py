@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.errors import PunchlistError
-from punchlist.views.plan_forms import Master, Sheet
+from punchlist.views.plans.plan_forms import Master, Sheet
 from punchlist.views.report_document import ItemPart
 from punchlist.web.api.fix_sessions.schemas import Clarified, Clarify, MakePlan, Plan, StartFix
 from punchlist.web.problem import Problem

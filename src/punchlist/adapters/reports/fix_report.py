@@ -8,7 +8,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.escaping import escape_controls, one_line
 from punchlist.views.fix_report import Cycle, CycleStatus, FixReport, Turn, Verification, fix_report
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 from punchlist.views.safe_text import remove_secrets, safe_text
 from punchlist.views.words import format_dollars, format_duration
 

@@ -23,7 +23,7 @@ from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.model.patch.change import ScopeKind
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 
 WORKFLOW = "again"
 

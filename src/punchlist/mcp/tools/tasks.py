@@ -15,7 +15,7 @@ from punchlist.model.item.claim import ClaimOutcome
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import Task
 from punchlist.roles.answers.item_codes import parse_code
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 
 _CLAIMED = (
     "recorded as claims: now punchlist reads the folder, examines the change and runs the checks,"

@@ -12,7 +12,7 @@ from punchlist.roles.answers.find_json import find_answer
 from punchlist.roles.answers.fix_answer import relative_path
 from punchlist.roles.answers.item_codes import find_entries, parse_code
 from punchlist.roles.answers.lenient_json import CutObject
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 
 _QUESTIONS = ("questions_by_issue", "questions_by_item", "questions", "doubts")
 _READY = ("ready_to_plan", "ready")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 
 Schema = dict[str, Any]
 

@@ -13,7 +13,7 @@ from punchlist.roles.prompting.budget import PromptPiece, Section
 from punchlist.roles.prompting.diff_parts import DiffPart, sort_by_nearness, split_diff
 from punchlist.roles.prompting.fencing import clean_attribute, clean_text, fence_text, shorten_text
 from punchlist.views.issue_text import format_place
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 
 _DETAIL = 4000
 _CODE = 2000

@@ -6,7 +6,7 @@ from litestar.params import JSONBody, PathParameter
 
 from punchlist.app.shown_plan import ShownPlan, change_plan, load_plan
 from punchlist.model.ledger.run import Run
-from punchlist.views.plan_forms import Master, Sheet
+from punchlist.views.plans.plan_forms import Master, Sheet
 from punchlist.web.api.fix_sessions.schemas import MASTER_PATH, Plan
 from punchlist.web.api.routes import AtDesk, put_route, read_route
 from punchlist.web.api.runs import RunId

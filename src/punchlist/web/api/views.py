@@ -6,7 +6,7 @@ from punchlist.model.item.item import Item, reading_order
 from punchlist.model.ledger.run import Run
 from punchlist.views import run_line as views
 from punchlist.views.item_filter import ItemFilter, matches_filter
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 from punchlist.views.run_state import State
 from punchlist.views.summary import summarize_run
 from punchlist.web.schemas import ItemLine, ItemPage, RunLine, RunPart

@@ -17,7 +17,7 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold, fold_entries
 from punchlist.model.ledger.run import Run
 from punchlist.ports.store import Store
-from punchlist.views.plan_forms import assign_steps, item_code, make_blueprint
+from punchlist.views.plans.plan_forms import assign_steps, item_code, make_blueprint
 from punchlist.web.sse.frames import Position, encode_sse
 
 STREAMING = "fix_issue_streaming"

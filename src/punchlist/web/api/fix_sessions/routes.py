@@ -17,7 +17,7 @@ from punchlist.app.shown_plan import load_plan
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
 from punchlist.steps.plan import GO
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 from punchlist.web.api import plan as planning
 from punchlist.web.api.fix_sessions.request import make_request
 from punchlist.web.api.fix_sessions.schemas import (

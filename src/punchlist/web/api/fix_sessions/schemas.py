@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from punchlist.views.plan_forms import Master, Sheet
+from punchlist.views.plans.plan_forms import Master, Sheet
 from punchlist.web.schemas import Body, Identifier, Line, Named
 
 IssueId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,63}/F?[0-9]{1,9}$")]

@@ -13,7 +13,7 @@ from punchlist.model.ledger.events import Baselined, Reproduced
 from punchlist.model.ledger.run import Run
 from punchlist.views.escaping import web_address
 from punchlist.views.html_view import Code, Row, excerpt_lines, group_items
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 from punchlist.web.api.artifacts import list_artifacts
 from punchlist.web.api.read import Number
 from punchlist.web.api.routes import AtDesk

@@ -12,7 +12,7 @@ from punchlist.model.item.proof import ProofClass, strongest_proof
 from punchlist.model.ledger.run import Run
 from punchlist.views.issue_text import format_place
 from punchlist.views.item_filter import ItemFilter, matches_filter
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 from punchlist.web.pages.words import link, parse_page
 
 PAGE = 50

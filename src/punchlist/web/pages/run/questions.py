@@ -5,7 +5,7 @@ from msgspec import Struct
 from punchlist.model.ledger.events import Planned
 from punchlist.model.ledger.run import Run
 from punchlist.views.issue_text import format_place
-from punchlist.views.plan_forms import item_code
+from punchlist.views.plans.plan_forms import item_code
 
 FIELD = "answer-"
 """What the names of the fields begin with in which answers come back."""

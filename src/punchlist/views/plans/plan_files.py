@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.todo import Todo
 from punchlist.model.ledger.run import Run
-from punchlist.views.plan_forms import (
+from punchlist.views.plans.plan_forms import (
     MASTER,
     Blueprint,
     Master,

@@ -1,0 +1,1 @@
+"""The plan of a run as files that a user may edit, and their structs."""
