@@ -15,8 +15,9 @@ _WEAK = """
     (separate|different|another|follow-?up|future|later|next|dedicated) (commit|issue|ticket|task)
     not (my|our) (change|code|problem|concern|responsibility|job)
     (unrelated|not related) to (this|the|my)
-    (needs?|requires?|lacks?|without|missing|enough|more) (more |further |additional )?context
-    (needs?|requires?|lacks?|without|missing|enough|more) (more |further |additional )?information
+    (needs?|requires?|lacks?|without|missing|not enough|more) (context|information)
+    (needs?|requires?|lacks?) (more|further|additional|enough) (context|information)
+    (without|missing|not enough|more) (more|further|additional|enough) (context|information)
     (needs?|requires?|more|further) ((more|further|additional) )?(investigation|analysis)
     (low|minor|not a) priority
     not (important|critical|worth|necessary)
