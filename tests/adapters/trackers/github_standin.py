@@ -129,8 +129,11 @@ class Github:
         return self.issues[number]
 
     def arrive(self) -> None:
-        """Does what was late."""
-        due = [(at, content) for at, content in self.late if at <= self.clock()]
+        """Does what was late, in the order of time: numbers and times of issues rise together."""
+        due = sorted(
+            ((at, content) for at, content in self.late if at <= self.clock()),
+            key=lambda each: each[0],
+        )
         self.late = [(at, content) for at, content in self.late if at > self.clock()]
         for at, content in due:
             self.add(content, born=at)
