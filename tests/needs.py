@@ -11,3 +11,11 @@ SOAK = bool(npm.ENVIRONMENT.get("SOAK"))
 def miss(message: str) -> str:
     """Skip the test, or in CI fail it, because something is not there."""
     return pytest.fail(message) if npm.ENVIRONMENT.get("CI") else pytest.skip(message)
+
+
+def rarely(*parameters: object) -> list[object]:
+    """Parameters that `make test` leaves to `make soak`: they tell the same story as those beside them."""
+    return [
+        pytest.param(*(each if isinstance(each, tuple) else (each,)), marks=pytest.mark.soak)
+        for each in parameters
+    ]

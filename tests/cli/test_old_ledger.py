@@ -107,7 +107,9 @@ def test_it_is_read_shown_and_audited(shop):
     assert audit.returncode == 0, audit.stderr
 
 
-@pytest.mark.parametrize("seen", ["started", "consolidated", "attempted"])
+@pytest.mark.parametrize(
+    "seen", ["started", "attempted", pytest.param("consolidated", marks=pytest.mark.soak)]
+)
 def test_killed_under_the_old_version_it_is_resumed_by_this_one(shop, seen):
     """As after a kill: the ledger ends in the middle, before anything was committed."""
     lines = OLD.read_bytes().splitlines()

@@ -52,34 +52,39 @@ def test_links_are_never_followed(repo, ground, tmp_path):
     assert ground.sound()["ok"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "with space.py",
-        "line\nbreak.py",
-        "tab\there.py",
-        'double"quote.py',
-        "single'quote.py",
-        "back\\slash.py",
-        "-rf.py",
-        "--config=evil.py",
-        "@response.py",
-        "$(id).py",
-        "%s{x}.py",
-        "*.py",
-        "[a-z].py",
-        "ünï-çødé.py",
-        "\u202egnp.py",
-        "\x1b[31mred.py",
-        "a,b;c&d|e.py",
-        "folder with space/-x.py",
-        "...py",
-        "~root.py",
-    ],
-)
-def test_any_name_is_a_name(repo, ground, name):
-    repo.commit({name: BAD})
-    assert fixed(repo, ground, name) == GOOD.encode()
+NAMES = [
+    "with space.py",
+    "line\nbreak.py",
+    "tab\there.py",
+    'double"quote.py',
+    "single'quote.py",
+    "back\\slash.py",
+    "-rf.py",
+    "--config=evil.py",
+    "@response.py",
+    "$(id).py",
+    "%s{x}.py",
+    "*.py",
+    "[a-z].py",
+    "ünï-çødé.py",
+    "\u202egnp.py",
+    "\x1b[31mred.py",
+    "a,b;c&d|e.py",
+    "folder with space/-x.py",
+    "...py",
+    "~root.py",
+]
+
+
+def test_any_name_is_a_name(repo, ground):
+    repo.commit(dict.fromkeys(NAMES, BAD))
+    told = ground.review()
+    assert told.code == 0, told.stdout + told.stderr
+    assert ground.sound()["fixed"] == len(NAMES)
+    applied = ground("apply")
+    assert applied.code == 0, applied.stderr
+    assert repo.git("status", "--porcelain") == ""
+    assert {name for name in NAMES if (repo.root / name).read_text() != GOOD} == set()
     shown = ground("show")
     assert shown.code == 0
     assert "\x1b[31m" not in shown.stdout, "a name must not speak to the terminal"

@@ -3,6 +3,7 @@
 import pytest
 from shop import FLAGS, Watch
 
+from needs import rarely
 from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
 
@@ -10,7 +11,7 @@ BOTH = {**FLAGS, "analyzers.enabled": "ruff,eslint"}
 ESLINT = "#!/bin/sh\necho '[]'\n"
 
 
-@pytest.fixture(params=["nowhere", "shared/modules"])
+@pytest.fixture(params=["nowhere", *rarely("shared/modules")])
 def linked(place, request):
     """The link leads nowhere, or to a folder that the checkout finds beside itself and a work tree does not."""
     shared = place.repo.root.parent / "shared/modules/.bin"

@@ -12,6 +12,7 @@ import pytest
 from clients import QUICK, edit
 from workbench import EDITS, finding
 
+from needs import rarely
 from punchlist.adapters.store.lease import find_holder
 
 FIXED = {"id": "F001", "outcome": "fixed", "explanation": "done"}
@@ -59,10 +60,12 @@ def broken(folder):
 @pytest.mark.parametrize(
     ("lie", "why"),
     [
-        (nothing, "no change was made"),
         (judged_mildly, "tests/test_prices.py"),
-        (silenced, "instead of curing them"),
-        (broken, "test_total"),
+        *rarely(
+            (nothing, "no change was made"),
+            (silenced, "instead of curing them"),
+            (broken, "test_total"),
+        ),
     ],
 )
 def test_a_client_that_lies_gets_no_proof(place, lie, why):

@@ -131,7 +131,11 @@ def codex(place, url):
     }
 
 
-@pytest.mark.parametrize("client", [claude, codex], ids=lambda client: client.__name__)
+@pytest.mark.parametrize(
+    "client",
+    [codex, pytest.param(claude, marks=pytest.mark.soak)],
+    ids=lambda client: client.__name__,
+)
 def test_a_real_agent_fixes_through_the_tools_and_the_fix_is_proven(place, client):
     with Worker() as model:
         line, own = client(place, model.url)

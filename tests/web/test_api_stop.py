@@ -17,6 +17,7 @@ from reading import ledger
 from sites import QUICK
 from workbench import fix, fixer, review
 
+from needs import rarely
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.drive.background import STOPPED
 from punchlist.model.ledger import events as ev
@@ -127,7 +128,7 @@ def last_of(client, run: str) -> dict:
 
 
 @pytest.mark.parametrize(
-    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda each: each.name
+    "number", [signal.SIGTERM, *rarely(signal.SIGINT, signal.SIGHUP)], ids=lambda each: each.name
 )
 def test_a_signal_ends_the_server_in_good_order_whatever_is_at_work(bench, site, number):
     mark = f"{86400 + number}.{site.folder.stat().st_ino}"

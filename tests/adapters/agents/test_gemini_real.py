@@ -146,7 +146,12 @@ def test_with_nothing_hidden_and_the_folder_trusted_all_of_that_happens(bench, s
     [
         ({"status": 401, "error": "bad key"}, AgentTrouble.AUTH, "bad key"),
         ({"status": 429, "error": "slow down"}, AgentTrouble.RATE_LIMIT, "slow down"),
-        ({"status": 529, "error": "too busy"}, AgentTrouble.OVERLOADED, "too busy"),
+        pytest.param(
+            {"status": 529, "error": "too busy"},
+            AgentTrouble.OVERLOADED,
+            "too busy",
+            marks=pytest.mark.soak,
+        ),
         (
             {"status": 400, "error": "The input token count exceeds the maximum"},
             AgentTrouble.TOO_LONG,
@@ -180,7 +185,10 @@ def test_a_hang_is_ended_and_so_is_everything_it_started(gemini, scripted):
 
 @pytest.mark.parametrize(
     ("sent", "trouble"),
-    [(signal.SIGKILL, AgentTrouble.CRASHED), (signal.SIGTERM, AgentTrouble.CUT)],
+    [
+        (signal.SIGTERM, AgentTrouble.CUT),
+        pytest.param(signal.SIGKILL, AgentTrouble.CRASHED, marks=pytest.mark.soak),
+    ],
 )
 def test_killed_it_has_failed_even_where_its_exit_code_says_otherwise(
     gemini, scripted, sent, trouble

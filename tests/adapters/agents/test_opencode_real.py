@@ -109,6 +109,7 @@ class Careless(Opencode):
         return replace(super().build_call(ask, desk), hidden=())
 
 
+@pytest.mark.soak
 def test_with_nothing_hidden_the_plugins_of_the_repository_run(bench, scripted):
     careless = bench("opencode", Careless())
     ran = careless.place.make_tmp("opencode") / "ran"
@@ -144,18 +145,23 @@ def test_a_fixer_edits_and_its_session_goes_on_in_its_folder_and_nowhere_else(
 @pytest.mark.parametrize(
     ("step", "trouble", "wait"),
     [
-        ({"status": 401, "error": "bad key"}, AgentTrouble.AUTH, 0),
+        pytest.param(
+            {"status": 401, "error": "bad key"}, AgentTrouble.AUTH, 0, marks=pytest.mark.soak
+        ),
         (
             {"status": 429, "error": "slow down", "headers": {"retry-after-ms": "200"}},
             AgentTrouble.RATE_LIMIT,
             0.2,
         ),
-        (
+        pytest.param(
             {"status": 529, "error": "too busy", "headers": {"retry-after-ms": "200"}},
             AgentTrouble.OVERLOADED,
             0.2,
+            marks=pytest.mark.soak,
         ),
-        ({"status": 400, "error": LONG}, AgentTrouble.TOO_LONG, 0),
+        pytest.param(
+            {"status": 400, "error": LONG}, AgentTrouble.TOO_LONG, 0, marks=pytest.mark.soak
+        ),
     ],
 )
 def test_trouble_of_the_model_is_told_apart(opencode, scripted, step, trouble, wait):
@@ -165,6 +171,7 @@ def test_trouble_of_the_model_is_told_apart(opencode, scripted, step, trouble, w
     assert reply.retry_after == pytest.approx(wait)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "step", [{"hang": 90}, {"blocks": [{"text": "half an ans"}, {"text": "wer"}], "cut": 1}]
 )
@@ -176,6 +183,7 @@ def test_a_hang_and_a_stream_that_is_cut_again_and_again_come_to_an_end(opencode
     assert (reply.text, opencode.bench.processes()) == ("", {})
 
 
+@pytest.mark.soak
 def test_killed_while_a_command_of_its_own_runs_it_leaves_nothing_behind(opencode, scripted):
     model = scripted(
         {"tool": "@shell", "input": {"cmd": "setsid tail -f /dev/null & tail -f /dev/null"}},

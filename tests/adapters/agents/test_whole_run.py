@@ -20,7 +20,9 @@ def spent(told):
     return usage["input_tokens"], usage["output_tokens"]
 
 
-@pytest.mark.parametrize("kind", ["claude", "codex", "gemini"])
+@pytest.mark.parametrize(
+    "kind", ["claude", "codex", pytest.param("gemini", marks=pytest.mark.soak)]
+)
 def test_two_faults_are_found_reproduced_fixed_challenged_and_land(project, kind):
     before = project.repo.git("status", "--porcelain"), project.repo.head
     told = project.use(kind).run()
@@ -51,6 +53,7 @@ def test_two_faults_are_found_reproduced_fixed_challenged_and_land(project, kind
     ]
 
 
+@pytest.mark.soak
 def test_opencode_goes_the_whole_way_too(project):
     project.model.faults.pop("page")
     told = project.use("opencode").run(*project.strict("technical"))

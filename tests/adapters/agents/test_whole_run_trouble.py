@@ -25,7 +25,7 @@ def project(repo, tmp_path):
     assert shop.processes() == {}
 
 
-@pytest.fixture(params=["claude", "codex"])
+@pytest.fixture(params=["codex", pytest.param("claude", marks=pytest.mark.soak)])
 def kind(request):
     return request.param
 
@@ -52,7 +52,11 @@ def test_what_passes_by_itself_is_waited_for(project, kind):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "step"), [("claude", "codex", BUSY), ("codex", "claude", OVERLOADED)]
+    ("first", "second", "step"),
+    [
+        ("claude", "codex", BUSY),
+        pytest.param("codex", "claude", OVERLOADED, marks=pytest.mark.soak),
+    ],
 )
 def test_where_it_does_not_pass_the_next_agent_is_asked(project, first, second, step):
     project.model.down = {KINDS[first].api: step}
@@ -93,7 +97,14 @@ def struck(project, kind, role, *signals):
         os.kill(wait_for(lambda: project.program(kind)), deadly)
 
 
-@pytest.mark.parametrize("kind", ["claude", "codex", "gemini"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "codex",
+        pytest.param("claude", marks=pytest.mark.soak),
+        pytest.param("gemini", marks=pytest.mark.soak),
+    ],
+)
 def test_a_hang_a_cut_a_crash_and_a_kill_are_survived(project, kind):
     project.model.tries = [HANG, CUT, HANG]
     project.use(kind, **{kind: SILENCE})
@@ -114,7 +125,17 @@ def test_a_hang_a_cut_a_crash_and_a_kill_are_survived(project, kind):
     assert project.audited()
 
 
-@pytest.mark.parametrize("trouble", ["refused", "cut", "killed"])
+@pytest.mark.parametrize(
+    ("kind", "trouble"),
+    [
+        ("codex", "refused"),
+        ("claude", "cut"),
+        ("codex", "killed"),
+        pytest.param("claude", "refused", marks=pytest.mark.soak),
+        pytest.param("codex", "cut", marks=pytest.mark.soak),
+        pytest.param("claude", "killed", marks=pytest.mark.soak),
+    ],
+)
 def test_a_challenger_in_trouble_approves_nothing(project, kind, trouble):
     project.model.down = {"challenger": {"refused": REFUSED, "cut": CUT, "killed": HANG}[trouble]}
     child = project.use(kind).begun(*project.strict(attempts=1), *project.reported("cheapest"))
@@ -131,9 +152,9 @@ def test_a_challenger_in_trouble_approves_nothing(project, kind, trouble):
 
 
 def test_when_an_agent_is_killed_the_next_one_does_its_work(project):
-    project.model.down = {KINDS["opencode"].api: HANG}
-    child = project.use("opencode", "codex").begun(*project.strict(), *project.reported("cheapest"))
-    struck(project, "opencode", "fixer", signal.SIGKILL)
+    project.model.down = {KINDS["claude"].api: HANG}
+    child = project.use("claude", "codex").begun(*project.strict(), *project.reported("cheapest"))
+    struck(project, "claude", "fixer", signal.SIGKILL)
     told = project.told(child)
     assert (told["outcome"], whys(told)) == ("fixed", [])
     assert {

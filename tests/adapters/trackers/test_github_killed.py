@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from github_standin import TOKEN, Github
 
+from needs import rarely
+
 SCRIPT = """
 import asyncio, sys
 sys.path.insert(0, sys.argv[1])
@@ -45,7 +47,7 @@ def wait_until(true, seconds=30):
         time.sleep(0.002)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *rarely(1, 2)])
 def test_killed_at_random_moments_twenty_items_are_twenty_issues(standin, seed):
     """Lists show nothing younger than a second: a second try that trusted them alone would file all of it again."""
     chance = random.Random(seed)
