@@ -75,18 +75,17 @@ class ToolInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of all inputs; unknown fields are errors."""
 
 
-class ListRunsInput(ToolInput, frozen=True, kw_only=True):
+class ListRunsInput(ToolInput, frozen=True):
     repository: Repository = ""
     offset: Annotated[int, Meta(ge=0, le=10**9)] = 0
     limit: Annotated[int, Meta(ge=1, le=200)] = 20
 
 
-class RunInput(ToolInput, frozen=True, kw_only=True):
+class RunInput(ToolInput, frozen=True):
     run: RunName = "last"
 
 
-class RunStatusInput(ToolInput, frozen=True, kw_only=True):
-    run: RunName = "last"
+class RunStatusInput(RunInput, frozen=True):
     after: Annotated[
         int,
         Meta(
@@ -96,8 +95,7 @@ class RunStatusInput(ToolInput, frozen=True, kw_only=True):
     wait_seconds: Seconds = 0
 
 
-class ListItemsInput(ToolInput, frozen=True, kw_only=True):
-    run: RunName = "last"
+class ListItemsInput(RunInput, frozen=True):
     status: Annotated[tuple[Status, ...], Meta(max_length=10)] = ()
     severity: Annotated[tuple[Severity, ...], Meta(max_length=5)] = ()
     path: Annotated[str, Meta(max_length=500, description="How the path begins.")] = ""
@@ -107,19 +105,17 @@ class ListItemsInput(ToolInput, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
-class ItemInput(ToolInput, frozen=True, kw_only=True):
+class ItemInput(ToolInput, frozen=True):
     item: Number
     run: RunName = "last"
 
 
-class ItemsInput(ToolInput, frozen=True, kw_only=True):
+class ItemsInput(ToolInput, frozen=True):
     items: Numbers
     run: RunName = "last"
 
 
-class LookAgainInput(ToolInput, frozen=True, kw_only=True):
-    items: Numbers
-    run: RunName = "last"
+class LookAgainInput(ItemsInput, frozen=True):
     look: Annotated[
         str,
         Meta(
@@ -130,7 +126,7 @@ class LookAgainInput(ToolInput, frozen=True, kw_only=True):
     wait_seconds: Seconds = 60
 
 
-class StartRunInput(ToolInput, frozen=True, kw_only=True):
+class StartRunInput(ToolInput, frozen=True):
     repository: Repository = ""
     workflow: Annotated[
         str, Meta(pattern=r"^[a-z]{0,40}$", description="A built-in one. Default: the settings.")
@@ -158,7 +154,7 @@ class StartRunInput(ToolInput, frozen=True, kw_only=True):
     force: Annotated[bool, Meta(description="Start even if the same request is under way.")] = False
 
 
-class SubmitInput(ToolInput, frozen=True, kw_only=True):
+class SubmitInput(ToolInput, frozen=True):
     findings: Annotated[
         tuple[Any, ...],
         Meta(
@@ -186,19 +182,18 @@ class SubmitInput(ToolInput, frozen=True, kw_only=True):
     wait_seconds: Seconds = 60
 
 
-class NextTaskInput(ToolInput, frozen=True, kw_only=True):
-    run: RunName = "last"
+class NextTaskInput(RunInput, frozen=True):
     another: Annotated[
         bool, Meta(description="One more, beside those that you have; for work side by side.")
     ] = False
     wait_seconds: Seconds = 20
 
 
-class TaskInput(ToolInput, frozen=True, kw_only=True):
+class TaskInput(ToolInput, frozen=True):
     task: TaskName
 
 
-class ItemOutcome(ToolInput, frozen=True, kw_only=True):
+class ItemOutcome(ToolInput, frozen=True):
     """The claimed result of one item."""
 
     id: Annotated[str, Meta(max_length=80, description="The item's code, such as F003.")]
@@ -215,18 +210,15 @@ class ItemOutcome(ToolInput, frozen=True, kw_only=True):
     ] = ()
 
 
-class OutcomesInput(ToolInput, frozen=True, kw_only=True):
-    task: TaskName
+class OutcomesInput(TaskInput, frozen=True):
     outcomes: Annotated[tuple[ItemOutcome, ...], Meta(min_length=1, max_length=1000)]
 
 
-class AnswerTaskInput(ToolInput, frozen=True, kw_only=True):
-    task: TaskName
+class AnswerTaskInput(TaskInput, frozen=True):
     answer: Annotated[dict[str, Any], Meta(description="As the task's `schema` wants it.")]
 
 
-class AnswerInput(ToolInput, frozen=True, kw_only=True):
-    run: RunName = "last"
+class AnswerInput(RunInput, frozen=True):
     choice: Annotated[
         str, Meta(max_length=20, description="The letter, for a question with choices.")
     ] = ""
@@ -236,6 +228,5 @@ class AnswerInput(ToolInput, frozen=True, kw_only=True):
     ] = {}
 
 
-class ApplyInput(ToolInput, frozen=True, kw_only=True):
-    run: RunName = "last"
+class ApplyInput(RunInput, frozen=True):
     squash: bool = False
