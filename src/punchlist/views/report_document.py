@@ -132,7 +132,7 @@ def make_report(run: Run) -> ReportDocument:
         pending=run.reviewing.fresh,
         refused=run.reviewing.refused,
         reviewers=tuple(run.reviewing.reviews.values()),
-        checks=_describe_checks(run),
+        checks=list_checks(run),
         flaky=tuple(sorted(run.checks.flaky)),
         rounds=run.position.rounds,
         questions=run.asking.questions,
@@ -185,7 +185,7 @@ def _describe_item(item: Item, run: Run) -> ItemPart:
     )
 
 
-def _describe_checks(run: Run) -> tuple[CheckPart, ...]:
+def list_checks(run: Run) -> tuple[CheckPart, ...]:
     started = run.started
     return tuple(
         CheckPart(

@@ -93,9 +93,9 @@ def serve(
     rules = Rules(hosts=allowed_hosts(place, tokens), rate=place.rate, burst=place.burst)
     listening = _bind_socket(place)
     server: _Server | None = None
-    desk = WebSession(home, options, lambda: server is not None and server.closing)
+    app = WebSession(home, options, lambda: server is not None and server.closing)
     config = uvicorn.Config(
-        build_site(desk, entrance, rules),
+        build_site(app, entrance, rules),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -106,9 +106,9 @@ def serve(
         ws="none",
     )
     server = _Server(config)
-    server.on_exit = desk.driving.stop_all
-    left = find_unfinished(home, desk.store, desk.repositories.list_all())
-    desk.left = left if options.resume else ()
+    server.on_exit = app.driving.stop_all
+    left = find_unfinished(home, app.store, app.repositories.list_all())
+    app.left = left if options.resume else ()
     passing = "" if tokens.list_all() else tokens.create_temporary(Role.ADMIN)
     with listening:
         address = _socket_address(listening)

@@ -98,7 +98,7 @@ class WebSession(Workspace[ThreadedDriver]):
         found = self.repositories.find(identifier)
         if found is None:
             raise Refused(
-                404, "no such repository is registered", next_="GET /api/repositories lists them"
+                404, "no such repository is registered", "GET /api/repositories lists them"
             )
         return found
 
@@ -139,7 +139,7 @@ class WebSession(Workspace[ThreadedDriver]):
             hint = (
                 f"those in the settings: {', '.join(known) or 'none'}; others take the role admin"
             )
-            raise Refused(403, "these agents are not in use here", next_=hint)
+            raise Refused(403, "these agents are not in use here", hint)
         return {"agents.use": ",".join(names)} if names else {}
 
     async def begin(self, repository: RepositoryEntry, asked: RunRequest) -> str:
@@ -198,10 +198,7 @@ class WebSession(Workspace[ThreadedDriver]):
         """Return a stream; refuse it if too many are open."""
         if self._readers >= _MOST_READERS:
             raise Refused(
-                429,
-                "too many streams are open",
-                next_="try again later",
-                headers={"retry-after": "10"},
+                429, "too many streams are open", "try again later", headers={"retry-after": "10"}
             )
         return self._count_reader(follow_run(reader, self.driving, self.options.pace, self.closing))
 
@@ -216,6 +213,11 @@ class WebSession(Workspace[ThreadedDriver]):
         finally:
             self._readers -= 1
 
+    def ledger_end(self, run: str) -> bytes | None:
+        """Return the last frame of a run's stream; None while the run goes on."""
+        over = self.load(run).ended and not self.driving.is_driving(run)
+        return encode_sse(b"{}", event="end") if over else None
+
     def output_encoder(self, name: str) -> Callable[[AgentOutput], bytes]:
         return lambda said: encode_sse(
             self.hide(wire.encode({"label": said.label, "text": said.text})), event=name
@@ -223,4 +225,4 @@ class WebSession(Workspace[ThreadedDriver]):
 
 
 def _no_run() -> Refused:
-    return Refused(404, "there is no such run", next_="GET /api/runs lists them")
+    return Refused(404, "there is no such run", "GET /api/runs lists them")

@@ -61,10 +61,7 @@ class IdempotencyKeys:
         run = kept.run or begun(kept.fingerprint, kept.at)
         if kept.request != sha256(request).hexdigest():
             raise Refused(
-                422,
-                "this idempotency key was used for another request",
-                next_="use a new key",
-                run=run,
+                422, "this idempotency key was used for another request", "use a new key", run=run
             )
         return run
 

@@ -74,13 +74,15 @@ class FrameCache:
             self._size -= len(gone)
 
 
-def take_batch(tale: FrameSource, run: str, after: Position) -> tuple[Position, list[Frame]] | None:
+def take_batch(
+    source: FrameSource, run: str, after: Position
+) -> tuple[Position, list[Frame]] | None:
     """Return the frames after a position, about 64 KiB at once: each send costs more than a short
     frame.
     """
     frames: list[Frame] = []
     size = 0
-    while size < _PIECE and (piece := tale.next_frame(run, after)) is not None:
+    while size < _PIECE and (piece := source.next_frame(run, after)) is not None:
         after, frame = piece
         frames.append(frame)
         size += len(frame)

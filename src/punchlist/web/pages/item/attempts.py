@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from punchlist.model.checks.check import CheckVerdict
 from punchlist.model.item.claim import ClaimOutcome, ItemClaim
 from punchlist.model.item.score import Score
 from punchlist.model.ledger import events as ev
@@ -14,12 +15,8 @@ from punchlist.views.item_words import describe_proof
 
 
 class CheckTrial(Struct, frozen=True, kw_only=True):
-    check: str
     command: str
-    passed: bool
-    why: str
-    evidence: str
-    seconds: float
+    verdict: CheckVerdict
     complete: bool
     together: int
     """How many patches were in the tree."""
@@ -28,16 +25,13 @@ class CheckTrial(Struct, frozen=True, kw_only=True):
 class ChallengeScore(Struct, frozen=True, kw_only=True):
     """A challenger's score; None if its answer was not usable."""
 
-    agent: str
+    event: ev.Challenged
     score: int | None
-    threshold: int
     approved: bool
     word: str
     feedback: str
     improvements: tuple[str, ...]
     parts: tuple[tuple[str, int], ...]
-    canaries: str
-    transcript: str
 
 
 class AttemptView(Struct, frozen=True, kw_only=True):
@@ -77,7 +71,7 @@ def _find_attempts(run: Run, number: int) -> Iterator[tuple[ev.Attempted, tuple[
 def _build_attempt(
     run: Run, number: int, event: ev.Attempted, pasts: Sequence[PastEvent]
 ) -> AttemptView:
-    said, batch = _find_report(event, number), _find_batch(event, number)
+    claim, batch = _find_report(event, number), _find_batch(event, number)
     after = [past.event for past in pasts]
     judged_as = _resolve_batch(batch, after)
     examined = next(
@@ -86,8 +80,8 @@ def _build_attempt(
     return AttemptView(
         round=pasts[0].round,
         agent=event.agent,
-        outcome=said.outcome if said else None,
-        why=said.why if said else "",
+        outcome=claim.outcome if claim else None,
+        why=claim.why if claim else "",
         failed=event.failed or (event.refused.get(batch, "") if batch is not None else ""),
         noted=event.noted.get(batch, ()) if batch is not None else (),
         transcript=event.transcript,
@@ -132,12 +126,8 @@ def _list_trials(run: Run, batch: int | None, after: Sequence[ev.AnyEvent]) -> I
         if isinstance(event, ev.Tried) and batch in event.batches:
             for verdict in event.verdicts:
                 yield CheckTrial(
-                    check=verdict.check,
                     command=commands.get(verdict.check, ""),
-                    passed=verdict.passed,
-                    why=verdict.why,
-                    evidence=verdict.evidence,
-                    seconds=verdict.seconds,
+                    verdict=verdict,
                     complete=event.complete,
                     together=len(event.batches),
                 )
@@ -154,14 +144,11 @@ def _list_scores(number: int, after: Sequence[ev.AnyEvent]) -> Iterator[Challeng
 def _build_score(event: ev.Challenged, score: Score) -> ChallengeScore:
     parts = {"correctness": score.correctness, "safety": score.safety, "style": score.style}
     return ChallengeScore(
-        agent=event.agent,
+        event=event,
         score=score.score,
-        threshold=event.threshold,
         approved=score.approves(event.threshold),
         word=score.status,
         feedback=score.feedback,
         improvements=score.improvements,
         parts=tuple((name, value) for name, value in parts.items() if value is not None),
-        canaries=event.canaries,
-        transcript=event.transcript,
     )

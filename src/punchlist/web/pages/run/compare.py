@@ -18,10 +18,10 @@ from punchlist.views.run_diff import (
     index_fingerprints,
     items_by_round,
 )
-from punchlist.web.api.routes import AtDesk
+from punchlist.web.api.routes import AnyRequest, App
 from punchlist.web.api.runs import RunId, require_run
 from punchlist.web.pages.rendering import render_page
-from punchlist.web.pages.routes import Asking, page
+from punchlist.web.pages.routes import page
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import IDENTIFIER
 
@@ -87,8 +87,8 @@ def _build_rows(some: Iterable[ItemChange], first: str, second: str) -> Iterable
 
 @page("/runs/{run_id:str}/compare")
 async def rounds(  # noqa: PLR0913, PLR0917 - one for each part of the query
-    request: Asking,
-    desk: AtDesk,
+    request: AnyRequest,
+    app: App,
     run_id: RunId,
     a: Annotated[int | None, QueryParameter(ge=1, le=1000)] = None,
     b: Annotated[int | None, QueryParameter(ge=1, le=1000)] = None,
@@ -96,15 +96,15 @@ async def rounds(  # noqa: PLR0913, PLR0917 - one for each part of the query
     limit: Annotated[int, QueryParameter(ge=1, le=100_000)] = _FEW,
 ) -> Response[str]:
     """Compare rounds `a` and `b` of the run; or, `with` another run, how both ended."""
-    run = desk.find_run(run_id)
-    repository = desk.repository_of(run)
-    others = [row.id for row in desk.list_rows(repository) if row.id != run.id]
+    run = app.find_run(run_id)
+    repository = app.repository_of(run)
+    others = [row.id for row in app.list_rows(repository) if row.id != run.id]
     known = await asyncio.to_thread(
-        items_by_round, run.id, list(desk.store.read(run.id))
+        items_by_round, run.id, list(app.store.read(run.id))
     )  # others want to go on reading
     if with_:
         earlier, later = sorted(
-            (require_run(desk, with_, repository), run), key=lambda each: (each.started_at, each.id)
+            (require_run(app, with_, repository), run), key=lambda each: (each.started_at, each.id)
         )
         found = compare_items(
             index_fingerprints(earlier.items.values()), index_fingerprints(later.items.values())
@@ -115,9 +115,7 @@ async def rounds(  # noqa: PLR0913, PLR0917 - one for each part of the query
         a, b, first, second = a or max(1, last - 1), b or last, run.id, run.id
         if a not in known or b not in known:
             raise Refused(
-                404,
-                f"run {run.id} has no such round",
-                next_=f"it has rounds {min(known)} to {last}",
+                404, f"run {run.id} has no such round", f"it has rounds {min(known)} to {last}"
             )
         found = compare_items(known[a], known[b])
     return render_page(

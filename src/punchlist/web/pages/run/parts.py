@@ -8,18 +8,13 @@ from typing import Any
 
 from markupsafe import Markup
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from punchlist.model.ledger.run import Run
 from punchlist.ports.store import Store
 from punchlist.web.pages.rendering import render_template
 from punchlist.web.pages.run import views as views_run
-from punchlist.web.pages.run.board import (
-    Filters,
-    build_board,
-    filter_query,
-    parse_filters,
-    parse_pages,
-)
+from punchlist.web.pages.run.board import Filters, build_board, parse_filters, parse_pages
 from punchlist.web.pages.run.questions import build_panel
 from punchlist.web.pages.run.spending import SpendingCache
 from punchlist.web.pages.words import parse_page
@@ -63,28 +58,28 @@ class PartCache:
         return found
 
 
-def load_view(desk: WebSession, run_id: str, query: dict[str, str]) -> RunPageView:
-    run = desk.find_run(run_id)
-    driven, here = desk.is_driven(run.id), desk.driving.is_driving(run.id)
+def load_view(app: WebSession, run_id: str, query: dict[str, str]) -> RunPageView:
+    run = app.find_run(run_id)
+    driven, here = app.is_driven(run.id), app.driving.is_driving(run.id)
     filters = parse_filters(query)
     return RunPageView(
         run=run,
         head=views_run.build_head(
             run,
-            desk.repository_of(run),
-            desk.run_state(run),
+            app.repository_of(run),
+            app.run_state(run),
             elsewhere=driven and not here,
-            broke=desk.driving.failure_reason(run.id),
+            broke=app.driving.failure_reason(run.id),
         ),
         flight=views_run.build_activity(
             run,
-            desk.driving.active_actions(run.id),
-            desk.driving.talk.list_after(run.id, 0),
+            app.driving.active_actions(run.id),
+            app.driving.talk.list_after(run.id, 0),
             driven=driven,
         ),
         filters=filters,
         query={
-            **filter_query(filters),
+            **asdict(filters),
             **{status.value: page for status, page in parse_pages(query).items()},
         },
         turn=parse_page(query.get("t", "")),
