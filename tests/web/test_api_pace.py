@@ -55,7 +55,9 @@ def test_what_is_there_comes_first_and_then_what_is_rung_for():
 def test_without_a_bell_it_looks_by_itself():
     async def main() -> None:
         source = Lines(0)
-        stream = follow_run(reader(source), ThreadedDriver(), Pace(poll=0.01, beat=60), lambda: False)
+        stream = follow_run(
+            reader(source), ThreadedDriver(), Pace(poll=0.01, beat=60), lambda: False
+        )
         await anext(stream)
         waiting = asyncio.ensure_future(anext(stream))
         await asyncio.sleep(0.03)

@@ -1,5 +1,7 @@
 """Inputs of the tools; each field is described, and unknown fields are errors."""
 
+import json
+from importlib.resources import files
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -8,48 +10,18 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.claim import ClaimOutcome
 from punchlist.model.item.item import Status
 from punchlist.model.patch.change import ScopeKind
+from punchlist.views.request_fields import RUN_ID, Below, Name, Number, Revision
 
-_FINDING = {
-    "type": "object",
-    "properties": {
-        "title": {"type": "string", "description": "What is wrong, in one line."},
-        "description": {"type": "string"},
-        "file_path": {"type": "string", "description": "From the root of the repository."},
-        "line_start": {"type": "integer", "minimum": 1},
-        "line_end": {"type": "integer", "minimum": 1},
-        "severity": {
-            "type": "string",
-            "description": "critical, major or minor; other scales are understood.",
-        },
-        "category": {"type": "string"},
-        "rule": {"type": "string"},
-        "suggested_fix": {"type": "string"},
-    },
-    "required": ["title", "file_path"],
-}
-_OWN = r"^(last|[A-Za-z0-9][A-Za-z0-9_-]{0,63})$"
+_FINDING = json.loads((files(__package__) / "finding.schema.json").read_text("utf-8"))
+_OWN = f"^(last|{RUN_ID})$"
 RunName = Annotated[
     str, Meta(pattern=_OWN, description='A run: its id, the beginning of it, or "last".')
 ]
 TaskName = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}/[0-9a-f]{12}$",
-        description="The task, as next_task names it.",
-    ),
+    str, Meta(pattern=f"^{RUN_ID}/[0-9a-f]{{12}}$", description="The task, as next_task names it.")
 ]
-Revision = Annotated[str, Meta(pattern=r"^([A-Za-z0-9@][A-Za-z0-9@._/^~+-]{0,199})?$")]
-Below = Annotated[
-    str,
-    Meta(
-        pattern=r"^[^/\\\x00-\x1f][^\\\x00-\x1f]*$",
-        max_length=500,
-        description="From the root of the repository.",
-    ),
-]
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+Path = Annotated[Below, Meta(description="From the root of the repository.")]
 Text = Annotated[str, Meta(max_length=20_000)]
-Number = Annotated[int, Meta(ge=1, le=10**9)]
 Numbers = Annotated[
     tuple[Number, ...], Meta(min_length=1, max_length=200, description="Numbers of items.")
 ]
@@ -136,14 +108,14 @@ class StartRunInput(ToolInput, frozen=True):
     ] = None
     base: Annotated[Revision, Meta(description="What the branch is compared with.")] = ""
     commit: Annotated[Revision, Meta(description="For the kind `commit`: which one.")] = ""
-    paths: Annotated[tuple[Below, ...], Meta(max_length=1000)] = ()
+    paths: Annotated[tuple[Path, ...], Meta(max_length=1000)] = ()
     play: Played = ()
     agents: Annotated[
         tuple[Name, ...],
         Meta(max_length=10, description="Agents to ask, of those in the settings."),
     ] = ()
     specification: Annotated[
-        tuple[Below, ...],
+        tuple[Path, ...],
         Meta(max_length=100, description="Files that say what the change is to do."),
     ] = ()
     notes: Annotated[Text, Meta(description="What agents shall know about this run.")] = ""

@@ -15,43 +15,37 @@ from punchlist.mcp.views import build_detail
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import AnyEvent, Reproduced, Started
 from punchlist.model.ledger.run import Run
+from punchlist.views.request_fields import RUN_ID
 
 _LISTED = 10
 _ADDRESS = re.compile(
-    r"punchlist://runs/(?P<run>last|[A-Za-z0-9][A-Za-z0-9_-]{0,63})/(?P<what>[a-z.]+)(?:/(?P<item>\d{1,9}))?"
+    rf"punchlist://runs/(?P<run>last|{RUN_ID})/(?P<what>[a-z.]+)(?:/(?P<item>\d{{1,9}}))?"
 )
 _LINES = "application/x-ndjson"
 
-TEMPLATES = (
-    *(
-        (
-            f"punchlist://runs/{{run}}/{report.file}",
+
+def list_templates() -> list[ResourceTemplate]:
+    reports = (
+        _make_template(
+            report.file,
             f"report-{report.name}".removesuffix("-md"),
             f"A run as a report: {report.title}.",
             report.content_type,
         )
         for report in OFFERED
-    ),
-    (
-        "punchlist://runs/{run}/ledger.jsonl",
-        "ledger",
-        "Everything that happened in a run, line by line.",
-        _LINES,
-    ),
-    (
-        "punchlist://runs/{run}/items/{number}",
-        "item",
-        "One item with code, history and proofs.",
-        "application/json",
-    ),
-)
-
-
-def list_templates() -> list[ResourceTemplate]:
+    )
+    ledger = "Everything that happened in a run, line by line."
+    item = "One item with code, history and proofs."
     return [
-        ResourceTemplate(uri_template=uri, name=name, description=about, mime_type=kind)
-        for uri, name, about, kind in TEMPLATES
+        *reports,
+        _make_template("ledger.jsonl", "ledger", ledger, _LINES),
+        _make_template("items/{number}", "item", item, "application/json"),
     ]
+
+
+def _make_template(path: str, name: str, about: str, kind: str) -> ResourceTemplate:
+    uri = f"punchlist://runs/{{run}}/{path}"
+    return ResourceTemplate(uri_template=uri, name=name, description=about, mime_type=kind)
 
 
 def list_resources(app: McpSession) -> list[Resource]:

@@ -19,7 +19,7 @@ from punchlist.errors import PunchlistError
 from punchlist.web.api import read, repositories, runs
 from punchlist.web.api.fix_sessions import routes as fix_sessions
 from punchlist.web.api.openapi import build_document
-from punchlist.web.api.routes import AnyRequest
+from punchlist.web.api.routes import AnyRequest, share
 from punchlist.web.gate import Gate, Rules
 from punchlist.web.pages.rendering import is_page, load_templates, render_problem
 from punchlist.web.pages.router import build_router
@@ -51,10 +51,7 @@ def build_application(app: WebSession, entrance: Sessions) -> Litestar:
 
     return Litestar(
         route_handlers=[_api_router(), build_router(app)],
-        dependencies={
-            "app": Provide(lambda: app, sync_to_thread=False),
-            "entrance": Provide(lambda: entrance, sync_to_thread=False),
-        },
+        dependencies={"app": share(app), "entrance": share(entrance)},
         exception_handlers={
             Refused: _handle_refusal,
             PunchlistError: _handle_error,

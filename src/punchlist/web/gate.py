@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -12,6 +11,7 @@ from msgspec import Struct
 from punchlist.app.report_formats import CONTENT_TYPES
 from punchlist.errors import PunchlistError
 from punchlist.web.pages.rendering import HEADERS, is_page, render_template
+from punchlist.web.pages.routes import origin_host
 from punchlist.web.problem import Problem, Refused, make_problem
 from punchlist.web.schemas import LARGEST_BODY
 from punchlist.web.security.hiding import PathMasker
@@ -128,13 +128,8 @@ class Gate:
             again = {"retry-after": seconds}
             raise Refused(429, "too many requests", f"try again in {seconds} s", headers=again)
         if given and visitor is None:
-            unknown = {"www-authenticate": "Bearer"}
-            raise Refused(
-                401,
-                "this token is not known here",
-                "punchlist serve --new-token run",
-                headers=unknown,
-            )
+            what, hint = "this token is not known here", "punchlist serve --new-token run"
+            raise Refused(401, what, hint, headers={"www-authenticate": "Bearer"})
         return visitor
 
     def _is_admitted(self, given: list[str], scope: Scope) -> bool:
@@ -156,12 +151,8 @@ class Gate:
             )
 
     def _check_origin(self, origin: str) -> None:
-        parts = _split(origin)
-        if (
-            parts is None
-            or parts.scheme not in ("http", "https")
-            or _name(parts.netloc) not in self._rules.hosts
-        ):
+        host = origin_host(origin)
+        if not host or _name(host) not in self._rules.hosts:
             raise Refused(
                 403,
                 "pages from elsewhere may not use this server",
@@ -223,15 +214,8 @@ def _check_size(headers: list[tuple[str, str]]) -> None:
         )
 
 
-def _split(origin: str) -> Any:
-    try:
-        return urlsplit(origin)
-    except ValueError:
-        return None
-
-
 def _name(host: str) -> str:
-    """The name in a Host header, without its port."""
+    """Return the name in a Host header, without its port."""
     name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
     return (name if name and port.isascii() and port.isdigit() else host).strip("[]").lower()
 

@@ -1,6 +1,7 @@
 """Routes that read a run: items, diffs, events, artifacts, reports."""
 
 import asyncio
+from itertools import islice
 from typing import Annotated, Any
 
 from litestar import Response
@@ -99,10 +100,7 @@ async def events(
     limit: Annotated[int, QueryParameter(ge=1, le=500)] = 100,
 ) -> EventPage:
     run = app.find_run(run_id)
-    lines = tuple(
-        make_line(entry)
-        for _, entry in zip(range(limit), app.store.read(run.id, after), strict=False)
-    )
+    lines = tuple(map(make_line, islice(app.store.read(run.id, after), limit)))
     last = lines[-1].seq if lines else after
     return EventPage(last=last, more=last < run.seq, events=lines)
 

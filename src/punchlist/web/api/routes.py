@@ -1,11 +1,14 @@
 """Declare routes with the role they need and their errors; a route without a role is closed."""
 
+import tomllib
 from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from litestar import Request, delete, get, post, put
 from litestar.connection import ASGIConnection
-from litestar.di import NamedDependency
+from litestar.di import NamedDependency, Provide
 from litestar.handlers import HTTPRouteHandler
 from litestar.handlers.base import BaseRouteHandler
 from litestar.openapi.datastructures import ResponseSpec
@@ -15,25 +18,6 @@ from punchlist.web.problem import Problem, Refused
 from punchlist.web.security.tokens import Visitor
 from punchlist.web.state import WebSession
 
-_REFUSALS = {
-    400: "The request is not understood.",
-    401: "No token, or one that is not known.",
-    403: "The token's role may not do this, or the page is from elsewhere.",
-    404: "There is no such thing.",
-    405: "Not in this way.",
-    409: (
-        "Something stands in the way: the same is under way, or the repository is not in a state"
-        " for it."
-    ),
-    413: "The body is too large.",
-    415: "The body is of another kind.",
-    421: "The server does not go by that name.",
-    422: "The idempotency key was used for another request.",
-    429: "Too many requests.",
-    500: "A fault in punchlist itself.",
-    502: "A tool could not do its work.",
-    503: "The ledger cannot be read or written.",
-}
 OPEN = "open"
 _JSON = "application/json"
 App = NamedDependency[WebSession]
@@ -84,13 +68,15 @@ def access_checker(connection: Connection) -> Callable[[], bool]:
     return lambda: bool(callable(still) and still())
 
 
+@cache
+def _load_refusals() -> dict[int, ResponseSpec]:
+    texts = tomllib.loads((files(__package__) / "refusals.toml").read_text("utf-8"))
+    return {int(status): ResponseSpec(Problem, description=text) for status, text in texts.items()}
+
+
 def _route(method: Callable[..., Route], role: Role | str, path: str, **more: Any) -> Route:
     """Declare a route; the function's name is the id of the operation."""
-    refusals = {
-        status: ResponseSpec(data_container=Problem, description=text)
-        for status, text in _REFUSALS.items()
-    }
-    responses = {**refusals, **more.pop("responses", {})}
+    responses = {**_load_refusals(), **more.pop("responses", {})}
     if role != OPEN:
         more["security"] = [{"token": []}]
 
@@ -105,6 +91,11 @@ def _route(method: Callable[..., Route], role: Role | str, path: str, **more: An
         )(function)
 
     return declare
+
+
+def share(value: object) -> Provide:
+    """Give the same object to every handler that asks for it."""
+    return Provide(lambda: value, sync_to_thread=False)
 
 
 def read_route(path: str, summary: str, **more: Any) -> Route:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import msgspec
 from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParameter
+from msgspec.structs import asdict
 
 from punchlist.app import Request
 from punchlist.app.access import Role
@@ -128,9 +129,8 @@ async def dismiss(
     """Recorded under the token's name; later runs remember it. Not while the run is under way."""
     run = app.find_run(run_id)
     if not (data.numbers or data.rules or data.paths):
-        raise Refused(
-            400, "which items?", f"numbers, rules or paths; GET /api/runs/{run.id}/items lists them"
-        )
+        choose = f"numbers, rules or paths; GET /api/runs/{run.id}/items lists them"
+        raise Refused(400, "which items?", choose)
     if not data.undo and not data.why.strip():
         raise Refused(400, "a dismissal needs a reason", '{"numbers": [7], "why": "..."}')
     chosen = ItemSelection(numbers=data.numbers, rules=data.rules, paths=data.paths)
@@ -146,8 +146,8 @@ def build_part(app: WebSession, run: Run) -> RunPart:
 async def begin_run(app: WebSession, data: Starting, role: Role, key: str) -> str:
     """Start the run that a client of this role asked for, once per key; return its id."""
     asked = RunRequest(
-        whole=msgspec.json.encode(("runs", data)),
-        wish=lambda: _make_request(app, data, role),
+        body=msgspec.json.encode(("runs", data)),
+        make=lambda: _make_request(app, data, role),
         flags=app.agent_settings(data.agents, role) | _limit_settings(data),
         key=key,
     )
@@ -156,11 +156,8 @@ async def begin_run(app: WebSession, data: Starting, role: Role, key: str) -> st
 
 def _make_request(app: WebSession, data: Starting, role: Role) -> Request:
     if data.allow_checks and not role.includes(Role.ADMIN):
-        raise Refused(
-            403,
-            "to let checks run takes the role admin",
-            "`punchlist allow` in the repository, once, does it too",
-        )
+        other = "`punchlist allow` in the repository, once, does it too"
+        raise Refused(403, "to let checks run takes the role admin", other)
     if data.workflow and data.workflow not in builtin_names():
         raise Refused(
             400, f'no workflow is called "{data.workflow}"', f"one of: {', '.join(builtin_names())}"
@@ -169,18 +166,9 @@ def _make_request(app: WebSession, data: Starting, role: Role) -> Request:
         raise Refused(
             400, "a path must stay inside of the repository", "name files and folders from the root"
         )
-    return Request(
-        kind=data.kind,
-        base=data.base,
-        commit=data.commit,
-        paths=data.paths,
-        findings=app.store_findings(data.findings),
-        workflow=data.workflow,
-        allow_checks=data.allow_checks or None,
-        force=data.force,
-        specification=data.specification,
-        notes=data.notes,
-    )
+    findings = app.store_findings(data.findings)
+    fields = {**asdict(data), "findings": findings, "allow_checks": data.allow_checks or None}
+    return msgspec.convert(fields, Request)
 
 
 def _limit_settings(data: Starting) -> dict[str, str]:

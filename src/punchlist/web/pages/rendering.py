@@ -9,6 +9,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar import Response
 from litestar.datastructures import URL
 from litestar.response import Redirect
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from punchlist._version import __version__
 from punchlist.app.access import Role
@@ -34,6 +36,8 @@ HEADERS = {
     "vary": "HX-Request, Cookie",
 }
 _UNKNOWN = 401
+_FILTERS = "filters"
+"""Id of the form with filters."""
 
 
 def render_page(
@@ -66,6 +70,13 @@ def redirect(request: AnyRequest, path: str) -> Response[Any]:
     if is_htmx(request):
         return Response(None, status_code=200, headers={**HEADERS, "hx-redirect": path})
     return Redirect(path, status_code=303, headers=HEADERS)
+
+
+def replace_url(request: AnyRequest, path: str, filters: Struct) -> dict[str, str]:
+    """Return the header that shows the filters in the address bar, if a user has changed them."""
+    if request.headers.get("hx-trigger") != _FILTERS:
+        return {}
+    return {"hx-replace-url": words.link(path, **asdict(filters))}
 
 
 def render_problem(request: AnyRequest, problem: Problem) -> Response[Any]:

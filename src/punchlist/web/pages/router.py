@@ -1,8 +1,8 @@
 """The router of all pages, with their dependencies."""
 
 from litestar import Router
-from litestar.di import Provide
 
+from punchlist.web.api.routes import share
 from punchlist.web.pages import assets, start_run
 from punchlist.web.pages.auth import sign_in
 from punchlist.web.pages.home import page as home
@@ -28,12 +28,5 @@ ROUTES = (
 
 
 def build_router(app: WebSession) -> Router:
-    glances, shelf = GlanceCache(app.store), PartCache(app.store)
-    return Router(
-        "/",
-        route_handlers=list(ROUTES),
-        dependencies={
-            "glances": Provide(lambda: glances, sync_to_thread=False),
-            "shelf": Provide(lambda: shelf, sync_to_thread=False),
-        },
-    )
+    caches = {"glances": share(GlanceCache(app.store)), "cache": share(PartCache(app.store))}
+    return Router("/", route_handlers=list(ROUTES), dependencies=caches)

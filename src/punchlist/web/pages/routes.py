@@ -28,21 +28,26 @@ def guard_page(connection: Connection, handler: BaseRouteHandler) -> None:
 def _check_origin(connection: Connection) -> None:
     """Refuse other origins; a browser counts other ports of this host as the same site."""
     origins, hosts = connection.headers.getall("origin", []), connection.headers.getall("host", [])
-    try:
-        parts = [urlsplit(origin) for origin in origins]
-    except ValueError:
-        parts = []
     if (
-        len(parts) != 1
+        len(origins) != 1
         or len(hosts) != 1
-        or parts[0].scheme not in ("http", "https")
-        or parts[0].netloc.lower() != hosts[0].lower()
+        or origin_host(origins[0]).lower() != hosts[0].lower()
+        or not hosts[0]
     ):
         raise Refused(
             403,
             "this was not sent by a page of this server",
             "open the page again, and try again there",
         )
+
+
+def origin_host(origin: str) -> str:
+    """Return host and port of an http or https origin, or ""."""
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return ""
+    return parts.netloc if parts.scheme in ("http", "https") else ""
 
 
 def get_visitor(connection: Connection) -> Visitor:

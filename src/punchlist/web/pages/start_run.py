@@ -1,5 +1,6 @@
 """The form that starts a run."""
 
+import re
 import secrets
 from functools import cache
 from typing import Any
@@ -8,11 +9,10 @@ import msgspec
 from litestar import Response
 from litestar.datastructures import UploadFile
 from litestar.params import MultipartBody
-from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.app.access import Role
 from punchlist.errors import PunchlistError
-from punchlist.model.patch.change import ScopeKind
 from punchlist.settings import load_settings
 from punchlist.web.api.routes import AnyRequest, App
 from punchlist.web.api.runs import begin_run
@@ -23,22 +23,7 @@ from punchlist.web.schemas import LARGEST_BODY, Document, Starting
 from punchlist.web.state import WebSession
 from punchlist.workflow import builtin_names, load_builtin
 
-_KINDS = {
-    "": ("automatic", "the branch against its base; everything, where there is no other branch"),
-    ScopeKind.BRANCH.value: (
-        "The branch",
-        "what it changes, against the base below or the main branch",
-    ),
-    ScopeKind.ALL.value: ("Everything", "all files at the checked-out commit"),
-    ScopeKind.STAGED.value: ("What is staged", "the index, against the checked-out commit"),
-    ScopeKind.COMMIT.value: ("One commit", "the one named below"),
-}
 _DEFAULT = "proven"
-
-
-class WorkflowChoice(Struct, frozen=True):
-    name: str
-    about: str
 
 
 @page("/repositories/{repository_id:str}/start", Role.RUN)
@@ -80,10 +65,8 @@ async def _parse_form(repository: str, data: dict[str, Any]) -> Starting:
     }
     findings = [await _read_upload(each) for each in _list_uploads(data.get("findings"))]
     try:
-        return msgspec.structs.replace(
-            msgspec.convert(given, Starting),
-            findings=tuple(msgspec.convert(findings, list[Document])),
-        )
+        documents = tuple(msgspec.convert(findings, list[Document]))
+        return replace(msgspec.convert(given, Starting), findings=documents)
     except msgspec.ValidationError as error:
         what = f"this is not understood: {error}"
         raise Refused(400, what, "put it right, and start again") from error
@@ -109,14 +92,9 @@ def _list_uploads(value: object) -> list[UploadFile]:
 
 async def _read_upload(file: UploadFile) -> dict[str, str]:
     """Return name and content; the name is reduced to a safe last part."""
-    name = "".join(
-        c if c.isascii() and (c.isalnum() or c in "._-") else "-"
-        for c in file.filename.replace("\\", "/").rpartition("/")[2]
-    )
-    return {
-        "name": name.lstrip("._-")[-80:] or "findings",
-        "content": (await file.read()).decode("utf-8", "replace"),
-    }
+    last = file.filename.replace("\\", "/").rpartition("/")[2]
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", last).lstrip("._-")[-80:] or "findings"
+    return {"name": name, "content": (await file.read()).decode("utf-8", "replace")}
 
 
 def _render_form(
@@ -134,7 +112,6 @@ def _render_form(
         repository=app.find_repository(repository_id),
         workflows=_list_workflows(),
         chosen=text.get("workflow") or _DEFAULT,
-        kinds=_KINDS,
         agents=load_settings(None, app.options.flags).settings.agents.use,
         asked=_list_values(typed.get("agents")),
         typed={"kind": "", **text},
@@ -144,10 +121,10 @@ def _render_form(
 
 
 @cache
-def _list_workflows() -> tuple[WorkflowChoice, ...]:
-    """Return the built-in workflows, the default first."""
+def _list_workflows() -> dict[str, str]:
+    """Return what the built-in workflows are about, by name, the default first."""
     names = sorted(builtin_names(), key=lambda name: (name != _DEFAULT, name))
-    return tuple(WorkflowChoice(name, load_builtin(name).about) for name in names)
+    return {name: load_builtin(name).about for name in names}
 
 
 ROUTES = (start_page, start)

@@ -74,12 +74,10 @@ class IdempotencyKeys:
         self._save_record(key, KeyRecord(sha256(request).hexdigest(), run))
 
     def _load_record(self, key: str) -> KeyRecord | None:
+        if not key:
+            return None
         try:
-            return (
-                msgspec.json.decode((self._home / _key_file(key)).read_bytes(), type=KeyRecord)
-                if key
-                else None
-            )
+            return msgspec.json.decode((self._home / _key_file(key)).read_bytes(), type=KeyRecord)
         except (FileNotFoundError, msgspec.MsgspecError):
             return None
 

@@ -72,7 +72,7 @@ async def follow_run(
 ) -> AsyncIterator[bytes]:
     """Yield all frames after the reader's position, then new ones, until run or server stop."""
     after, seen, sent = reader.after, 0, time.monotonic()
-    guest = _AccessCheck(reader.admitted, pace.beat)
+    access = _AccessCheck(reader.admitted, pace.beat)
     yield b"retry: 1000\n\n"
     while True:
         stopping = closing() and not driving.is_driving(reader.run)
@@ -91,7 +91,7 @@ async def follow_run(
             if last:
                 yield last
             return
-        if stopping or guest.is_revoked():
+        if stopping or access.is_revoked():
             return
         if not await wait_ring(bell, pace.poll) and time.monotonic() - sent >= pace.beat:
             yield b": still here\n\n"

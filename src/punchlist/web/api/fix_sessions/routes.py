@@ -125,8 +125,8 @@ async def _begin_session(
     """Return a new session, or the one of this key."""
     repository = app.find_repository(data.repository_id)
     asked = RunRequest(
-        whole=msgspec.json.encode((step, data)),
-        wish=lambda: make_request(app, repository, data),
+        body=msgspec.json.encode((step, data)),
+        make=lambda: make_request(app, repository, data),
         flags=app.agent_settings(data.agents, role),
         key=key or "",
     )

@@ -19,13 +19,13 @@ from punchlist.views.run_line import RunLine, build_run_line
 from punchlist.views.run_state import State, describe_state, find_state
 from punchlist.web.api.routes import AnyRequest, App
 from punchlist.web.pages.home.run_lines import Glance, GlanceCache
-from punchlist.web.pages.rendering import redirect, render_page
+from punchlist.web.pages.rendering import redirect, render_page, replace_url
 from punchlist.web.pages.routes import form_page, page
 from punchlist.web.pages.words import fit_page, link, parse_page
 from punchlist.web.problem import make_problem
 from punchlist.web.state import WebSession
 
-AtGlances = NamedDependency[GlanceCache]
+Glances = NamedDependency[GlanceCache]
 RUNS = 25
 STATES = {
     "running": State.UNDER_WAY,
@@ -35,7 +35,6 @@ STATES = {
     "ended": State.ENDED,
 }
 """States by their names in the address bar."""
-_FORM = "filters"
 
 
 class RunSearch(Struct, frozen=True, kw_only=True):
@@ -69,27 +68,25 @@ class RegisterForm(Struct, frozen=True, kw_only=True):
 
 
 @page("/")
-async def home(request: AnyRequest, app: App, glances: AtGlances) -> Response[str]:
+async def home(request: AnyRequest, app: App, glances: Glances) -> Response[str]:
     values = _page_values(app, glances, dict(request.query_params))
     return render_page(request, "home.html", **values)
 
 
 @page("/runs")
-async def run_list(request: AnyRequest, app: App, glances: AtGlances) -> Response[Any]:
+async def run_list(request: AnyRequest, app: App, glances: Glances) -> Response[Any]:
     """Return the list alone for htmx; other requests are redirected to the first page."""
     query = dict(request.query_params)
     if "hx-request" not in request.headers:
         return redirect(request, link("/", **query))
-    search = parse_search(query)
-    typed = request.headers.get("hx-trigger") == _FORM
-    headers = {"hx-replace-url": link("/", **asdict(search))} if typed else {}
+    headers = replace_url(request, "/", parse_search(query))
     values = _page_values(app, glances, query)
     return render_page(request, "home_runs.html", headers=headers, **values)
 
 
 @form_page("/repositories", Role.ADMIN)
 async def register(
-    request: AnyRequest, app: App, glances: AtGlances, data: URLEncodedBody[RegisterForm]
+    request: AnyRequest, app: App, glances: Glances, data: URLEncodedBody[RegisterForm]
 ) -> Response[Any]:
     try:
         await app.repositories.register(Path(data.path.strip().replace("\0", "")))

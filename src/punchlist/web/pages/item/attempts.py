@@ -36,12 +36,11 @@ class ChallengeScore(Struct, frozen=True, kw_only=True):
 
 class AttemptView(Struct, frozen=True, kw_only=True):
     round: int
-    agent: str
+    event: ev.Attempted
     outcome: ClaimOutcome | None
     why: str
     failed: str
     noted: tuple[str, ...]
-    transcript: str
     code: tuple[Code, ...]
     refuted: str
     seen: tuple[str, ...]
@@ -79,12 +78,11 @@ def _build_attempt(
     )
     return AttemptView(
         round=pasts[0].round,
-        agent=event.agent,
+        event=event,
         outcome=claim.outcome if claim else None,
         why=claim.why if claim else "",
         failed=event.failed or (event.refused.get(batch, "") if batch is not None else ""),
         noted=event.noted.get(batch, ()) if batch is not None else (),
-        transcript=event.transcript,
         code=tuple(
             Code(hunk.path, tuple(diff_lines(hunk)), hunk.cut)
             for hunk in event.hunks.get(batch or 0, ())

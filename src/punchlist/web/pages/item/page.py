@@ -8,10 +8,7 @@ from msgspec.structs import replace
 
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Item, Status, reading_order
-from punchlist.model.item.todo import Todo
-from punchlist.model.ledger.events import Reproduced
 from punchlist.model.ledger.run import Run
-from punchlist.views.escaping import web_address
 from punchlist.views.html_view import Code, Row, excerpt_lines, group_items
 from punchlist.views.plans.plan_forms import item_code
 from punchlist.views.report_document import CheckPart, list_checks
@@ -23,6 +20,8 @@ from punchlist.web.pages.item.attempts import AttemptView, list_attempts
 from punchlist.web.pages.rendering import render_page
 from punchlist.web.pages.routes import page
 from punchlist.web.problem import Refused
+
+_NOT_DISMISSED = (Status.FIXED, Status.DISMISSED, Status.CLAIMED)
 
 
 class ItemView(Struct, frozen=True, kw_only=True):
@@ -36,9 +35,6 @@ class ItemView(Struct, frozen=True, kw_only=True):
     efforts: tuple[AttemptView, ...]
     judges: tuple[CheckPart, ...]
     doubts: tuple[Doubt, ...]
-    todo: Todo | None
-    reproduction: Reproduced | None
-    issue_url: str
     before: int
     after: int
     can_dismiss: bool
@@ -60,13 +56,9 @@ def build_view(run: Run, number: int, *, driven: bool) -> ItemView:
         efforts=list_attempts(run, number),
         judges=list_checks(run),
         doubts=tuple(doubt for doubt in run.asking.doubts.values() if doubt.item == number),
-        todo=run.by_item.todos.get(number),
-        reproduction=run.by_item.reproductions.get(number),
-        issue_url=web_address(item.issue),
         before=before,
         after=after,
-        can_dismiss=not driven
-        and item.status not in (Status.FIXED, Status.DISMISSED, Status.CLAIMED),
+        can_dismiss=not driven and item.status not in _NOT_DISMISSED,
         can_restore=not driven and item.status is Status.DISMISSED,
     )
 

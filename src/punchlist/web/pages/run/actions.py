@@ -18,6 +18,7 @@ from punchlist.web.pages.routes import form_page, get_visitor
 from punchlist.web.pages.run.questions import parse_answers
 from punchlist.web.pages.words import parse_page
 from punchlist.web.problem import Refused
+from punchlist.web.state import WebSession
 
 _LONGEST = 4000
 
@@ -91,24 +92,22 @@ async def dismiss(
         raise Refused(
             400, "a dismissal needs a reason", "go back, and say why the item needs no work"
         )
-    run = app.find_run(run_id)
-    await app.dismiss(
-        run.id,
-        ItemSelection(numbers=(number,)),
-        Dismissal(get_visitor(request).shown, data.why.strip(), run.id),
-    )
-    return redirect(request, f"/runs/{run.id}/items/{number}")
+    return await _dismiss(request, app, run_id, number, data.why.strip())
 
 
 @form_page("/runs/{run_id:str}/items/{number:int}/restore")
 async def restore(request: AnyRequest, app: App, run_id: RunId, number: Number) -> Response[Any]:
+    return await _dismiss(request, app, run_id, number)
+
+
+async def _dismiss(
+    request: AnyRequest, app: WebSession, run_id: str, number: int, why: str = ""
+) -> Response[Any]:
+    """Dismiss an item for a reason; without one take its dismissal back."""
     run = app.find_run(run_id)
-    await app.dismiss(
-        run.id,
-        ItemSelection(numbers=(number,)),
-        Dismissal(get_visitor(request).shown, "", run.id),
-        undo=True,
-    )
+    chosen = ItemSelection(numbers=(number,))
+    dismissal = Dismissal(get_visitor(request).shown, why, run.id)
+    await app.dismiss(run.id, chosen, dismissal, undo=not why)
     return redirect(request, f"/runs/{run.id}/items/{number}")
 
 

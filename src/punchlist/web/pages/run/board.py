@@ -17,15 +17,6 @@ from punchlist.web.pages.words import fit_page, link, parse_page
 
 PAGE = 50
 """Cards of a column at a time."""
-ORDER = (
-    Status.OPEN,
-    Status.CLAIMED,
-    Status.DEFERRED,
-    Status.BLOCKED,
-    Status.FIXED,
-    Status.FILED,
-    Status.DISMISSED,
-)
 _UNPROVEN = "none"
 PROOFS = (*ProofClass, _UNPROVEN)
 _ENDS = 2
@@ -112,7 +103,7 @@ def parse_pages(query: dict[str, str]) -> dict[Status, int]:
 
 
 def build_board(run: Run, filters: Filters, pages: dict[Status, int]) -> BoardView:
-    found: dict[Status, list[Item]] = {status: [] for status in ORDER}
+    found: dict[Status, list[Item]] = {status: [] for status in Status}
     wanted = filters.wanted
     for item in run.items.values():
         if matches_filter(item, wanted) and _has_proof(item, filters.proof):

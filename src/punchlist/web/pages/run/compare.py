@@ -34,7 +34,7 @@ TITLES = {
     ItemFate.GONE: "Not reported any more",
     ItemFate.SETTLED: "Had its end before",
 }
-"""What still needs somebody comes first."""
+"""What still needs work comes first."""
 _FEW = 100
 
 
@@ -99,13 +99,11 @@ async def rounds(  # noqa: PLR0913, PLR0917 - one for each part of the query
     run = app.find_run(run_id)
     repository = app.repository_of(run)
     others = [row.id for row in app.list_rows(repository) if row.id != run.id]
-    known = await asyncio.to_thread(
-        items_by_round, run.id, list(app.store.read(run.id))
-    )  # others want to go on reading
+    # In a thread, so that other requests go on.
+    known = await asyncio.to_thread(items_by_round, run.id, list(app.store.read(run.id)))
     if with_:
-        earlier, later = sorted(
-            (require_run(app, with_, repository), run), key=lambda each: (each.started_at, each.id)
-        )
+        both = (require_run(app, with_, repository), run)
+        earlier, later = sorted(both, key=lambda each: (each.started_at, each.id))
         found = compare_items(
             index_fingerprints(earlier.items.values()), index_fingerprints(later.items.values())
         )

@@ -15,7 +15,7 @@ from punchlist.web.pages.run.diff_parts import fit_window, parse_patches
 from punchlist.web.problem import Refused
 
 _ROOM = 3000
-"""Lines of one page; those of one file are never torn apart."""
+"""Lines of one page; a file is never split."""
 
 
 @page("/runs/{run_id:str}/diff")
@@ -28,7 +28,7 @@ async def diff(
     run = app.find_run(run_id)
     async with app.session_of(run.id) as session:
         text = await load_diff(session, run)
-    files = await asyncio.to_thread(parse_patches, text)  # others want to go on reading
+    files = await asyncio.to_thread(parse_patches, text)  # other requests go on
     if start and start >= len(files):
         raise Refused(
             404, f"the diff of run {run.id} has no file {start}", "go back to its beginning"

@@ -2,27 +2,24 @@
 
 from litestar import Response
 from litestar.di import NamedDependency
-from msgspec.structs import asdict
 
 from punchlist.app.report_formats import content_type
 from punchlist.web.api.artifacts import read_artifact
 from punchlist.web.api.read import make_report_file
 from punchlist.web.api.routes import AnyRequest, App
-from punchlist.web.pages.rendering import render_page
+from punchlist.web.pages.rendering import render_page, replace_url
 from punchlist.web.pages.routes import get_visitor, page
 from punchlist.web.pages.run.board import PROOFS
 from punchlist.web.pages.run.parts import PartCache, load_view, render_parts
-from punchlist.web.pages.words import link
 from punchlist.web.problem import Refused
 
-AtShelf = NamedDependency[PartCache]
-_FORM = "filters"
+Cache = NamedDependency[PartCache]
 
 
 @page("/runs/{run_id:str}")
-async def run_page(request: AnyRequest, app: App, shelf: AtShelf, run_id: str) -> Response[str]:
+async def run_page(request: AnyRequest, app: App, cache: Cache, run_id: str) -> Response[str]:
     here = load_view(app, run_id, dict(request.query_params))
-    made = render_parts(here, get_visitor(request), shelf)
+    made = render_parts(here, get_visitor(request), cache)
     return render_page(
         request,
         "run.html",
@@ -35,15 +32,12 @@ async def run_page(request: AnyRequest, app: App, shelf: AtShelf, run_id: str) -
 
 
 @page("/runs/{run_id:str}/parts")
-async def run_parts(request: AnyRequest, app: App, shelf: AtShelf, run_id: str) -> Response[str]:
+async def run_parts(request: AnyRequest, app: App, cache: Cache, run_id: str) -> Response[str]:
     """Return the parts that differ from those the browser has."""
     here = load_view(app, run_id, dict(request.query_params))
-    typed = request.headers.get("hx-trigger") == _FORM
-    headers = (
-        {"hx-replace-url": link(f"/runs/{here.run.id}", **asdict(here.filters))} if typed else {}
-    )
+    headers = replace_url(request, f"/runs/{here.run.id}", here.filters)
     there = request.headers.get("x-parts", "").split()
-    made = render_parts(here, get_visitor(request), shelf)
+    made = render_parts(here, get_visitor(request), cache)
     fresh = {name: part for name, part in made.items() if f"part-{name}:{part.mark}" not in there}
     return render_page(request, "run_parts.html", headers=headers, parts=fresh)
 

@@ -87,7 +87,7 @@ def load_view(app: WebSession, run_id: str, query: dict[str, str]) -> RunPageVie
     )
 
 
-def render_parts(here: RunPageView, visitor: Visitor, shelf: PartCache) -> dict[str, PagePart]:
+def render_parts(here: RunPageView, visitor: Visitor, cache: PartCache) -> dict[str, PagePart]:
 
     def render_part(name: str, template: str, **values: Any) -> PagePart:
         html = render_template(
@@ -104,7 +104,7 @@ def render_parts(here: RunPageView, visitor: Visitor, shelf: PartCache) -> dict[
     def cache_part(name: str, template: str, view: Callable[[], dict[str, Any]]) -> PagePart:
         """Return a cached part; these look the same for every role."""
         key = (name, here.run.id, here.run.seq, here.head.state, here.turn, *here.query.items())
-        return shelf.get_part(key, lambda: render_part(name, template, **view()))
+        return cache.get_part(key, lambda: render_part(name, template, **view()))
 
     pages = parse_pages({name: str(value) for name, value in here.query.items()})
     found = (
@@ -119,10 +119,10 @@ def render_parts(here: RunPageView, visitor: Visitor, shelf: PartCache) -> dict[
             "run_timeline.html",
             lambda: {"timeline": views_run.build_timeline(here.run, here.turn)},
         ),
-        cache_part("ground", "run_ground.html", lambda: _ground_values(here.run, shelf)),
+        cache_part("ground", "run_ground.html", lambda: _ground_values(here.run, cache)),
     )
     return {part.name: part for part in found}
 
 
-def _ground_values(run: Run, shelf: PartCache) -> dict[str, Any]:
-    return {"ground": views_run.build_basis(run), "spending": shelf.spending.load_lines(run.id)}
+def _ground_values(run: Run, cache: PartCache) -> dict[str, Any]:
+    return {"ground": views_run.build_basis(run), "spending": cache.spending.load_lines(run.id)}

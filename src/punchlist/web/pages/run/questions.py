@@ -2,13 +2,14 @@
 
 from msgspec import Struct
 
+from punchlist.model.item.doubt import Doubt
 from punchlist.model.ledger.events import Planned
 from punchlist.model.ledger.run import Run
 from punchlist.views.issue_text import format_place
 from punchlist.views.plans.plan_forms import item_code
 
 FIELD = "answer-"
-"""What the names of the fields begin with in which answers come back."""
+"""Beginning of the names of form fields with answers."""
 
 
 class QuestionView(Struct, frozen=True, kw_only=True):
@@ -19,8 +20,6 @@ class QuestionView(Struct, frozen=True, kw_only=True):
     code: str
     title: str
     where: str
-    answer: str = ""
-    by: str = ""
 
     @property
     def field(self) -> str:
@@ -49,7 +48,6 @@ class QuestionPanel(Struct, frozen=True, kw_only=True):
     question: str
     choices: tuple[AnswerChoice, ...]
     open: tuple[QuestionView, ...]
-    answered: tuple[QuestionView, ...]
     plan: tuple[PlannedItem, ...] = ()
 
     @property
@@ -59,14 +57,11 @@ class QuestionPanel(Struct, frozen=True, kw_only=True):
 
 def build_panel(run: Run) -> QuestionPanel:
     question = run.waiting_for
-    asked = [_build_question(run, name) for name in run.asking.doubts]
+    choices = question.choices if question else {}
     return QuestionPanel(
         question=question.question if question else "",
-        choices=tuple(AnswerChoice(key, text) for key, text in question.choices.items())
-        if question
-        else (),
-        open=tuple(each for each in asked if not each.answer),
-        answered=tuple(each for each in asked if each.answer),
+        choices=tuple(AnswerChoice(key, text) for key, text in choices.items()),
+        open=tuple(_build_question(run, doubt) for doubt in run.unanswered),
         plan=_list_plan(run) if question else (),
     )
 
@@ -81,8 +76,7 @@ def parse_answers(form: dict[str, str]) -> dict[str, str]:
     return {name: text for name, text in given.items() if text}
 
 
-def _build_question(run: Run, name: str) -> QuestionView:
-    doubt = run.asking.doubts[name]
+def _build_question(run: Run, doubt: Doubt) -> QuestionView:
     item = run.items.get(doubt.item)
     return QuestionView(
         id=doubt.id,
@@ -92,8 +86,6 @@ def _build_question(run: Run, name: str) -> QuestionView:
         code=item_code(doubt.item),
         title=item.lead.title if item else "",
         where=format_place(item.lead) if item else "",
-        answer=doubt.answer,
-        by=doubt.by,
     )
 
 

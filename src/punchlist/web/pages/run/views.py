@@ -21,7 +21,6 @@ from punchlist.views.report_document import CheckPart, list_checks
 from punchlist.views.run_state import State
 from punchlist.views.summary import Gap, Numbers, summarize_run
 from punchlist.views.wording import describe_scope
-from punchlist.web.pages.run.board import ORDER
 from punchlist.web.pages.words import fit_page
 
 MOMENTS = 30
@@ -61,8 +60,6 @@ class RunHead(Struct, frozen=True, kw_only=True):
 class RunningAction(Struct, frozen=True, kw_only=True):
     """A running action. `lines`: the last output of its agent; `said`: number of the last piece."""
 
-    place: str
-    key: str
     about: str
     at: float
     label: str
@@ -76,15 +73,12 @@ class Activity(Struct, frozen=True, kw_only=True):
     doing: tuple[RunningAction, ...]
     elsewhere: bool
     running: bool
-    waiting: int
-    """Items of the plan that come next round."""
 
 
 class Timeline(Struct, frozen=True, kw_only=True):
     moments: tuple[Moment, ...]
     page: int
     pages: int
-    total: int
 
 
 class CheckView(CheckPart, frozen=True, kw_only=True):
@@ -109,7 +103,7 @@ class ResultBasis(Struct, frozen=True, kw_only=True):
 def compute_shares(tally: dict[Status, int]) -> tuple[StatusShare, ...]:
     """Return the segments in the board's order, resolved statuses first."""
     total = sum(tally.values()) or 1
-    order = sorted(ORDER, key=lambda status: (status not in ENDED, ORDER.index(status)))
+    order = sorted(Status, key=lambda status: status not in ENDED)
     return tuple(
         StatusShare(status, tally[status], round(100 * tally[status] / total, 2))
         for status in order
@@ -163,7 +157,6 @@ def build_activity(
         doing=tuple(_build_action(run, each, talk) for each in begun),
         elsewhere=driven and not begun,
         running=driven,
-        waiting=run.work.waiting,
     )
 
 
@@ -173,8 +166,6 @@ def _build_action(run: Run, begun: ActiveAction, talk: Sequence[AgentOutput]) ->
     output = _find_output(begun, talk)
     lines = [line for each in output for line in tail_text(each.text).splitlines()]
     return RunningAction(
-        place=begun.place,
-        key=begun.key,
         about=begun.about,
         at=begun.at,
         label=output[-1].label if output else "",
@@ -206,7 +197,7 @@ def build_timeline(run: Run, page: int) -> Timeline:
     page, pages = fit_page(page, total, MOMENTS)
     end = total - (page - 1) * MOMENTS
     moments = run.timeline[max(0, end - MOMENTS) : end]
-    return Timeline(moments=tuple(reversed(moments)), page=page, pages=pages, total=total)
+    return Timeline(moments=tuple(reversed(moments)), page=page, pages=pages)
 
 
 def build_basis(run: Run) -> ResultBasis:
