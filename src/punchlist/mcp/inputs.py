@@ -22,6 +22,8 @@ TaskName = Annotated[
 ]
 Path = Annotated[Below, Meta(description="From the root of the repository.")]
 Text = Annotated[str, Meta(max_length=20_000)]
+Offset = Annotated[int, Meta(ge=0, le=10**9)]
+Limit = Annotated[int, Meta(ge=1, le=200)]
 Numbers = Annotated[
     tuple[Number, ...], Meta(min_length=1, max_length=200, description="Numbers of items.")
 ]
@@ -49,8 +51,8 @@ class ToolInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class ListRunsInput(ToolInput, frozen=True):
     repository: Repository = ""
-    offset: Annotated[int, Meta(ge=0, le=10**9)] = 0
-    limit: Annotated[int, Meta(ge=1, le=200)] = 20
+    offset: Offset = 0
+    limit: Limit = 20
 
 
 class RunInput(ToolInput, frozen=True):
@@ -73,8 +75,8 @@ class ListItemsInput(RunInput, frozen=True):
     path: Annotated[str, Meta(max_length=500, description="How the path begins.")] = ""
     text: Annotated[str, Meta(max_length=200, description="Somewhere in title, path or code.")] = ""
     in_scope: bool | None = None
-    offset: Annotated[int, Meta(ge=0, le=10**9)] = 0
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+    offset: Offset = 0
+    limit: Limit = 50
 
 
 class ItemInput(ToolInput, frozen=True):

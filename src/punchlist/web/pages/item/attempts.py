@@ -23,14 +23,11 @@ class CheckTrial(Struct, frozen=True, kw_only=True):
 
 
 class ChallengeScore(Struct, frozen=True, kw_only=True):
-    """A challenger's score; None if its answer was not usable."""
+    """A challenger's score; it has no number if the answer was not usable."""
 
     event: ev.Challenged
-    score: int | None
+    score: Score
     approved: bool
-    word: str
-    feedback: str
-    improvements: tuple[str, ...]
     parts: tuple[tuple[str, int], ...]
 
 
@@ -143,10 +140,7 @@ def _build_score(event: ev.Challenged, score: Score) -> ChallengeScore:
     parts = {"correctness": score.correctness, "safety": score.safety, "style": score.style}
     return ChallengeScore(
         event=event,
-        score=score.score,
+        score=score,
         approved=score.approves(event.threshold),
-        word=score.status,
-        feedback=score.feedback,
-        improvements=score.improvements,
         parts=tuple((name, value) for name, value in parts.items() if value is not None),
     )

@@ -1,15 +1,12 @@
 """The page that compares two rounds of a run, or two runs of a repository."""
 
 import asyncio
-from collections.abc import Iterable
 from typing import Annotated
 
 from litestar import Response
 from litestar.params import QueryParameter
 from msgspec import Struct
 
-from punchlist.model.finding.severity import Severity
-from punchlist.model.item.item import Status
 from punchlist.views.issue_text import format_place
 from punchlist.views.run_diff import (
     ItemChange,
@@ -38,15 +35,12 @@ TITLES = {
 _FEW = 100
 
 
-class CompareRow(Struct, frozen=True, kw_only=True):
-    number: int
-    title: str
-    severity: Severity
+class CompareRow(Struct, frozen=True):
+    """`run` is the one that the item's number belongs to."""
+
+    change: ItemChange
     where: str
-    before: Status | None
-    after: Status | None
     run: str
-    """Whose number it is."""
 
 
 class CompareGroup(Struct, frozen=True, kw_only=True):
@@ -66,23 +60,13 @@ def group_changes(
             key=fate,
             title=title,
             total=len(found[fate]),
-            lines=tuple(_build_rows(found[fate][:limit], first, second)),
+            lines=tuple(
+                CompareRow(each, format_place(each.item.lead), second if each.after else first)
+                for each in found[fate][:limit]
+            ),
         )
         for fate, title in TITLES.items()
     )
-
-
-def _build_rows(some: Iterable[ItemChange], first: str, second: str) -> Iterable[CompareRow]:
-    for each in some:
-        yield CompareRow(
-            number=each.item.number,
-            title=each.item.lead.title,
-            severity=each.item.severity,
-            where=format_place(each.item.lead),
-            before=each.before.status if each.before else None,
-            after=each.after.status if each.after else None,
-            run=second if each.after else first,
-        )
 
 
 @page("/runs/{run_id:str}/compare")

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from punchlist.model.item.doubt import Doubt
+from punchlist.model.item.todo import Todo
 from punchlist.model.ledger.events import Planned
 from punchlist.model.ledger.run import Run
 from punchlist.views.issue_text import format_place
@@ -35,9 +36,7 @@ class PlannedItem(Struct, frozen=True, kw_only=True):
     number: int
     code: str
     title: str
-    approach: str
-    steps: tuple[str, ...]
-    files: tuple[str, ...]
+    todo: Todo | None
 
 
 class QuestionPanel(Struct, frozen=True, kw_only=True):
@@ -96,16 +95,13 @@ def _list_plan(run: Run) -> tuple[PlannedItem, ...]:
     numbers = dict.fromkeys(
         number for batch in arranged.batches if batch.uses_agent for number in batch.items
     )
-    return tuple(_plan_item(run, number) for number in numbers if number in run.items)
-
-
-def _plan_item(run: Run, number: int) -> PlannedItem:
-    todo = run.by_item.todos.get(number)
-    return PlannedItem(
-        number=number,
-        code=item_code(number),
-        title=run.items[number].lead.title,
-        approach=todo.approach if todo else "",
-        steps=todo.steps if todo else (),
-        files=todo.files if todo else (),
+    return tuple(
+        PlannedItem(
+            number=number,
+            code=item_code(number),
+            title=run.items[number].lead.title,
+            todo=run.by_item.todos.get(number),
+        )
+        for number in numbers
+        if number in run.items
     )
