@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from msgspec import convert
+from msgspec.structs import asdict
+
 from punchlist.mcp.outputs import Evidence, ItemDetail, ListedItem, RunStatus, TaskDetail
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
@@ -10,6 +13,7 @@ from punchlist.model.ledger.timeline import Moment
 from punchlist.ports.agent import Task
 from punchlist.views.item_words import find_proofs, format_proofs, unfixed_reason
 from punchlist.views.plans.plan_forms import item_code
+from punchlist.views.report_document import make_item_part
 from punchlist.views.run_state import State
 from punchlist.views.summary import summarize_run
 
@@ -78,19 +82,8 @@ def summarize_item(item: Item) -> ListedItem:
 
 
 def build_detail(item: Item, run: Run) -> ItemDetail:
-    return ItemDetail.of(
-        item,
-        run=run.id,
-        fingerprint=item.fingerprint,
-        commit=item.commit,
-        issue=item.issue,
-        flags=item.flags,
-        findings=item.findings,
-        attempts=item.attempts,
-        proofs=item.proofs,
-        score=run.by_item.scores.get(item.number),
-        change=run.by_item.diffs.get(item.number),
-    )
+    part = asdict(make_item_part(item, run))
+    return convert({**part, "run": run.id, "code": item_code(item.number)}, ItemDetail)
 
 
 def build_task(task: Task, run: Run, file: Path) -> TaskDetail:

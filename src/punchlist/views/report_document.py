@@ -127,7 +127,7 @@ def make_report(run: Run) -> ReportDocument:
         not_checked=told.gaps,
         unverified=run.checks.unverified,
         items=tuple(
-            _describe_item(item, run) for item in sorted(run.items.values(), key=reading_order)
+            make_item_part(item, run) for item in sorted(run.items.values(), key=reading_order)
         ),
         pending=run.reviewing.fresh,
         refused=run.reviewing.refused,
@@ -162,7 +162,7 @@ def _describe_run(run: Run) -> ReportedRun:
     )
 
 
-def _describe_item(item: Item, run: Run) -> ItemPart:
+def make_item_part(item: Item, run: Run) -> ItemPart:
     return ItemPart(
         number=item.number,
         fingerprint=item.fingerprint,

@@ -8,7 +8,6 @@ from litestar import Response
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import HeaderParameter, PathParameter, QueryParameter
 from litestar.response import Stream
-from msgspec.structs import replace
 
 from punchlist.app.after.branch_state import load_diff
 from punchlist.app.after.reports import REPORT_NAMES, find_report, render_report
@@ -17,7 +16,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.run import Run
 from punchlist.views.item_filter import ItemFilter
-from punchlist.views.report_document import ItemPart, make_report
+from punchlist.views.report_document import ItemPart, make_item_part
 from punchlist.web.api.artifacts import list_artifacts, read_artifact
 from punchlist.web.api.routes import AnyRequest, App, access_checker, read_route
 from punchlist.web.api.runs import RunId, require_item
@@ -81,7 +80,7 @@ async def items(  # noqa: PLR0913, PLR0917 - one for each filter
 @read_route("/runs/{run_id:str}/items/{number:int}", "One item: history, proofs, change, score")
 async def item(app: App, run_id: RunId, number: Number) -> ItemPart:
     run = app.find_run(run_id)
-    return make_report(replace(run, items={number: require_item(run, number)})).items[0]
+    return make_item_part(require_item(run, number), run)
 
 
 @read_route("/runs/{run_id:str}/diff", "All that landed, as a unified diff", responses={200: DIFF})
