@@ -77,7 +77,7 @@ def test_whoever_was_let_in_is_welcome_until_their_token_is_dropped(tmp_path):
     tokens, seen = Tokens(tmp_path), []
 
     async def streaming(scope, receive, send):
-        seen.append(scope["welcome"])
+        seen.append(scope["admitted"])
         await inside(scope, receive, send)
 
     gate = Gate(streaming, tokens, Rules(hosts=frozenset({"localhost"})), PathMasker(tmp_path))

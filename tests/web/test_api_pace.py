@@ -12,7 +12,7 @@ from punchlist.web.state import Options, WebSession
 
 
 class Lines:
-    """A tale of numbers, as far as it was told."""
+    """A source of numbers, as far as it was told."""
 
     def __init__(self, last: int) -> None:
         self.last = last
@@ -21,14 +21,14 @@ class Lines:
         return ((after[0] + 1, 0), f"{after[0] + 1}".encode()) if after[0] < self.last else None
 
 
-def reader(tale, over=lambda: None, after=0, welcome=lambda: True) -> Subscription:
+def reader(source, over=lambda: None, after=0, admitted=lambda: True) -> Subscription:
     return Subscription(
         run="r",
-        tale=tale,
+        source=source,
         after=(after, 0),
         over=over,
-        voice=lambda said: f"{said.label}: {said.text}".encode(),
-        welcome=welcome,
+        encode=lambda said: f"{said.label}: {said.text}".encode(),
+        admitted=admitted,
     )
 
 
@@ -39,13 +39,13 @@ async def taken(stream, count: int) -> list[bytes]:
 
 def test_what_is_there_comes_first_and_then_what_is_rung_for():
     async def main() -> None:
-        tale, driving = Lines(2), ThreadedDriver()
-        stream = follow_run(reader(tale, after=1), driving, Pace(poll=60, beat=60), lambda: False)
+        source, driving = Lines(2), ThreadedDriver()
+        stream = follow_run(reader(source, after=1), driving, Pace(poll=60, beat=60), lambda: False)
         assert await taken(stream, 2) == [b"2"]
         waiting = asyncio.ensure_future(anext(stream))
         await asyncio.sleep(0.01)
         assert not waiting.done()
-        tale.last = 3
+        source.last = 3
         driving.bell.ring("r")
         assert await asyncio.wait_for(waiting, 5) == b"3"
 
@@ -54,12 +54,14 @@ def test_what_is_there_comes_first_and_then_what_is_rung_for():
 
 def test_without_a_bell_it_looks_by_itself():
     async def main() -> None:
-        tale = Lines(0)
-        stream = follow_run(reader(tale), ThreadedDriver(), Pace(poll=0.01, beat=60), lambda: False)
+        source = Lines(0)
+        stream = follow_run(
+            reader(source), ThreadedDriver(), Pace(poll=0.01, beat=60), lambda: False
+        )
         await anext(stream)
         waiting = asyncio.ensure_future(anext(stream))
         await asyncio.sleep(0.03)
-        tale.last = 1
+        source.last = 1
         assert await asyncio.wait_for(waiting, 5) == b"1"
 
     asyncio.run(main())
@@ -77,16 +79,16 @@ def test_where_nothing_happens_there_are_signs_of_life():
 
 def test_agents_are_heard_once_and_beside_the_ledger():
     async def main() -> None:
-        driving, tale = ThreadedDriver(), Lines(1)
+        driving, source = ThreadedDriver(), Lines(1)
         for n in range(1000):
             driving.talk.add("r", "fixer", str(n))
-        stream = follow_run(reader(tale), driving, Pace(poll=60, beat=60), lambda: False)
+        stream = follow_run(reader(source), driving, Pace(poll=60, beat=60), lambda: False)
         got = await taken(stream, 2 + 256)
         assert got[0] == b"1"
         assert got[1:] == [f"fixer: {n}".encode() for n in range(744, 1000)], (
             "only the last of it is kept"
         )
-        tale.last = 2
+        source.last = 2
         driving.talk.add("r", "fixer", "more")
         driving.bell.ring("r")
         assert await taken(stream, 2) == [b"2", b"fixer: more"]
@@ -110,14 +112,14 @@ def test_it_ends_when_it_is_over_and_all_was_told():
 
 def test_what_is_told_while_it_ends_is_not_lost():
     async def main() -> None:
-        tale = Lines(1)
+        source = Lines(1)
 
         def over() -> bytes:
-            tale.last = 2  # written between the last look and the question whether it is over
+            source.last = 2  # written between the last look and the question whether it is over
             return b"bye"
 
         stream = follow_run(
-            reader(tale, over=over), ThreadedDriver(), Pace(poll=0.01), lambda: False
+            reader(source, over=over), ThreadedDriver(), Pace(poll=0.01), lambda: False
         )
         assert [piece async for piece in stream][1:] == [b"1", b"2", b"bye"]
 
@@ -126,15 +128,15 @@ def test_what_is_told_while_it_ends_is_not_lost():
 
 def test_who_is_not_welcome_any_more_hears_no_more():
     async def main() -> None:
-        tale, welcome = Lines(1), [True]
+        source, admitted = Lines(1), [True]
         stream = follow_run(
-            reader(tale, welcome=lambda: welcome[0]),
+            reader(source, admitted=lambda: admitted[0]),
             ThreadedDriver(),
             Pace(poll=0.01, beat=0.02),
             lambda: False,
         )
         assert await taken(stream, 2) == [b"1"]
-        welcome[0] = False
+        admitted[0] = False
         rest = [piece async for piece in stream]
         assert len(rest) <= 1, rest
         assert b"2" not in rest

@@ -78,12 +78,11 @@ def test_an_item_shows_its_code_its_attempts_its_judges_and_its_proof(told):
     waiting = told.answer({"F001-q1": "yes"}, resume=True)
     asked = build_panel(waiting)
     assert [choice.key for choice in asked.choices] == ["a", "b"]
-    assert next((each.code, each.approach, each.steps) for each in asked.plan) == (
+    assert next((each.code, each.todo.approach, each.todo.steps) for each in asked.plan) == (
         "F001",
         "patch",
         ("count from one",),
     )
-    assert [(each.answer, each.by) for each in asked.answered] == [("yes", "pat")]
     run = told.answer("a")
     assert not build_panel(run).waits
     view = build_view(run, 1, driven=False)
@@ -98,11 +97,16 @@ def test_an_item_shows_its_code_its_attempts_its_judges_and_its_proof(told):
         first.round,
         first.outcome,
         first.landed,
-        first.judged.score,
+        first.judged.score.score,
         first.judged.approved,
     ) == (1, ClaimOutcome.FIXED, False, 40, False)
-    assert (last.round, last.landed, last.judged.score, last.judged.approved) == (2, True, 95, True)
-    assert first.judged.feedback == "worth 40"
+    assert (last.round, last.landed, last.judged.score.score, last.judged.approved) == (
+        2,
+        True,
+        95,
+        True,
+    )
+    assert first.judged.score.feedback == "worth 40"
     assert [line.kind for line in last.code[0].lines if line.kind] == ["d", "a"]
     assert first.trials[0].command.endswith("-m unittest")
     assert "reviewed" in [proof.kind for proof in view.row.proofs]
@@ -134,7 +138,7 @@ def test_two_rounds_say_what_was_fixed_in_between(told):
             compare_items(rounds[1], rounds[2]), 10, first=run.id, second=run.id
         )
     }
-    assert [line.number for line in groups[ItemFate.FIXED].lines] == [1]
+    assert [line.change.item.number for line in groups[ItemFate.FIXED].lines] == [1]
     assert sum(group.total for group in groups.values()) == 2
 
 

@@ -254,7 +254,6 @@ def test_the_timeline_tells_all_newest_first(count, page):
     assert [moment for turn in turns for moment in turn.moments] == list(
         reversed(told.run.timeline)
     )
-    assert shown.total == count + 1
     assert len(shown.moments) <= views_run.MOMENTS
 
 

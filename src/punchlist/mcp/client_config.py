@@ -18,21 +18,22 @@ class Launcher(Struct, frozen=True):
     trees: tuple[str, ...]
 
     @property
+    def folders(self) -> str:
+        return " ".join(self.trees)
+
+    @property
     def program(self) -> str:
         return which("punchlist") or sys.executable
 
     @property
     def line(self) -> list[str]:
-        own = [] if which("punchlist") else ["-m", "punchlist"]
-        return [*own, "mcp", *self.arguments]
+        module = [] if which("punchlist") else ["-m", "punchlist"]
+        return [*module, "mcp", *self.arguments]
 
     @property
     def entry(self) -> dict[str, Any]:
-        return {
-            "command": self.program,
-            "args": self.line,
-            **({"env": self.env} if self.env else {}),
-        }
+        env = {"env": self.env} if self.env else {}
+        return {"command": self.program, "args": self.line, **env}
 
 
 class Snippet(Struct, frozen=True):
@@ -43,21 +44,18 @@ class Snippet(Struct, frozen=True):
 
 
 def _claude_config(command: Launcher) -> Snippet:
-    note = (
-        ".mcp.json in the repository; to play the fixer, start it as: claude --add-dir"
-        f" {' '.join(command.trees)}"
-    )
-    return Snippet(note, _render_servers(command))
+    start = f"to play the fixer, start it as: claude --add-dir {command.folders}"
+    servers = {"punchlist": command.entry}
+    return _json_snippet(f".mcp.json in the repository; {start}", mcpServers=servers)
 
 
 def _codex_config(command: Launcher) -> Snippet:
-    pairs = ", ".join(f"{key} = {_quote_text(value)}" for key, value in command.env.items())
-    env = [f"env = {{ {pairs} }}"] if command.env else []
+    pairs = ", ".join(f"{key} = {json.dumps(value)}" for key, value in command.env.items())
     lines = (
         "[mcp_servers.punchlist]",
-        f"command = {_quote_text(command.program)}",
+        f"command = {json.dumps(command.program)}",
         f"args = {json.dumps(command.line)}",
-        *env,
+        *([f"env = {{ {pairs} }}"] if pairs else []),
         "tool_timeout_sec = 330",
         '# default_tools_approval_mode = "approve"  # for `codex exec`, where no user can be asked',
         "",
@@ -69,30 +67,25 @@ def _codex_config(command: Launcher) -> Snippet:
 
 
 def _gemini_config(command: Launcher) -> Snippet:
-    folders = {"context": {"includeDirectories": command.trees}}
-    return Snippet(
-        "~/.gemini/settings.json",
-        _dump_json({"mcpServers": {"punchlist": command.entry}, **folders}),
-    )
+    folders = {"includeDirectories": command.trees}
+    servers = {"punchlist": command.entry}
+    return _json_snippet("~/.gemini/settings.json", mcpServers=servers, context=folders)
 
 
 def _opencode_config(command: Launcher) -> Snippet:
     entry = {"type": "local", "command": [command.program, *command.line], "enabled": True}
-    own = {"environment": command.env} if command.env else {}
-    return Snippet(
-        _write_note("opencode.json", command), _dump_json({"mcp": {"punchlist": {**entry, **own}}})
-    )
+    env = {"environment": command.env} if command.env else {}
+    return _json_snippet(_write_note("opencode.json", command), mcp={"punchlist": entry | env})
 
 
 def _vscode_config(command: Launcher) -> Snippet:
-    entry = {"type": "stdio", **command.entry}
-    return Snippet(
-        _write_note(".vscode/mcp.json", command), _dump_json({"servers": {"punchlist": entry}})
-    )
+    servers = {"punchlist": {"type": "stdio", **command.entry}}
+    return _json_snippet(_write_note(".vscode/mcp.json", command), servers=servers)
 
 
 def _other_config(command: Launcher) -> Snippet:
-    return Snippet(_write_note("most clients take this", command), _render_servers(command))
+    note = _write_note("most clients take this", command)
+    return _json_snippet(note, mcpServers={"punchlist": command.entry})
 
 
 CLIENTS: Mapping[str, Callable[[Launcher], Snippet]] = MappingProxyType(
@@ -105,22 +98,12 @@ CLIENTS: Mapping[str, Callable[[Launcher], Snippet]] = MappingProxyType(
         "other": _other_config,
     }
 )
-"""One line for each."""
 
 
 def _write_note(file: str, command: Launcher) -> str:
     """Return the note for clients that have no known setting for writable folders."""
-    return f"{file}; to play the fixer, it must be able to write in {' '.join(command.trees)}"
+    return f"{file}; to play the fixer, it must be able to write in {command.folders}"
 
 
-def _render_servers(command: Launcher) -> str:
-    return _dump_json({"mcpServers": {"punchlist": command.entry}})
-
-
-def _dump_json(told: dict[str, Any]) -> str:
-    return json.dumps(told, indent=2)
-
-
-def _quote_text(value: str) -> str:
-    """Quote for TOML and JSON alike."""
-    return json.dumps(value)
+def _json_snippet(note: str, **content: Any) -> Snippet:
+    return Snippet(note, json.dumps(content, indent=2))

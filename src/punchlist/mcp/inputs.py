@@ -1,5 +1,7 @@
 """Inputs of the tools; each field is described, and unknown fields are errors."""
 
+import json
+from importlib.resources import files
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -8,48 +10,20 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.claim import ClaimOutcome
 from punchlist.model.item.item import Status
 from punchlist.model.patch.change import ScopeKind
+from punchlist.views.request_fields import RUN_ID, Below, Name, Number, Revision
 
-_FINDING = {
-    "type": "object",
-    "properties": {
-        "title": {"type": "string", "description": "What is wrong, in one line."},
-        "description": {"type": "string"},
-        "file_path": {"type": "string", "description": "From the root of the repository."},
-        "line_start": {"type": "integer", "minimum": 1},
-        "line_end": {"type": "integer", "minimum": 1},
-        "severity": {
-            "type": "string",
-            "description": "critical, major or minor; other scales are understood.",
-        },
-        "category": {"type": "string"},
-        "rule": {"type": "string"},
-        "suggested_fix": {"type": "string"},
-    },
-    "required": ["title", "file_path"],
-}
-_OWN = r"^(last|[A-Za-z0-9][A-Za-z0-9_-]{0,63})$"
+_FINDING = json.loads((files(__package__) / "finding.schema.json").read_text("utf-8"))
+_OWN = f"^(last|{RUN_ID})$"
 RunName = Annotated[
     str, Meta(pattern=_OWN, description='A run: its id, the beginning of it, or "last".')
 ]
 TaskName = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}/[0-9a-f]{12}$",
-        description="The task, as next_task names it.",
-    ),
+    str, Meta(pattern=f"^{RUN_ID}/[0-9a-f]{{12}}$", description="The task, as next_task names it.")
 ]
-Revision = Annotated[str, Meta(pattern=r"^([A-Za-z0-9@][A-Za-z0-9@._/^~+-]{0,199})?$")]
-Below = Annotated[
-    str,
-    Meta(
-        pattern=r"^[^/\\\x00-\x1f][^\\\x00-\x1f]*$",
-        max_length=500,
-        description="From the root of the repository.",
-    ),
-]
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+Path = Annotated[Below, Meta(description="From the root of the repository.")]
 Text = Annotated[str, Meta(max_length=20_000)]
-Number = Annotated[int, Meta(ge=1, le=10**9)]
+Offset = Annotated[int, Meta(ge=0, le=10**9)]
+Limit = Annotated[int, Meta(ge=1, le=200)]
 Numbers = Annotated[
     tuple[Number, ...], Meta(min_length=1, max_length=200, description="Numbers of items.")
 ]
@@ -75,18 +49,17 @@ class ToolInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of all inputs; unknown fields are errors."""
 
 
-class ListRunsInput(ToolInput, frozen=True, kw_only=True):
+class ListRunsInput(ToolInput, frozen=True):
     repository: Repository = ""
-    offset: Annotated[int, Meta(ge=0, le=10**9)] = 0
-    limit: Annotated[int, Meta(ge=1, le=200)] = 20
+    offset: Offset = 0
+    limit: Limit = 20
 
 
-class RunInput(ToolInput, frozen=True, kw_only=True):
+class RunInput(ToolInput, frozen=True):
     run: RunName = "last"
 
 
-class RunStatusInput(ToolInput, frozen=True, kw_only=True):
-    run: RunName = "last"
+class RunStatusInput(RunInput, frozen=True):
     after: Annotated[
         int,
         Meta(
@@ -96,30 +69,27 @@ class RunStatusInput(ToolInput, frozen=True, kw_only=True):
     wait_seconds: Seconds = 0
 
 
-class ListItemsInput(ToolInput, frozen=True, kw_only=True):
-    run: RunName = "last"
+class ListItemsInput(RunInput, frozen=True):
     status: Annotated[tuple[Status, ...], Meta(max_length=10)] = ()
     severity: Annotated[tuple[Severity, ...], Meta(max_length=5)] = ()
     path: Annotated[str, Meta(max_length=500, description="How the path begins.")] = ""
     text: Annotated[str, Meta(max_length=200, description="Somewhere in title, path or code.")] = ""
     in_scope: bool | None = None
-    offset: Annotated[int, Meta(ge=0, le=10**9)] = 0
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+    offset: Offset = 0
+    limit: Limit = 50
 
 
-class ItemInput(ToolInput, frozen=True, kw_only=True):
+class ItemInput(ToolInput, frozen=True):
     item: Number
     run: RunName = "last"
 
 
-class ItemsInput(ToolInput, frozen=True, kw_only=True):
+class ItemsInput(ToolInput, frozen=True):
     items: Numbers
     run: RunName = "last"
 
 
-class LookAgainInput(ToolInput, frozen=True, kw_only=True):
-    items: Numbers
-    run: RunName = "last"
+class LookAgainInput(ItemsInput, frozen=True):
     look: Annotated[
         str,
         Meta(
@@ -130,7 +100,7 @@ class LookAgainInput(ToolInput, frozen=True, kw_only=True):
     wait_seconds: Seconds = 60
 
 
-class StartRunInput(ToolInput, frozen=True, kw_only=True):
+class StartRunInput(ToolInput, frozen=True):
     repository: Repository = ""
     workflow: Annotated[
         str, Meta(pattern=r"^[a-z]{0,40}$", description="A built-in one. Default: the settings.")
@@ -140,14 +110,14 @@ class StartRunInput(ToolInput, frozen=True, kw_only=True):
     ] = None
     base: Annotated[Revision, Meta(description="What the branch is compared with.")] = ""
     commit: Annotated[Revision, Meta(description="For the kind `commit`: which one.")] = ""
-    paths: Annotated[tuple[Below, ...], Meta(max_length=1000)] = ()
+    paths: Annotated[tuple[Path, ...], Meta(max_length=1000)] = ()
     play: Played = ()
     agents: Annotated[
         tuple[Name, ...],
         Meta(max_length=10, description="Agents to ask, of those in the settings."),
     ] = ()
     specification: Annotated[
-        tuple[Below, ...],
+        tuple[Path, ...],
         Meta(max_length=100, description="Files that say what the change is to do."),
     ] = ()
     notes: Annotated[Text, Meta(description="What agents shall know about this run.")] = ""
@@ -158,7 +128,7 @@ class StartRunInput(ToolInput, frozen=True, kw_only=True):
     force: Annotated[bool, Meta(description="Start even if the same request is under way.")] = False
 
 
-class SubmitInput(ToolInput, frozen=True, kw_only=True):
+class SubmitInput(ToolInput, frozen=True):
     findings: Annotated[
         tuple[Any, ...],
         Meta(
@@ -186,19 +156,18 @@ class SubmitInput(ToolInput, frozen=True, kw_only=True):
     wait_seconds: Seconds = 60
 
 
-class NextTaskInput(ToolInput, frozen=True, kw_only=True):
-    run: RunName = "last"
+class NextTaskInput(RunInput, frozen=True):
     another: Annotated[
         bool, Meta(description="One more, beside those that you have; for work side by side.")
     ] = False
     wait_seconds: Seconds = 20
 
 
-class TaskInput(ToolInput, frozen=True, kw_only=True):
+class TaskInput(ToolInput, frozen=True):
     task: TaskName
 
 
-class ItemOutcome(ToolInput, frozen=True, kw_only=True):
+class ItemOutcome(ToolInput, frozen=True):
     """The claimed result of one item."""
 
     id: Annotated[str, Meta(max_length=80, description="The item's code, such as F003.")]
@@ -215,18 +184,15 @@ class ItemOutcome(ToolInput, frozen=True, kw_only=True):
     ] = ()
 
 
-class OutcomesInput(ToolInput, frozen=True, kw_only=True):
-    task: TaskName
+class OutcomesInput(TaskInput, frozen=True):
     outcomes: Annotated[tuple[ItemOutcome, ...], Meta(min_length=1, max_length=1000)]
 
 
-class AnswerTaskInput(ToolInput, frozen=True, kw_only=True):
-    task: TaskName
+class AnswerTaskInput(TaskInput, frozen=True):
     answer: Annotated[dict[str, Any], Meta(description="As the task's `schema` wants it.")]
 
 
-class AnswerInput(ToolInput, frozen=True, kw_only=True):
-    run: RunName = "last"
+class AnswerInput(RunInput, frozen=True):
     choice: Annotated[
         str, Meta(max_length=20, description="The letter, for a question with choices.")
     ] = ""
@@ -236,6 +202,5 @@ class AnswerInput(ToolInput, frozen=True, kw_only=True):
     ] = {}
 
 
-class ApplyInput(ToolInput, frozen=True, kw_only=True):
-    run: RunName = "last"
+class ApplyInput(RunInput, frozen=True):
     squash: bool = False

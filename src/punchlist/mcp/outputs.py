@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from punchlist.app.after.second_look import LookVerdict
 from punchlist.model.finding.finding import Finding
-from punchlist.model.finding.severity import Severity
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Attempt, Status
 from punchlist.model.item.proof import Proof
@@ -14,6 +13,7 @@ from punchlist.model.item.score import Score
 from punchlist.model.ledger.run import Question
 from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.hunk import Diff
+from punchlist.views.item_head import ItemHead
 from punchlist.views.run_state import State
 from punchlist.views.summary import Gap, Numbers
 
@@ -54,30 +54,22 @@ class RunStatus(Struct, frozen=True, kw_only=True):
     counts: Numbers
     by_status: dict[Status, int]
     tasks: int
-    """Tasks that lie there for you."""
+    """Tasks that wait for you."""
     question: Question | None
     doubts: tuple[Doubt, ...]
-    """What agents want to know of a person, and nobody has answered."""
+    """What agents want to know of a person; not answered yet."""
     not_checked: tuple[Gap, ...]
     trouble: tuple[str, ...]
     story: tuple[Moment, ...]
     """What happened, the newest last; after `after` only, where that was given."""
 
 
-class ListedItem(Struct, frozen=True, kw_only=True):
+class ListedItem(ItemHead, frozen=True, kw_only=True):
     """`code` names the item in tasks, `number` in all other requests."""
 
-    number: int
-    code: str
-    title: str
-    severity: Severity
-    status: Status
-    in_scope: bool
-    path: str
-    line: int | None
     proof: str
     why: str
-    """Why it is not fixed, in the words of whoever said so last."""
+    """Why it is not fixed, as the last event says."""
 
 
 class ItemList(Struct, frozen=True, kw_only=True):
@@ -86,19 +78,11 @@ class ItemList(Struct, frozen=True, kw_only=True):
     items: tuple[ListedItem, ...]
 
 
-class ItemDetail(Struct, frozen=True, kw_only=True):
+class ItemDetail(ItemHead, frozen=True, kw_only=True):
     """`findings`: its reports, with the code; `change`: the last one tried, landed or not."""
 
     run: str
-    number: int
-    code: str
     fingerprint: str
-    title: str
-    severity: Severity
-    status: Status
-    in_scope: bool
-    path: str
-    line: int | None
     commit: str
     issue: str
     flags: tuple[str, ...]

@@ -15,57 +15,51 @@ from punchlist.mcp.views import build_detail
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import AnyEvent, Reproduced, Started
 from punchlist.model.ledger.run import Run
+from punchlist.views.request_fields import RUN_ID
 
 _LISTED = 10
 _ADDRESS = re.compile(
-    r"punchlist://runs/(?P<run>last|[A-Za-z0-9][A-Za-z0-9_-]{0,63})/(?P<what>[a-z.]+)(?:/(?P<item>\d{1,9}))?"
+    rf"punchlist://runs/(?P<run>last|{RUN_ID})/(?P<what>[a-z.]+)(?:/(?P<item>\d{{1,9}}))?"
 )
 _LINES = "application/x-ndjson"
 
-TEMPLATES = (
-    *(
-        (
-            f"punchlist://runs/{{run}}/{report.file}",
+
+def list_templates() -> list[ResourceTemplate]:
+    reports = (
+        _make_template(
+            report.file,
             f"report-{report.name}".removesuffix("-md"),
             f"A run as a report: {report.title}.",
             report.content_type,
         )
         for report in OFFERED
-    ),
-    (
-        "punchlist://runs/{run}/ledger.jsonl",
-        "ledger",
-        "Everything that happened in a run, line by line.",
-        _LINES,
-    ),
-    (
-        "punchlist://runs/{run}/items/{number}",
-        "item",
-        "One item with code, history and proofs.",
-        "application/json",
-    ),
-)
-
-
-def list_templates() -> list[ResourceTemplate]:
+    )
+    ledger = "Everything that happened in a run, line by line."
+    item = "One item with code, history and proofs."
     return [
-        ResourceTemplate(uri_template=uri, name=name, description=about, mime_type=kind)
-        for uri, name, about, kind in TEMPLATES
+        *reports,
+        _make_template("ledger.jsonl", "ledger", ledger, _LINES),
+        _make_template("items/{number}", "item", item, "application/json"),
     ]
 
 
-def list_resources(desk: McpSession) -> list[Resource]:
+def _make_template(path: str, name: str, about: str, kind: str) -> ResourceTemplate:
+    uri = f"punchlist://runs/{{run}}/{path}"
+    return ResourceTemplate(uri_template=uri, name=name, description=about, mime_type=kind)
+
+
+def list_resources(app: McpSession) -> list[Resource]:
     """Return reports and ledgers of the newest runs."""
     return [
         Resource(
             uri=f"punchlist://runs/{row.id}/{what}", name=f"{what} of run {row.id}", mime_type=kind
         )
-        for row in desk.rows_of(desk.repositories)[:_LISTED]
+        for row in app.rows_of(app.repositories)[:_LISTED]
         for what, kind in (("report.md", "text/markdown"), ("ledger.jsonl", _LINES))
     ]
 
 
-def read_resource(desk: McpSession, address: str) -> tuple[str, str]:
+def read_resource(app: McpSession, address: str) -> tuple[str, str]:
     """Return the text at an address, and its media type; raise UsageError if there is none."""
     found = _ADDRESS.fullmatch(address)
     if found is None or (found["what"] == "items") != (found["item"] is not None):
@@ -73,23 +67,22 @@ def read_resource(desk: McpSession, address: str) -> tuple[str, str]:
             f"nothing is at {address[:200]}",
             hint="resources/templates/list has the addresses there are",
         )
-    run = desk.find_run(found["run"])
+    run, what = app.find_run(found["run"]), found["what"]
     if found["item"]:
-        return _decode_text(
-            wire.encode(build_detail(get_item(run, int(found["item"])), run))
-        ), "application/json"
-    if found["what"] == "ledger.jsonl":
-        return "".join(_ledger_lines(desk, run)), _LINES
-    if found["what"] not in REPORT_NAMES:
+        detail = build_detail(get_item(run, int(found["item"])), run)
+        return _decode_text(wire.encode(detail)), "application/json"
+    if what == "ledger.jsonl":
+        return "".join(_ledger_lines(app, run)), _LINES
+    if what not in REPORT_NAMES:
         raise UsageError(
-            f"run {run.id} has no {found['what']}",
+            f"run {run.id} has no {what}",
             hint=f"there are {', '.join(REPORT_NAMES)}, ledger.jsonl and items/N",
         )
-    return _decode_text(render_report(run, found["what"])), content_type(found["what"])
+    return _decode_text(render_report(run, what)), content_type(what)
 
 
-def _ledger_lines(desk: McpSession, run: Run) -> Iterator[str]:
-    for entry in desk.store.read(run.id):
+def _ledger_lines(app: McpSession, run: Run) -> Iterator[str]:
+    for entry in app.store.read(run.id):
         yield _decode_text(wire.encode(replace(entry, event=_redact_event(entry.event)))) + "\n"
 
 

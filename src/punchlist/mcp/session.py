@@ -21,9 +21,6 @@ _LOOK = 0.3
 _STOPPING = 10.0
 """Seconds that a request waits for another process to stop a run."""
 
-Tell = Callable[[Run], Awaitable[None]]
-"""Is told how the run stands while somebody waits."""
-
 
 class Options(Struct, frozen=True, kw_only=True):
     role: Role = Role.RUN
@@ -34,10 +31,10 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 class Caller(Struct, frozen=True):
-    """The client that calls a tool: its name, and a callback for progress."""
+    """The client that calls a tool; `tell` sends it the run's progress while it waits."""
 
     name: str
-    tell: Tell
+    tell: Callable[[Run], Awaitable[None]]
 
 
 class McpSession(Workspace[RunDriver]):
@@ -55,9 +52,7 @@ class McpSession(Workspace[RunDriver]):
         self.session.close()
 
     def find_repository(self, name: str) -> RepositoryEntry:
-        """Return the repository with that name or id; raise UsageError if not
-        exactly one matches.
-        """
+        """Return the repository of that name or id; raise UsageError unless exactly one fits."""
         found = [each for each in self.repositories if not name or name in (each.id, each.name)]
         if len(found) == 1:
             return found[0]
@@ -66,9 +61,7 @@ class McpSession(Workspace[RunDriver]):
         raise UsageError(what, hint=f'give "repository": one of {known}')
 
     def find_run(self, name: str) -> Run:
-        """Return the run of that id, prefix or "last" in the served repositories; else raise
-        UsageError.
-        """
+        """Return the run of that id or prefix, or the "last"; raise UsageError if there is none."""
         known = [row.id for row in self.rows_of(self.repositories)]
         if not known:
             raise UsageError("nothing has been run here yet", hint="start_run starts a run")
@@ -76,10 +69,8 @@ class McpSession(Workspace[RunDriver]):
             return self.load(known[0])
         found = [name] if name in known else [run for run in known if run.startswith(name)]
         if len(found) != 1:
-            what = (
-                f'{len(found)} runs begin with "{name}"' if found else f'there is no run "{name}"'
-            )
-            raise UsageError(what, hint="list_runs lists them")
+            what = f"{len(found)} runs begin with" if found else "there is no run"
+            raise UsageError(f'{what} "{name}"', hint="list_runs lists them")
         return self.load(found[0])
 
     def repository_of(self, run: Run) -> RepositoryEntry:
@@ -104,7 +95,7 @@ class McpSession(Workspace[RunDriver]):
         return self.load(run.id)
 
     async def wait_until(
-        self, run: Run, seconds: float, asker: Caller, enough: Callable[[Run], bool]
+        self, run: Run, seconds: float, caller: Caller, enough: Callable[[Run], bool]
     ) -> Run:
         """Wait until `enough`, the run is not driven, or the time is up; return the run then."""
         until = time.monotonic() + seconds
@@ -113,7 +104,7 @@ class McpSession(Workspace[RunDriver]):
             driven = self.is_driven(run.id)
             now = self.load(run.id)
             if now.seq != run.seq:
-                await asker.tell(now)
+                await caller.tell(now)
             run = now
             left = until - time.monotonic()
             if enough(run) or not driven or left <= 0:

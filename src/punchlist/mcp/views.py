@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from msgspec import convert
+from msgspec.structs import asdict
+
 from punchlist.mcp.outputs import Evidence, ItemDetail, ListedItem, RunStatus, TaskDetail
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
@@ -10,39 +13,40 @@ from punchlist.model.ledger.timeline import Moment
 from punchlist.ports.agent import Task
 from punchlist.views.item_words import find_proofs, format_proofs, unfixed_reason
 from punchlist.views.plans.plan_forms import item_code
+from punchlist.views.report_document import make_item_part
 from punchlist.views.run_state import State
 from punchlist.views.summary import summarize_run
 
 FIXER = "fixer"
 _LONGEST_PROMPT = 40_000
 """Characters; clients cut, or refuse, answers that are much longer."""
-_TOLD = 15
-"""Moments of the story that are told where nobody says since when."""
+_LAST_MOMENTS = 15
+"""Moments of the story in an answer to a request without `after`."""
 
 
 def build_status(
     run: Run, repository: str, state: State, tasks: int, story: Iterable[Moment] | None = None
 ) -> RunStatus:
-    told = summarize_run(run)
+    summary = summarize_run(run)
     return RunStatus(
         id=run.id,
         repository=repository,
         workflow=run.started.workflow_name,
         state=state,
         seq=run.seq,
-        outcome=told.outcome.value if run.ended else "",
-        headline=told.headline,
+        outcome=summary.outcome.value if run.ended else "",
+        headline=summary.headline,
         next=suggest_next(run, state, tasks),
         round=run.position.round,
         branch=run.landing.branch if run.landing.landed else "",
-        counts=told.numbers,
-        by_status=told.by_status,
+        counts=summary.numbers,
+        by_status=summary.by_status,
         tasks=tasks,
         question=run.waiting_for,
         doubts=tuple(run.unanswered),
-        not_checked=told.gaps,
+        not_checked=summary.gaps,
         trouble=run.trouble,
-        story=tuple(run.timeline[-_TOLD:] if story is None else story),
+        story=tuple(run.timeline[-_LAST_MOMENTS:] if story is None else story),
     )
 
 
@@ -74,59 +78,27 @@ def suggest_next(run: Run, state: State, tasks: int) -> str:
 
 
 def summarize_item(item: Item) -> ListedItem:
-    return ListedItem(
-        number=item.number,
-        code=item_code(item.number),
-        title=item.lead.title,
-        severity=item.severity,
-        status=item.status,
-        in_scope=item.in_scope,
-        path=item.lead.spot.path,
-        line=item.lead.spot.line,
-        proof=" + ".join(find_proofs(item)),
-        why=unfixed_reason(item),
-    )
+    return ListedItem.of(item, proof=" + ".join(find_proofs(item)), why=unfixed_reason(item))
 
 
 def build_detail(item: Item, run: Run) -> ItemDetail:
-    return ItemDetail(
-        run=run.id,
-        number=item.number,
-        code=item_code(item.number),
-        fingerprint=item.fingerprint,
-        title=item.lead.title,
-        severity=item.severity,
-        status=item.status,
-        in_scope=item.in_scope,
-        path=item.lead.spot.path,
-        line=item.lead.spot.line,
-        commit=item.commit,
-        issue=item.issue,
-        flags=item.flags,
-        findings=item.findings,
-        attempts=item.attempts,
-        proofs=item.proofs,
-        score=run.by_item.scores.get(item.number),
-        change=run.by_item.diffs.get(item.number),
-    )
+    part = asdict(make_item_part(item, run))
+    return convert({**part, "run": run.id, "code": item_code(item.number)}, ItemDetail)
 
 
 def build_task(task: Task, run: Run, file: Path) -> TaskDetail:
-    rest = (
-        f"\n\n[It goes on in {file}: read it there before you begin.]"
-        if len(task.prompt) > _LONGEST_PROMPT
-        else ""
-    )
+    prompt = task.prompt
+    if len(prompt) > _LONGEST_PROMPT:
+        rest = f"\n\n[It goes on in {file}: read it there before you begin.]"
+        prompt = prompt[:_LONGEST_PROMPT] + rest
     return TaskDetail(
         task=f"{run.id}/{task.id}",
         run=run.id,
         role=task.role,
         folder=task.folder,
         writes=task.writes,
-        items=tuple(
-            summarize_item(run.items[number]) for number in task.items if number in run.items
-        ),
-        prompt=task.prompt[:_LONGEST_PROMPT] + rest,
+        items=tuple(summarize_item(run.items[each]) for each in task.items if each in run.items),
+        prompt=prompt,
         prompt_file=str(file),
         schema=task.schema or {},
         answer_with="report_outcomes" if task.role == FIXER else "answer_task",

@@ -3,7 +3,8 @@
 from msgspec import Struct
 
 from punchlist.model.finding.severity import Severity
-from punchlist.model.item.item import Item, Status
+from punchlist.model.item.item import Item, Status, reading_order
+from punchlist.model.ledger.run import Run
 from punchlist.views.plans.plan_forms import item_code
 
 
@@ -15,6 +16,12 @@ class ItemFilter(Struct, frozen=True, kw_only=True):
     path: str = ""
     text: str = ""
     in_scope: bool | None = None
+
+
+def filter_items(run: Run, wanted: ItemFilter) -> list[Item]:
+    """Return the items that fit, worst first."""
+    fitting = (item for item in run.items.values() if matches_filter(item, wanted))
+    return sorted(fitting, key=reading_order)
 
 
 def matches_filter(item: Item, wanted: ItemFilter) -> bool:

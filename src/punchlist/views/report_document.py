@@ -127,12 +127,12 @@ def make_report(run: Run) -> ReportDocument:
         not_checked=told.gaps,
         unverified=run.checks.unverified,
         items=tuple(
-            _describe_item(item, run) for item in sorted(run.items.values(), key=reading_order)
+            make_item_part(item, run) for item in sorted(run.items.values(), key=reading_order)
         ),
         pending=run.reviewing.fresh,
         refused=run.reviewing.refused,
         reviewers=tuple(run.reviewing.reviews.values()),
-        checks=_describe_checks(run),
+        checks=list_checks(run),
         flaky=tuple(sorted(run.checks.flaky)),
         rounds=run.position.rounds,
         questions=run.asking.questions,
@@ -162,7 +162,7 @@ def _describe_run(run: Run) -> ReportedRun:
     )
 
 
-def _describe_item(item: Item, run: Run) -> ItemPart:
+def make_item_part(item: Item, run: Run) -> ItemPart:
     return ItemPart(
         number=item.number,
         fingerprint=item.fingerprint,
@@ -185,7 +185,7 @@ def _describe_item(item: Item, run: Run) -> ItemPart:
     )
 
 
-def _describe_checks(run: Run) -> tuple[CheckPart, ...]:
+def list_checks(run: Run) -> tuple[CheckPart, ...]:
     started = run.started
     return tuple(
         CheckPart(

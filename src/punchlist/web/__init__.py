@@ -1,3 +1,1 @@
-"""The HTTP surface: calls the use cases of `app`, owns no rule; server packages
-are imported late.
-"""
+"""The web server: HTTP API, event streams, dashboard, and a client of the API."""

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
 
-from litestar import Litestar, Request, Response, Router
+from litestar import Litestar, Response, Router
 from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.exceptions import HTTPException, ValidationException
@@ -16,10 +16,10 @@ from litestar.openapi.spec import Components, SecurityScheme
 
 from punchlist._version import __version__
 from punchlist.errors import PunchlistError
-from punchlist.web.api import read as looks
-from punchlist.web.api import repositories, runs
-from punchlist.web.api.fix_sessions import routes as fixes
+from punchlist.web.api import read, repositories, runs
+from punchlist.web.api.fix_sessions import routes as fix_sessions
 from punchlist.web.api.openapi import build_document
+from punchlist.web.api.routes import AnyRequest, share
 from punchlist.web.gate import Gate, Rules
 from punchlist.web.pages.rendering import is_page, load_templates, render_problem
 from punchlist.web.pages.router import build_router
@@ -29,32 +29,29 @@ from punchlist.web.security.sessions import Sessions
 from punchlist.web.state import WebSession
 
 _log = logging.getLogger("punchlist")
-_ROUTES = (*repositories.ROUTES, *runs.ROUTES, *looks.ROUTES, *fixes.ROUTES)
+_ROUTES = (*repositories.ROUTES, *runs.ROUTES, *read.ROUTES, *fix_sessions.ROUTES)
 _NEXT = "GET /api/openapi.json says what is there and what it takes"
 
 
-def build_site(desk: WebSession, entrance: Sessions, rules: Rules) -> Gate:
-    return Gate(build_application(desk, entrance), entrance.tokens, rules, desk.hide, entrance)
+def build_site(app: WebSession, entrance: Sessions, rules: Rules) -> Gate:
+    return Gate(build_application(app, entrance), entrance.tokens, rules, app.hide, entrance)
 
 
-def build_application(desk: WebSession, entrance: Sessions) -> Litestar:
+def build_application(app: WebSession, entrance: Sessions) -> Litestar:
     """Build the application; without the gate only open routes answer."""
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
-        going = asyncio.create_task(desk.resume_left(desk.left))
+        going = asyncio.create_task(app.resume_left(app.left))
         preparing = asyncio.create_task(asyncio.to_thread(load_templates))
         yield
         going.cancel()
         await preparing
-        await desk.close()
+        await app.close()
 
     return Litestar(
-        route_handlers=[_api_router(), build_router(desk)],
-        dependencies={
-            "desk": Provide(lambda: desk, sync_to_thread=False),
-            "entrance": Provide(lambda: entrance, sync_to_thread=False),
-        },
+        route_handlers=[_api_router(), build_router(app)],
+        dependencies={"app": share(app), "entrance": share(entrance)},
         exception_handlers={
             Refused: _handle_refusal,
             PunchlistError: _handle_error,
@@ -86,12 +83,9 @@ def load_openapi() -> dict[str, Any]:
         render_plugins=[],
         use_handler_docstrings=True,
     )
+    dependencies = {"app": Provide(_no_session)}
     return build_document(
-        Litestar(
-            route_handlers=[_api_router()],
-            openapi_config=config,
-            dependencies={"desk": Provide(_no_session)},
-        )
+        Litestar([_api_router()], openapi_config=config, dependencies=dependencies)
     )
 
 
@@ -103,12 +97,12 @@ async def _no_session() -> WebSession:
     raise NotImplementedError
 
 
-def _request_line(request: Request[Any, Any, Any]) -> str:
+def _request_line(request: AnyRequest) -> str:
     return f"{request.method} {request.url.path}"
 
 
 def _make_response(
-    request: Request[Any, Any, Any], problem: Problem, headers: dict[str, str] | None = None
+    request: AnyRequest, problem: Problem, headers: dict[str, str] | None = None
 ) -> Response[Any]:
     if is_page(request.url.path):
         return render_problem(request, problem)
@@ -117,21 +111,21 @@ def _make_response(
     )
 
 
-def _handle_refusal(request: Request[Any, Any, Any], error: Refused) -> Response[Any]:
+def _handle_refusal(request: AnyRequest, error: Refused) -> Response[Any]:
     return _make_response(request, error.to_problem(_request_line(request)), error.headers)
 
 
-def _handle_error(request: Request[Any, Any, Any], error: PunchlistError) -> Response[Any]:
+def _handle_error(request: AnyRequest, error: PunchlistError) -> Response[Any]:
     return _make_response(request, make_problem(error, _request_line(request)))
 
 
-def _handle_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
+def _handle_http(request: AnyRequest, error: HTTPException) -> Response[Any]:
     """Answer the framework's errors: unknown paths, wrong methods, bad bodies."""
     what = error.detail
     if isinstance(error, ValidationException) and isinstance(error.extra, list):
-        told = [each for each in error.extra if isinstance(each, dict)]
-        what = "; ".join(f"{each.get('key', 'body')}: {each.get('message', '')}" for each in told)
-        if _has_no_body(request) and any(each.get("key") == "data" for each in told):
+        faults = [each for each in error.extra if isinstance(each, dict)]
+        what = "; ".join(f"{each.get('key', 'body')}: {each.get('message', '')}" for each in faults)
+        if _has_no_body(request) and any(each.get("key") == "data" for each in faults):
             what = "the body is missing: a JSON object, {} at least"
     problem = Problem(
         status=error.status_code,
@@ -142,34 +136,20 @@ def _handle_http(request: Request[Any, Any, Any], error: HTTPException) -> Respo
     return _make_response(request, problem, dict(error.headers or {}))
 
 
-def _has_no_body(request: Request[Any, Any, Any]) -> bool:
+def _has_no_body(request: AnyRequest) -> bool:
     return (
         "transfer-encoding" not in request.headers
         and request.headers.get("content-length", "0") == "0"
     )
 
 
-def _handle_nesting(request: Request[Any, Any, Any], _: RecursionError) -> Response[Any]:
-    return _make_response(
-        request,
-        Problem(
-            status=400,
-            what="the body is nested too deeply",
-            where=_request_line(request),
-            next=_NEXT,
-        ),
-    )
+def _handle_nesting(request: AnyRequest, _: RecursionError) -> Response[Any]:
+    return _handle_refusal(request, Refused(400, "the body is nested too deeply", _NEXT))
 
 
-def _handle_crash(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+def _handle_crash(request: AnyRequest, error: Exception) -> Response[Any]:
     """Log an unexpected error; the answer does not show it."""
     _log.error("%s failed", _request_line(request), exc_info=error)
-    return _make_response(
-        request,
-        Problem(
-            status=500,
-            what="punchlist itself failed",
-            where=_request_line(request),
-            next="the server's log says why",
-        ),
+    return _handle_refusal(
+        request, Refused(500, "punchlist itself failed", "the server's log says why")
     )

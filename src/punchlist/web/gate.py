@@ -1,12 +1,9 @@
-"""The gate every request goes through: whose name it calls, where it comes from, how often, and who
-it is.
-"""
+"""The gate every request goes through: it checks host, origin, size, rate and token."""
 
 import logging
 import time
 from collections.abc import Callable, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -14,6 +11,7 @@ from msgspec import Struct
 from punchlist.app.report_formats import CONTENT_TYPES
 from punchlist.errors import PunchlistError
 from punchlist.web.pages.rendering import HEADERS, is_page, render_template
+from punchlist.web.pages.routes import origin_host
 from punchlist.web.problem import Problem, Refused, make_problem
 from punchlist.web.schemas import LARGEST_BODY
 from punchlist.web.security.hiding import PathMasker
@@ -102,10 +100,10 @@ class Gate:
         try:
             scope["auth"] = self._admit_request(scope)
         except Refused as error:
-            await _told(error.to_problem(where), error.headers, scope, sending)
-        except PunchlistError as error:  # who may come in cannot be read, and so nobody does
+            await _send_problem(error.to_problem(where), error.headers, scope, sending)
+        except PunchlistError as error:  # the tokens cannot be read: no request is admitted
             _log.error("%s", error)
-            await _told(make_problem(error, where), {}, scope, sending)
+            await _send_problem(make_problem(error, where), {}, scope, sending)
         else:
             await self._inside(scope, receive, sending)
 
@@ -120,59 +118,45 @@ class Gate:
         _check_size(headers)
         given = [value for name, value in headers if name == "authorization"]
         visitor = self._find_visitor(given)
-        scope["user"] = self._entrance.find_visitor(scope) if self._entrance else None
-        scope["welcome"] = lambda: self._is_admitted(given, scope)
+        scope["user"] = self._find_user(scope)
+        scope["admitted"] = lambda: self._is_admitted(given, scope)
         known = visitor or scope["user"]
         client = scope.get("client") or ("", 0)
         wait = self._buckets.take_token(known.id if known else str(client[0]))
         if wait:
             seconds = str(max(1, round(wait + 0.5)))
-            raise Refused(
-                429,
-                "too many requests",
-                next_=f"try again in {seconds} s",
-                headers={"retry-after": seconds},
-            )
+            again = {"retry-after": seconds}
+            raise Refused(429, "too many requests", f"try again in {seconds} s", headers=again)
         if given and visitor is None:
-            unknown = {"www-authenticate": "Bearer"}
-            raise Refused(
-                401,
-                "this token is not known here",
-                next_="punchlist serve --new-token run",
-                headers=unknown,
-            )
+            what, hint = "this token is not known here", "punchlist serve --new-token run"
+            raise Refused(401, what, hint, headers={"www-authenticate": "Bearer"})
         return visitor
 
     def _is_admitted(self, given: list[str], scope: Scope) -> bool:
-        """Return whether the client would be admitted now: a token may be dropped while a stream is
-        open.
-        """
+        """Return whether the token or cookie still counts: it may end while a stream is open."""
         try:
-            return (
-                self._find_visitor(given) or (self._entrance and self._entrance.find_visitor(scope))
-            ) is not None
+            return (self._find_visitor(given) or self._find_user(scope)) is not None
         except PunchlistError:
             return False
+
+    def _find_user(self, scope: Scope) -> Visitor | None:
+        return self._entrance.find_visitor(scope) if self._entrance else None
 
     def _check_host(self, hosts: list[str]) -> None:
         if len(hosts) != 1 or _name(hosts[0]) not in self._rules.hosts:
             raise Refused(
                 421,
                 "this server does not go by that name",
-                next_="call it as it was started, or start it with --allow-host",
+                "call it as it was started, or start it with --allow-host",
             )
 
     def _check_origin(self, origin: str) -> None:
-        parts = _split(origin)
-        if (
-            parts is None
-            or parts.scheme not in ("http", "https")
-            or _name(parts.netloc) not in self._rules.hosts
-        ):
+        host = origin_host(origin)
+        if not host or _name(host) not in self._rules.hosts:
             raise Refused(
                 403,
                 "pages from elsewhere may not use this server",
-                next_="open the address that `punchlist serve` printed",
+                "open the address that `punchlist serve` printed",
             )
 
     def _find_visitor(self, given: list[str]) -> Visitor | None:
@@ -221,48 +205,35 @@ def _check_size(headers: list[tuple[str, str]]) -> None:
         raise Refused(
             400,
             "the body says in two ways where it ends",
-            next_="send its length, or send it in chunks",
+            "send its length, or send it in chunks",
             headers=_CLOSE,
         )
     if any(not value.isdecimal() or int(value) > LARGEST_BODY for value in lengths):
         raise Refused(
-            413,
-            "the body is too large",
-            next_=f"send {LARGEST_BODY:,} bytes at most",
-            headers=_CLOSE,
+            413, "the body is too large", f"send {LARGEST_BODY:,} bytes at most", headers=_CLOSE
         )
 
 
-def _split(origin: str) -> Any:
-    try:
-        return urlsplit(origin)
-    except ValueError:
-        return None
-
-
 def _name(host: str) -> str:
-    """The name in a Host header, without its port."""
+    """Return the name in a Host header, without its port."""
     name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
     return (name if name and port.isascii() and port.isdigit() else host).strip("[]").lower()
 
 
-async def _told(
+async def _send_problem(
     problem: Problem, more: dict[str, str], scope: Scope, send: Callable[..., Any]
 ) -> None:
-    """In the shape that whoever asks can read: a page for people, JSON for programs."""
+    """Send a page to a browser, JSON to other programs."""
     page = is_page(scope["path"]) and any(
         name == b"accept" and b"text/html" in value for name, value in scope["headers"]
     )
-    body = (
-        render_template("problem.html", problem=problem).encode()
-        if page
-        else msgspec.json.encode(problem)
-    )
-    kind = b"text/html; charset=utf-8" if page else b"application/json"
-    said = {
-        name.encode(): value.encode()
-        for name, value in {**(HEADERS if page else {}), **more}.items()
-    }
-    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *said.items()]
+    if page:
+        body = render_template("problem.html", problem=problem).encode()
+        fields = {"content-type": "text/html; charset=utf-8"}
+    else:
+        body = msgspec.json.encode(problem)
+        fields = {"content-type": "application/json"}
+    fields |= {"content-length": str(len(body)), **(HEADERS if page else {}), **more}
+    headers = [(name.encode(), value.encode()) for name, value in fields.items()]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

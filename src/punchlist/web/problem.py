@@ -33,8 +33,8 @@ class Refused(Exception):
         self,
         status: int,
         what: str,
-        *,
         next_: str = "",
+        *,
         run: str = "",
         headers: dict[str, str] | None = None,
     ) -> None:

@@ -1,29 +1,22 @@
-"""What requests and answers look like: the same values for the server, its OpenAPI document and the
-client.
-"""
+"""Requests and answers, for the server, its OpenAPI document and the client."""
 
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from punchlist.model.finding.severity import Severity
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Status
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.run import Question
 from punchlist.model.patch.change import ScopeKind
+from punchlist.views.item_head import ItemHead
+from punchlist.views.request_fields import RUN_ID, Below, Name, Number, Revision
 from punchlist.views.summary import Gap, Numbers
 
 LARGEST_BODY = 8 * 1024 * 1024
-IDENTIFIER = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+IDENTIFIER = f"^{RUN_ID}$"
 Identifier = Annotated[str, Meta(pattern=IDENTIFIER)]
-Revision = Annotated[str, Meta(pattern=r"^([A-Za-z0-9@][A-Za-z0-9@._/^~+-]{0,199})?$")]
-Below = Annotated[str, Meta(pattern=r"^[^/\\\x00-\x1f][^\\\x00-\x1f]*$", max_length=500)]
-"""A path inside of a repository."""
 Line = Annotated[str, Meta(max_length=4000)]
-Named = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
-
-Number = Annotated[int, Meta(ge=1, le=10**9)]
 Rule = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
@@ -52,7 +45,7 @@ class Registering(Body, frozen=True, kw_only=True):
 class Document(Body, frozen=True, kw_only=True):
     """Findings as a file: SARIF, JSON, rdjson or Markdown; the name says which."""
 
-    name: Named
+    name: Name
     content: str
 
 
@@ -66,7 +59,7 @@ class Starting(Body, frozen=True, kw_only=True):
     commit: Revision = ""
     paths: Annotated[tuple[Below, ...], Meta(max_length=1000)] = ()
     findings: Annotated[tuple[Document, ...], Meta(max_length=20)] = ()
-    agents: Annotated[tuple[Named, ...], Meta(max_length=10)] = ()
+    agents: Annotated[tuple[Name, ...], Meta(max_length=10)] = ()
     specification: Annotated[tuple[Below, ...], Meta(max_length=100)] = ()
     notes: Line = ""
     max_seconds: Annotated[float, Meta(ge=0, le=1e9)] = 0
@@ -171,18 +164,13 @@ class RunPart(Struct, frozen=True, kw_only=True):
     trouble: tuple[str, ...]
 
 
-class ItemLine(Struct, frozen=True, kw_only=True):
+class _ItemId(ItemHead, frozen=True):
+    id: str  # positional, and so before the keyword-only fields of ItemHead in the JSON
+
+
+class ItemLine(_ItemId, frozen=True, kw_only=True):
     """`id` names the item in requests, `code` in plans."""
 
-    id: str
-    number: int
-    code: str
-    title: str
-    severity: Severity
-    status: Status
-    in_scope: bool
-    path: str
-    line: int | None
     proofs: tuple[str, ...]
     score: int | None
     tries: int

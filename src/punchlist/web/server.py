@@ -34,8 +34,6 @@ class ListenOptions(Struct, frozen=True, kw_only=True):
     port: int = 8470
     names: tuple[str, ...] = ()
     """Other names under which it may be called."""
-    rate: float = 100
-    burst: float = 1000
 
 
 class _Server(uvicorn.Server):
@@ -90,25 +88,25 @@ def serve(
     """Serve until a signal comes; `ready` gets the address. Active runs can be resumed later."""
     tokens = Tokens(home)
     entrance = Sessions(home, tokens)
-    rules = Rules(hosts=allowed_hosts(place, tokens), rate=place.rate, burst=place.burst)
+    rules = Rules(allowed_hosts(place, tokens))
     listening = _bind_socket(place)
     server: _Server | None = None
-    desk = WebSession(home, options, lambda: server is not None and server.closing)
+    app = WebSession(home, options, lambda: server is not None and server.closing)
     config = uvicorn.Config(
-        build_site(desk, entrance, rules),
+        build_site(app, entrance, rules),
         log_level="warning",
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # whoever says where a request came from could be anybody
+        proxy_headers=False,  # any client could send them
         timeout_graceful_shutdown=_GRACE,
         lifespan="on",
-        http="h11",  # the strict reader, also where a faster one is installed
+        http="h11",  # the strict parser, also where a faster one is installed
         ws="none",
     )
     server = _Server(config)
-    server.on_exit = desk.driving.stop_all
-    left = find_unfinished(home, desk.store, desk.repositories.list_all())
-    desk.left = left if options.resume else ()
+    server.on_exit = app.driving.stop_all
+    left = find_unfinished(home, app.store, app.repositories.list_all())
+    app.left = left if options.resume else ()
     passing = "" if tokens.list_all() else tokens.create_temporary(Role.ADMIN)
     with listening:
         address = _socket_address(listening)
@@ -118,18 +116,17 @@ def serve(
 
 
 def allowed_hosts(place: ListenOptions, tokens: Tokens) -> frozenset[str]:
-    """Return the host names to accept. Raise UsageError if others could reach the server and there
-    is no token.
-    """
+    """Return the host names to accept; raise UsageError if others could call without a token."""
+    names = {name.lower() for name in place.names}
     if is_loopback(place.host):
-        return frozenset({*_LOOPBACK, place.host.lower(), *(name.lower() for name in place.names)})
+        return frozenset({*_LOOPBACK, place.host.lower(), *names})
     if not tokens.list_all():
         raise UsageError(
             f"{place.host}: others could reach the server there, and there is no token yet",
             hint="punchlist serve --new-token admin, then try again; or leave --host out",
         )
     own = () if parse_ip(place.host) in _EVERYWHERE else (place.host.lower(),)
-    return frozenset({*own, *(name.lower() for name in place.names)})
+    return frozenset({*own, *names})
 
 
 def is_loopback(host: str) -> bool:
@@ -155,11 +152,9 @@ def _bind_socket(place: ListenOptions) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
     except OSError as error:
+        what = f"{place.host}:{place.port}: cannot be listened on: {error.strerror or error}"
         hint = "another process may be there already: give another --port"
-        raise UsageError(
-            f"{place.host}:{place.port}: cannot be listened on: {error.strerror or error}",
-            hint=hint,
-        ) from error
+        raise UsageError(what, hint=hint) from error
     listening.listen(2048)
     return listening
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.settings import load_settings
+from punchlist.views.request_fields import RUN_ID
 from punchlist.views.run_state import State, find_state
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import Document
@@ -38,22 +40,21 @@ _CLOSING = 20.0
 _AT_ONCE = 4
 _STOPPING = 10.0
 """Seconds that a request waits for a run to stop."""
-_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_RUN = re.compile(RUN_ID)
 
 
 class Options(Struct, frozen=True):
     flags: dict[str, str] = {}
     """Settings by name, as given to the server; they count for every run it starts."""
-    pace: Pace = Pace()
     resume: bool = False
     """Whether it goes on with what was left in the middle."""
 
 
 class RunRequest(Struct, frozen=True, kw_only=True):
-    """A run that a client wants. `whole` is its request: there is one under each `key`."""
+    """A run that a client wants. `body`: what it sent; one `key` stands for one body."""
 
-    whole: bytes
-    wish: Callable[[], Request]
+    body: bytes
+    make: Callable[[], Request]
     flags: dict[str, str] = {}
     key: str = ""
 
@@ -87,10 +88,9 @@ class WebSession(Workspace[ThreadedDriver]):
                 await self.resume_run(self.find_run(run).id)
                 await self.driving.wait_settled(run)
 
-        came = await asyncio.gather(
-            *(resume_one(each.run) for each in runs), return_exceptions=True
-        )
-        for each, error in zip(runs, came, strict=True):
+        resuming = (resume_one(each.run) for each in runs)
+        results = await asyncio.gather(*resuming, return_exceptions=True)
+        for each, error in zip(runs, results, strict=True):
             if error is not None:
                 _log.error("run %s does not go on: %s", each.run, error)
 
@@ -98,7 +98,7 @@ class WebSession(Workspace[ThreadedDriver]):
         found = self.repositories.find(identifier)
         if found is None:
             raise Refused(
-                404, "no such repository is registered", next_="GET /api/repositories lists them"
+                404, "no such repository is registered", "GET /api/repositories lists them"
             )
         return found
 
@@ -126,37 +126,33 @@ class WebSession(Workspace[ThreadedDriver]):
         """Return the run's question, its outcome, or why it broke off."""
         if run.waiting_for:
             return run.waiting_for.question
-        return (
-            f"the session has ended: {run.ended}"
-            if run.ended
-            else self.driving.failure_reason(run.id)
-        )
+        if run.ended:
+            return f"the session has ended: {run.ended}"
+        return self.driving.failure_reason(run.id)
 
     def agent_settings(self, names: tuple[str, ...], role: Role) -> dict[str, str]:
         """Return the setting that names these agents; those not in use need the role admin."""
         known = load_settings(None, self.options.flags).settings.agents.use
         if not set(names) <= set(known) and not role.includes(Role.ADMIN):
-            hint = (
-                f"those in the settings: {', '.join(known) or 'none'}; others take the role admin"
-            )
-            raise Refused(403, "these agents are not in use here", next_=hint)
+            listed = ", ".join(known) or "none"
+            hint = f"those in the settings: {listed}; others take the role admin"
+            raise Refused(403, "these agents are not in use here", hint)
         return {"agents.use": ",".join(names)} if names else {}
 
     async def begin(self, repository: RepositoryEntry, asked: RunRequest) -> str:
         """Start a run, once for each key; return its id."""
         async with self.keys.lock_key(asked.key):
-            run = self.keys.find_run(
-                asked.key, asked.whole, lambda mark, since: self.find_begun(repository, mark, since)
-            )
+            begun = partial(self.find_begun, repository)
+            run = self.keys.find_run(asked.key, asked.body, begun)
             if not run:
                 run = await self.begin_run(
                     self.opened(repository, asked.flags),
-                    asked.wish,
+                    asked.make,
                     lambda ready: self.keys.save_intent(
-                        asked.key, asked.whole, ready.fingerprint(repository.git_dir)
+                        asked.key, asked.body, ready.fingerprint(repository.git_dir)
                     ),
                 )
-                self.keys.save_run(asked.key, asked.whole, run)
+                self.keys.save_run(asked.key, asked.body, run)
         return run
 
     def find_begun(self, repository: RepositoryEntry, fingerprint: str, since: float) -> str:
@@ -169,17 +165,15 @@ class WebSession(Workspace[ThreadedDriver]):
         return ""
 
     async def stop(self, run: Run, by: str) -> Run:
-        """Stop a run between two events, whichever process drives it; it may still
-        go on a while.
-        """
+        """Stop a run between two events, whichever process drives it; that may take a while."""
         await self.stop_run(run.id, by, _STOPPING, here=_STOPPING)
         return self.find_run(run.id)
 
     async def answer_run(
-        self, run: Run, said: str | dict[str, str], by: str, asked: int = 0
+        self, run: Run, answer: str | dict[str, str], by: str, asked: int = 0
     ) -> Run:
         """`asked`: how many questions there were when the user looked."""
-        await self.answer_question(run.id, said, by, asked)
+        await self.answer_question(run.id, answer, by, asked)
         return self.find_run(run.id)
 
     def store_findings(self, documents: tuple[Document, ...]) -> tuple[str, ...]:
@@ -197,13 +191,9 @@ class WebSession(Workspace[ThreadedDriver]):
     def open_stream(self, reader: Subscription) -> AsyncIterator[bytes]:
         """Return a stream; refuse it if too many are open."""
         if self._readers >= _MOST_READERS:
-            raise Refused(
-                429,
-                "too many streams are open",
-                next_="try again later",
-                headers={"retry-after": "10"},
-            )
-        return self._count_reader(follow_run(reader, self.driving, self.options.pace, self.closing))
+            later = {"retry-after": "10"}
+            raise Refused(429, "too many streams are open", "try again later", headers=later)
+        return self._count_reader(follow_run(reader, self.driving, Pace(), self.closing))
 
     async def _count_reader(self, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Count the reader; end at once if too many came at the same time."""
@@ -216,11 +206,18 @@ class WebSession(Workspace[ThreadedDriver]):
         finally:
             self._readers -= 1
 
+    def ledger_end(self, run: str) -> bytes | None:
+        """Return the last frame of a run's stream; None while the run goes on."""
+        over = self.load(run).ended and not self.driving.is_driving(run)
+        return encode_sse(b"{}", event="end") if over else None
+
     def output_encoder(self, name: str) -> Callable[[AgentOutput], bytes]:
-        return lambda said: encode_sse(
-            self.hide(wire.encode({"label": said.label, "text": said.text})), event=name
-        )
+        def encode(output: AgentOutput) -> bytes:
+            data = wire.encode({"label": output.label, "text": output.text})
+            return encode_sse(self.hide(data), event=name)
+
+        return encode
 
 
 def _no_run() -> Refused:
-    return Refused(404, "there is no such run", next_="GET /api/runs lists them")
+    return Refused(404, "there is no such run", "GET /api/runs lists them")

@@ -1,8 +1,10 @@
 """The tool that looks again at items fixed outside of a run."""
 
+from msgspec.structs import replace
+
 from punchlist.app.after import second_look as again
 from punchlist.errors import UsageError
-from punchlist.mcp import inputs as wishes
+from punchlist.mcp import inputs
 from punchlist.mcp.outputs import SecondLook
 from punchlist.mcp.session import Caller, McpSession
 from punchlist.mcp.tool import McpTool
@@ -10,71 +12,53 @@ from punchlist.mcp.tools.read import get_item
 from punchlist.model.ledger.run import Run
 
 
-async def look_again(desk: McpSession, wish: wishes.LookAgainInput, asker: Caller) -> SecondLook:
-    run = desk.find_run(wish.run)
-    for number in wish.items:
+async def look_again(app: McpSession, args: inputs.LookAgainInput, caller: Caller) -> SecondLook:
+    """For what was fixed outside of a run and committed: the analyzers look at the present commit
+    again, and the checks run if they are allowed. Says of each item whether it is still there, not
+    seen again by those who reported it, or unknown; it never says fixed.
+    """
+    run = app.find_run(args.run)
+    for number in args.items:
         get_item(run, number)
-    look = await desk.wait_until(
-        await _find_look(desk, wish, run), wish.wait_seconds, asker, lambda run: bool(run.ended)
-    )
-    over = bool(look.ended)
+    look = await _find_look(app, args, run)
+    look = await app.wait_until(look, args.wait_seconds, caller, lambda run: bool(run.ended))
     change = look.started.change
-    return SecondLook(
+    result = SecondLook(
         run=run.id,
         look=look.id,
-        over=over,
+        over=False,
         commit=change.head,
-        verdicts=(
-            again.judge_items(
-                run, wish.items, look, await _find_suppressions(desk, wish, run, look)
-            )
-            if over
-            else ()
-        ),
-        checks=tuple(again.describe_checks(look)) if over else (),
+        verdicts=(),
+        checks=(),
         notes=change.notes,
-        next=(
-            "what is gone was not seen again, no more; a run with a fixer proves a fix"
-            if over
-            else f'look_again with look: "{look.id}" tells what came of it'
-        ),
+        next=f'look_again with look: "{look.id}" tells what came of it',
+    )
+    if not look.ended:
+        return result
+    async with app.session_of(run.id) as session:
+        suppressions = await again.find_suppressions(session, run, args.items, look)
+    return replace(
+        result,
+        over=True,
+        verdicts=again.judge_items(run, args.items, look, suppressions),
+        checks=tuple(again.describe_checks(look)),
+        next="what is gone was not seen again, no more; a run with a fixer proves a fix",
     )
 
 
-async def _find_suppressions(
-    desk: McpSession, wish: wishes.LookAgainInput, run: Run, look: Run
-) -> again.NewSuppressions:
-    async with desk.session_of(run.id) as session:
-        return await again.find_suppressions(session, run, wish.items, look)
-
-
-async def _find_look(desk: McpSession, wish: wishes.LookAgainInput, run: Run) -> Run:
-    if wish.look:
-        look = desk.find_run(wish.look)
+async def _find_look(app: McpSession, args: inputs.LookAgainInput, run: Run) -> Run:
+    if args.look:
+        look = app.find_run(args.look)
         if not again.is_look(look, run):
             raise UsageError(
                 f"run {look.id} is no second look at these items",
                 hint="leave `look` out to begin one",
             )
         return look
-    repository = desk.repository_of(run)
-    async with desk.session_of(run.id) as session:
-        request = await again.make_request(session, run, wish.items)
-    return await desk.start_run(repository, request, {})
+    repository = app.repository_of(run)
+    async with app.session_of(run.id) as session:
+        request = await again.make_request(session, run, args.items)
+    return await app.start_run(repository, request, {})
 
 
-TOOLS = (
-    McpTool(
-        name="look_again",
-        title="Look again",
-        about=(
-            "For what was fixed outside of a run and committed: the analyzers look at the present"
-            " commit again, and the checks run if they are allowed. Says of each item whether it is"
-            " still there, not seen again by those who reported it, or unknown; it never says"
-            " fixed."
-        ),
-        takes=wishes.LookAgainInput,
-        gives=SecondLook,
-        do=look_again,
-    ),
-)
+TOOLS = (McpTool(look_again, "Look again"),)

@@ -3,112 +3,76 @@
 from punchlist.app.access import Role
 from punchlist.app.after.apply import apply_branch
 from punchlist.errors import UsageError
-from punchlist.mcp import inputs as wishes
+from punchlist.mcp import inputs
 from punchlist.mcp.outputs import Receipt, RunStatus
 from punchlist.mcp.session import Caller, McpSession
 from punchlist.mcp.tool import McpTool
 from punchlist.mcp.tools.read import load_status
 from punchlist.model.ledger.run import Run
 
-_ON_A_PERSONS_WORD = "dismissed"
+_DISMISSES = "dismissed"
+"""In the text of a choice: it dismisses items, which only a person decides."""
 
 
-async def answer_question(desk: McpSession, wish: wishes.AnswerInput, asker: Caller) -> RunStatus:
-    run = desk.find_run(wish.run)
-    if bool(wish.choice) == bool(wish.answers):
+async def answer_question(app: McpSession, args: inputs.AnswerInput, caller: Caller) -> RunStatus:
+    """Answers what a run waits for, as your user told you, and lets it go on. Recorded under your
+    name.
+    """
+    run = app.find_run(args.run)
+    if bool(args.choice) == bool(args.answers):
         raise UsageError(
             "an answer is either a choice or texts by their ids",
             hint='choice: "a", or answers: {"F001-q1": "..."}',
         )
-    _check_authority(desk, run, wish.choice)
-    said = wish.choice or wish.answers
-    await desk.answer_question(run.id, said, f"{asker.name} (MCP)", len(run.asking.questions))
-    run = desk.load(run.id)
-    return load_status(desk, run if run.waits else await desk.resume(run))
+    _check_authority(app, run, args.choice)
+    answer = args.choice or args.answers
+    await app.answer_question(run.id, answer, f"{caller.name} (MCP)", len(run.asking.questions))
+    run = app.load(run.id)
+    return load_status(app, run if run.waits else await app.resume(run))
 
 
-def _check_authority(desk: McpSession, run: Run, choice: str) -> None:
+def _check_authority(app: McpSession, run: Run, choice: str) -> None:
     """Raise UsageError if the choice dismisses items and the role is not admin."""
     question = run.waiting_for
     text = question.choices.get(choice, "") if question else ""
-    if _ON_A_PERSONS_WORD in text and not desk.options.role.includes(Role.ADMIN):
+    if _DISMISSES in text and not app.options.role.includes(Role.ADMIN):
         raise UsageError(
             f"choice {choice} dismisses items, which takes a person's word or the role admin",
             hint=f"let your user type: punchlist answer {run.id} {choice}",
         )
 
 
-async def cancel_run(desk: McpSession, wish: wishes.RunInput, asker: Caller) -> RunStatus:
-    run = desk.find_run(wish.run)
-    return load_status(
-        desk, await desk.stop(run, f"{asker.name} (MCP)") if desk.is_driven(run.id) else run
-    )
+async def cancel_run(app: McpSession, args: inputs.RunInput, caller: Caller) -> RunStatus:
+    """Stops a run between two events. Nothing that was recorded is lost; resume_run goes on."""
+    run = app.find_run(args.run)
+    if app.is_driven(run.id):
+        run = await app.stop(run, f"{caller.name} (MCP)")
+    return load_status(app, run)
 
 
-async def resume_run(desk: McpSession, wish: wishes.RunInput, asker: Caller) -> RunStatus:
-    run = desk.find_run(wish.run)
+async def resume_run(app: McpSession, args: inputs.RunInput, caller: Caller) -> RunStatus:
+    """Goes on with a run that was stopped or killed: nothing that was recorded is done again, and a
+    task that was out lies there again, with what you had done in its folder.
+    """
+    run = app.find_run(args.run)
     if run.ended:
         raise UsageError(f"run {run.id} has ended", hint="start_run starts another")
-    if desk.driving.is_driving(run.id):
-        return load_status(desk, run)
-    return load_status(desk, await desk.resume(run))
+    if not app.driving.is_driving(run.id):
+        run = await app.resume(run)
+    return load_status(app, run)
 
 
-async def apply_run(desk: McpSession, wish: wishes.ApplyInput, asker: Caller) -> Receipt:
-    run = desk.find_run(wish.run)
-    async with desk.session_of(run.id) as session:
-        message = await apply_branch(session, run.id, squash=wish.squash)
+async def apply_run(app: McpSession, args: inputs.ApplyInput, caller: Caller) -> Receipt:
+    """Merges a run's proven fixes into the checked-out branch. This changes the user's checkout."""
+    run = app.find_run(args.run)
+    async with app.session_of(run.id) as session:
+        message = await apply_branch(session, run.id, squash=args.squash)
     return Receipt(message=message, next="the fixes are on the checked-out branch")
 
 
 TOOLS = (
-    McpTool(
-        name="answer_question",
-        title="Answer a question",
-        about=(
-            "Answers what a run waits for, as your user told you, and lets it go on. Recorded under"
-            " your name."
-        ),
-        takes=wishes.AnswerInput,
-        gives=RunStatus,
-        do=answer_question,
-    ),
-    McpTool(
-        name="cancel_run",
-        title="Stop a run",
-        about=(
-            "Stops a run between two events. Nothing that was recorded is lost; resume_run goes on."
-        ),
-        takes=wishes.RunInput,
-        gives=RunStatus,
-        do=cancel_run,
-        idempotent=True,
-    ),
-    McpTool(
-        name="resume_run",
-        title="Go on with a run",
-        about=(
-            "Goes on with a run that was stopped or killed: nothing that was recorded is done"
-            " again, and a task that was out lies there again, with what you had done in its"
-            " folder."
-        ),
-        takes=wishes.RunInput,
-        gives=RunStatus,
-        do=resume_run,
-        idempotent=True,
-    ),
-    McpTool(
-        name="apply_run",
-        title="Apply the fixes",
-        about=(
-            "Merges a run's proven fixes into the checked-out branch. This changes the user's"
-            " checkout."
-        ),
-        takes=wishes.ApplyInput,
-        gives=Receipt,
-        do=apply_run,
-        role=Role.ADMIN,
-        idempotent=True,
-        destructive=True,
-    ),
+    McpTool(answer_question, "Answer a question"),
+    McpTool(cancel_run, "Stop a run", idempotent=True),
+    McpTool(resume_run, "Go on with a run", idempotent=True),
+    McpTool(apply_run, "Apply the fixes", Role.ADMIN, idempotent=True, destructive=True),
 )

@@ -18,23 +18,16 @@ def list_artifacts(home: Path, run: str) -> tuple[ArtifactLine, ...]:
         here = Path(below)
         if here == folder:
             folders[:] = [name for name in folders if name not in _PRIVATE]
-        for name in files:
-            path = here / name
-            plain = path.relative_to(folder).as_posix()
-            if (
-                plain not in _PRIVATE
-                and not name.startswith(".")
-                and not path.is_symlink()
-                and path.is_file()
-            ):
-                found.append(ArtifactLine(plain, path.stat().st_size))
+        for path in (here / name for name in files if not name.startswith(".")):
+            name = path.relative_to(folder).as_posix()
+            if name not in _PRIVATE and not path.is_symlink() and path.is_file():
+                found.append(ArtifactLine(name, path.stat().st_size))
     return tuple(sorted(found, key=lambda each: each.name))
 
 
 def read_artifact(home: Path, run: str, name: str) -> bytes | None:
     """Return the content of a listed file, or None; a requested name is never used as a path."""
-    known = next(
-        (each for each in list_artifacts(home, run) if each.name == name and each.size <= _LARGEST),
-        None,
-    )
-    return (run_folder(home, run) / known.name).read_bytes() if known else None
+    for each in list_artifacts(home, run):
+        if each.name == name and each.size <= _LARGEST:
+            return (run_folder(home, run) / each.name).read_bytes()
+    return None

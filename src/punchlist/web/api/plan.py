@@ -8,7 +8,7 @@ from punchlist.app.shown_plan import ShownPlan, change_plan, load_plan
 from punchlist.model.ledger.run import Run
 from punchlist.views.plans.plan_forms import Master, Sheet
 from punchlist.web.api.fix_sessions.schemas import MASTER_PATH, Plan
-from punchlist.web.api.routes import AtDesk, put_route, read_route
+from punchlist.web.api.routes import App, put_route, read_route
 from punchlist.web.api.runs import RunId
 from punchlist.web.api.views import name_state
 from punchlist.web.problem import Refused
@@ -17,52 +17,40 @@ from punchlist.web.state import WebSession
 Code = Annotated[str, PathParameter(pattern=r"^F[0-9]{3,9}$", description="The issue's code.")]
 
 
-@read_route(
-    "/fix/{session_id:str}/plan",
-    operation_id="plan",
-    summary="The plan of a session, as its files have it",
-)
-async def look(desk: AtDesk, session_id: RunId) -> Plan:
-    return plan_part(desk, desk.find_run(session_id))
+@read_route("/fix/{session_id:str}/plan", "The plan of a session, as its files have it")
+async def plan(app: App, session_id: RunId) -> Plan:
+    return plan_part(app, app.find_run(session_id))
 
 
-@put_route(
-    "/fix/{session_id:str}/plan/master_todo",
-    operation_id="replace_master_todo",
-    summary="Change the order of work",
-)
-async def order(desk: AtDesk, session_id: RunId, data: JSONBody[Master]) -> Plan:
+@put_route("/fix/{session_id:str}/plan/master_todo", "Change the order of work")
+async def replace_master_todo(app: App, session_id: RunId, data: JSONBody[Master]) -> Plan:
     """An issue that is left out is not worked on in this round, and stays open."""
-    return await _replace_part(desk, session_id, data)
+    return await _replace_part(app, session_id, data)
 
 
-@put_route(
-    "/fix/{session_id:str}/plan/fix_todo/{code:str}",
-    operation_id="replace_fix_todo",
-    summary="Change how an issue is fixed",
-)
-async def todo(desk: AtDesk, session_id: RunId, code: Code, data: JSONBody[Sheet]) -> Plan:
+@put_route("/fix/{session_id:str}/plan/fix_todo/{code:str}", "Change how an issue is fixed")
+async def replace_fix_todo(app: App, session_id: RunId, code: Code, data: JSONBody[Sheet]) -> Plan:
     """What the issue is about (its file, line and title) stays as it is."""
     if data.issue_code != code:
         raise Refused(
             400,
             f'the address says {code}, the body says "{data.issue_code}"',
-            next_="send the same code in both",
+            "send the same code in both",
         )
     if any(_is_outside(each.path) for each in data.context.related_files):
         raise Refused(
-            400, "a related file must be inside of the repository", next_="name it from the root"
+            400, "a related file must be inside of the repository", "name it from the root"
         )
-    return await _replace_part(desk, session_id, data)
+    return await _replace_part(app, session_id, data)
 
 
-def plan_part(desk: WebSession, run: Run) -> Plan:
-    plan: ShownPlan = load_plan(desk.home, run)
+def plan_part(app: WebSession, run: Run) -> Plan:
+    plan: ShownPlan = load_plan(app.home, run)
     return Plan(
         session_id=run.id,
         ready=plan.changeable,
-        state=name_state(desk.run_state(run), interrupted=run.interrupted),
-        message=desk.explain_state(run),
+        state=name_state(app.run_state(run), interrupted=run.interrupted),
+        message=app.explain_state(run),
         master_todo_path=MASTER_PATH,
         master_todo=plan.master,
         todos=plan.sheets,
@@ -70,18 +58,18 @@ def plan_part(desk: WebSession, run: Run) -> Plan:
     )
 
 
-async def _replace_part(desk: WebSession, run_id: str, part: Master | Sheet) -> Plan:
-    run = desk.find_run(run_id)
-    if not load_plan(desk.home, run).changeable:
+async def _replace_part(app: WebSession, run_id: str, part: Master | Sheet) -> Plan:
+    run = app.find_run(run_id)
+    if not load_plan(app.home, run).changeable:
         raise Refused(
             409,
             f"session {run.id} shows no plan that could be changed",
-            next_=desk.explain_state(run),
+            app.explain_state(run),
             run=run.id,
         )
-    async with desk.session_of(run.id) as session:
+    async with app.session_of(run.id) as session:
         change_plan(session, run.id, part)
-    return plan_part(desk, desk.find_run(run.id))
+    return plan_part(app, app.find_run(run.id))
 
 
 def _is_outside(path: str) -> bool:
@@ -92,4 +80,4 @@ def _is_outside(path: str) -> bool:
     )
 
 
-ROUTES = (look, order, todo)
+ROUTES = (plan, replace_master_todo, replace_fix_todo)

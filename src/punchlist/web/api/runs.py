@@ -1,19 +1,20 @@
 """Routes that start and steer runs."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from litestar import Request
 from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParameter
+from msgspec.structs import asdict
 
-from punchlist.app import Request as Wish
+from punchlist.app import Request
 from punchlist.app.access import Role
 from punchlist.app.after.apply import apply_branch
 from punchlist.app.after.dismissals import ItemSelection
 from punchlist.app.repositories import RepositoryEntry
+from punchlist.model.item.item import Item
 from punchlist.model.ledger.events import Dismissal
 from punchlist.model.ledger.run import Run
-from punchlist.web.api.routes import AtDesk, post_route, read_route, require_visitor
+from punchlist.web.api.routes import AnyRequest, App, post_route, read_route, require_visitor
 from punchlist.web.api.views import run_line, run_part
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import (
@@ -41,175 +42,133 @@ KEY = Annotated[
 RunId = Annotated[str, PathParameter(pattern=IDENTIFIER, description="The run's whole id.")]
 
 
-@read_route(
-    "/runs", operation_id="runs", summary="The runs of registered repositories, newest first"
-)
-async def list_runs(
-    desk: AtDesk,
+@read_route("/runs", "The runs of registered repositories, newest first")
+async def runs(
+    app: App,
     repository_id: Annotated[str | None, QueryParameter(pattern=IDENTIFIER)] = None,
     offset: Annotated[int, QueryParameter(ge=0, le=10**9)] = 0,
     limit: Annotated[int, QueryParameter(ge=1, le=500)] = 50,
 ) -> RunPage:
-    rows = desk.list_rows(desk.find_repository(repository_id) if repository_id else None)
-    names = {each.git_dir: each.id for each in desk.repositories.list_all()}
+    rows = app.list_rows(app.find_repository(repository_id) if repository_id else None)
+    names = {each.git_dir: each.id for each in app.repositories.list_all()}
     shown = rows[offset : offset + limit]
-    lines = (run_line(desk.line(row), names[row.repository]) for row in shown)
+    lines = (run_line(app.line(row), names[row.repository]) for row in shown)
     return RunPage(total=len(rows), runs=tuple(lines))
 
 
-@post_route(
-    "/runs",
-    status_code=201,
-    operation_id="start_run",
-    summary="Start a run; it goes on in the background",
-)
-async def start(
-    desk: AtDesk, request: Request[Any, Any, Any], data: JSONBody[Starting], key: KEY = None
+@post_route("/runs", "Start a run; it goes on in the background", status_code=201)
+async def start_run(
+    app: App, request: AnyRequest, data: JSONBody[Starting], key: KEY = None
 ) -> RunPart:
-    return build_part(
-        desk, desk.find_run(await begin_run(desk, data, require_visitor(request).role, key or ""))
-    )
+    run_id = await begin_run(app, data, require_visitor(request).role, key or "")
+    return build_part(app, app.find_run(run_id))
 
 
-@read_route("/runs/{run_id:str}", operation_id="run", summary="How a run stands")
-async def one(desk: AtDesk, run_id: RunId) -> RunPart:
-    return build_part(desk, desk.find_run(run_id))
+@read_route("/runs/{run_id:str}", "How a run stands")
+async def run(app: App, run_id: RunId) -> RunPart:
+    return build_part(app, app.find_run(run_id))
 
 
-@post_route(
-    "/runs/{run_id:str}/answers",
-    operation_id="answer",
-    summary="Answer what a run waits for, and let it go on",
-)
+@post_route("/runs/{run_id:str}/answers", "Answer what a run waits for, and let it go on")
 async def answer(
-    desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId, data: JSONBody[Answering]
+    app: App, request: AnyRequest, run_id: RunId, data: JSONBody[Answering]
 ) -> RunPart:
-    run = desk.find_run(run_id)
+    run = app.find_run(run_id)
     if bool(data.choice) == bool(data.answers):
         raise Refused(
             400,
             "an answer is either a choice or texts by their ids",
-            next_='{"choice": "a"}, or {"answers": {"F001-q1": "..."}}',
+            '{"choice": "a"}, or {"answers": {"F001-q1": "..."}}',
         )
-    run = await desk.answer_run(
+    run = await app.answer_run(
         run, data.choice or data.answers, require_visitor(request).shown, data.asked
     )
     if data.resume and not run.waits:
-        await desk.resume_run(run.id)
-    return build_part(desk, desk.find_run(run.id))
+        await app.resume_run(run.id)
+    return build_part(app, app.find_run(run.id))
 
 
-@post_route(
-    "/runs/{run_id:str}/cancel", operation_id="cancel", summary="Stop a run; it can be resumed"
-)
-async def cancel(desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId) -> RunPart:
+@post_route("/runs/{run_id:str}/cancel", "Stop a run; it can be resumed")
+async def cancel(app: App, request: AnyRequest, run_id: RunId) -> RunPart:
     """Stops also a run that another process drives. If it is still `running` afterwards, it will
     stop soon.
     """
-    run = desk.find_run(run_id)
-    if not desk.is_driven(run.id):
+    run = app.find_run(run_id)
+    if not app.is_driven(run.id):
         raise Refused(
             409,
             "no process drives this run",
-            next_=f"GET /api/runs/{run.id} says how it stands",
+            f"GET /api/runs/{run.id} says how it stands",
             run=run.id,
         )
-    return build_part(desk, await desk.stop(run, require_visitor(request).shown))
+    return build_part(app, await app.stop(run, require_visitor(request).shown))
 
 
-@post_route(
-    "/runs/{run_id:str}/resume", operation_id="resume", summary="Go on with a run that was stopped"
-)
-async def resume(desk: AtDesk, run_id: RunId) -> RunPart:
-    run = desk.find_run(run_id)
+@post_route("/runs/{run_id:str}/resume", "Go on with a run that was stopped")
+async def resume(app: App, run_id: RunId) -> RunPart:
+    run = app.find_run(run_id)
     if run.ended:
-        raise Refused(409, "this run has ended", next_="POST /api/runs starts another")
-    await desk.resume_run(run.id)
-    return build_part(desk, desk.find_run(run.id))
+        raise Refused(409, "this run has ended", "POST /api/runs starts another")
+    await app.resume_run(run.id)
+    return build_part(app, app.find_run(run.id))
 
 
 @post_route(
-    "/runs/{run_id:str}/apply",
-    Role.ADMIN,
-    operation_id="apply",
-    summary="Bring a run's fixes onto the checked-out branch",
+    "/runs/{run_id:str}/apply", "Bring a run's fixes onto the checked-out branch", Role.ADMIN
 )
-async def apply(desk: AtDesk, run_id: RunId, data: JSONBody[Applying]) -> Done:
-    run = desk.find_run(run_id)
-    async with desk.session_of(run.id) as session:
+async def apply(app: App, run_id: RunId, data: JSONBody[Applying]) -> Done:
+    run = app.find_run(run_id)
+    async with app.session_of(run.id) as session:
         return Done(await apply_branch(session, run.id, squash=data.squash))
 
 
-@post_route(
-    "/runs/{run_id:str}/dismissals",
-    operation_id="dismiss",
-    summary="Say that items need no work, or take it back",
-)
+@post_route("/runs/{run_id:str}/dismissals", "Say that items need no work, or take it back")
 async def dismiss(
-    desk: AtDesk, request: Request[Any, Any, Any], run_id: RunId, data: JSONBody[Dismissing]
+    app: App, request: AnyRequest, run_id: RunId, data: JSONBody[Dismissing]
 ) -> Dismissals:
     """Recorded under the token's name; later runs remember it. Not while the run is under way."""
-    run = desk.find_run(run_id)
+    run = app.find_run(run_id)
     if not (data.numbers or data.rules or data.paths):
-        raise Refused(
-            400,
-            "which items?",
-            next_=f"numbers, rules or paths; GET /api/runs/{run.id}/items lists them",
-        )
+        choose = f"numbers, rules or paths; GET /api/runs/{run.id}/items lists them"
+        raise Refused(400, "which items?", choose)
     if not data.undo and not data.why.strip():
-        raise Refused(400, "a dismissal needs a reason", next_='{"numbers": [7], "why": "..."}')
+        raise Refused(400, "a dismissal needs a reason", '{"numbers": [7], "why": "..."}')
     chosen = ItemSelection(numbers=data.numbers, rules=data.rules, paths=data.paths)
     by = require_visitor(request).shown
-    numbers = await desk.dismiss(run.id, chosen, Dismissal(by, data.why, ""), undo=data.undo)
+    numbers = await app.dismiss(run.id, chosen, Dismissal(by, data.why, ""), undo=data.undo)
     return Dismissals(run=run.id, items=tuple(numbers), by=by, why=data.why, undone=data.undo)
 
 
-def build_part(desk: WebSession, run: Run) -> RunPart:
-    return run_part(run, desk.repository_of(run).id, desk.run_state(run))
+def build_part(app: WebSession, run: Run) -> RunPart:
+    return run_part(run, app.repository_of(run).id, app.run_state(run))
 
 
-async def begin_run(desk: WebSession, data: Starting, role: Role, key: str) -> str:
+async def begin_run(app: WebSession, data: Starting, role: Role, key: str) -> str:
     """Start the run that a client of this role asked for, once per key; return its id."""
     asked = RunRequest(
-        whole=msgspec.json.encode(("runs", data)),
-        wish=lambda: _make_request(desk, data, role),
-        flags=desk.agent_settings(data.agents, role) | _limit_settings(data),
+        body=msgspec.json.encode(("runs", data)),
+        make=lambda: _make_request(app, data, role),
+        flags=app.agent_settings(data.agents, role) | _limit_settings(data),
         key=key,
     )
-    return await desk.begin(desk.find_repository(data.repository_id), asked)
+    return await app.begin(app.find_repository(data.repository_id), asked)
 
 
-def _make_request(desk: WebSession, data: Starting, role: Role) -> Wish:
+def _make_request(app: WebSession, data: Starting, role: Role) -> Request:
     if data.allow_checks and not role.includes(Role.ADMIN):
-        raise Refused(
-            403,
-            "to let checks run takes the role admin",
-            next_="`punchlist allow` in the repository, once, does it too",
-        )
+        other = "`punchlist allow` in the repository, once, does it too"
+        raise Refused(403, "to let checks run takes the role admin", other)
     if data.workflow and data.workflow not in builtin_names():
         raise Refused(
-            400,
-            f'no workflow is called "{data.workflow}"',
-            next_=f"one of: {', '.join(builtin_names())}",
+            400, f'no workflow is called "{data.workflow}"', f"one of: {', '.join(builtin_names())}"
         )
     if any(".." in path.split("/") for path in (*data.paths, *data.specification)):
         raise Refused(
-            400,
-            "a path must stay inside of the repository",
-            next_="name files and folders from the root",
+            400, "a path must stay inside of the repository", "name files and folders from the root"
         )
-    return Wish(
-        kind=data.kind,
-        base=data.base,
-        commit=data.commit,
-        paths=data.paths,
-        findings=desk.store_findings(data.findings),
-        workflow=data.workflow,
-        allow_checks=data.allow_checks or None,
-        force=data.force,
-        specification=data.specification,
-        notes=data.notes,
-    )
+    findings = app.store_findings(data.findings)
+    fields = {**asdict(data), "findings": findings, "allow_checks": data.allow_checks or None}
+    return msgspec.convert(fields, Request)
 
 
 def _limit_settings(data: Starting) -> dict[str, str]:
@@ -217,12 +176,20 @@ def _limit_settings(data: Starting) -> dict[str, str]:
     return {name: f"{value:g}" for name, value in limits.items() if value}
 
 
-def require_run(desk: WebSession, run_id: str, repository: RepositoryEntry) -> Run:
+def require_item(run: Run, number: int) -> Item:
+    if number not in run.items:
+        raise Refused(
+            404, f"run {run.id} has no item {number}", f"GET /api/runs/{run.id}/items lists them"
+        )
+    return run.items[number]
+
+
+def require_run(app: WebSession, run_id: str, repository: RepositoryEntry) -> Run:
     """Return a run of this repository; refuse any other with 404."""
-    run = desk.find_run(run_id)
-    if desk.repository_of(run).id != repository.id:
-        raise Refused(404, "this repository has no such run", next_="GET /api/runs lists them")
+    run = app.find_run(run_id)
+    if app.repository_of(run).id != repository.id:
+        raise Refused(404, "this repository has no such run", "GET /api/runs lists them")
     return run
 
 
-ROUTES = (list_runs, start, one, answer, cancel, resume, apply, dismiss)
+ROUTES = (runs, start_run, run, answer, cancel, resume, apply, dismiss)

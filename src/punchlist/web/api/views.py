@@ -1,12 +1,12 @@
 """Runs and items as API answers; pure functions of a run."""
 
-from collections.abc import Iterable
+from msgspec import convert
+from msgspec.structs import asdict
 
-from punchlist.model.item.item import Item, reading_order
+from punchlist.model.item.item import Item
 from punchlist.model.ledger.run import Run
 from punchlist.views import run_line as views
-from punchlist.views.item_filter import ItemFilter, matches_filter
-from punchlist.views.plans.plan_forms import item_code
+from punchlist.views.item_filter import ItemFilter, filter_items
 from punchlist.views.run_state import State
 from punchlist.views.summary import summarize_run
 from punchlist.web.schemas import ItemLine, ItemPage, RunLine, RunPart
@@ -26,21 +26,12 @@ def name_state(state: State, *, interrupted: bool = False) -> str:
 
 
 def run_line(line: views.RunLine, repository: str) -> RunLine:
-    return RunLine(
-        id=line.id,
-        repository_id=repository,
-        workflow=line.workflow,
-        state=name_state(line.state),
-        outcome=line.outcome,
-        started_at=line.started_at,
-        last_at=line.last_at,
-        seconds=line.seconds,
-        entries=line.entries,
-    )
+    own = {"repository_id": repository, "state": name_state(line.state)}
+    return convert(asdict(line) | own, RunLine)
 
 
 def run_part(run: Run, repository: str, state: State) -> RunPart:
-    told = summarize_run(run)
+    summary = summarize_run(run)
     return RunPart(
         id=run.id,
         repository_id=repository,
@@ -51,46 +42,35 @@ def run_part(run: Run, repository: str, state: State) -> RunPart:
         seconds=round(run.active, 3),
         branch=run.landing.branch,
         tip=run.landing.tip,
-        outcome=told.outcome.value if run.ended else "",
-        headline=told.headline,
-        advice=told.advice,
+        outcome=summary.outcome.value if run.ended else "",
+        headline=summary.headline,
+        advice=summary.advice,
         round=run.position.round,
-        counts=told.numbers,
-        by_status=told.by_status,
+        counts=summary.numbers,
+        by_status=summary.by_status,
         asked=len(run.asking.questions),
         question=run.waiting_for,
         doubts=tuple(run.asking.doubts.values()),
-        not_checked=told.gaps,
+        not_checked=summary.gaps,
         usage=run.usage,
         trouble=run.trouble,
     )
 
 
 def item_page(run: Run, wanted: ItemFilter, offset: int, limit: int) -> ItemPage:
-    found = [
-        item
-        for item in sorted(run.items.values(), key=reading_order)
-        if matches_filter(item, wanted)
-    ]
-    return ItemPage(total=len(found), items=tuple(_item_lines(found[offset : offset + limit], run)))
+    found = filter_items(run, wanted)
+    lines = (_item_line(item, run) for item in found[offset : offset + limit])
+    return ItemPage(total=len(found), items=tuple(lines))
 
 
-def _item_lines(items: Iterable[Item], run: Run) -> Iterable[ItemLine]:
-    for item in items:
-        score = run.by_item.scores.get(item.number)
-        yield ItemLine(
-            id=f"{run.id}/{item.number}",
-            number=item.number,
-            code=item_code(item.number),
-            title=item.lead.title,
-            severity=item.severity,
-            status=item.status,
-            in_scope=item.in_scope,
-            path=item.lead.spot.path,
-            line=item.lead.spot.line,
-            proofs=tuple(proof.kind.value for proof in item.proofs),
-            score=score.score if score else None,
-            tries=item.tries,
-            commit=item.commit,
-            issue=item.issue,
-        )
+def _item_line(item: Item, run: Run) -> ItemLine:
+    score = run.by_item.scores.get(item.number)
+    return ItemLine.of(
+        item,
+        id=f"{run.id}/{item.number}",
+        proofs=tuple(proof.kind.value for proof in item.proofs),
+        score=score.score if score else None,
+        tries=item.tries,
+        commit=item.commit,
+        issue=item.issue,
+    )

@@ -32,7 +32,7 @@ def asset_url(name: str) -> str:
 def static(mark: str, name: str) -> Response[bytes]:
     """Serve shipped files only; the request's text is never used as a path."""
     if name not in _load_files() or asset_url(name) != f"/static/{mark}/{name}":
-        raise Refused(404, "there is no such file", next_="open the page again")
+        raise Refused(404, "there is no such file", "open the page again")
     kind = _TYPES[Path(name).suffix]
     return Response(_load_files()[name], media_type=kind, headers=_FOR_GOOD)
 

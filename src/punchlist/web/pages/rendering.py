@@ -3,19 +3,22 @@
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar import Response
+from litestar.datastructures import URL
 from litestar.response import Redirect
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from punchlist._version import __version__
 from punchlist.app.access import Role
 from punchlist.app.report_formats import OFFERED
 from punchlist.views.escaping import escape_controls
+from punchlist.web.api.routes import AnyRequest
 from punchlist.web.pages import words
 from punchlist.web.pages.assets import asset_url
-from punchlist.web.pages.routes import Asking
 from punchlist.web.problem import Problem
 from punchlist.web.security.tokens import Visitor
 
@@ -33,22 +36,23 @@ HEADERS = {
     "vary": "HX-Request, Cookie",
 }
 _UNKNOWN = 401
+_FILTERS = "filters"
+"""Id of the form with filters."""
 
 
 def render_page(
-    request: Asking,
+    request: AnyRequest,
     template: str,
     status: int = 200,
     headers: dict[str, str] | None = None,
     **values: Any,
 ) -> Response[str]:
     """Return a page for this request; `values` go to the template."""
-    html = render_template(
-        template, visitor=_find_visitor(request), path=request.url.path, **values
-    )
-    return Response(
-        html, status_code=status, media_type="text/html", headers={**HEADERS, **(headers or {})}
-    )
+    user = request.scope.get("user")
+    visitor = user if isinstance(user, Visitor) else None
+    html = render_template(template, visitor=visitor, path=request.url.path, **values)
+    headers = {**HEADERS, **(headers or {})}
+    return Response(html, status_code=status, media_type="text/html", headers=headers)
 
 
 def render_template(
@@ -56,33 +60,34 @@ def render_template(
 ) -> str:
     """Return the HTML; `may` tells the template what the visitor's role allows."""
     may = {role.value: visitor is not None and visitor.role.includes(role) for role in Role}
-    text = (
-        load_environment()
-        .get_template(template)
-        .render(visitor=visitor, may=may, path=path, version=__version__, **values)
-    )
+    page = load_environment().get_template(template)
+    text = page.render(visitor=visitor, may=may, path=path, version=__version__, **values)
     return text.encode("utf-8", "replace").decode()
 
 
-def redirect(request: Asking, path: str) -> Response[Any]:
+def redirect(request: AnyRequest, path: str) -> Response[Any]:
     """Redirect to a page; an htmx request gets the header that moves the whole page."""
     if is_htmx(request):
         return Response(None, status_code=200, headers={**HEADERS, "hx-redirect": path})
     return Redirect(path, status_code=303, headers=HEADERS)
 
 
-def render_problem(request: Asking, problem: Problem) -> Response[Any]:
+def replace_url(request: AnyRequest, path: str, filters: Struct) -> dict[str, str]:
+    """Return the header that shows the filters in the address bar, if a user has changed them."""
+    if request.headers.get("hx-trigger") != _FILTERS:
+        return {}
+    return {"hx-replace-url": words.link(path, **asdict(filters))}
+
+
+def render_problem(request: AnyRequest, problem: Problem) -> Response[Any]:
     """Return the problem as a page or part; a visitor without a session is sent to sign in."""
-    if problem.status == _UNKNOWN and request.method == "GET" and not is_htmx(request):
-        return redirect(request, words.link("/sign-in", next=_request_path(request)))
-    headers = (
-        {"hx-redirect": words.link("/sign-in", next=_browser_path(request))}
-        if problem.status == _UNKNOWN
-        else {}
-    )
-    if is_htmx(request):
-        return render_page(request, "problem_part.html", problem.status, headers, problem=problem)
-    return render_page(request, "problem.html", problem.status, headers, problem=problem)
+    unknown = problem.status == _UNKNOWN
+    if unknown and request.method == "GET" and not is_htmx(request):
+        return redirect(request, words.link("/sign-in", next=_join_query(request.url)))
+    sign_in = words.link("/sign-in", next=_browser_path(request))
+    headers = {"hx-redirect": sign_in} if unknown else {}
+    template = "problem_part.html" if is_htmx(request) else "problem.html"
+    return render_page(request, template, problem.status, headers, problem=problem)
 
 
 def is_page(path: str) -> bool:
@@ -90,27 +95,20 @@ def is_page(path: str) -> bool:
     return path.strip("/").partition("/")[0] != "api"
 
 
-def is_htmx(request: Asking) -> bool:
+def is_htmx(request: AnyRequest) -> bool:
     return request.headers.get("hx-request") == "true"
 
 
-def _request_path(request: Asking) -> str:
-    query = request.url.query
-    return f"{request.url.path}?{query}" if query else request.url.path
+def _join_query(url: URL | SplitResult) -> str:
+    return f"{url.path}?{url.query}" if url.query else url.path
 
 
-def _browser_path(request: Asking) -> str:
+def _browser_path(request: AnyRequest) -> str:
     """Return the path of the page that the htmx request comes from, or ""."""
     try:
-        parts = urlsplit(request.headers.get("hx-current-url", ""))
+        return _join_query(urlsplit(request.headers.get("hx-current-url", "")))
     except ValueError:
         return ""
-    return f"{parts.path}?{parts.query}" if parts.query else parts.path
-
-
-def _find_visitor(request: Asking) -> Visitor | None:
-    found = request.scope.get("user")
-    return found if isinstance(found, Visitor) else None
 
 
 @cache
@@ -130,5 +128,6 @@ def load_environment() -> Environment:
 
 def load_templates() -> None:
     """Compile all templates, so that the first request need not wait."""
-    for name in load_environment().list_templates():
-        load_environment().get_template(name)
+    environment = load_environment()
+    for name in environment.list_templates():
+        environment.get_template(name)

@@ -1,102 +1,83 @@
 """Decorators that declare pages: required role, cookie session, same-origin forms."""
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from litestar import Request, get, post
-from litestar.connection import ASGIConnection
-from litestar.handlers import HTTPRouteHandler
+from litestar import get, post
 from litestar.handlers.base import BaseRouteHandler
 
 from punchlist.app.access import Role
+from punchlist.web.api.routes import OPEN, Connection, Route, require_role
 from punchlist.web.problem import Refused
 from punchlist.web.security.tokens import Visitor
 
-Door = Callable[[Callable[..., Any]], HTTPRouteHandler]
-Asking = Request[Any, Any, Any]
-_OPEN = "open"
 _LARGEST_FORM = 1024 * 1024
-"""Bytes of what people type. A form is read in one go: a larger one would keep everybody waiting.
-"""
+"""Bytes of a form. It is read in one go: while a larger one is read, all other requests wait."""
 _LARGEST_OPEN_FORM = 64 * 1024
 
 
-def guard_page(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """Guard of every page: checks origin and role. Only the session cookie counts, no token in a
-    header.
-    """
+def guard_page(connection: Connection, handler: BaseRouteHandler) -> None:
+    """Guard of every page: check origin and role. Only the cookie counts, no token in a header."""
     if connection.scope.get("method") == "POST":
         _check_origin(connection)
     needed = handler.opt.get("role")
-    if needed == _OPEN:
-        return
-    visitor = connection.scope.get("user")
-    if not isinstance(visitor, Visitor):
-        raise Refused(401, "you are not signed in", next_="sign in with a token")
-    if not isinstance(needed, Role) or not visitor.role.includes(needed):
-        raise Refused(
-            403,
-            f"the role {visitor.role} may not do this",
-            next_=f"it takes a token with the role {needed}",
-        )
+    if needed != OPEN:
+        require_role(get_visitor(connection), needed)
 
 
-def _check_origin(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
-    """Raise Refused unless Origin is this host and port: to a browser other ports are the same
-    site.
-    """
+def _check_origin(connection: Connection) -> None:
+    """Refuse other origins; a browser counts other ports of this host as the same site."""
     origins, hosts = connection.headers.getall("origin", []), connection.headers.getall("host", [])
-    try:
-        parts = [urlsplit(origin) for origin in origins]
-    except ValueError:
-        parts = []
     if (
-        len(parts) != 1
+        len(origins) != 1
         or len(hosts) != 1
-        or parts[0].scheme not in ("http", "https")
-        or parts[0].netloc.lower() != hosts[0].lower()
+        or origin_host(origins[0]).lower() != hosts[0].lower()
+        or not hosts[0]
     ):
         raise Refused(
             403,
             "this was not sent by a page of this server",
-            next_="open the page again, and try again there",
+            "open the page again, and try again there",
         )
 
 
-def get_visitor(request: Asking) -> Visitor:
-    found = request.scope.get("user")
-    if not isinstance(found, Visitor):
-        raise Refused(401, "you are not signed in", next_="sign in with a token")
-    return found
+def origin_host(origin: str) -> str:
+    """Return host and port of an http or https origin, or ""."""
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return ""
+    return parts.netloc if parts.scheme in ("http", "https") else ""
 
 
-def _route_options(role: Role | str, more: dict[str, Any]) -> dict[str, Any]:
-    return {"opt": {"role": role}, "guards": [guard_page], "include_in_schema": False, **more}
+def get_visitor(connection: Connection) -> Visitor:
+    visitor = connection.scope.get("user")
+    if not isinstance(visitor, Visitor):
+        raise Refused(401, "you are not signed in", "sign in with a token")
+    return visitor
 
 
-def page(path: str | list[str], role: Role = Role.READ, **more: Any) -> Door:
-    return get(path, **_route_options(role, more))
+def page(path: str, role: Role | str = Role.READ, **more: Any) -> Route:
+    return get(path, opt={"role": role}, guards=[guard_page], **more)
 
 
-def open_page(path: str, **more: Any) -> Door:
-    return get(path, **_route_options(_OPEN, more))
+def open_page(path: str, **more: Any) -> Route:
+    return page(path, OPEN, **more)
 
 
-def form_page(path: str, role: Role = Role.RUN, **more: Any) -> Door:
+def form_page(
+    path: str, role: Role | str = Role.RUN, largest: int = _LARGEST_FORM, **more: Any
+) -> Route:
     """Declare a form that changes something; it answers with a redirect."""
     return post(
         path,
-        **_route_options(
-            role, {"status_code": 200, "request_max_body_size": _LARGEST_FORM, **more}
-        ),
+        opt={"role": role},
+        guards=[guard_page],
+        status_code=200,
+        request_max_body_size=largest,
+        **more,
     )
 
 
-def open_form(path: str, **more: Any) -> Door:
-    return post(
-        path,
-        **_route_options(
-            _OPEN, {"status_code": 200, "request_max_body_size": _LARGEST_OPEN_FORM, **more}
-        ),
-    )
+def open_form(path: str, **more: Any) -> Route:
+    return form_page(path, OPEN, _LARGEST_OPEN_FORM, **more)

@@ -1,79 +1,57 @@
 """The form that starts a run."""
 
+import re
 import secrets
 from functools import cache
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 from litestar import Response
 from litestar.datastructures import UploadFile
-from litestar.enums import RequestEncodingType
-from litestar.params import Body
-from msgspec import Struct
+from litestar.params import MultipartBody
+from msgspec.structs import replace
 
 from punchlist.app.access import Role
 from punchlist.errors import PunchlistError
-from punchlist.model.patch.change import ScopeKind
 from punchlist.settings import load_settings
-from punchlist.web.api.routes import AtDesk
+from punchlist.web.api.routes import AnyRequest, App
 from punchlist.web.api.runs import begin_run
 from punchlist.web.pages.rendering import redirect, render_page
-from punchlist.web.pages.routes import Asking, form_page, get_visitor, page
+from punchlist.web.pages.routes import form_page, get_visitor, page
 from punchlist.web.problem import Problem, Refused, make_problem
 from punchlist.web.schemas import LARGEST_BODY, Document, Starting
 from punchlist.web.state import WebSession
 from punchlist.workflow import builtin_names, load_builtin
 
-_KINDS = {
-    "": ("automatic", "the branch against its base; everything, where there is no other branch"),
-    ScopeKind.BRANCH.value: (
-        "The branch",
-        "what it changes, against the base below or the main branch",
-    ),
-    ScopeKind.ALL.value: ("Everything", "all files at the checked-out commit"),
-    ScopeKind.STAGED.value: ("What is staged", "the index, against the checked-out commit"),
-    ScopeKind.COMMIT.value: ("One commit", "the one named below"),
-}
 _DEFAULT = "proven"
 
 
-class WorkflowChoice(Struct, frozen=True):
-    name: str
-    about: str
-
-
 @page("/repositories/{repository_id:str}/start", Role.RUN)
-async def start_page(request: Asking, desk: AtDesk, repository_id: str) -> Response[str]:
-    return _render_form(request, desk, repository_id, {}, None)
+async def start_page(request: AnyRequest, app: App, repository_id: str) -> Response[str]:
+    return _render_form(request, app, repository_id, {}, None)
 
 
-@form_page("/repositories/{repository_id:str}/start", request_max_body_size=LARGEST_BODY)
+@form_page("/repositories/{repository_id:str}/start", largest=LARGEST_BODY)
 async def start(
-    request: Asking,
-    desk: AtDesk,
-    repository_id: str,
-    data: Annotated[dict[str, Any], Body(media_type=RequestEncodingType.MULTI_PART)],
+    request: AnyRequest, app: App, repository_id: str, data: MultipartBody[dict[str, Any]]
 ) -> Response[Any]:
     """Start the run; on an error show the form again with the values typed."""
-    desk.find_repository(repository_id)
+    app.find_repository(repository_id)
     try:
         asked = await _parse_form(repository_id, data)
-        run = await begin_run(
-            desk, asked, get_visitor(request).role, str(data.get("key", ""))[:100]
-        )
+        run = await begin_run(app, asked, get_visitor(request).role, str(data.get("key", ""))[:100])
     except Refused as error:
-        return _render_form(request, desk, repository_id, data, error.to_problem(""))
+        return _render_form(request, app, repository_id, data, error.to_problem(""))
     except PunchlistError as error:
-        return _render_form(request, desk, repository_id, data, make_problem(error, ""))
+        return _render_form(request, app, repository_id, data, make_problem(error, ""))
     return redirect(request, f"/runs/{run}")
 
 
 async def _parse_form(repository: str, data: dict[str, Any]) -> Starting:
     limits = {name: _parse_number(data, name) for name in ("max_seconds", "max_dollars")}
     limits["max_seconds"] *= 60
-    words = {
-        name: str(data.get(name, "")).strip() for name in ("workflow", "base", "commit", "notes")
-    }
+    texts = ("workflow", "base", "commit", "notes")
+    words = {name: str(data.get(name, "")).strip() for name in texts}
     given = {
         "repository_id": repository,
         "kind": str(data.get("kind", "")) or None,
@@ -87,14 +65,11 @@ async def _parse_form(repository: str, data: dict[str, Any]) -> Starting:
     }
     findings = [await _read_upload(each) for each in _list_uploads(data.get("findings"))]
     try:
-        return msgspec.structs.replace(
-            msgspec.convert(given, Starting),
-            findings=tuple(msgspec.convert(findings, list[Document])),
-        )
+        documents = tuple(msgspec.convert(findings, list[Document]))
+        return replace(msgspec.convert(given, Starting), findings=documents)
     except msgspec.ValidationError as error:
-        raise Refused(
-            400, f"this is not understood: {error}", next_="put it right, and start again"
-        ) from error
+        what = f"this is not understood: {error}"
+        raise Refused(400, what, "put it right, and start again") from error
 
 
 def _parse_number(data: dict[str, Any], name: str) -> float:
@@ -102,40 +77,29 @@ def _parse_number(data: dict[str, Any], name: str) -> float:
     try:
         return float(text or 0)
     except ValueError as error:
-        raise Refused(
-            400, f'"{text}" is no number', next_="leave a limit empty for none"
-        ) from error
+        raise Refused(400, f'"{text}" is no number', "leave a limit empty for none") from error
 
 
 def _list_values(value: object) -> list[str]:
-    return (
-        [str(each) for each in value] if isinstance(value, list) else [str(value)] if value else []
-    )
+    values = value if isinstance(value, list) else [value] if value else []
+    return [str(each) for each in values]
 
 
 def _list_uploads(value: object) -> list[UploadFile]:
-    return [
-        each
-        for each in (value if isinstance(value, list) else [value])
-        if isinstance(each, UploadFile) and each.filename
-    ]
+    values = value if isinstance(value, list) else [value]
+    return [each for each in values if isinstance(each, UploadFile) and each.filename]
 
 
 async def _read_upload(file: UploadFile) -> dict[str, str]:
     """Return name and content; the name is reduced to a safe last part."""
-    name = "".join(
-        c if c.isascii() and (c.isalnum() or c in "._-") else "-"
-        for c in file.filename.replace("\\", "/").rpartition("/")[2]
-    )
-    return {
-        "name": name.lstrip("._-")[-80:] or "findings",
-        "content": (await file.read()).decode("utf-8", "replace"),
-    }
+    last = file.filename.replace("\\", "/").rpartition("/")[2]
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", last).lstrip("._-")[-80:] or "findings"
+    return {"name": name, "content": (await file.read()).decode("utf-8", "replace")}
 
 
 def _render_form(
-    request: Asking,
-    desk: WebSession,
+    request: AnyRequest,
+    app: WebSession,
     repository_id: str,
     typed: dict[str, Any],
     wrong: Problem | None,
@@ -145,11 +109,10 @@ def _render_form(
         request,
         "start.html",
         wrong.status if wrong else 200,
-        repository=desk.find_repository(repository_id),
+        repository=app.find_repository(repository_id),
         workflows=_list_workflows(),
         chosen=text.get("workflow") or _DEFAULT,
-        kinds=_KINDS,
-        agents=load_settings(None, desk.options.flags).settings.agents.use,
+        agents=load_settings(None, app.options.flags).settings.agents.use,
         asked=_list_values(typed.get("agents")),
         typed={"kind": "", **text},
         key=secrets.token_urlsafe(12),
@@ -158,10 +121,10 @@ def _render_form(
 
 
 @cache
-def _list_workflows() -> tuple[WorkflowChoice, ...]:
-    """Return the built-in workflows, the default first."""
+def _list_workflows() -> dict[str, str]:
+    """Return what the built-in workflows are about, by name, the default first."""
     names = sorted(builtin_names(), key=lambda name: (name != _DEFAULT, name))
-    return tuple(WorkflowChoice(name, load_builtin(name).about) for name in names)
+    return {name: load_builtin(name).about for name in names}
 
 
 ROUTES = (start_page, start)

@@ -45,30 +45,28 @@ def parse_page(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else 1
 
 
+def fit_page(page: int, total: int, size: int) -> tuple[int, int]:
+    """Return the nearest page that there is, and the number of pages."""
+    pages = max(1, -(-total // size))
+    return min(max(1, page), pages), pages
+
+
 def link(address: str, /, **query: Any) -> str:
     """Return the address with the query's values that are not empty."""
-    said = urlencode([(key, value) for key, value in query.items() if value not in ("", None)])
-    return f"{address}?{said}" if said else address
+    text = urlencode([(key, value) for key, value in query.items() if value not in ("", None)])
+    return f"{address}?{text}" if text else address
 
 
 def format_code(text: str) -> Markup:
     parts = _CODE.split(escape_controls(text))
+    code = Markup("<code>{}</code>")
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if odd % 2 else part
-        for odd, part in enumerate(parts)
+        code.format(part) if index % 2 else part for index, part in enumerate(parts)
     )
 
 
-def format_time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def format_day(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
-
-
-def time_of_day(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
+def _time_format(pattern: str) -> Callable[[float], str]:
+    return lambda at: datetime.fromtimestamp(at, UTC).strftime(pattern)
 
 
 def machine_time(at: float) -> str:
@@ -84,9 +82,9 @@ def format_tokens(number: int) -> str:
 FILTERS: dict[str, Callable[..., Any]] = {
     "ago": format_age,
     "amount": pluralize,
-    "clock": format_time,
-    "day": format_day,
-    "time_of_day": time_of_day,
+    "clock": _time_format("%Y-%m-%d %H:%M:%S UTC"),
+    "day": _time_format("%Y-%m-%d"),
+    "time_of_day": _time_format("%H:%M:%S"),
     "machine_time": machine_time,
     "duration": format_duration,
     "dollars": format_dollars,

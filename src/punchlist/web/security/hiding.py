@@ -15,15 +15,10 @@ class PathMasker:
 
     def __init__(self, home: Path) -> None:
         paths = {os.fsencode(home), os.fsencode(home.resolve())}
-        spelled = {
-            msgspec.json.encode(os.fsdecode(path).encode(errors="replace").decode())[1:-1]
-            for path in paths
-        }
-        in_pages = {
-            str(escape(os.fsdecode(path).encode(errors="replace").decode())).encode()
-            for path in paths
-        }
-        self._paths = sorted(paths | spelled | in_pages, key=len, reverse=True)
+        texts = {os.fsdecode(path).encode(errors="replace").decode() for path in paths}
+        in_json = {msgspec.json.encode(text)[1:-1] for text in texts}
+        in_pages = {str(escape(text)).encode() for text in texts}
+        self._paths = sorted(paths | in_json | in_pages, key=len, reverse=True)
 
     def __call__(self, content: bytes) -> bytes:
         for path in self._paths:

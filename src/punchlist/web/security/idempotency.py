@@ -61,10 +61,7 @@ class IdempotencyKeys:
         run = kept.run or begun(kept.fingerprint, kept.at)
         if kept.request != sha256(request).hexdigest():
             raise Refused(
-                422,
-                "this idempotency key was used for another request",
-                next_="use a new key",
-                run=run,
+                422, "this idempotency key was used for another request", "use a new key", run=run
             )
         return run
 
@@ -77,12 +74,10 @@ class IdempotencyKeys:
         self._save_record(key, KeyRecord(sha256(request).hexdigest(), run))
 
     def _load_record(self, key: str) -> KeyRecord | None:
+        if not key:
+            return None
         try:
-            return (
-                msgspec.json.decode((self._home / _key_file(key)).read_bytes(), type=KeyRecord)
-                if key
-                else None
-            )
+            return msgspec.json.decode((self._home / _key_file(key)).read_bytes(), type=KeyRecord)
         except (FileNotFoundError, msgspec.MsgspecError):
             return None
 

@@ -30,13 +30,13 @@ class Sessions:
         self._secret = b""
         self._codes: dict[str, tuple[float, str]] = {}
 
-    def issue_code(self, role: Role = Role.ADMIN) -> str:
-        """Return a code that signs in once, within ten minutes, while this server runs."""
-        made = secrets.token_urlsafe(24)
-        known = self.tokens.find_visitor(self.tokens.create_temporary(role, "the owner"))
-        if known is not None:
-            self._codes[made] = (self._clock() + _CODE_LASTS, known.id)
-        return made
+    def issue_code(self) -> str:
+        """Return a code that signs in an admin once, within ten minutes, while this server runs."""
+        code = secrets.token_urlsafe(24)
+        owner = self.tokens.find_visitor(self.tokens.create_temporary(Role.ADMIN, "the owner"))
+        if owner is not None:
+            self._codes[code] = (self._clock() + _CODE_LASTS, owner.id)
+        return code
 
     def redeem_code(self, code: str) -> Visitor | None:
         until, identifier = self._codes.pop(code, (0.0, ""))
@@ -64,15 +64,13 @@ class Sessions:
         if match is None or int(match[2]) <= self._clock():
             return None
         kept = self.tokens.find_token(match[1])
-        return (
-            kept.visitor
-            if kept and hmac.compare_digest(self._compute_mac(kept, match[2]), match[3])
-            else None
-        )
+        if kept is None or not hmac.compare_digest(self._compute_mac(kept, match[2]), match[3]):
+            return None
+        return kept.visitor
 
     def _compute_mac(self, kept: StoredToken, until: str) -> str:
-        said = f"{kept.visitor.id}.{kept.hash}.{until}"
-        return hmac.new(self._load_key(), said.encode(), sha256).hexdigest()
+        text = f"{kept.visitor.id}.{kept.hash}.{until}"
+        return hmac.new(self._load_key(), text.encode(), sha256).hexdigest()
 
     def _load_key(self) -> bytes:
         """Return the key; it is kept in a file, so that sessions survive a restart."""

@@ -41,7 +41,7 @@ class Tokens:
     def __init__(self, home: Path) -> None:
         self._home = home
         self._path = home / FILE
-        self._passing: tuple[StoredToken, ...] = ()
+        self._temporary: tuple[StoredToken, ...] = ()
 
     def list_all(self) -> tuple[Visitor, ...]:
         return tuple(kept.visitor for kept in self._load_tokens())
@@ -55,7 +55,7 @@ class Tokens:
     def create_temporary(self, role: Role, name: str = "") -> str:
         """Return a token that is not stored, and ends with this process."""
         token, kept = _make_token(role, name)
-        self._passing = (*self._passing, kept)
+        self._temporary = (*self._temporary, kept)
         return token
 
     def drop_token(self, identifier: str) -> bool:
@@ -68,26 +68,16 @@ class Tokens:
 
     def find_visitor(self, token: str) -> Visitor | None:
         """Return the owner of a token, or None. The file is read each time."""
-        found = _hash_token(token)
-        return next(
-            (
-                kept.visitor
-                for kept in (*self._passing, *self._load_tokens())
-                if hmac.compare_digest(kept.hash, found)
-            ),
-            None,
-        )
+        hashed = _hash_token(token)
+        known = (each for each in self._list_known() if hmac.compare_digest(each.hash, hashed))
+        return next((each.visitor for each in known), None)
 
     def find_token(self, identifier: str) -> StoredToken | None:
         """Return the token of this id, or None. The file is read each time."""
-        return next(
-            (
-                kept
-                for kept in (*self._passing, *self._load_tokens())
-                if kept.visitor.id == identifier
-            ),
-            None,
-        )
+        return next((each for each in self._list_known() if each.visitor.id == identifier), None)
+
+    def _list_known(self) -> tuple[StoredToken, ...]:
+        return (*self._temporary, *self._load_tokens())
 
     def _load_tokens(self) -> tuple[StoredToken, ...]:
         try:

@@ -24,18 +24,18 @@ class Pace(Struct, frozen=True):
 
 
 class Subscription(Struct, frozen=True, kw_only=True):
-    """One reader's stream. `over` is asked at the end of the ledger: None if more may come, else
-    the last frame.
+    """One reader's stream. `over`, called at the end of the ledger, returns the last frame, or None
+    while more may come.
     """
 
     run: str
-    tale: FrameSource
+    source: FrameSource
     after: Position
     over: Callable[[], bytes | None]
-    voice: Callable[[AgentOutput], bytes]
-    """How what an agent says is sent: beside the ledger, without an id, and not again."""
-    welcome: Callable[[], bool]
-    """Whether the reader may still read; it is asked with every beat."""
+    encode: Callable[[AgentOutput], bytes]
+    """Makes a frame of an agent's output: without an id, and not sent again."""
+    admitted: Callable[[], bool]
+    """Whether the reader may still read; called with every beat."""
 
 
 def parse_position(last_event_id: str | None) -> Position:
@@ -47,7 +47,7 @@ def parse_position(last_event_id: str | None) -> Position:
         raise Refused(
             400,
             "Last-Event-ID is no id of this stream",
-            next_="send the last id that was received, or none",
+            "send the last id that was received, or none",
         )
     return (int(match[1]), int(match[2] or 0))
 
@@ -55,8 +55,8 @@ def parse_position(last_event_id: str | None) -> Position:
 class _AccessCheck:
     """Checks from time to time whether a reader is still admitted."""
 
-    def __init__(self, welcome: Callable[[], bool], every: float) -> None:
-        self._welcome = welcome
+    def __init__(self, admitted: Callable[[], bool], every: float) -> None:
+        self._admitted = admitted
         self._every = every
         self._asked = time.monotonic()
 
@@ -64,39 +64,34 @@ class _AccessCheck:
         if time.monotonic() - self._asked < self._every:
             return False
         self._asked = time.monotonic()
-        return not self._welcome()
+        return not self._admitted()
 
 
 async def follow_run(
     reader: Subscription, driving: ThreadedDriver, pace: Pace, closing: Callable[[], bool]
 ) -> AsyncIterator[bytes]:
-    """Yield all frames after the reader's position, then new ones, until it is over, or server and
-    run stop.
-    """
-    after, heard, sent = reader.after, 0, time.monotonic()
-    guest = _AccessCheck(reader.welcome, pace.beat)
+    """Yield all frames after the reader's position, then new ones, until run or server stop."""
+    after, seen, sent = reader.after, 0, time.monotonic()
+    access = _AccessCheck(reader.admitted, pace.beat)
     yield b"retry: 1000\n\n"
     while True:
         stopping = closing() and not driving.is_driving(reader.run)
         bell = driving.bell.listen(reader.run)
-        while (several := take_batch(reader.tale, reader.run, after)) is not None:
+        while (several := take_batch(reader.source, reader.run, after)) is not None:
             after, frames = several
             for part in split_frames(frames):
                 yield part
             sent = time.monotonic()
-            await asyncio.sleep(
-                0
-            )  # nothing holds up one who reads fast, or who is gone: others want their turn
-        for said in driving.talk.list_after(reader.run, heard):
-            heard = said.number
-            yield reader.voice(said)
-        if (last := reader.over()) is not None and reader.tale.next_frame(
-            reader.run, after
-        ) is None:
+            await asyncio.sleep(0)  # sending to a fast reader never waits: let others take turns
+        for output in driving.talk.list_after(reader.run, seen):
+            seen = output.number
+            yield reader.encode(output)
+        last = reader.over()
+        if last is not None and reader.source.next_frame(reader.run, after) is None:
             if last:
                 yield last
             return
-        if stopping or guest.is_revoked():
+        if stopping or access.is_revoked():
             return
         if not await wait_ring(bell, pace.poll) and time.monotonic() - sent >= pace.beat:
             yield b": still here\n\n"

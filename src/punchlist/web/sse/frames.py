@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -15,7 +16,7 @@ from punchlist.web.schemas import EventLine
 from punchlist.web.security.hiding import PathMasker
 
 Position = tuple[int, int]
-"""A line of the ledger, and which of the things that it tells."""
+"""A line of the ledger, and the index of a frame made from it."""
 Frame = bytes | memoryview
 _BYTES = 16 * 1024 * 1024
 _AHEAD = 32
@@ -51,14 +52,9 @@ class FrameCache:
     def _fetch_frames(self, run: str, seq: int) -> memoryview | None:
         """Make this frame and a few next ones, unless they are large."""
         first, ahead = None, 0
-        for _, entry in zip(range(_AHEAD), self._store.read(run, seq - 1), strict=False):
-            frame = memoryview(
-                encode_sse(
-                    self._hide(wire.encode(make_line(entry))),
-                    event=event_kind(entry),
-                    id_=str(entry.seq),
-                )
-            )
+        for entry in islice(self._store.read(run, seq - 1), _AHEAD):
+            data = self._hide(wire.encode(make_line(entry)))
+            frame = memoryview(encode_sse(data, event=event_kind(entry), id_=str(entry.seq)))
             first = first or frame
             ahead += len(frame)
             self._cache_frame((run, entry.seq), frame)
@@ -74,13 +70,13 @@ class FrameCache:
             self._size -= len(gone)
 
 
-def take_batch(tale: FrameSource, run: str, after: Position) -> tuple[Position, list[Frame]] | None:
-    """Return the frames after a position, about 64 KiB at once: each send costs more than a short
-    frame.
-    """
+def take_batch(
+    source: FrameSource, run: str, after: Position
+) -> tuple[Position, list[Frame]] | None:
+    """Return the frames after a position, about 64 KiB at once: a send costs more than a frame."""
     frames: list[Frame] = []
     size = 0
-    while size < _PIECE and (piece := tale.next_frame(run, after)) is not None:
+    while size < _PIECE and (piece := source.next_frame(run, after)) is not None:
         after, frame = piece
         frames.append(frame)
         size += len(frame)
@@ -103,7 +99,7 @@ def event_kind(entry: Entry) -> str:
 def make_line(entry: Entry) -> EventLine:
     """Return the entry without settings and hash chain."""
     event = replace(entry.event, settings="") if isinstance(entry.event, Started) else entry.event
-    told: dict[str, Any] = msgspec.to_builtins(event, str_keys=True)
+    fields: dict[str, Any] = msgspec.to_builtins(event, str_keys=True)
     return EventLine(
         run=entry.run,
         seq=entry.seq,
@@ -111,7 +107,7 @@ def make_line(entry: Entry) -> EventLine:
         place=entry.place,
         key=entry.key,
         kind=event_kind(entry),
-        event=told,
+        event=fields,
     )
 
 

@@ -1,10 +1,8 @@
-"""A run as a fix session: what each line of the ledger means to somebody who follows the fixing,
-issue by issue.
-"""
+"""A run as a fix session: events for each line of the ledger, issue by issue."""
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -38,125 +36,131 @@ class FixProgress(Struct, frozen=True):
     current: int = 0
 
 
-Told = tuple[FixProgress, list[FixEvent]]
+Step = tuple[FixProgress, list[FixEvent]]
+"""Progress after a line of the ledger, and the events that it gives."""
 
 
-def told(progress: FixProgress, run: Run, event: ev.AnyEvent) -> Told:
-    """What a line of the ledger adds; `run` is the run after it."""
-    tell = _TELL.get(type(event))
-    return tell(progress, run, event) if tell else (progress, [])
+def advance(progress: FixProgress, run: Run, event: ev.AnyEvent) -> Step:
+    """Return what a line of the ledger adds; `run` is the run after it."""
+    match event:
+        case ev.StepDone():
+            return _end_verb(progress, run, event.verb)
+        case ev.Attempted():
+            return _advance_steps(_add_attempt(progress, run, event), run)
+    return progress, list(_make_events(run, event))
 
 
-def _started(progress: FixProgress, run: Run, event: Any) -> Told:
-    data = {
-        "session_id": run.id,
-        "branch_name": run.landing.branch,
-        "workflow": event.workflow_name,
-        "agents": event.crew,
-    }
-    return progress, [FixEvent("fix_session_started", data)]
+def _make_events(run: Run, event: ev.AnyEvent) -> Iterator[FixEvent]:
+    match event:
+        case ev.Started():
+            yield _event(
+                run,
+                "fix_session_started",
+                branch_name=run.landing.branch,
+                workflow=event.workflow_name,
+                agents=event.crew,
+            )
+        case ev.Challenged():
+            yield _challenge_event(run, event)
+        case ev.Failed():
+            yield make_error(run, "action_failed", event.reason, event.hint)
+        case ev.Interrupted():
+            resume = f"POST /api/runs/{run.id}/resume"
+            yield make_error(run, "interrupted", event.reason, resume)
+        case ev.Ended():
+            yield _end_event(run, event)
 
 
-def _handle_step(progress: FixProgress, run: Run, event: Any) -> Told:
-    match event.verb:
-        case "plan":
-            return _begin_steps(run)
-        case "fix":
-            everything = frozenset(number for step in progress.steps for number in step)
-            return _advance_steps(replace(progress, tried=everything), run)
-        case "verify" if "challenger" in run.started.crew and (
-            waiting := run.find_items(Status.CLAIMED)
-        ):
-            codes = sorted(item_code(item.number) for item in waiting)
-            return progress, [
-                FixEvent(
-                    "fix_challenger_evaluating",
-                    {"session_id": run.id, "round": run.position.round, "issues": codes},
-                )
-            ]
+def _event(run: Run, name: str, **data: Any) -> FixEvent:
+    return FixEvent(name, {"session_id": run.id, **data})
+
+
+def make_error(run: Run, reason: str, message: str, next_: str) -> FixEvent:
+    return _event(run, ERROR, code=reason, message=message, next=next_)
+
+
+def _end_verb(progress: FixProgress, run: Run, verb: str) -> Step:
+    if verb == "plan":
+        return _begin_steps(run)
+    if verb == "fix":
+        everything = frozenset(number for step in progress.steps for number in step)
+        return _advance_steps(replace(progress, tried=everything), run)
+    waiting = run.find_items(Status.CLAIMED)
+    if verb == "verify" and "challenger" in run.started.crew and waiting:
+        codes = sorted(item_code(item.number) for item in waiting)
+        round_ = run.position.round
+        return progress, [_event(run, "fix_challenger_evaluating", round=round_, issues=codes)]
     return progress, []
 
 
-def _begin_steps(run: Run) -> Told:
+def _begin_steps(run: Run) -> Step:
     placed = assign_steps(make_blueprint(run, run.work.batches.values(), "", run.work.after))
     found = tuple(
-        tuple(n for n, step in placed.items() if step == each)
+        tuple(number for number, step in placed.items() if step == each)
         for each in range(1, max(placed.values(), default=0) + 1)
     )
     progress = FixProgress(steps=found, current=1 if found else 0)
-    return progress, [_begun(progress, run)] if found else []
+    return progress, [_step_started(progress, run)] if found else []
 
 
-def _attempted(progress: FixProgress, run: Run, event: Any) -> Told:
+def _add_attempt(progress: FixProgress, run: Run, event: ev.Attempted) -> FixProgress:
     batches = {
         *event.patches,
         *event.refused,
         *(batch.number for batch in event.batches),
         *event.absorbed.values(),
     }
-    items = {
-        number
-        for batch in batches
-        if batch in run.work.batches
-        for number in run.work.batches[batch].items
-    }
-    items |= {report.item for report in event.reports}
-    return _advance_steps(replace(progress, tried=progress.tried | items), run)
+    known = (run.work.batches[batch] for batch in batches if batch in run.work.batches)
+    items = {number for batch in known for number in batch.items}
+    reported = {report.item for report in event.reports}
+    return replace(progress, tried=progress.tried | items | reported)
 
 
-def _advance_steps(progress: FixProgress, run: Run) -> Told:
+def _advance_steps(progress: FixProgress, run: Run) -> Step:
     """End every step whose issues were all tried, and begin the next."""
     events = []
     while 0 < progress.current <= len(progress.steps) and progress.tried.issuperset(
         progress.steps[progress.current - 1]
     ):
-        events.append(_over(progress, run))
+        events.append(_step_completed(progress, run))
         progress = replace(progress, current=progress.current + 1)
         if progress.current <= len(progress.steps):
-            events.append(_begun(progress, run))
+            events.append(_step_started(progress, run))
     return progress, events
 
 
-def _begun(progress: FixProgress, run: Run) -> FixEvent:
-    codes = [item_code(number) for number in progress.steps[progress.current - 1]]
-    data = {
-        "session_id": run.id,
-        "step": progress.current,
-        "total_steps": len(progress.steps),
-        "round": run.position.round,
-        "issues": codes,
-    }
-    return FixEvent("fix_step_started", data)
-
-
-def _over(progress: FixProgress, run: Run) -> FixEvent:
-    numbers = progress.steps[progress.current - 1]
-    issues = {
-        item_code(number): run.items[number].status.value
-        for number in numbers
-        if number in run.items
-    }
-    return FixEvent(
-        "fix_step_completed",
-        {
-            "session_id": run.id,
-            "step": progress.current,
-            "round": run.position.round,
-            "issues": issues,
-        },
+def _step_started(progress: FixProgress, run: Run) -> FixEvent:
+    return _event(
+        run,
+        "fix_step_started",
+        step=progress.current,
+        total_steps=len(progress.steps),
+        round=run.position.round,
+        issues=[item_code(number) for number in progress.steps[progress.current - 1]],
     )
 
 
-def _challenged(progress: FixProgress, run: Run, event: Any) -> Told:
-    issues = {item_code(score.item): _score(score, event.threshold) for score in event.scores}
-    data = {
-        "session_id": run.id,
-        "round": run.position.round,
-        "threshold": event.threshold,
-        "issues": issues,
-        "failed": event.failed,
-    }
-    return progress, [FixEvent("fix_challenger_result", data)]
+def _step_completed(progress: FixProgress, run: Run) -> FixEvent:
+    numbers = progress.steps[progress.current - 1]
+    items = (run.items[number] for number in numbers if number in run.items)
+    return _event(
+        run,
+        "fix_step_completed",
+        step=progress.current,
+        round=run.position.round,
+        issues={item_code(item.number): item.status.value for item in items},
+    )
+
+
+def _challenge_event(run: Run, event: ev.Challenged) -> FixEvent:
+    return _event(
+        run,
+        "fix_challenger_result",
+        round=run.position.round,
+        threshold=event.threshold,
+        issues={item_code(each.item): _score(each, event.threshold) for each in event.scores},
+        failed=event.failed,
+    )
 
 
 def _score(score: Score, threshold: int) -> dict[str, Any]:
@@ -173,17 +177,7 @@ def _score(score: Score, threshold: int) -> dict[str, Any]:
     }
 
 
-def _failed(progress: FixProgress, run: Run, event: Any) -> Told:
-    return progress, [make_error(run, "action_failed", event.reason, event.hint)]
-
-
-def _handle_interrupt(progress: FixProgress, run: Run, event: Any) -> Told:
-    return progress, [
-        make_error(run, "interrupted", event.reason, f"POST /api/runs/{run.id}/resume")
-    ]
-
-
-def _ended(progress: FixProgress, run: Run, event: Any) -> Told:
+def _end_event(run: Run, event: ev.Ended) -> FixEvent:
     issues = {
         item_code(item.number): {
             "status": item.status.value,
@@ -193,35 +187,14 @@ def _ended(progress: FixProgress, run: Run, event: Any) -> Told:
         for item in run.items.values()
         if item.in_scope
     }
-    data = {
-        "session_id": run.id,
-        "outcome": event.outcome,
-        "branch_name": run.landing.branch,
-        "issues": issues,
-    }
-    return progress, [
-        FixEvent(
-            "fix_session_completed",
-            {**data, "commits": [landed.commit for landed in run.landing.landed]},
-        )
-    ]
-
-
-def make_error(run: Run, reason: str, message: str, next_: str) -> FixEvent:
-    return FixEvent(
-        ERROR, {"session_id": run.id, "code": reason, "message": message, "next": next_}
+    return _event(
+        run,
+        "fix_session_completed",
+        outcome=event.outcome,
+        branch_name=run.landing.branch,
+        issues=issues,
+        commits=[landed.commit for landed in run.landing.landed],
     )
-
-
-_TELL: dict[type, Callable[[FixProgress, Run, Any], Told]] = {
-    ev.Started: _started,
-    ev.StepDone: _handle_step,
-    ev.Attempted: _attempted,
-    ev.Challenged: _challenged,
-    ev.Failed: _failed,
-    ev.Interrupted: _handle_interrupt,
-    ev.Ended: _ended,
-}
 
 
 class _SessionFrames:
@@ -238,14 +211,11 @@ class _SessionFrames:
         for entry in entries:
             run = fold(self.run, entry) if self.run else fold_entries(self._id, (entry,))
             self.run = run
-            self.progress, events = told(self.progress, run, entry.event)
+            self.progress, events = advance(self.progress, run, entry.event)
             for index, event in enumerate(events):
                 self.positions.append((entry.seq, index))
-                self.frames.append(
-                    encode_sse(
-                        hide(wire.encode(event.data)), event=event.name, id_=f"{entry.seq}.{index}"
-                    )
-                )
+                data, id_ = hide(wire.encode(event.data)), f"{entry.seq}.{index}"
+                self.frames.append(encode_sse(data, event=event.name, id_=id_))
 
 
 class FixFrames:
@@ -263,6 +233,6 @@ class FixFrames:
         if len(self._known) > _SESSIONS:
             self._known.popitem(last=False)
         index = bisect_right(story.positions, after)
-        return (
-            (story.positions[index], story.frames[index]) if index < len(story.positions) else None
-        )
+        if index == len(story.positions):
+            return None
+        return story.positions[index], story.frames[index]

@@ -10,18 +10,18 @@ from punchlist.app.start.findings_files import SETTLED, write_items
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 from punchlist.web.api.fix_sessions.schemas import Session
-from punchlist.web.api.runs import require_run
+from punchlist.web.api.runs import require_item, require_run
 from punchlist.web.problem import Refused
 from punchlist.web.state import WebSession
 
 WORKFLOW = "challenged"
 
 
-def make_request(desk: WebSession, repository: RepositoryEntry, data: Session) -> Request:
+def make_request(app: WebSession, repository: RepositoryEntry, data: Session) -> Request:
     """Return the request of a session: the challenged workflow over the named issues."""
     numbers = _group_numbers(data.issue_ids)
-    runs = {name: require_run(desk, name, repository) for name in numbers}
-    files = tuple(_export_items(desk, runs[name], wanted) for name, wanted in numbers.items())
+    runs = {name: require_run(app, name, repository) for name in numbers}
+    files = tuple(_export_items(app, runs[name], wanted) for name, wanted in numbers.items())
     plain = Request(workflow=WORKFLOW, findings=files, force=data.force, notes=data.user_notes)
     return _copy_scope(plain, next(iter(runs.values()))) if runs else plain
 
@@ -34,23 +34,13 @@ def _group_numbers(ids: Iterable[str]) -> dict[str, list[int]]:
     return found
 
 
-def _export_items(desk: WebSession, run: Run, numbers: list[int]) -> str:
-    unknown = [number for number in numbers if number not in run.items]
-    if unknown:
-        raise Refused(
-            404,
-            f"run {run.id} has no item {unknown[0]}",
-            next_=f"GET /api/runs/{run.id}/items lists them",
-        )
-    done = [number for number in numbers if run.items[number].status in SETTLED]
-    if done:
-        raise Refused(
-            409,
-            f"item {done[0]} of run {run.id} is {run.items[done[0]].status} already",
-            next_="leave it out",
-            run=run.id,
-        )
-    return write_items(desk.home, run, sorted(numbers), hashed=True)
+def _export_items(app: WebSession, run: Run, numbers: list[int]) -> str:
+    items = [require_item(run, number) for number in numbers]
+    settled = next((item for item in items if item.status in SETTLED), None)
+    if settled:
+        what = f"item {settled.number} of run {run.id} is {settled.status} already"
+        raise Refused(409, what, "leave it out", run=run.id)
+    return write_items(app.home, run, sorted(numbers), hashed=True)
 
 
 def _copy_scope(request: Request, earlier: Run) -> Request:

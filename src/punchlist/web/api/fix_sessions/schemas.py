@@ -5,7 +5,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from punchlist.views.plans.plan_forms import Master, Sheet
-from punchlist.web.schemas import Body, Identifier, Line, Named
+from punchlist.views.request_fields import Name
+from punchlist.web.schemas import Body, Identifier, Line
 
 IssueId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,63}/F?[0-9]{1,9}$")]
 """An item of an earlier run: the run's id and the item's number or code."""
@@ -19,7 +20,7 @@ class Session(Body, frozen=True, kw_only=True):
 
     repository_id: Identifier
     issue_ids: Annotated[tuple[IssueId, ...], Meta(max_length=1000)] = ()
-    agents: Annotated[tuple[Named, ...], Meta(max_length=10)] = ()
+    agents: Annotated[tuple[Name, ...], Meta(max_length=10)] = ()
     user_notes: Line = ""
     force: bool = False
 

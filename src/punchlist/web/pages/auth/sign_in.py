@@ -5,16 +5,16 @@ from typing import Annotated, Any
 from litestar import Response
 from litestar.datastructures import Cookie
 from litestar.di import NamedDependency
-from litestar.enums import RequestEncodingType
-from litestar.params import Body, QueryParameter
+from litestar.params import QueryParameter, URLEncodedBody
 from msgspec import Meta, Struct
 
+from punchlist.web.api.routes import AnyRequest
 from punchlist.web.pages.rendering import HEADERS, redirect, render_page
-from punchlist.web.pages.routes import Asking, open_form, open_page
+from punchlist.web.pages.routes import open_form, open_page
 from punchlist.web.security.sessions import LASTS, Sessions, cookie_name
 from punchlist.web.security.tokens import Visitor
 
-AtEntrance = NamedDependency[Sessions]
+Entrance = NamedDependency[Sessions]
 _Text = Annotated[str, Meta(max_length=2000)]
 _Query = Annotated[str, QueryParameter(max_length=2000)]
 
@@ -27,7 +27,7 @@ class SignInForm(Struct, frozen=True, kw_only=True):
 
 @open_page("/sign-in", sync_to_thread=False)
 def sign_in_page(
-    request: Asking,
+    request: AnyRequest,
     code: _Query = "",
     next_: Annotated[str, QueryParameter(name="next", max_length=2000)] = "/",
 ) -> Response[str]:
@@ -37,45 +37,34 @@ def sign_in_page(
 
 @open_form("/sign-in", sync_to_thread=False)
 def sign_in(
-    request: Asking,
-    entrance: AtEntrance,
-    data: Annotated[SignInForm, Body(media_type=RequestEncodingType.URL_ENCODED)],
+    request: AnyRequest, entrance: Entrance, data: URLEncodedBody[SignInForm]
 ) -> Response[Any]:
-    visitor = (
-        entrance.redeem_code(data.code)
-        if data.code
-        else entrance.tokens.find_visitor(data.token.strip())
-    )
+    path = sanitize_path(data.next)
+    if data.code:
+        visitor = entrance.redeem_code(data.code)
+        wrong = "This link was used, or is older than ten minutes."
+    else:
+        visitor = entrance.tokens.find_visitor(data.token.strip())
+        wrong = "This token is not known here."
     if visitor is None:
-        wrong = (
-            "This link was used, or is older than ten minutes."
-            if data.code
-            else "This token is not known here."
-        )
-        return render_page(
-            request, "sign_in.html", 403, code="", next=sanitize_path(data.next), wrong=wrong
-        )
-    answer = redirect(request, sanitize_path(data.next))
+        return render_page(request, "sign_in.html", 403, code="", next=path, wrong=wrong)
+    answer = redirect(request, path)
     _set_cookie(request, answer, entrance.issue_cookie(visitor), LASTS)
     return answer
 
 
 @open_form("/sign-out", sync_to_thread=False)
-def sign_out(request: Asking) -> Response[Any]:
+def sign_out(request: AnyRequest) -> Response[Any]:
     answer = redirect(request, "/sign-in")
     _set_cookie(request, answer, "", 0)
     return answer
 
 
 @open_page("/session", sync_to_thread=False)
-def run_session(request: Asking) -> Response[None]:
-    """Tell in a header whether this browser is signed in: links from other sites come without the
-    cookie.
-    """
-    known = isinstance(request.scope.get("user"), Visitor)
-    return Response(
-        None, status_code=200, headers={**HEADERS, "x-signed-in": "yes" if known else "no"}
-    )
+def run_session(request: AnyRequest) -> Response[None]:
+    """Say in a header whether the browser is signed in: links from other sites bring no cookie."""
+    known = "yes" if isinstance(request.scope.get("user"), Visitor) else "no"
+    return Response(None, status_code=200, headers={**HEADERS, "x-signed-in": known})
 
 
 def sanitize_path(path: str) -> str:
@@ -84,7 +73,7 @@ def sanitize_path(path: str) -> str:
     return path if plain and path.startswith("/") and not path.startswith("//") else "/"
 
 
-def _set_cookie(request: Asking, answer: Response[Any], value: str, seconds: int) -> None:
+def _set_cookie(request: AnyRequest, answer: Response[Any], value: str, seconds: int) -> None:
     """Set the session cookie; `secure` if the page's origin is https."""
     secure = request.headers.get("origin", "").startswith("https:")
     name = cookie_name(request.scope.get("server"))

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Response
 from litestar.di import NamedDependency
-from litestar.enums import RequestEncodingType
-from litestar.params import Body
+from litestar.params import URLEncodedBody
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from punchlist.app.access import Role
 from punchlist.app.repositories import RepositoryEntry
@@ -17,15 +17,15 @@ from punchlist.errors import PunchlistError
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.views.run_line import RunLine, build_run_line
 from punchlist.views.run_state import State, describe_state, find_state
-from punchlist.web.api.routes import AtDesk
+from punchlist.web.api.routes import AnyRequest, App
 from punchlist.web.pages.home.run_lines import Glance, GlanceCache
-from punchlist.web.pages.rendering import redirect, render_page
-from punchlist.web.pages.routes import Asking, form_page, page
-from punchlist.web.pages.words import link, parse_page
+from punchlist.web.pages.rendering import redirect, render_page, replace_url
+from punchlist.web.pages.routes import form_page, page
+from punchlist.web.pages.words import fit_page, link, parse_page
 from punchlist.web.problem import make_problem
 from punchlist.web.state import WebSession
 
-AtGlances = NamedDependency[GlanceCache]
+Glances = NamedDependency[GlanceCache]
 RUNS = 25
 STATES = {
     "running": State.UNDER_WAY,
@@ -35,7 +35,6 @@ STATES = {
     "ended": State.ENDED,
 }
 """States by their names in the address bar."""
-_FORM = "filters"
 
 
 class RunSearch(Struct, frozen=True, kw_only=True):
@@ -69,57 +68,47 @@ class RegisterForm(Struct, frozen=True, kw_only=True):
 
 
 @page("/")
-async def home(request: Asking, desk: AtDesk, glances: AtGlances) -> Response[str]:
-    return render_page(
-        request, "home.html", **_page_values(desk, glances, dict(request.query_params))
-    )
+async def home(request: AnyRequest, app: App, glances: Glances) -> Response[str]:
+    values = _page_values(app, glances, dict(request.query_params))
+    return render_page(request, "home.html", **values)
 
 
 @page("/runs")
-async def run_list(request: Asking, desk: AtDesk, glances: AtGlances) -> Response[Any]:
+async def run_list(request: AnyRequest, app: App, glances: Glances) -> Response[Any]:
     """Return the list alone for htmx; other requests are redirected to the first page."""
     query = dict(request.query_params)
     if "hx-request" not in request.headers:
         return redirect(request, link("/", **query))
-    search = parse_search(query)
-    headers = (
-        {"hx-replace-url": link("/", **msgspec.structs.asdict(search))}
-        if request.headers.get("hx-trigger") == _FORM
-        else {}
-    )
-    return render_page(
-        request, "home_runs.html", headers=headers, **_page_values(desk, glances, query)
-    )
+    headers = replace_url(request, "/", parse_search(query))
+    values = _page_values(app, glances, query)
+    return render_page(request, "home_runs.html", headers=headers, **values)
 
 
 @form_page("/repositories", Role.ADMIN)
 async def register(
-    request: Asking,
-    desk: AtDesk,
-    glances: AtGlances,
-    data: Annotated[RegisterForm, Body(media_type=RequestEncodingType.URL_ENCODED)],
+    request: AnyRequest, app: App, glances: Glances, data: URLEncodedBody[RegisterForm]
 ) -> Response[Any]:
     try:
-        await desk.repositories.register(Path(data.path.strip().replace("\0", "")))
+        await app.repositories.register(Path(data.path.strip().replace("\0", "")))
     except PunchlistError as error:
         problem = make_problem(error, "")
-        values = {**_page_values(desk, glances, {}), "wrong": problem, "typed": data.path}
+        values = {**_page_values(app, glances, {}), "wrong": problem, "typed": data.path}
         return render_page(request, "home.html", problem.status, **values)
     return redirect(request, "/")
 
 
 @form_page("/repositories/{repository_id:str}/forget", Role.ADMIN)
-async def forget(request: Asking, desk: AtDesk, repository_id: str) -> Response[Any]:
-    desk.find_repository(repository_id)
-    desk.repositories.forget(repository_id)
+async def forget(request: AnyRequest, app: App, repository_id: str) -> Response[Any]:
+    app.find_repository(repository_id)
+    app.repositories.forget(repository_id)
     return redirect(request, "/")
 
 
-def _page_values(desk: WebSession, glances: GlanceCache, query: dict[str, str]) -> dict[str, Any]:
+def _page_values(app: WebSession, glances: GlanceCache, query: dict[str, str]) -> dict[str, Any]:
     search = parse_search(query)
     return {
-        "runs": list_runs(desk, glances, search, parse_page(query.get("page", ""))),
-        "repositories": desk.repositories.list_all(),
+        "runs": list_runs(app, glances, search, parse_page(query.get("page", ""))),
+        "repositories": app.repositories.list_all(),
         "search": search,
         "states": STATES,
         "now": time.time(),
@@ -136,42 +125,40 @@ def parse_search(query: dict[str, str]) -> RunSearch:
         return RunSearch()
 
 
-def list_runs(desk: WebSession, glances: GlanceCache, search: RunSearch, turn: int) -> RunListPage:
+def list_runs(app: WebSession, glances: GlanceCache, search: RunSearch, turn: int) -> RunListPage:
     """Return one page of the runs found; only these are folded."""
-    homes = {each.git_dir: each for each in desk.repositories.list_all()}
-    rows = desk.list_rows(None)
-    found = [row for row in rows if _matches_search(row, search, desk, homes[row.repository])]
-    pages = max(1, -(-len(found) // RUNS))
-    turn = min(max(1, turn), pages)
-    shown_ = found[(turn - 1) * RUNS : turn * RUNS]
-    known = glances.load_glances(shown_)
-    asked = msgspec.structs.asdict(search)
+    homes = {each.git_dir: each for each in app.repositories.list_all()}
+    rows = app.list_rows(None)
+    found = [row for row in rows if _matches_search(row, search, app, homes[row.repository])]
+    page, pages = fit_page(turn, len(found), RUNS)
+    shown = found[(page - 1) * RUNS : page * RUNS]
+    known = glances.load_glances(shown)
+    query = asdict(search)
     return RunListPage(
         lines=tuple(
-            _build_row(row, desk, homes[row.repository], known.get(row.id)) for row in shown_
+            _build_row(row, app, homes[row.repository], known.get(row.id)) for row in shown
         ),
         found=len(found),
         total=len(rows),
-        page=turn,
+        page=page,
         pages=pages,
-        newer=link("/", **asked, page=turn - 1) if turn > 1 else "",
-        older=link("/", **asked, page=turn + 1) if turn < pages else "",
-        waiting=sum(_run_state(row, desk) is State.WAITING for row in rows if not row.outcome),
+        newer=link("/", **query, page=page - 1) if page > 1 else "",
+        older=link("/", **query, page=page + 1) if page < pages else "",
+        waiting=sum(_run_state(row, app) is State.WAITING for row in rows if not row.outcome),
     )
 
 
 def _matches_search(
-    row: RunRow, search: RunSearch, desk: WebSession, home_: RepositoryEntry
+    row: RunRow, search: RunSearch, app: WebSession, home_: RepositoryEntry
 ) -> bool:
-    return (
-        (not search.repository or home_.id == search.repository)
-        and (not search.state or _run_state(row, desk) is STATES.get(search.state))
-        and (
-            not search.q
-            or search.q.casefold()
-            in "\n".join((row.id, home_.name, desk.workflow_of(row.id), *_outcome(row))).casefold()
-        )
-    )
+    if search.repository and search.repository != home_.id:
+        return False
+    if search.state and _run_state(row, app) is not STATES.get(search.state):
+        return False
+    if not search.q:
+        return True
+    text = "\n".join((row.id, home_.name, app.workflow_of(row.id), *_outcome(row)))
+    return search.q.casefold() in text.casefold()
 
 
 def _outcome(row: RunRow) -> tuple[str, ...]:
@@ -179,18 +166,18 @@ def _outcome(row: RunRow) -> tuple[str, ...]:
     return (row.outcome, describe_state(State.ENDED, row.outcome)) if row.outcome else ()
 
 
-def _run_state(row: RunRow, desk: WebSession) -> State:
-    return find_state(row, driven=not row.outcome and desk.is_driven(row.id))
+def _run_state(row: RunRow, app: WebSession) -> State:
+    return find_state(row, driven=not row.outcome and app.is_driven(row.id))
 
 
 def _build_row(
-    row: RunRow, desk: WebSession, home_: RepositoryEntry, glance: Glance | None
+    row: RunRow, app: WebSession, home_: RepositoryEntry, glance: Glance | None
 ) -> RunListRow:
     line = build_run_line(
         row,
-        driven=desk.is_driven(row.id),
+        driven=app.is_driven(row.id),
         outcome=glance.outcome if glance else row.outcome,
-        workflow=desk.workflow_of(row.id),
+        workflow=app.workflow_of(row.id),
     )
     return RunListRow(run=line, repository=home_, glance=glance)
 

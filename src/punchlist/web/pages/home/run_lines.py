@@ -21,7 +21,6 @@ _PATIENCE = 0.4
 class Glance(Struct, frozen=True, kw_only=True):
     outcome: str
     scope: str
-    branch: str
     round: int
     items: int
     shares: tuple[StatusShare, ...]
@@ -60,7 +59,6 @@ def build_glance(run: Run) -> Glance:
     return Glance(
         outcome=outcome_word(run),
         scope=describe_scope(run.started.change),
-        branch=run.landing.branch,
         round=run.position.round,
         items=sum(tally.values()),
         shares=compute_shares(tally),

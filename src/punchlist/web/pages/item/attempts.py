@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from punchlist.model.checks.check import CheckVerdict
 from punchlist.model.item.claim import ClaimOutcome, ItemClaim
 from punchlist.model.item.score import Score
 from punchlist.model.ledger import events as ev
@@ -14,40 +15,29 @@ from punchlist.views.item_words import describe_proof
 
 
 class CheckTrial(Struct, frozen=True, kw_only=True):
-    check: str
     command: str
-    passed: bool
-    why: str
-    evidence: str
-    seconds: float
+    verdict: CheckVerdict
     complete: bool
     together: int
     """How many patches were in the tree."""
 
 
 class ChallengeScore(Struct, frozen=True, kw_only=True):
-    """A challenger's score; None if its answer was not usable."""
+    """A challenger's score; it has no number if the answer was not usable."""
 
-    agent: str
-    score: int | None
-    threshold: int
+    event: ev.Challenged
+    score: Score
     approved: bool
-    word: str
-    feedback: str
-    improvements: tuple[str, ...]
     parts: tuple[tuple[str, int], ...]
-    canaries: str
-    transcript: str
 
 
 class AttemptView(Struct, frozen=True, kw_only=True):
     round: int
-    agent: str
+    event: ev.Attempted
     outcome: ClaimOutcome | None
     why: str
     failed: str
     noted: tuple[str, ...]
-    transcript: str
     code: tuple[Code, ...]
     refuted: str
     seen: tuple[str, ...]
@@ -77,7 +67,7 @@ def _find_attempts(run: Run, number: int) -> Iterator[tuple[ev.Attempted, tuple[
 def _build_attempt(
     run: Run, number: int, event: ev.Attempted, pasts: Sequence[PastEvent]
 ) -> AttemptView:
-    said, batch = _find_report(event, number), _find_batch(event, number)
+    claim, batch = _find_report(event, number), _find_batch(event, number)
     after = [past.event for past in pasts]
     judged_as = _resolve_batch(batch, after)
     examined = next(
@@ -85,12 +75,11 @@ def _build_attempt(
     )
     return AttemptView(
         round=pasts[0].round,
-        agent=event.agent,
-        outcome=said.outcome if said else None,
-        why=said.why if said else "",
+        event=event,
+        outcome=claim.outcome if claim else None,
+        why=claim.why if claim else "",
         failed=event.failed or (event.refused.get(batch, "") if batch is not None else ""),
         noted=event.noted.get(batch, ()) if batch is not None else (),
-        transcript=event.transcript,
         code=tuple(
             Code(hunk.path, tuple(diff_lines(hunk)), hunk.cut)
             for hunk in event.hunks.get(batch or 0, ())
@@ -132,12 +121,8 @@ def _list_trials(run: Run, batch: int | None, after: Sequence[ev.AnyEvent]) -> I
         if isinstance(event, ev.Tried) and batch in event.batches:
             for verdict in event.verdicts:
                 yield CheckTrial(
-                    check=verdict.check,
                     command=commands.get(verdict.check, ""),
-                    passed=verdict.passed,
-                    why=verdict.why,
-                    evidence=verdict.evidence,
-                    seconds=verdict.seconds,
+                    verdict=verdict,
                     complete=event.complete,
                     together=len(event.batches),
                 )
@@ -154,14 +139,8 @@ def _list_scores(number: int, after: Sequence[ev.AnyEvent]) -> Iterator[Challeng
 def _build_score(event: ev.Challenged, score: Score) -> ChallengeScore:
     parts = {"correctness": score.correctness, "safety": score.safety, "style": score.style}
     return ChallengeScore(
-        agent=event.agent,
-        score=score.score,
-        threshold=event.threshold,
+        event=event,
+        score=score,
         approved=score.approves(event.threshold),
-        word=score.status,
-        feedback=score.feedback,
-        improvements=score.improvements,
         parts=tuple((name, value) for name, value in parts.items() if value is not None),
-        canaries=event.canaries,
-        transcript=event.transcript,
     )

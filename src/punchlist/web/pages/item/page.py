@@ -8,32 +8,24 @@ from msgspec.structs import replace
 
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Item, Status, reading_order
-from punchlist.model.item.todo import Todo
-from punchlist.model.ledger.events import Baselined, Reproduced
 from punchlist.model.ledger.run import Run
-from punchlist.views.escaping import web_address
 from punchlist.views.html_view import Code, Row, excerpt_lines, group_items
 from punchlist.views.plans.plan_forms import item_code
+from punchlist.views.report_document import CheckPart, list_checks
 from punchlist.web.api.artifacts import list_artifacts
 from punchlist.web.api.read import Number
-from punchlist.web.api.routes import AtDesk
+from punchlist.web.api.routes import AnyRequest, App
 from punchlist.web.api.runs import RunId
 from punchlist.web.pages.item.attempts import AttemptView, list_attempts
 from punchlist.web.pages.rendering import render_page
-from punchlist.web.pages.routes import Asking, page
+from punchlist.web.pages.routes import page
 from punchlist.web.problem import Refused
 
-
-class ItemCheck(Struct, frozen=True, kw_only=True):
-    name: str
-    command: str
-    baseline: Baselined | None
+_NOT_DISMISSED = (Status.FIXED, Status.DISMISSED, Status.CLAIMED)
 
 
 class ItemView(Struct, frozen=True, kw_only=True):
-    """`row`: the item as in the report. `before`, `after`: its neighbours in
-    reading order, or 0.
-    """
+    """`row`: the item as in the report; `before`, `after`: neighbours in reading order, or 0."""
 
     row: Row
     code: str
@@ -41,11 +33,8 @@ class ItemView(Struct, frozen=True, kw_only=True):
     in_scope: bool
     excerpt: Code | None
     efforts: tuple[AttemptView, ...]
-    judges: tuple[ItemCheck, ...]
+    judges: tuple[CheckPart, ...]
     doubts: tuple[Doubt, ...]
-    todo: Todo | None
-    reproduction: Reproduced | None
-    issue_url: str
     before: int
     after: int
     can_dismiss: bool
@@ -65,15 +54,11 @@ def build_view(run: Run, number: int, *, driven: bool) -> ItemView:
         in_scope=item.in_scope,
         excerpt=Code(lead.spot.path, tuple(excerpt_lines(lead))) if lead else None,
         efforts=list_attempts(run, number),
-        judges=_list_checks(run),
+        judges=list_checks(run),
         doubts=tuple(doubt for doubt in run.asking.doubts.values() if doubt.item == number),
-        todo=run.by_item.todos.get(number),
-        reproduction=run.by_item.reproductions.get(number),
-        issue_url=web_address(item.issue),
         before=before,
         after=after,
-        can_dismiss=not driven
-        and item.status not in (Status.FIXED, Status.DISMISSED, Status.CLAIMED),
+        can_dismiss=not driven and item.status not in _NOT_DISMISSED,
         can_restore=not driven and item.status is Status.DISMISSED,
     )
 
@@ -84,29 +69,17 @@ def find_neighbours(run: Run, item: Item) -> tuple[int, int]:
     return order[at - 1][-1] if at else 0, order[at + 1][-1] if at + 1 < len(order) else 0
 
 
-def _list_checks(run: Run) -> tuple[ItemCheck, ...]:
-    checks = run.started.checks
-    return tuple(
-        ItemCheck(
-            name=check.name,
-            command=" ".join(check.command),
-            baseline=run.checks.baselines.get(check.name),
-        )
-        for check in checks
-    )
-
-
 @page("/runs/{run_id:str}/items/{number:int}")
-async def item(request: Asking, desk: AtDesk, run_id: RunId, number: Number) -> Response[str]:
-    run = desk.find_run(run_id)
+async def item(request: AnyRequest, app: App, run_id: RunId, number: Number) -> Response[str]:
+    run = app.find_run(run_id)
     if number not in run.items:
         raise Refused(
-            404, f"run {run.id} has no item {number}", next_="go back to the run, and pick another"
+            404, f"run {run.id} has no item {number}", "go back to the run, and pick another"
         )
-    view = build_view(run, number, driven=desk.is_driven(run.id))
-    kept = frozenset(each.name for each in list_artifacts(desk.home, run.id))
+    view = build_view(run, number, driven=app.is_driven(run.id))
+    kept = frozenset(each.name for each in list_artifacts(app.home, run.id))
     return render_page(
-        request, "item.html", run=run, repository=desk.repository_of(run), view=view, kept=kept
+        request, "item.html", run=run, repository=app.repository_of(run), view=view, kept=kept
     )
 
 

@@ -3,8 +3,7 @@
 from typing import Annotated, Any
 
 from litestar import Response
-from litestar.enums import RequestEncodingType
-from litestar.params import Body
+from litestar.params import URLEncodedBody
 from msgspec import Meta, Struct
 
 from punchlist.app.access import Role
@@ -12,13 +11,14 @@ from punchlist.app.after.apply import apply_branch
 from punchlist.app.after.dismissals import ItemSelection
 from punchlist.model.ledger.events import Dismissal
 from punchlist.web.api.read import Number
-from punchlist.web.api.routes import AtDesk
+from punchlist.web.api.routes import AnyRequest, App
 from punchlist.web.api.runs import RunId
 from punchlist.web.pages.rendering import redirect, render_page
-from punchlist.web.pages.routes import Asking, form_page, get_visitor
+from punchlist.web.pages.routes import form_page, get_visitor
 from punchlist.web.pages.run.questions import parse_answers
 from punchlist.web.pages.words import parse_page
 from punchlist.web.problem import Refused
+from punchlist.web.state import WebSession
 
 _LONGEST = 4000
 
@@ -34,91 +34,80 @@ class DismissForm(Struct, frozen=True, kw_only=True):
 
 
 @form_page("/runs/{run_id:str}/answers")
-async def answer(request: Asking, desk: AtDesk, run_id: RunId) -> Response[Any]:
+async def answer(request: AnyRequest, app: App, run_id: RunId) -> Response[Any]:
     """Record a choice or texts; resume the run if no question is left."""
-    run = desk.find_run(run_id)
+    run = app.find_run(run_id)
     form = {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
     choice, texts = form.get("choice", "").strip(), parse_answers(form)
     if any(len(text) > _LONGEST for text in texts.values()):
-        raise Refused(
-            400, f"an answer has {_LONGEST} characters at most", next_="say it in fewer words"
-        )
+        raise Refused(400, f"an answer has {_LONGEST} characters at most", "say it in fewer words")
     if not choice and not texts:
         raise Refused(
-            400, "nothing was answered", next_="go back, and answer at least one of the questions"
+            400, "nothing was answered", "go back, and answer at least one of the questions"
         )
     seen = parse_page(form["asked"]) if "asked" in form else 0
-    run = await desk.answer_run(run, choice or texts, get_visitor(request).shown, seen)
+    run = await app.answer_run(run, choice or texts, get_visitor(request).shown, seen)
     if not run.waits:
-        await desk.resume_run(run.id)
+        await app.resume_run(run.id)
     return redirect(request, f"/runs/{run.id}")
 
 
 @form_page("/runs/{run_id:str}/cancel")
-async def cancel(request: Asking, desk: AtDesk, run_id: RunId) -> Response[Any]:
-    run = desk.find_run(run_id)
-    if not desk.is_driven(run.id):
+async def cancel(request: AnyRequest, app: App, run_id: RunId) -> Response[Any]:
+    run = app.find_run(run_id)
+    if not app.is_driven(run.id):
         raise Refused(
-            409, "no process drives this run", next_="go back: the page says its state", run=run.id
+            409, "no process drives this run", "go back: the page says its state", run=run.id
         )
-    await desk.stop(run, get_visitor(request).shown)
+    await app.stop(run, get_visitor(request).shown)
     return redirect(request, f"/runs/{run.id}")
 
 
 @form_page("/runs/{run_id:str}/resume")
-async def resume(request: Asking, desk: AtDesk, run_id: RunId) -> Response[Any]:
-    run = desk.find_run(run_id)
+async def resume(request: AnyRequest, app: App, run_id: RunId) -> Response[Any]:
+    run = app.find_run(run_id)
     if run.ended:
-        raise Refused(409, "this run has ended", next_="start another")
-    await desk.resume_run(run.id)
+        raise Refused(409, "this run has ended", "start another")
+    await app.resume_run(run.id)
     return redirect(request, f"/runs/{run.id}")
 
 
 @form_page("/runs/{run_id:str}/apply", Role.ADMIN)
 async def apply(
-    request: Asking,
-    desk: AtDesk,
-    run_id: RunId,
-    data: Annotated[ApplyForm, Body(media_type=RequestEncodingType.URL_ENCODED)],
+    request: AnyRequest, app: App, run_id: RunId, data: URLEncodedBody[ApplyForm]
 ) -> Response[Any]:
     """Merge the fixes into the user's branch, and show what was done."""
-    run = desk.find_run(run_id)
-    repository = desk.repository_of(run)
-    async with desk.session_of(run.id) as session:
+    run = app.find_run(run_id)
+    repository = app.repository_of(run)
+    async with app.session_of(run.id) as session:
         message = await apply_branch(session, run.id, squash=bool(data.squash))
     return render_page(request, "done.html", run=run, repository=repository, message=message)
 
 
 @form_page("/runs/{run_id:str}/items/{number:int}/dismiss")
 async def dismiss(
-    request: Asking,
-    desk: AtDesk,
-    run_id: RunId,
-    number: Number,
-    data: Annotated[DismissForm, Body(media_type=RequestEncodingType.URL_ENCODED)],
+    request: AnyRequest, app: App, run_id: RunId, number: Number, data: URLEncodedBody[DismissForm]
 ) -> Response[Any]:
     if not data.why.strip():
         raise Refused(
-            400, "a dismissal needs a reason", next_="go back, and say why the item needs no work"
+            400, "a dismissal needs a reason", "go back, and say why the item needs no work"
         )
-    run = desk.find_run(run_id)
-    await desk.dismiss(
-        run.id,
-        ItemSelection(numbers=(number,)),
-        Dismissal(get_visitor(request).shown, data.why.strip(), run.id),
-    )
-    return redirect(request, f"/runs/{run.id}/items/{number}")
+    return await _dismiss(request, app, run_id, number, data.why.strip())
 
 
 @form_page("/runs/{run_id:str}/items/{number:int}/restore")
-async def restore(request: Asking, desk: AtDesk, run_id: RunId, number: Number) -> Response[Any]:
-    run = desk.find_run(run_id)
-    await desk.dismiss(
-        run.id,
-        ItemSelection(numbers=(number,)),
-        Dismissal(get_visitor(request).shown, "", run.id),
-        undo=True,
-    )
+async def restore(request: AnyRequest, app: App, run_id: RunId, number: Number) -> Response[Any]:
+    return await _dismiss(request, app, run_id, number)
+
+
+async def _dismiss(
+    request: AnyRequest, app: WebSession, run_id: str, number: int, why: str = ""
+) -> Response[Any]:
+    """Dismiss an item for a reason; without one take its dismissal back."""
+    run = app.find_run(run_id)
+    chosen = ItemSelection(numbers=(number,))
+    dismissal = Dismissal(get_visitor(request).shown, why, run.id)
+    await app.dismiss(run.id, chosen, dismissal, undo=not why)
     return redirect(request, f"/runs/{run.id}/items/{number}")
 
 

@@ -1,9 +1,10 @@
 """The items of a run as a board: one column per status, paged and filtered."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from punchlist.model.finding.finding import Spot
 from punchlist.model.finding.severity import Severity
@@ -12,21 +13,12 @@ from punchlist.model.item.proof import ProofClass, strongest_proof
 from punchlist.model.ledger.run import Run
 from punchlist.views.issue_text import format_place
 from punchlist.views.item_filter import ItemFilter, matches_filter
-from punchlist.views.plans.plan_forms import item_code
-from punchlist.web.pages.words import link, parse_page
+from punchlist.web.pages.words import fit_page, link, parse_page
 
 PAGE = 50
-"""Cards of a column at a time: however many items there are, a page has few."""
-ORDER = (
-    Status.OPEN,
-    Status.CLAIMED,
-    Status.DEFERRED,
-    Status.BLOCKED,
-    Status.FIXED,
-    Status.FILED,
-    Status.DISMISSED,
-)
+"""Cards of a column at a time."""
 _UNPROVEN = "none"
+PROOFS = (*ProofClass, _UNPROVEN)
 _ENDS = 2
 SCOPES = {"inside": True, "outside": False}
 Choice = Annotated[str, Meta(max_length=40)]
@@ -60,24 +52,20 @@ class Filters(Struct, frozen=True, kw_only=True):
 
 class Card(Struct, frozen=True, kw_only=True):
     number: int
-    code: str
     title: str
-    rule: str
     severity: Severity
-    status: Status
     where: str
     near: str
-    """The end of it, which tells most."""
+    """The end of `where`."""
     in_scope: bool
     proof: str
     """The strongest it has."""
     score: int | None
     tries: int
     batch: int | None
-    """The batch on the bench that it is part of."""
     flagged: bool
     asked: bool
-    """An agent has a question about it that nobody has answered."""
+    """An agent's question about it is not answered yet."""
 
 
 class Column(Struct, frozen=True, kw_only=True):
@@ -87,7 +75,7 @@ class Column(Struct, frozen=True, kw_only=True):
     page: int
     pages: int
     earlier: str
-    """The address of the page before this one, or nothing."""
+    """Address of the page before this one, or ""."""
     later: str
     first: int
     last: int
@@ -95,8 +83,7 @@ class Column(Struct, frozen=True, kw_only=True):
 
 class BoardView(Struct, frozen=True, kw_only=True):
     columns: tuple[Column, ...]
-    """One for each status; those with nothing in them, too, so that none moves when an item does.
-    """
+    """One for each status, also empty ones: so no column moves when an item does."""
     found: int
     total: int
     filters: Filters
@@ -116,7 +103,7 @@ def parse_pages(query: dict[str, str]) -> dict[Status, int]:
 
 
 def build_board(run: Run, filters: Filters, pages: dict[Status, int]) -> BoardView:
-    found: dict[Status, list[Item]] = {status: [] for status in ORDER}
+    found: dict[Status, list[Item]] = {status: [] for status in Status}
     wanted = filters.wanted
     for item in run.items.values():
         if matches_filter(item, wanted) and _has_proof(item, filters.proof):
@@ -151,8 +138,7 @@ def _has_proof(item: Item, wanted: str) -> bool:
 
 
 def _build_column(status: Status, items: list[Item], here: _BoardContext) -> Column:
-    pages = max(1, -(-len(items) // PAGE))
-    page = min(max(1, here.pages.get(status, 1)), pages)
+    page, pages = fit_page(here.pages.get(status, 1), len(items), PAGE)
     first = (page - 1) * PAGE
     shown = sorted(items, key=reading_order)[first : first + PAGE]
     return Column(
@@ -172,22 +158,15 @@ def _page_link(status: Status, page: int, here: _BoardContext) -> str:
     pages = {
         key.value: number for key, number in {**here.pages, status: page}.items() if number > 1
     }
-    return link("", **filter_query(here.filters), **pages) or "?"
-
-
-def filter_query(filters: Filters) -> dict[str, Any]:
-    return msgspec.structs.asdict(filters)
+    return link("", **asdict(here.filters), **pages) or "?"
 
 
 def _build_card(item: Item, here: _BoardContext) -> Card:
     best, score = strongest_proof(item.proofs), here.run.by_item.scores.get(item.number)
     return Card(
         number=item.number,
-        code=item_code(item.number),
         title=item.lead.title,
-        rule=item.lead.rule,
         severity=item.severity,
-        status=item.status,
         where=format_place(item.lead),
         near=_shorten_place(item.lead.spot),
         in_scope=item.in_scope,
@@ -204,8 +183,6 @@ def _build_card(item: Item, here: _BoardContext) -> Card:
 
 def _shorten_place(spot: Spot) -> str:
     parts = spot.path.split("/")
-    ends = "/".join(parts[-2:])
-    return f"{'…/' if len(parts) > _ENDS else ''}{ends}{f':{spot.line}' if spot.line else ''}"
-
-
-PROOFS = (*ProofClass, _UNPROVEN)
+    begin = "…/" if len(parts) > _ENDS else ""
+    line = f":{spot.line}" if spot.line else ""
+    return begin + "/".join(parts[-_ENDS:]) + line

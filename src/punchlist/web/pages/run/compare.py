@@ -1,15 +1,12 @@
 """The page that compares two rounds of a run, or two runs of a repository."""
 
 import asyncio
-from collections.abc import Iterable
 from typing import Annotated
 
 from litestar import Response
 from litestar.params import QueryParameter
 from msgspec import Struct
 
-from punchlist.model.finding.severity import Severity
-from punchlist.model.item.item import Status
 from punchlist.views.issue_text import format_place
 from punchlist.views.run_diff import (
     ItemChange,
@@ -18,10 +15,10 @@ from punchlist.views.run_diff import (
     index_fingerprints,
     items_by_round,
 )
-from punchlist.web.api.routes import AtDesk
+from punchlist.web.api.routes import AnyRequest, App
 from punchlist.web.api.runs import RunId, require_run
 from punchlist.web.pages.rendering import render_page
-from punchlist.web.pages.routes import Asking, page
+from punchlist.web.pages.routes import page
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import IDENTIFIER
 
@@ -34,19 +31,16 @@ TITLES = {
     ItemFate.GONE: "Not reported any more",
     ItemFate.SETTLED: "Had its end before",
 }
-"""What still needs somebody comes first."""
+"""What still needs work comes first."""
 _FEW = 100
 
 
-class CompareRow(Struct, frozen=True, kw_only=True):
-    number: int
-    title: str
-    severity: Severity
+class CompareRow(Struct, frozen=True):
+    """`run` is the one that the item's number belongs to."""
+
+    change: ItemChange
     where: str
-    before: Status | None
-    after: Status | None
     run: str
-    """Whose number it is."""
 
 
 class CompareGroup(Struct, frozen=True, kw_only=True):
@@ -66,29 +60,19 @@ def group_changes(
             key=fate,
             title=title,
             total=len(found[fate]),
-            lines=tuple(_build_rows(found[fate][:limit], first, second)),
+            lines=tuple(
+                CompareRow(each, format_place(each.item.lead), second if each.after else first)
+                for each in found[fate][:limit]
+            ),
         )
         for fate, title in TITLES.items()
     )
 
 
-def _build_rows(some: Iterable[ItemChange], first: str, second: str) -> Iterable[CompareRow]:
-    for each in some:
-        yield CompareRow(
-            number=each.item.number,
-            title=each.item.lead.title,
-            severity=each.item.severity,
-            where=format_place(each.item.lead),
-            before=each.before.status if each.before else None,
-            after=each.after.status if each.after else None,
-            run=second if each.after else first,
-        )
-
-
 @page("/runs/{run_id:str}/compare")
 async def rounds(  # noqa: PLR0913, PLR0917 - one for each part of the query
-    request: Asking,
-    desk: AtDesk,
+    request: AnyRequest,
+    app: App,
     run_id: RunId,
     a: Annotated[int | None, QueryParameter(ge=1, le=1000)] = None,
     b: Annotated[int | None, QueryParameter(ge=1, le=1000)] = None,
@@ -96,16 +80,14 @@ async def rounds(  # noqa: PLR0913, PLR0917 - one for each part of the query
     limit: Annotated[int, QueryParameter(ge=1, le=100_000)] = _FEW,
 ) -> Response[str]:
     """Compare rounds `a` and `b` of the run; or, `with` another run, how both ended."""
-    run = desk.find_run(run_id)
-    repository = desk.repository_of(run)
-    others = [row.id for row in desk.list_rows(repository) if row.id != run.id]
-    known = await asyncio.to_thread(
-        items_by_round, run.id, list(desk.store.read(run.id))
-    )  # others want to go on reading
+    run = app.find_run(run_id)
+    repository = app.repository_of(run)
+    others = [row.id for row in app.list_rows(repository) if row.id != run.id]
+    # In a thread, so that other requests go on.
+    known = await asyncio.to_thread(items_by_round, run.id, list(app.store.read(run.id)))
     if with_:
-        earlier, later = sorted(
-            (require_run(desk, with_, repository), run), key=lambda each: (each.started_at, each.id)
-        )
+        both = (require_run(app, with_, repository), run)
+        earlier, later = sorted(both, key=lambda each: (each.started_at, each.id))
         found = compare_items(
             index_fingerprints(earlier.items.values()), index_fingerprints(later.items.values())
         )
@@ -115,9 +97,7 @@ async def rounds(  # noqa: PLR0913, PLR0917 - one for each part of the query
         a, b, first, second = a or max(1, last - 1), b or last, run.id, run.id
         if a not in known or b not in known:
             raise Refused(
-                404,
-                f"run {run.id} has no such round",
-                next_=f"it has rounds {min(known)} to {last}",
+                404, f"run {run.id} has no such round", f"it has rounds {min(known)} to {last}"
             )
         found = compare_items(known[a], known[b])
     return render_page(

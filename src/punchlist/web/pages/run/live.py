@@ -1,25 +1,21 @@
-"""Live updates by Server-Sent Events: tell the page that something changed; it then fetches the
-parts it shows.
-"""
+"""Live updates by Server-Sent Events: the page hears that something changed, and fetches parts."""
 
 from typing import Annotated
 
 import msgspec
 from litestar import Response
-from litestar.params import HeaderParameter, QueryParameter
+from litestar.params import QueryParameter
 from litestar.response import Stream
 
 from punchlist.app.drive.background import AgentOutput
 from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.model.ledger import codec as wire
-from punchlist.web.api.routes import AtDesk, access_checker
-from punchlist.web.pages.routes import Asking, page
+from punchlist.web.api.read import LAST, stream_ledger
+from punchlist.web.api.routes import AnyRequest, App, access_checker
+from punchlist.web.pages.routes import page
 from punchlist.web.pages.run.views import tail_text
-from punchlist.web.sse.follow import HEADERS, Subscription, parse_position
+from punchlist.web.sse.follow import Subscription, parse_position
 from punchlist.web.sse.frames import FrameCache, Position, encode_sse
-
-_EVENTS = "text/event-stream"
-Last = Annotated[str | None, HeaderParameter(name="Last-Event-ID", max_length=40)]
 
 
 class PageFeed:
@@ -35,10 +31,9 @@ class PageFeed:
     def next_frame(self, run: str, after: Position) -> tuple[Position, bytes] | None:
         piece = self._frames.next_frame(run, after)
         if piece is not None:
-            at, _ = piece
-            return at, encode_sse(
-                msgspec.json.encode({"seq": at[0]}), event="entry", id_=str(at[0])
-            )
+            (seq, index), _ = piece
+            data = msgspec.json.encode({"seq": seq})
+            return (seq, index), encode_sse(data, event="entry", id_=str(seq))
         now = frozenset((each.place, each.key) for each in self._driving.active_actions(run))
         if now != self._under_way:
             self._under_way = now
@@ -48,39 +43,28 @@ class PageFeed:
 
 @page("/runs/{run_id:str}/live")
 async def live(
-    request: Asking,
-    desk: AtDesk,
+    request: AnyRequest,
+    app: App,
     run_id: str,
     after: Annotated[int, QueryParameter(ge=0, le=10**12)] = 0,
-    last: Last = None,
+    last: LAST = None,
 ) -> Stream | Response[None]:
     """Stream from the page's position on, or from the browser's Last-Event-ID."""
-    run = desk.find_run(run_id)
-    since = parse_position(last) if last else (after, 0)
-    if run.ended and since[0] >= run.seq and not desk.is_driven(run.id):
-        return Response(None, status_code=204)
+    run = app.find_run(run_id)
 
-    def end_frame() -> bytes | None:
-        return (
-            encode_sse(b"{}", event="end")
-            if desk.load(run_id).ended and not desk.driving.is_driving(run_id)
-            else None
-        )
+    def encode_output(output: AgentOutput) -> bytes:
+        data = {"number": output.number, "label": output.label, "text": tail_text(output.text)}
+        return encode_sse(app.hide(wire.encode(data)), event="agent")
 
-    def agent_frame(said: AgentOutput) -> bytes:
-        told = {"number": said.number, "label": said.label, "text": tail_text(said.text)}
-        return encode_sse(desk.hide(wire.encode(told)), event="agent")
-
-    tale = PageFeed(desk.frames, desk.driving)
     reader = Subscription(
         run=run.id,
-        tale=tale,
-        after=since,
-        over=end_frame,
-        voice=agent_frame,
-        welcome=access_checker(request),
+        source=PageFeed(app.frames, app.driving),
+        after=parse_position(last) if last else (after, 0),
+        over=lambda: app.ledger_end(run.id),
+        encode=encode_output,
+        admitted=access_checker(request),
     )
-    return Stream(desk.open_stream(reader), media_type=_EVENTS, headers=HEADERS)
+    return stream_ledger(app, run, reader)
 
 
 ROUTES = (live,)

@@ -8,18 +8,13 @@ from typing import Any
 
 from markupsafe import Markup
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from punchlist.model.ledger.run import Run
 from punchlist.ports.store import Store
 from punchlist.web.pages.rendering import render_template
 from punchlist.web.pages.run import views as views_run
-from punchlist.web.pages.run.board import (
-    Filters,
-    build_board,
-    filter_query,
-    parse_filters,
-    parse_pages,
-)
+from punchlist.web.pages.run.board import Filters, build_board, parse_filters, parse_pages
 from punchlist.web.pages.run.questions import build_panel
 from punchlist.web.pages.run.spending import SpendingCache
 from punchlist.web.pages.words import parse_page
@@ -63,28 +58,28 @@ class PartCache:
         return found
 
 
-def load_view(desk: WebSession, run_id: str, query: dict[str, str]) -> RunPageView:
-    run = desk.find_run(run_id)
-    driven, here = desk.is_driven(run.id), desk.driving.is_driving(run.id)
+def load_view(app: WebSession, run_id: str, query: dict[str, str]) -> RunPageView:
+    run = app.find_run(run_id)
+    driven, here = app.is_driven(run.id), app.driving.is_driving(run.id)
     filters = parse_filters(query)
     return RunPageView(
         run=run,
         head=views_run.build_head(
             run,
-            desk.repository_of(run),
-            desk.run_state(run),
+            app.repository_of(run),
+            app.run_state(run),
             elsewhere=driven and not here,
-            broke=desk.driving.failure_reason(run.id),
+            broke=app.driving.failure_reason(run.id),
         ),
         flight=views_run.build_activity(
             run,
-            desk.driving.active_actions(run.id),
-            desk.driving.talk.list_after(run.id, 0),
+            app.driving.active_actions(run.id),
+            app.driving.talk.list_after(run.id, 0),
             driven=driven,
         ),
         filters=filters,
         query={
-            **filter_query(filters),
+            **asdict(filters),
             **{status.value: page for status, page in parse_pages(query).items()},
         },
         turn=parse_page(query.get("t", "")),
@@ -92,7 +87,7 @@ def load_view(desk: WebSession, run_id: str, query: dict[str, str]) -> RunPageVi
     )
 
 
-def render_parts(here: RunPageView, visitor: Visitor, shelf: PartCache) -> dict[str, PagePart]:
+def render_parts(here: RunPageView, visitor: Visitor, cache: PartCache) -> dict[str, PagePart]:
 
     def render_part(name: str, template: str, **values: Any) -> PagePart:
         html = render_template(
@@ -109,7 +104,7 @@ def render_parts(here: RunPageView, visitor: Visitor, shelf: PartCache) -> dict[
     def cache_part(name: str, template: str, view: Callable[[], dict[str, Any]]) -> PagePart:
         """Return a cached part; these look the same for every role."""
         key = (name, here.run.id, here.run.seq, here.head.state, here.turn, *here.query.items())
-        return shelf.get_part(key, lambda: render_part(name, template, **view()))
+        return cache.get_part(key, lambda: render_part(name, template, **view()))
 
     pages = parse_pages({name: str(value) for name, value in here.query.items()})
     found = (
@@ -124,10 +119,10 @@ def render_parts(here: RunPageView, visitor: Visitor, shelf: PartCache) -> dict[
             "run_timeline.html",
             lambda: {"timeline": views_run.build_timeline(here.run, here.turn)},
         ),
-        cache_part("ground", "run_ground.html", lambda: _ground_values(here.run, shelf)),
+        cache_part("ground", "run_ground.html", lambda: _ground_values(here.run, cache)),
     )
     return {part.name: part for part in found}
 
 
-def _ground_values(run: Run, shelf: PartCache) -> dict[str, Any]:
-    return {"ground": views_run.build_basis(run), "spending": shelf.spending.load_lines(run.id)}
+def _ground_values(run: Run, cache: PartCache) -> dict[str, Any]:
+    return {"ground": views_run.build_basis(run), "spending": cache.spending.load_lines(run.id)}

@@ -2,13 +2,15 @@
 
 from msgspec import Struct
 
+from punchlist.model.item.doubt import Doubt
+from punchlist.model.item.todo import Todo
 from punchlist.model.ledger.events import Planned
 from punchlist.model.ledger.run import Run
 from punchlist.views.issue_text import format_place
 from punchlist.views.plans.plan_forms import item_code
 
 FIELD = "answer-"
-"""What the names of the fields begin with in which answers come back."""
+"""Beginning of the names of form fields with answers."""
 
 
 class QuestionView(Struct, frozen=True, kw_only=True):
@@ -19,8 +21,6 @@ class QuestionView(Struct, frozen=True, kw_only=True):
     code: str
     title: str
     where: str
-    answer: str = ""
-    by: str = ""
 
     @property
     def field(self) -> str:
@@ -36,9 +36,7 @@ class PlannedItem(Struct, frozen=True, kw_only=True):
     number: int
     code: str
     title: str
-    approach: str
-    steps: tuple[str, ...]
-    files: tuple[str, ...]
+    todo: Todo | None
 
 
 class QuestionPanel(Struct, frozen=True, kw_only=True):
@@ -49,7 +47,6 @@ class QuestionPanel(Struct, frozen=True, kw_only=True):
     question: str
     choices: tuple[AnswerChoice, ...]
     open: tuple[QuestionView, ...]
-    answered: tuple[QuestionView, ...]
     plan: tuple[PlannedItem, ...] = ()
 
     @property
@@ -59,14 +56,11 @@ class QuestionPanel(Struct, frozen=True, kw_only=True):
 
 def build_panel(run: Run) -> QuestionPanel:
     question = run.waiting_for
-    asked = [_build_question(run, name) for name in run.asking.doubts]
+    choices = question.choices if question else {}
     return QuestionPanel(
         question=question.question if question else "",
-        choices=tuple(AnswerChoice(key, text) for key, text in question.choices.items())
-        if question
-        else (),
-        open=tuple(each for each in asked if not each.answer),
-        answered=tuple(each for each in asked if each.answer),
+        choices=tuple(AnswerChoice(key, text) for key, text in choices.items()),
+        open=tuple(_build_question(run, doubt) for doubt in run.unanswered),
         plan=_list_plan(run) if question else (),
     )
 
@@ -81,8 +75,7 @@ def parse_answers(form: dict[str, str]) -> dict[str, str]:
     return {name: text for name, text in given.items() if text}
 
 
-def _build_question(run: Run, name: str) -> QuestionView:
-    doubt = run.asking.doubts[name]
+def _build_question(run: Run, doubt: Doubt) -> QuestionView:
     item = run.items.get(doubt.item)
     return QuestionView(
         id=doubt.id,
@@ -92,8 +85,6 @@ def _build_question(run: Run, name: str) -> QuestionView:
         code=item_code(doubt.item),
         title=item.lead.title if item else "",
         where=format_place(item.lead) if item else "",
-        answer=doubt.answer,
-        by=doubt.by,
     )
 
 
@@ -104,16 +95,13 @@ def _list_plan(run: Run) -> tuple[PlannedItem, ...]:
     numbers = dict.fromkeys(
         number for batch in arranged.batches if batch.uses_agent for number in batch.items
     )
-    return tuple(_plan_item(run, number) for number in numbers if number in run.items)
-
-
-def _plan_item(run: Run, number: int) -> PlannedItem:
-    todo = run.by_item.todos.get(number)
-    return PlannedItem(
-        number=number,
-        code=item_code(number),
-        title=run.items[number].lead.title,
-        approach=todo.approach if todo else "",
-        steps=todo.steps if todo else (),
-        files=todo.files if todo else (),
+    return tuple(
+        PlannedItem(
+            number=number,
+            code=item_code(number),
+            title=run.items[number].lead.title,
+            todo=run.by_item.todos.get(number),
+        )
+        for number in numbers
+        if number in run.items
     )

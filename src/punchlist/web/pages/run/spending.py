@@ -50,7 +50,7 @@ def add_entry(
     usage = entry.event.usage
     if usage == Usage():
         return lines
-    told = make_moment(entry, 0, 0)
-    key = (told.verb if told else "else", getattr(entry.event, "agent", ""))
+    moment = make_moment(entry, 0, 0)
+    key = (moment.verb if moment else "else", getattr(entry.event, "agent", ""))
     known = lines.get(key, SpendingLine(*key, 0, Usage()))
     return {**lines, key: SpendingLine(*key, known.times + 1, known.usage + usage)}

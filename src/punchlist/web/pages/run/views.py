@@ -4,26 +4,27 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from punchlist.app.drive.background import ActiveAction, AgentOutput
 from punchlist.app.repositories import RepositoryEntry
-from punchlist.model.checks.check import Check, CheckVerdict
+from punchlist.model.checks.check import CheckVerdict
 from punchlist.model.item.item import ENDED, Status
 from punchlist.model.item.proof import ProofClass, strongest_proof
 from punchlist.model.item.score import Score
-from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.outcome import run_outcome
-from punchlist.model.ledger.run import LatestReview, Round, Run
+from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import Moment, pluralize
 from punchlist.views.escaping import escape_controls
+from punchlist.views.report_document import CheckPart, list_checks
 from punchlist.views.run_state import State
 from punchlist.views.summary import Gap, Numbers, summarize_run
 from punchlist.views.wording import describe_scope
-from punchlist.web.pages.run.board import ORDER
+from punchlist.web.pages.words import fit_page
 
 MOMENTS = 30
-"""Moments of the story at a time."""
+"""Moments of the timeline on a page."""
 _TAIL_LINES = 12
 _TAIL = 4000
 _SCORES = 100
@@ -37,38 +38,28 @@ class StatusShare(Struct, frozen=True):
 
 
 class RunHead(Struct, frozen=True, kw_only=True):
-    id: str
+    """What the head of the page shows beside the fields of the run itself."""
+
     repository: RepositoryEntry
     state: State
     outcome: str
     headline: str
     advice: str
-    workflow: str
     scope: str
-    branch: str
-    round: int
-    started_at: float
-    last_at: float
-    seconds: float
-    usage: Usage
     shares: tuple[StatusShare, ...]
     done: int
     numbers: Numbers
     gaps: tuple[Gap, ...]
     more_gaps: int
-    halted: str
     broke: str
     """Why the driving ended without an event, if it did."""
     elsewhere: bool
     """Another process drives it."""
-    landed: int
 
 
 class RunningAction(Struct, frozen=True, kw_only=True):
     """A running action. `lines`: the last output of its agent; `said`: number of the last piece."""
 
-    place: str
-    key: str
     about: str
     at: float
     label: str
@@ -82,34 +73,24 @@ class Activity(Struct, frozen=True, kw_only=True):
     doing: tuple[RunningAction, ...]
     elsewhere: bool
     running: bool
-    waiting: int
-    """Items of the plan that come next round."""
 
 
 class Timeline(Struct, frozen=True, kw_only=True):
     moments: tuple[Moment, ...]
     page: int
     pages: int
-    total: int
 
 
-class CheckView(Struct, frozen=True, kw_only=True):
-    """One check: its baseline and its last verdict, over `fixes` batches. `complete`: all tests
-    ran.
-    """
+class CheckView(CheckPart, frozen=True, kw_only=True):
+    """A check with its last verdict, over `fixes` batches. `complete`: all tests ran."""
 
-    check: Check
-    allowed: bool
-    baseline: ev.Baselined | None
     verdict: CheckVerdict | None
     fixes: int = 0
     complete: bool = True
 
 
 class ResultBasis(Struct, frozen=True, kw_only=True):
-    reviews: tuple[LatestReview, ...]
     judges: tuple[CheckView, ...]
-    unverified: str
     proofs: tuple[tuple[ProofClass, int], ...]
     """Fixed items by the strongest proof each has."""
     scores: tuple[Score, ...]
@@ -117,14 +98,12 @@ class ResultBasis(Struct, frozen=True, kw_only=True):
     titles: dict[int, str]
     challenges: tuple[ev.Challenged, ...]
     threshold: int
-    rounds: tuple[Round, ...]
-    usage: Usage
 
 
 def compute_shares(tally: dict[Status, int]) -> tuple[StatusShare, ...]:
     """Return the segments in the board's order, resolved statuses first."""
     total = sum(tally.values()) or 1
-    order = sorted(ORDER, key=lambda status: (status not in ENDED, ORDER.index(status)))
+    order = sorted(Status, key=lambda status: status not in ENDED)
     return tuple(
         StatusShare(status, tally[status], round(100 * tally[status] / total, 2))
         for status in order
@@ -135,35 +114,24 @@ def compute_shares(tally: dict[Status, int]) -> tuple[StatusShare, ...]:
 def build_head(
     run: Run, repository: RepositoryEntry, state: State, *, elsewhere: bool = False, broke: str = ""
 ) -> RunHead:
-    told = summarize_run(run)
-    started = run.started
-    gaps = (
-        told.gaps if state is not State.UNDER_WAY else ()
-    )  # while it goes on, what was not looked at may still be
+    summary = summarize_run(run)
+    numbers = summary.numbers
+    # While the run goes on, what was not looked at may still be.
+    gaps = summary.gaps if state is not State.UNDER_WAY else ()
     return RunHead(
-        id=run.id,
         repository=repository,
         state=state,
         outcome=outcome_word(run),
-        headline=told.headline if run.ended else _interim_headline(run, told.headline),
-        advice=told.advice if run.ended else "",
-        workflow=started.workflow_name,
-        scope=describe_scope(started.change),
-        branch=run.landing.branch,
-        round=run.position.round,
-        started_at=run.started_at,
-        last_at=run.last_at,
-        seconds=run.active,
-        usage=run.usage,
-        shares=compute_shares(told.by_status),
-        done=told.numbers.fixed + told.numbers.filed + told.numbers.dismissed,
-        numbers=told.numbers,
+        headline=summary.headline if run.ended else _interim_headline(run, summary.headline),
+        advice=summary.advice if run.ended else "",
+        scope=describe_scope(run.started.change),
+        shares=compute_shares(summary.by_status),
+        done=numbers.fixed + numbers.filed + numbers.dismissed,
+        numbers=numbers,
         gaps=gaps[:_GAPS],
         more_gaps=max(0, len(gaps) - _GAPS),
-        halted=run.halted,
         broke=broke,
         elsewhere=elsewhere,
-        landed=len(run.landing.landed),
     )
 
 
@@ -189,26 +157,22 @@ def build_activity(
         doing=tuple(_build_action(run, each, talk) for each in begun),
         elsewhere=driven and not begun,
         running=driven,
-        waiting=run.work.waiting,
     )
 
 
 def _build_action(run: Run, begun: ActiveAction, talk: Sequence[AgentOutput]) -> RunningAction:
     number = begun.key.rpartition(" ")[2]
     batch = run.work.batches.get(int(number)) if number.isdecimal() else None
-    heard = _find_output(begun, talk)
+    output = _find_output(begun, talk)
+    lines = [line for each in output for line in tail_text(each.text).splitlines()]
     return RunningAction(
-        place=begun.place,
-        key=begun.key,
         about=begun.about,
         at=begun.at,
-        label=heard[-1].label if heard else "",
+        label=output[-1].label if output else "",
         items=batch.items if batch else (),
         files=batch.paths if batch else (),
-        lines="\n".join(
-            [line for said in heard for line in tail_text(said.text).splitlines()][-_TAIL_LINES:]
-        )[-_TAIL:],
-        said=heard[-1].number if heard else 0,
+        lines="\n".join(lines[-_TAIL_LINES:])[-_TAIL:],
+        said=output[-1].number if output else 0,
     )
 
 
@@ -218,24 +182,22 @@ def tail_text(text: str) -> str:
 
 
 def _find_output(begun: ActiveAction, talk: Sequence[AgentOutput]) -> list[AgentOutput]:
-    """Return the output of the action's agent: its label starts with the place and may end with the
-    batch's number.
+    """Return the output of the action's agent: its label begins with the place, and may end with
+    the batch's number.
     """
     number = begun.key.rpartition(" ")[2]
-    here = [said for said in talk if said.label.startswith(f"{begun.place} ")]
-    exact = [said for said in here if said.label.endswith((f" {number}", f" {begun.key}"))]
+    here = [each for each in talk if each.label.startswith(f"{begun.place} ")]
+    exact = [each for each in here if each.label.endswith((f" {number}", f" {begun.key}"))]
     last = (exact or here)[-1:]
-    return [said for said in here if last and said.label == last[0].label]
+    return [each for each in here if last and each.label == last[0].label]
 
 
 def build_timeline(run: Run, page: int) -> Timeline:
-    pages = max(1, -(-len(run.timeline) // MOMENTS))
-    page = min(max(1, page), pages)
-    end = len(run.timeline) - (page - 1) * MOMENTS
+    total = len(run.timeline)
+    page, pages = fit_page(page, total, MOMENTS)
+    end = total - (page - 1) * MOMENTS
     moments = run.timeline[max(0, end - MOMENTS) : end]
-    return Timeline(
-        moments=tuple(reversed(moments)), page=page, pages=pages, total=len(run.timeline)
-    )
+    return Timeline(moments=tuple(reversed(moments)), page=page, pages=pages)
 
 
 def build_basis(run: Run) -> ResultBasis:
@@ -245,22 +207,17 @@ def build_basis(run: Run) -> ResultBasis:
         run.by_item.scores.values(),
         key=lambda each: (each.score if each.score is not None else -1, each.item),
     )
+    shown = scores[:_SCORES]
     return ResultBasis(
-        reviews=tuple(run.reviewing.reviews.values()),
         judges=tuple(_list_checks(run, events)),
-        unverified=run.checks.unverified,
         proofs=_count_proofs(run),
-        scores=tuple(scores[:_SCORES]),
+        scores=tuple(shown),
         more_scores=max(0, len(scores) - _SCORES),
         titles={
-            each.item: run.items[each.item].lead.title
-            for each in scores[:_SCORES]
-            if each.item in run.items
+            each.item: run.items[each.item].lead.title for each in shown if each.item in run.items
         },
         challenges=tuple(judged),
         threshold=judged[-1].threshold if judged else 0,
-        rounds=run.position.rounds,
-        usage=run.usage,
     )
 
 
@@ -271,13 +228,10 @@ def _list_checks(run: Run, events: Iterable[ev.AnyEvent]) -> Iterable[CheckView]
         if isinstance(event, ev.Tried)
         for verdict in event.verdicts
     }
-    started = run.started
-    for check in started.checks:
-        verdict, tried = last.get(check.name, (None, None))
+    for part in list_checks(run):
+        verdict, tried = last.get(part.check.name, (None, None))
         yield CheckView(
-            check=check,
-            allowed=started.checks_allowed,
-            baseline=run.checks.baselines.get(check.name),
+            **asdict(part),
             verdict=verdict,
             fixes=len(tried.batches) if tried else 0,
             complete=tried.complete if tried else True,
