@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from punchlist.mcp.schemas import input_schema
-from punchlist.mcp.server import TOOLS
 from punchlist.mcp.tool import McpTool
+from punchlist.mcp.tools import TOOLS
 from punchlist.web.api import read as looks
 from punchlist.web.api import repositories, runs
 from punchlist.web.api.fix_sessions import routes as fixes

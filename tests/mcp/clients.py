@@ -9,12 +9,10 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from mcp.client.stdio import stdio_client
-from mcp_types import Implementation
-
-from mcp import Client, StdioServerParameters
+if TYPE_CHECKING:
+    from mcp import Client
 
 SOURCE = str(Path(__file__).parents[2] / "src")
 QUICK = ("--set", "analyzers.enabled=ruff", "--set", "analyzers.select=E,F,B,UP")
@@ -60,7 +58,7 @@ class Wrong(Exception):
 class Agent:
     """Another agent, as far as punchlist sees it: it calls tools."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: "Client") -> None:
         self.client = client
         self.progress: list[str] = []
 
@@ -141,6 +139,12 @@ class Place:
     async def agent(
         self, *arguments: str, name: str = "tester", mode: str = "legacy", **more: Any
     ) -> AsyncIterator[Agent]:
+        # Imported by those tests alone that need it: it takes long.
+        from mcp.client.stdio import stdio_client
+        from mcp_types import Implementation
+
+        from mcp import Client, StdioServerParameters
+
         program, *rest = self.command(*arguments, **more)
         server = StdioServerParameters(command=program, args=rest, env=self.env, cwd=self.repo.root)
         with (self.folder / "mcp.log").open("a") as log:

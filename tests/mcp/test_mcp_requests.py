@@ -13,7 +13,7 @@ from workbench import finding
 
 from needs import rarely
 from punchlist.mcp.client_config import CLIENTS
-from punchlist.mcp.server import TOOLS
+from punchlist.mcp.tools import TOOLS
 
 READ = ["list_runs", "run_status", "list_items", "show_item", "ask_for_proof"]
 NOWHERE = "261115-000000/0123456789ab"

@@ -7,7 +7,7 @@ import pytest
 from made import made_run
 from punchlist.adapters.agents.outside.mailbox import Mailbox
 from punchlist.mcp import schemas
-from punchlist.mcp.server import TOOLS
+from punchlist.mcp.tools import TOOLS
 from punchlist.mcp.views import build_task
 from punchlist.ports.agent import Task
 

@@ -21,17 +21,10 @@ from punchlist.errors import AlreadyRunning, PunchlistError
 from punchlist.mcp import prompts, resources, schemas
 from punchlist.mcp.session import Caller, McpSession, Options
 from punchlist.mcp.tool import McpTool
-from punchlist.mcp.tools import read, second_look, start, steer, tasks
+from punchlist.mcp.tools import TOOLS
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
 
-TOOLS: tuple[McpTool, ...] = (
-    *read.TOOLS,
-    *start.TOOLS,
-    *tasks.TOOLS,
-    *second_look.TOOLS,
-    *steer.TOOLS,
-)
 _BY_NAME = {tool.name: tool for tool in TOOLS}
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _LONGEST_NAME = 60
