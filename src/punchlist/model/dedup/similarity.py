@@ -7,38 +7,16 @@ from itertools import combinations
 from math import fsum, log, sqrt
 
 from punchlist.model.dedup.vocabulary import last_parts, stem, vocabulary
+from punchlist.model.finding.word_lists import load_words
 
-_FUNCTION_WORDS = """
-a an the and or but if then else when while for to of in on at by with without from into as is are
-was were be been
-being it its this that these those there their they not no nor can could may might must shall
-should will would do does
-did done has have had having which who what where how why so because since than also only even
-still just all any some
-each every both other another same such instead due via per between before after during over under
-above below up down
-out off again more most less
-"""
-_REVIEW_WORDS = """
-code line file function method call use value return error check case handle type class variable
-name argument parameter
-object data cause lead result issue problem bug fail break new old change add remove update set get
-need make allow
-prevent ensure avoid consider possible potential incorrect wrong invalid missing unused unnecessary
-inconsistent
-behavior runtime test user server client request response string number list array key field
-default null none nil
-undefined exist expect now logic condition always never first second multiple one two different
-existing current actual
-original like likely risk throw raise exception crash
-"""
-# In what share of claims a word is expected before any were read, and how many claims that
-# expectation is worth.
-_EXPECTED = {stem(word): 0.08 for word in _REVIEW_WORDS.split()} | {
-    stem(word): 0.35 for word in _FUNCTION_WORDS.split()
+_WORDS = load_words(__file__, "common_words.toml")
+_EXPECTED = {stem(word): 0.08 for word in _WORDS["review"]} | {
+    stem(word): 0.35 for word in _WORDS["function"]
 }
+"""In what share of claims a word is expected before any were read."""
 _EXPECTED_OF_OTHERS = 0.004
 _WORTH = 20
+"""How many claims that expectation is worth."""
 _STEEPNESS = 1.5
 # Words that more claims than this use do not bring claims together; they still count once others
 # have.

@@ -25,29 +25,9 @@ _NO_NAMES = frozenset(
 ) | {"snake_case", "camelCase", "PascalCase", "CapWords", "UPPER_CASE", "CamelCase", "mixedCase"}
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_ENDINGS = (
-    "ization",
-    "ations",
-    "ation",
-    "ities",
-    "ments",
-    "ingly",
-    "edly",
-    "ness",
-    "ment",
-    "ions",
-    "ings",
-    "ies",
-    "ing",
-    "ion",
-    "ers",
-    "ed",
-    "es",
-    "ly",
-    "er",
-    "s",
-    "e",
-)
+_ENDINGS = """
+    ization ations ation ities ments ingly edly ness ment ions ings ies ing ion ers ed es ly er s e
+""".split()
 _SHORTEST_STEM = 3
 
 

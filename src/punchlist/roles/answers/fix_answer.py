@@ -17,55 +17,29 @@ from punchlist.roles.answers.item_codes import find_entries, parse_code
 
 _LISTS = ("outcomes", "results", "reports", "items", "findings", "issues", "statuses", "fixes")
 _OUTCOME = ("outcome", "status", "result", "state", "resolution", "disposition")
-_WHY = (
-    "why",
-    "explanation",
-    "justification",
-    "reason",
-    "details",
-    "detail",
-    "description",
-    "summary",
-    "notes",
-    "message",
+_WHY = tuple(
+    "why explanation justification reason details detail description summary notes message".split()
 )
 _FILES = ("files", "files_changed", "changed_files", "modified_files", "files_modified", "file")
-_TESTS = (
-    "tests",
-    "test",
-    "test_file",
-    "test_files",
-    "test_path",
-    "regression_test",
-    "regression_tests",
-)
-_WORDS = {
-    word: outcome
-    for outcome, words in {
-        ClaimOutcome.FIXED: (
-            "fixed, fix, done, resolved, solved, complete, completed, success, implemented, applied"
-        ),
-        ClaimOutcome.BLOCKED: (
-            "blocked, block, cannot fix, cant fix, can not fix, unfixable, impossible, wont fix,"
-            " will not fix"
-        ),
-        ClaimOutcome.DEFERRED: (
-            """deferred, defer, skipped, skip, postponed, later, partial, partially fixed, partly
-            fixed,
-            in progress, failed, fail, failure, error, not fixed, unfixed, open, pending, todo,
-            unresolved,
-            not done, incomplete"""
-        ),
-        ClaimOutcome.CONTESTED: (
-            """contested, contest, not a bug, no bug, not an issue, no issue, false positive,
-            invalid,
-            already fixed, already resolved, already done, not applicable, disputed, not
-            reproducible, works as intended,
-            no change needed"""
-        ),
-    }.items()
-    for word in " ".join(words.split()).split(", ")
+_TESTS = tuple("tests test test_file test_files test_path regression_test regression_tests".split())
+_OUTCOME_WORDS = {
+    ClaimOutcome.FIXED: """
+        fixed fix done resolved solved complete completed success implemented applied
+    """,
+    ClaimOutcome.BLOCKED: """
+        blocked block cannot-fix cant-fix can-not-fix unfixable impossible wont-fix will-not-fix
+    """,
+    ClaimOutcome.DEFERRED: """
+        deferred defer skipped skip postponed later partial partially-fixed partly-fixed in-progress
+        failed fail failure error not-fixed unfixed open pending todo unresolved not-done incomplete
+    """,
+    ClaimOutcome.CONTESTED: """
+        contested contest not-a-bug no-bug not-an-issue no-issue false-positive invalid
+        already-fixed already-resolved already-done not-applicable disputed not-reproducible
+        works-as-intended no-change-needed
+    """,
 }
+_OUTCOMES = {word: outcome for outcome, words in _OUTCOME_WORDS.items() for word in words.split()}
 
 
 class Statement(Struct, frozen=True):
@@ -117,10 +91,8 @@ def is_fix_answer(value: object) -> bool:
 
 def parse_outcome(word: str) -> ClaimOutcome | None:
     """Parse an outcome in any case and spacing; None if the word is unknown."""
-    plain = " ".join(
-        re.sub(r"[^a-z]+", " ", word.casefold().replace("'", "").replace("\u2019", "")).split()
-    )
-    return _WORDS.get(plain)
+    letters = re.sub(r"[^a-z]+", " ", re.sub("['\u2019]", "", word.casefold()))
+    return _OUTCOMES.get("-".join(letters.split()))
 
 
 def _parse_statement(part: str, entry: Entry, root: str) -> Statement:

@@ -7,19 +7,8 @@ from typing import Any
 from punchlist.intake.json_entry import Entry, find_text
 from punchlist.roles.answers.lenient_json import CutObject
 
-NAMES = (
-    "id",
-    "code",
-    "item",
-    "issue_code",
-    "finding_id",
-    "issue_id",
-    "item_id",
-    "finding",
-    "issue",
-    "key",
-    "number",
-    "label",
+NAMES = tuple(
+    "id code item issue_code finding_id issue_id item_id finding issue key number label".split()
 )
 _CODE = re.compile(
     r"(?:item|finding|issue|f)?[\s#_-]*0*(?P<number>\d{1,9})(?P<part>(?:\s*[-._:/#(]\s*[\w"

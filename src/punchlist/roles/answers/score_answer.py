@@ -10,16 +10,7 @@ from punchlist.model.item.score import Score, lowest_scores
 from punchlist.roles.answers.find_json import find_answer
 from punchlist.roles.answers.item_codes import find_entries, parse_code
 
-_LISTS = (
-    "issues",
-    "scores",
-    "items",
-    "findings",
-    "evaluations",
-    "results",
-    "judgements",
-    "judgments",
-)
+_LISTS = tuple("issues scores items findings evaluations results judgements judgments".split())
 _SCORE = ("score", "satisfaction_score", "overall_score", "overall", "rating", "points")
 _STATUS = ("status", "verdict", "outcome", "state")
 _FEEDBACK = ("feedback", "reason", "explanation", "comment", "comments", "rationale", "summary")
