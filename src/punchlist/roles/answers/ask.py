@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from dataclasses import replace as seated
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Agent, AgentTrouble, Ask, Reply
 from punchlist.ports.roles import Answer, RoleTask
 from punchlist.ports.tree import Tree
+from punchlist.roles.answers.schemas import Schema
 from punchlist.roles.prompting import sections as brief
 from punchlist.roles.prompting.template import RenderedPrompt, load_prompt, render_template
 
@@ -129,30 +131,49 @@ def _strip_prompt(text: str, ask: Ask) -> str:
     return text.replace(ask.prompt.strip(), "")
 
 
-def items_prompt(task: RoleTask, seat: RoleSeat, *, history: bool) -> RenderedPrompt:
-    """Render the prompt of a role that works on items before they are fixed. `history`: whether
-    earlier attempts are told.
-    """
-    told = task.told
-    sections = [
-        brief.build_items(task.items, seat.limit, history=history),
-        brief.build_answers(task.doubts, 0.1),
-        brief.build_near_diff(told, task.items, 0.2),
-        brief.build_files("conventions", told.conventions, 0.1),
-        brief.build_files("specification", told.specification, 0.1),
-    ]
-    return render_template(seat.prompt, brief.build_values(told), sections, seat.limit)
+class ItemsRole:
+    """A role that is asked about items before they are fixed, and changes no files."""
 
+    schema: Schema
+    history = True
+    """Whether earlier attempts are told."""
 
-def read_only_ask(
-    task: RoleTask, seat: RoleSeat, prompt: str, tree: Tree, schema: dict[str, Any]
-) -> Ask:
-    return Ask(
-        role=seat.role,
-        label=task.label,
-        prompt=prompt,
-        folder=tree.root,
-        schema=schema,
-        session=task.session,
-        fork=task.fork,
-    )
+    def __init__(self, seat: RoleSeat) -> None:
+        self._seat = seat
+
+    async def _ask(
+        self,
+        task: RoleTask,
+        tree: Tree,
+        read: Callable[..., R],
+        build: Callable[[ParsedAnswer[R], dict[str, Any]], A],
+    ) -> A:
+        """Return the answer that `build` makes of what `read` parsed and of the common fields."""
+        numbers = frozenset(item.number for item in task.items)
+
+        async def ask_agent(seat: RoleSeat) -> tuple[A, ParsedAnswer[R]]:
+            prompt = await asyncio.to_thread(self._render_prompt, task, seat)
+            ask = Ask(
+                role=seat.role,
+                label=task.label,
+                prompt=prompt.text,
+                folder=tree.root,
+                schema=self.schema,
+                session=task.session,
+                fork=task.fork,
+            )
+            answer = await ask_and_parse(seat, ask, partial(read, numbers=numbers))
+            return build(answer, {**answer.about, "cut": prompt.cut}), answer
+
+        return await retry_shorter(self._seat, ask_agent)
+
+    def _render_prompt(self, task: RoleTask, seat: RoleSeat) -> RenderedPrompt:
+        project = task.told
+        sections = [
+            brief.build_items(task.items, seat.limit, history=self.history),
+            brief.build_answers(task.doubts, 0.1),
+            brief.build_near_diff(project, task.items, 0.2),
+            brief.build_files("conventions", project.conventions, 0.1),
+            brief.build_files("specification", project.specification, 0.1),
+        ]
+        return render_template(seat.prompt, brief.build_values(project), sections, seat.limit)
