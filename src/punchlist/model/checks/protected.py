@@ -16,6 +16,9 @@ agents that judge it.
 """
 
 
+_WILDCARDS = {"**": ".*", "**/": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
 class Protected(Struct, frozen=True):
     """Patterns: with a slash they match below any folder, without one the file's name. `**` crosses
     folders; a leading slash anchors a pattern at the root.
@@ -45,28 +48,10 @@ def matches_any(path: str, patterns: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=32)
 def _compile_patterns(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(
-        "|".join(
-            rf"{_start_regex(pattern)}{_translate_pattern(pattern)}\Z" for pattern in patterns
-        ),
-        re.DOTALL,
-    )
-
-
-def _start_regex(pattern: str) -> str:
-    return r"\A" if pattern.startswith("/") else r"(?:\A|/)"
+    return re.compile("|".join(map(_translate_pattern, patterns)), re.DOTALL)
 
 
 def _translate_pattern(pattern: str) -> str:
-    out = ""
-    for part in re.split(r"(\*\*/?|\*|\?)", pattern.strip("/")):
-        match part:
-            case "**" | "**/":
-                out += ".*"
-            case "*":
-                out += "[^/]*"
-            case "?":
-                out += "[^/]"
-            case _:
-                out += re.escape(part)
-    return out
+    start = r"\A" if pattern.startswith("/") else r"(?:\A|/)"
+    parts = re.split(r"(\*\*/?|\*|\?)", pattern.strip("/"))
+    return start + "".join(_WILDCARDS.get(part) or re.escape(part) for part in parts) + r"\Z"

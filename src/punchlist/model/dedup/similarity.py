@@ -18,8 +18,7 @@ _EXPECTED_OF_OTHERS = 0.004
 _WORTH = 20
 """How many claims that expectation is worth."""
 _STEEPNESS = 1.5
-# Words that more claims than this use do not bring claims together; they still count once others
-# have.
+# Words that more claims use bring no claims together, but count once others have.
 _CROWD = 32
 # A longer text names things in passing; a title this short names what it is about.
 _SHORT = 12
@@ -33,11 +32,9 @@ class ClaimSimilarity:
         self._words = [vocabulary(text) for text in texts]
         use = Counter(word for words in self._words for word in words)
         total = len(texts) + _WORTH
+        expected = {word: _EXPECTED.get(word, _EXPECTED_OF_OTHERS) for word in use}
         self._weight = {
-            word: (
-                log(total / (count + _WORTH * _EXPECTED.get(word, _EXPECTED_OF_OTHERS)))
-                ** _STEEPNESS
-            )
+            word: log(total / (count + _WORTH * expected[word])) ** _STEEPNESS
             for word, count in use.items()
         }
         self._size = [fsum(map(self._weight.__getitem__, words)) for words in self._words]
@@ -45,11 +42,9 @@ class ClaimSimilarity:
     def score_pair(self, a: int, b: int) -> float:
         """Return the cosine of two claims, by their index."""
         shared = self._words[a] & self._words[b]
-        return (
-            fsum(map(self._weight.__getitem__, shared)) / sqrt(self._size[a] * self._size[b])
-            if shared
-            else 0.0
-        )
+        if not shared:
+            return 0.0
+        return fsum(map(self._weight.__getitem__, shared)) / sqrt(self._size[a] * self._size[b])
 
     def find_pairs(
         self, members: Sequence[int], least: Callable[[int, int], float]
@@ -71,9 +66,7 @@ class ClaimSimilarity:
 
 
 def are_distinct(a: str, b: str) -> bool:
-    """Whether two titles say the same of different things: `unused variable a` and `unused variable
-    b`.
-    """
+    """Whether two titles say the same of different things: `unused name a`, `unused name b`."""
     one, two = _WORD.findall(a.casefold()), _WORD.findall(b.casefold())
     if len(one) == len(two):
         differing: int = sum(x != y and stem(x) != stem(y) for x, y in zip(one, two, strict=True))
