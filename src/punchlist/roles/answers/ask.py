@@ -18,7 +18,7 @@ from punchlist.roles.prompting import sections as brief
 from punchlist.roles.prompting.template import RenderedPrompt, load_prompt, render_template
 
 Hear = Callable[[str, str], None]
-"""Is told the label of the call, and what the agent says, in pieces."""
+"""Receives the label of the call, and the agent's output in pieces."""
 
 
 class AnswerReading(Protocol):
@@ -57,14 +57,8 @@ class ParsedAnswer(Generic[R]):
     @property
     def about(self) -> dict[str, Any]:
         """Return the fields common to all answers."""
-        reply = self.reply
-        return {
-            "agent": reply.agent,
-            "session": reply.session,
-            "usage": self.usage,
-            "failed": self.failed,
-            "transcript": reply.transcript,
-        }
+        reply = {name: getattr(self.reply, name) for name in ("agent", "session", "transcript")}
+        return {**reply, "usage": self.usage, "failed": self.failed}
 
 
 async def retry_shorter(
@@ -82,14 +76,9 @@ async def retry_shorter(
 
 
 async def ask_and_parse(seat: RoleSeat, ask: Ask, read: Callable[[str], R]) -> ParsedAnswer[R]:
-    """Ask the agent and parse its answer; on a malformed answer ask once more in
-    the same session.
-    """
+    """Ask and parse; on a malformed answer ask once more in the same session."""
     first = await seat.agent.ask(ask, lambda piece: seat.hear(ask.label, piece))
-    # In a thread: a long answer takes its time, and others are listened to meanwhile.
-    reading = (
-        None if first.failed else await asyncio.to_thread(read, _strip_prompt(first.text, ask))
-    )
+    reading = None if first.failed else await _parse_reply(first, ask, read)
     if reading is not None and reading.failed:
         return await _ask_again(seat, ask, read, first, reading)
     return ParsedAnswer(
@@ -113,9 +102,7 @@ async def _ask_again(
         transcript=second.transcript or first.transcript,
         opened=tuple(dict.fromkeys((*first.opened, *second.opened))),
     )
-    reading = (
-        was if second.failed else await asyncio.to_thread(read, _strip_prompt(second.text, asked))
-    )
+    reading = was if second.failed else await _parse_reply(second, asked, read)
     failed = f"{was.failed}; asked again: {second.failed}" if second.failed else reading.failed
     return ParsedAnswer(
         reading=reading,
@@ -126,9 +113,11 @@ async def _ask_again(
     )
 
 
-def _strip_prompt(text: str, ask: Ask) -> str:
-    """Return the answer without a repeated prompt, whose example is no answer."""
-    return text.replace(ask.prompt.strip(), "")
+async def _parse_reply(reply: Reply, ask: Ask, read: Callable[[str], R]) -> R:
+    """Parse in a thread, since long answers take time; a repeated prompt, whose example is no
+    answer, is removed.
+    """
+    return await asyncio.to_thread(read, reply.text.replace(ask.prompt.strip(), ""))
 
 
 class ItemsRole:

@@ -1,6 +1,4 @@
-"""Parses a fixer's answer: any spelling; parts are merged into their item,
-contradictions detected.
-"""
+"""Parses a fixer's answer in any spelling; merges parts of items and detects contradictions."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -100,18 +98,11 @@ def _parse_statement(part: str, entry: Entry, root: str) -> Statement:
     outcome = parse_outcome(word)
     why = find_text(entry, [name for name in _WHY if name not in _OUTCOME])
     if outcome is None:
-        why = (
-            f'it said "{word[:60]}", which is no outcome{why and f": {why}"}'
-            if word
-            else f"no outcome was given{why and f': {why}'}"
-        )
-    return Statement(
-        part,
-        outcome or ClaimOutcome.DEFERRED,
-        why,
-        _parse_paths(entry, _FILES, root),
-        _parse_paths(entry, _TESTS, root),
-    )
+        odd = f'it said "{word[:60]}", which is no outcome' if word else "no outcome was given"
+        why = f"{odd}: {why}" if why else odd
+        outcome = ClaimOutcome.DEFERRED
+    files, tests = (_parse_paths(entry, names, root) for names in (_FILES, _TESTS))
+    return Statement(part, outcome, why, files, tests)
 
 
 def _merge_statements(number: int, said: list[Statement]) -> ItemClaim | None:
@@ -120,15 +111,11 @@ def _merge_statements(number: int, said: list[Statement]) -> ItemClaim | None:
         if len({each.outcome for each in same}) > 1:
             return None
     outcomes = {each.outcome for each in said}
+    outcome = ClaimOutcome.DEFERRED  # if some of it is not fixed
     if len(outcomes) == 1:
-        outcome = outcomes.pop()
-    else:
-        # Some of it is not fixed, so it is not; only what nobody could do is blocked.
-        outcome = (
-            ClaimOutcome.BLOCKED
-            if outcomes == {ClaimOutcome.FIXED, ClaimOutcome.BLOCKED}
-            else ClaimOutcome.DEFERRED
-        )
+        outcome = said[0].outcome
+    elif outcomes == {ClaimOutcome.FIXED, ClaimOutcome.BLOCKED}:
+        outcome = ClaimOutcome.BLOCKED
     relevant = [each for each in said if each.outcome is outcome] or said
     return ItemClaim(
         number,
