@@ -29,10 +29,8 @@ def parse_entry(entry: Entry) -> RawFinding:
     entry = _flatten_entry(entry)
     title, detail = _parse_texts(entry)
     if not title:
-        raise Unreadable(
-            "has no title and no description, under none of the names"
-            f" {', '.join((*TITLE, *DETAIL))}"
-        )
+        names = ", ".join((*TITLE, *DETAIL))
+        raise Unreadable(f"has no title and no description, under none of the names {names}")
     word = find_text(entry, NAMES["severity"])
     severity, odd = rank_severity(word)
     place = parse_place(entry)
@@ -65,10 +63,9 @@ def parse_place(entry: Entry) -> ParsedLocation:
         path = said.path
     end = places.parse_lines(_first_value(entry, NAMES["end"])).line
     column = places.parse_lines(_first_value(entry, NAMES["column"])).line or start.column
-    last = (
-        end if end is not None and start.line is not None and end >= start.line else start.end_line
-    )
-    return ParsedLocation(path, start.line, last, column, start.odd)
+    if end is None or start.line is None or end < start.line:
+        end = start.end_line
+    return ParsedLocation(path, start.line, end, column, start.odd)
 
 
 def find_text(entry: Entry, names: Iterable[str]) -> str:
@@ -83,16 +80,8 @@ def _parse_texts(entry: Entry) -> tuple[str, str]:
     title, rest = split_headline(find_text(entry, TITLE) or find_text(entry, DETAIL))
     detail = find_text(entry, DETAIL)
     impact = find_text(entry, NAMES["impact"])
-    parts = [
-        part
-        for part in (
-            rest,
-            detail if detail not in (title, rest) else "",
-            impact and f"Impact: {impact}",
-        )
-        if part
-    ]
-    return title, "\n\n".join(parts)
+    more = detail if detail not in (title, rest) else ""
+    return title, "\n\n".join(filter(None, (rest, more, impact and f"Impact: {impact}")))
 
 
 def _flatten_entry(entry: Entry) -> dict[str, Any]:
@@ -127,14 +116,10 @@ def _convert_text(value: Any) -> str:
 
 def _status_mark(entry: Entry) -> str:
     status = find_text(entry, ("status",)).casefold()
-    return (
-        f"its report calls it {status}"
-        if status in ("fixed", "dismissed", "resolved", "closed")
-        else ""
-    )
+    ended = status in ("fixed", "dismissed", "resolved", "closed")
+    return f"its report calls it {status}" if ended else ""
 
 
 def _json_type(value: object) -> str:
-    return {type(None): "null", str: "a text", list: "a list", bool: "true or false"}.get(
-        type(value), "a number"
-    )
+    names = {type(None): "null", str: "a text", list: "a list", bool: "true or false"}
+    return names.get(type(value), "a number")
