@@ -125,7 +125,7 @@ class ItemsRole:
 
     schema: Schema
     history = True
-    """Whether earlier attempts are told."""
+    """Whether earlier attempts are shown."""
 
     def __init__(self, seat: RoleSeat) -> None:
         self._seat = seat

@@ -29,7 +29,7 @@ _SAID = {
     Fact.REJECTED: "the fix was rejected",
     Fact.SEEN_AGAIN: "it was seen again after a fix",
 }
-"""The history of an item that the next fixer is told."""
+"""What the next fixer is shown of the history of an item."""
 
 
 def build_items(task_items: Iterable[Item], limit: int, *, history: bool) -> Section:
