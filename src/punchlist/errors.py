@@ -1,20 +1,9 @@
-"""The error tree: each error says what went wrong, where, and what to type next.
-
-PunchlistError          the user can act on it; the CLI prints it without a traceback ├──
-UsageError          the request itself is wrong ├── RepositoryError     git, or the repository,
-is not in a state to work with ├── SettingsError       a settings file or value is wrong ├──
-WorkflowError       a workflow file is wrong ├── StoreError          the ledger cannot be read or
-written ├── LedgerBroken        the ledger is inconsistent ├── AlreadyRunning      the same
-request, or the same run, is running in another process └── ToolError           an analyzer,
-check or tracker failed
-"""
+"""Errors that the user can act on; the CLI prints them, with their hint, without a traceback."""
 
 import errno
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""A run that meets these stops, and goes on when there is room; an event about it would be all that
-comes of the action.
-"""
+"""A run that meets these stops and can be resumed when there is room; no event records them."""
 
 
 class PunchlistError(Exception):

@@ -20,7 +20,7 @@ from punchlist.steps import Action
 from punchlist.workflow.loader import with_rounds
 
 OnEvent = Callable[[Entry, Run], None]
-"""Is told every entry of the ledger as it is written, and the run after it."""
+"""Receives every entry of the ledger as it is written, and the run after it."""
 
 
 class ReviewFixResult(Struct, frozen=True, kw_only=True):
@@ -101,6 +101,7 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
         )
     flags = {**({"agents.use": ",".join(agents)} if agents else {}), **(settings or {})}
     session = await Session.open(Path(repository), flags)
+    feature = f"The feature under review is {feature_name}." if feature_name else ""
     with closing(session):
         request = Request(
             kind=ScopeKind.ALL if everything else None,
@@ -114,12 +115,7 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
                 if specification is None
                 else tuple(specification)
             ),
-            notes="\n".join(
-                filter(
-                    None,
-                    (f"The feature under review is {feature_name}." if feature_name else "", notes),
-                )
-            ),
+            notes="\n".join(filter(None, (feature, notes))),
         )
         ready = await prepare_run(session, request)
         ready = replace(ready, workflow=with_rounds(ready.workflow, max_iterations))
@@ -129,10 +125,9 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
 def _find_specification(session: Session, feature_name: str) -> tuple[str, ...]:
     """Return the feature's folder below `specs/`, if there is one."""
     folder = f"specs/{feature_name}"
-    known = (
-        session.checkout is not None and feature_name and (session.checkout.root / folder).is_dir()
-    )
-    return (folder,) if known else ()
+    if session.checkout is None or not feature_name:
+        return ()
+    return (folder,) if (session.checkout.root / folder).is_dir() else ()
 
 
 def make_result(run: Run) -> ReviewFixResult:
@@ -142,16 +137,13 @@ def make_result(run: Run) -> ReviewFixResult:
     dismissed = sum(item.status is Status.DISMISSED for item in inside)
     question = run.waiting_for.question if run.waiting_for is not None else ""
     doubts = "\n".join(f"{doubt.id}: {doubt.question}" for doubt in run.unanswered)
+    issues = (item.issue for item in inside if item.status is Status.FILED)
     return ReviewFixResult(
         total_findings=len(inside),
         fixed=fixed,
         blocked=len(inside) - fixed - dismissed,
         dismissed=dismissed,
-        issues_created=tuple(
-            dict.fromkeys(
-                item.issue for item in inside if item.status is Status.FILED and item.issue
-            )
-        ),
+        issues_created=tuple(dict.fromkeys(filter(None, issues))),
         run=run.id,
         branch=run.landing.branch,
         outcome=run.ended or RunOutcome.INCOMPLETE.value,

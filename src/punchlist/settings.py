@@ -1,6 +1,4 @@
-"""Layered settings (default < user < repository < environment < flag), each value
-with its origin.
-"""
+"""Layered settings (default < user < repository < environment < flag) with their origins."""
 
 import os
 import tomllib
@@ -11,7 +9,7 @@ from typing import Any, get_origin
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from punchlist.adapters.agents import AgentSettings, AgentsSettings, RoleSettings
 from punchlist.adapters.analyzers.registry import steering_files
@@ -23,6 +21,7 @@ from punchlist.model.checks.protected import CONFIGURATION, Protected
 REPOSITORY_FILE = ".punchlist.toml"
 _PREFIX = "PUNCHLIST_"
 _RESERVED = {"PUNCHLIST_HOME", "PUNCHLIST_CONFIG", "PUNCHLIST_CHILD"}
+_LISTED = "`punchlist doctor --settings` lists them"
 
 Tables = dict[str, Any]
 
@@ -101,17 +100,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
         return replace(self.protect, configuration=(*self.protect.configuration, *own))
 
     def build_checks(self, origin: str) -> tuple[Check, ...]:
-        return tuple(
-            Check(
-                name=c.name,
-                command=c.command,
-                kind=c.kind,
-                timeout=c.timeout,
-                junit=c.junit,
-                origin=origin,
-            )
-            for c in self.checks
-        )
+        return tuple(Check(**asdict(check), origin=origin) for check in self.checks)
 
 
 class LoadedSettings(Struct, frozen=True):
@@ -156,14 +145,10 @@ def load_settings(
     None if not allowed.
     """
     env = os.environ if environment is None else environment
-    layers = (
-        [Layer(REPOSITORY_FILE, _parse_toml(repository, REPOSITORY_FILE))]
-        if repository is not None
-        else []
-    )
-    return merge_layers(
-        [*_user_layer(env), *layers, *_environment_layers(env), *_flag_layers(flags)]
-    )
+    layers = list(_user_layer(env))
+    if repository is not None:
+        layers.append(Layer(REPOSITORY_FILE, _parse_toml(repository, REPOSITORY_FILE)))
+    return merge_layers([*layers, *_environment_layers(env), *_flag_layers(flags)])
 
 
 def merge_layers(layers: list[Layer]) -> LoadedSettings:
@@ -185,9 +170,8 @@ def _check_unique_names(loaded: LoadedSettings) -> None:
     for place, check in enumerate(loaded.settings.checks):
         before = first.setdefault(check.name, place)
         if before != place:
-            commands = " and ".join(
-                f"`{' '.join(loaded.settings.checks[n].command)}`" for n in (before, place)
-            )
+            pair = (loaded.settings.checks[before], check)
+            commands = " and ".join(f"`{' '.join(each.command)}`" for each in pair)
             raise SettingsError(
                 f"{loaded.origins['checks']}: checks[{before}] and checks[{place}] are both called"
                 f" {check.name!r}: {commands}",
@@ -262,22 +246,17 @@ def _parse_value(path: str, text: str, origin: str) -> object:
     """Return the text as the setting's type needs it; lists are split at commas."""
     kind: Any = Settings
     for key in path.split("."):
-        known = (
-            {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
-            if _is_struct(kind)
-            else None
-        )
-        if known is not None and key not in known:
-            raise SettingsError(
-                f"{origin}: no setting is called {path!r}{_suggest_name(path)}",
-                hint="`punchlist doctor --settings` lists them",
-            )
-        kind = known[key] if known is not None else _value_type(kind)
-    return (
-        tuple(part.strip() for part in text.split(",") if part.strip())
-        if _is_list(kind, text)
-        else text
-    )
+        if not _is_struct(kind):
+            kind = _value_type(kind)
+            continue
+        known = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+        if key not in known:
+            message = f"{origin}: no setting is called {path!r}{_suggest_name(path)}"
+            raise SettingsError(message, hint=_LISTED)
+        kind = known[key]
+    if not _is_list(kind, text):
+        return text
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _is_list(kind: Any, text: str) -> bool:
@@ -303,10 +282,8 @@ def _build_error(error: msgspec.ValidationError, origins: Mapping[str, str]) -> 
     )
     field = message.split("`")[1] if "unknown field" in message and "`" in message else ""
     name = f"{where}.{field}".strip(".") if field else where
-    return SettingsError(
-        f"{origin}: {name or 'settings'}: {message}{_suggest_name(name) if field else ''}",
-        hint="`punchlist doctor --settings` lists them",
-    )
+    suggestion = _suggest_name(name) if field else ""
+    return SettingsError(f"{origin}: {name or 'settings'}: {message}{suggestion}", hint=_LISTED)
 
 
 def list_names(kind: type[Struct] = Settings, path: str = "") -> Iterator[str]:

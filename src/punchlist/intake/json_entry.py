@@ -9,58 +9,12 @@ from msgspec.structs import replace
 from punchlist.intake.raw_finding import RawFinding, Unreadable, rank_severity, split_headline
 from punchlist.model.finding import locations as places
 from punchlist.model.finding.locations import ParsedLocation
+from punchlist.model.finding.word_lists import load_words
 
 Entry = Mapping[str, Any]
 
-LISTS = ("findings", "items", "pending", "issues", "results", "comments", "problems", "violations")
-"""What a list of findings is called in an object."""
-TITLE = ("title", "issue", "message", "summary", "problem", "name")
-DETAIL = ("detail", "details", "description", "body", "explanation", "rationale", "comment", "text")
-IMPACT = ("impact", "why")
-PATH = (
-    "file_path",
-    "file",
-    "path",
-    "filename",
-    "filepath",
-    "filePath",
-    "file_name",
-    "fileName",
-    "location",
-)
-LINE = (
-    "line",
-    "line_start",
-    "start_line",
-    "lines",
-    "lineno",
-    "line_number",
-    "lineNumber",
-    "startLine",
-    "lineStart",
-    "range",
-)
-END = ("line_end", "end_line", "endLine", "lineEnd", "end_lineno")
-COLUMN = ("column", "col", "column_start", "start_column", "startColumn", "columnStart")
-END_COLUMN = ("end_column", "endColumn", "column_end")
-SEVERITY = ("severity", "level", "priority", "rank", "importance", "impact_level")
-RULE = ("rule", "rule_id", "ruleId", "rule_name", "code", "check", "check_id", "test_id")
-CATEGORY = ("category", "type", "kind", "area")
-SUGGESTION = (
-    "suggested_fix",
-    "fix_hint",
-    "suggestion",
-    "recommendation",
-    "remediation",
-    "fix",
-    "how_to_fix",
-    "suggestedFix",
-    "fixHint",
-)
-LABEL = ("id", "label", "number", "key", "fingerprint")
-URL = ("url", "link", "help_uri", "helpUri", "more_info", "documentation")
-_NESTED = ("spot", "location", "loc", "position", "finding", "issue")
-"""Where some put the place, or the whole finding, one level down."""
+NAMES = load_words(__file__, "field_names.toml")
+LISTS, TITLE, DETAIL, PATH = (NAMES[name] for name in ("lists", "title", "detail", "path"))
 
 
 def decode_entry(raw: bytes) -> RawFinding:
@@ -75,27 +29,25 @@ def parse_entry(entry: Entry) -> RawFinding:
     entry = _flatten_entry(entry)
     title, detail = _parse_texts(entry)
     if not title:
-        raise Unreadable(
-            "has no title and no description, under none of the names"
-            f" {', '.join((*TITLE, *DETAIL))}"
-        )
-    word = find_text(entry, SEVERITY)
+        names = ", ".join((*TITLE, *DETAIL))
+        raise Unreadable(f"has no title and no description, under none of the names {names}")
+    word = find_text(entry, NAMES["severity"])
     severity, odd = rank_severity(word)
     place = parse_place(entry)
     return RawFinding(
         path=place.path,
         title=title,
         severity=severity,
-        rule=find_text(entry, RULE),
+        rule=find_text(entry, NAMES["rule"]),
         line=place.line,
         end_line=place.end_line,
         column=place.column,
-        end_column=places.parse_lines(_first_value(entry, END_COLUMN)).line,
-        label=find_text(entry, LABEL),
+        end_column=places.parse_lines(_first_value(entry, NAMES["end_column"])).line,
+        label=find_text(entry, NAMES["label"]),
         detail=detail,
-        category=find_text(entry, CATEGORY),
-        suggestion=find_text(entry, SUGGESTION),
-        url=find_text(entry, URL),
+        category=find_text(entry, NAMES["category"]),
+        suggestion=find_text(entry, NAMES["suggestion"]),
+        url=find_text(entry, NAMES["url"]),
         severity_word=word,
         marks=tuple(mark for mark in (odd, place.odd, _status_mark(entry)) if mark),
     )
@@ -103,18 +55,17 @@ def parse_entry(entry: Entry) -> RawFinding:
 
 def parse_place(entry: Entry) -> ParsedLocation:
     """Return file and lines: each from its own field, or all from one text like "src/a.py:45"."""
-    start = places.parse_lines(_first_value(entry, LINE))
+    start = places.parse_lines(_first_value(entry, NAMES["line"]))
     path = find_text(entry, PATH)
     if start.line is None:
         said = places.parse_location(path)
         start = replace(said, odd=said.odd or start.odd)
         path = said.path
-    end = places.parse_lines(_first_value(entry, END)).line
-    column = places.parse_lines(_first_value(entry, COLUMN)).line or start.column
-    last = (
-        end if end is not None and start.line is not None and end >= start.line else start.end_line
-    )
-    return ParsedLocation(path, start.line, last, column, start.odd)
+    end = places.parse_lines(_first_value(entry, NAMES["end"])).line
+    column = places.parse_lines(_first_value(entry, NAMES["column"])).line or start.column
+    if end is None or start.line is None or end < start.line:
+        end = start.end_line
+    return ParsedLocation(path, start.line, end, column, start.odd)
 
 
 def find_text(entry: Entry, names: Iterable[str]) -> str:
@@ -128,23 +79,15 @@ def find_text(entry: Entry, names: Iterable[str]) -> str:
 def _parse_texts(entry: Entry) -> tuple[str, str]:
     title, rest = split_headline(find_text(entry, TITLE) or find_text(entry, DETAIL))
     detail = find_text(entry, DETAIL)
-    impact = find_text(entry, IMPACT)
-    parts = [
-        part
-        for part in (
-            rest,
-            detail if detail not in (title, rest) else "",
-            impact and f"Impact: {impact}",
-        )
-        if part
-    ]
-    return title, "\n\n".join(parts)
+    impact = find_text(entry, NAMES["impact"])
+    more = detail if detail not in (title, rest) else ""
+    return title, "\n\n".join(filter(None, (rest, more, impact and f"Impact: {impact}")))
 
 
 def _flatten_entry(entry: Entry) -> dict[str, Any]:
     """Return the entry with fields nested one level down lifted; outer ones win."""
     flat = dict(entry)
-    for name in _NESTED:
+    for name in NAMES["nested"]:
         inner = entry.get(name)
         if isinstance(inner, dict):
             flat = {**inner, **{key: value for key, value in flat.items() if key != name}}
@@ -173,14 +116,10 @@ def _convert_text(value: Any) -> str:
 
 def _status_mark(entry: Entry) -> str:
     status = find_text(entry, ("status",)).casefold()
-    return (
-        f"its report calls it {status}"
-        if status in ("fixed", "dismissed", "resolved", "closed")
-        else ""
-    )
+    ended = status in ("fixed", "dismissed", "resolved", "closed")
+    return f"its report calls it {status}" if ended else ""
 
 
 def _json_type(value: object) -> str:
-    return {type(None): "null", str: "a text", list: "a list", bool: "true or false"}.get(
-        type(value), "a number"
-    )
+    names = {type(None): "null", str: "a text", list: "a list", bool: "true or false"}
+    return names.get(type(value), "a number")

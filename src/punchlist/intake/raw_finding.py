@@ -42,12 +42,8 @@ def rank_severity(word: str) -> tuple[Severity, str]:
     severity, known = parse_severity(word)
     if known:
         return severity, ""
-    return (
-        severity,
-        f'severity "{word}" is not known, ranked {severity}'
-        if word
-        else f"no severity was given, ranked {severity}",
-    )
+    odd = f'severity "{word}" is not known' if word else "no severity was given"
+    return severity, f"{odd}, ranked {severity}"
 
 
 def split_headline(text: str) -> tuple[str, str]:
@@ -60,8 +56,5 @@ def split_headline(text: str) -> tuple[str, str]:
 
 def shorten_raw(raw: bytes) -> str:
     text = raw.decode("utf-8", "replace")
-    return (
-        text
-        if len(text) <= RAW_LIMIT
-        else text[:RAW_LIMIT] + f"... ({len(text) - RAW_LIMIT} characters more)"
-    )
+    more = len(text) - RAW_LIMIT
+    return f"{text[:RAW_LIMIT]}... ({more} characters more)" if more > 0 else text

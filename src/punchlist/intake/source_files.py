@@ -63,9 +63,8 @@ class Sources:
             known = path if path in self._files else self._lossy.get(path)
             if known is not None:
                 return known, ""
-        path, mark = next(
-            ((path, mark) for path, mark in reversed(answers) if mark != OUTSIDE), answers[-1]
-        )
+        inside = [answer for answer in answers if answer[1] != OUTSIDE]
+        path, mark = (inside or answers)[-1]
         return path, mark or UNTRACKED
 
     def tracked_path(self, raw: str) -> str:
@@ -93,15 +92,10 @@ class Sources:
         """Return a replacement in a reported file, or None if it does not fit."""
         path, mark = self.resolve_path(raw)
         positions = self.positions(path)
-        if (
-            mark
-            or positions is None
-            or start is None
-            or end is None
-            or not 0 <= start <= end <= len(positions.text)
-        ):
+        if mark or positions is None or start is None or end is None:
             return None
-        return Splice(path, start, end, text)
+        fits = 0 <= start <= end <= len(positions.text)
+        return Splice(path, start, end, text) if fits else None
 
     def make_finding(self, tool: str, number: int, note: RawFinding) -> Finding:
         """Return the note as a finding located in the tree; odd ones are marked, not dropped."""
@@ -130,9 +124,8 @@ class Sources:
         if note.line is None or note.line < 1:
             return Spot(path), ""
         end = note.end_line if note.end_line is not None and note.end_line >= note.line else None
-        spot = Spot(
-            path, note.line, end, _check_column(note.column), _check_column(note.end_column)
-        )
+        column, end_column = _check_column(note.column), _check_column(note.end_column)
+        spot = Spot(path, note.line, end, column, end_column)
         positions = self.positions(path)
         missing = positions is not None and positions.offset(note.line, 1) is None
         return spot, NO_SUCH_LINE if missing else ""
@@ -141,11 +134,9 @@ class Sources:
         positions = self.positions(spot.path)
         if positions is None or spot.line is None:
             return ""
-        first, last = (
-            max(1, spot.line - 1),
-            min(spot.last_line or spot.line, spot.line + _SHOWN) + 1,
-        )
-        return "\n".join(line[:_WIDEST] for line in positions.lines(first, last))
+        last = min(spot.last_line or spot.line, spot.line + _SHOWN)
+        lines = positions.lines(max(1, spot.line - 1), last + 1)
+        return "\n".join(line[:_WIDEST] for line in lines)
 
     def _find_context(self, spot: Spot, claim: str) -> Context:
         path = spot.path

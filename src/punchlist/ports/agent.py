@@ -10,7 +10,7 @@ from msgspec import Struct
 from punchlist.model.item.usage import Usage
 
 OUTSIDE = "outside"
-"""The kind of an agent that punchlist does not start: it comes for its tasks by itself."""
+"""The kind of an agent that punchlist does not start: it fetches its tasks."""
 
 
 class AgentTrouble(StrEnum):
@@ -39,37 +39,30 @@ class AgentTrouble(StrEnum):
 
 
 class Ask(Struct, frozen=True, kw_only=True):
-    """One question to an agent. `label` identifies it within the run: its answer is kept in the
-    journal and not paid for again.
-    """
+    """One question to an agent. The journal keeps the answer by its `label`."""
 
     role: str
     label: str
     prompt: str
     folder: Path
     writes: bool = False
-    """Whether it may change files in the folder; whoever asks without this compares the folder
-    afterwards.
-    """
+    """Whether it may change files in the folder; if not, the folder is compared afterwards."""
     schema: dict[str, Any] | None = None
     """JSON Schema of the answer, for agents that can be held to one."""
     session: str = ""
-    """An earlier conversation to go on with, as a reply named it; an agent that cannot starts anew.
-    """
+    """An earlier conversation to go on with, as a reply named it."""
     items: tuple[int, ...] = ()
-    """The numbers of the items that it is about, where it must say of each what became of it."""
+    """Numbers of the items whose outcome it must report."""
     fork: bool = False
-    """Go on in a copy of the session: others do the same side by side."""
+    """Go on in a copy of the session, since others do so in parallel."""
 
 
 class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an outside agent is asked. `id` is made of the question: the same one asked again after
-    a kill is the same task.
-    """
+    """A question to an outside agent. `id` is made of it, so that it is the same after a kill."""
 
     id: str
     agent: str
-    """The name of the agent that it is for, as the settings have it."""
+    """The agent's name in the settings."""
     role: str
     label: str
     prompt: str
@@ -80,9 +73,7 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Result of one question. Without `failed` the agent ended normally; its text
-    is only a claim.
-    """
+    """Result of one question. Without `failed` the agent ended normally; its text is a claim."""
 
     agent: str
     text: str = ""
@@ -95,12 +86,12 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     opened: tuple[str, ...] = ()
     """Files its tools were seen to open, relative to the folder."""
     transcript: str = ""
-    """The artifact that has the whole conversation, as the agent printed it."""
+    """The artifact that has the whole conversation."""
     tries: int = 1
 
 
 Hear = Callable[[str], None]
-"""Is told what the agent says while it works, in pieces."""
+"""Receives the agent's output in pieces while it works."""
 
 
 class Agent(Protocol):

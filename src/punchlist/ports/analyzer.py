@@ -18,9 +18,7 @@ class Analysis(Struct, frozen=True, kw_only=True):
     failed: str = ""
     skipped: str = ""
     unread: tuple[str, ...] = ()
-    """Files it was to look at and could not, an empty name for "nobody knows which": its silence
-    about them says nothing.
-    """
+    """Files it could not look at, "" if they are unknown: about these its silence says nothing."""
 
 
 class Analyzer(Protocol):
@@ -30,7 +28,5 @@ class Analyzer(Protocol):
     def name(self) -> str: ...
 
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
-        """Return the findings in the given files, or in the whole tree for None; never raises, a
-        tool's error is in `failed`.
-        """
+        """Return the findings in the given files, or in the whole tree for None; never raises."""
         ...

@@ -15,21 +15,17 @@ class CompareResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     inputs: int = 0
     differing: int = 0
     departing: int = 0
-    """Of the differing: those for which both give an answer, and not the same one."""
+    """Differing inputs for which both give an answer."""
     slight: int = 0
-    """Inputs for which only the message of an exception differs; not among the differing."""
+    """Other inputs, for which only the message of an exception differs."""
     examples: tuple[str, ...] = ()
     """A few inputs with what old and new make of them, in words."""
     suspicious: str = ""
-    """Why the difference looks made for the tests alone: it shows only for inputs that stand in
-    them.
-    """
+    """Why the difference looks made for the tests alone: only their inputs show it."""
     blind: str = ""
-    """Why behaving the same on these inputs says nothing: the change was not reached, or is not all
-    in what was called.
-    """
+    """Why equal behaviour says nothing: not all of the change was reached."""
     unusable: str = ""
-    """Why nothing was compared, if nothing was."""
+    """Why nothing was compared."""
 
 
 class Comparer(Protocol):
@@ -37,8 +33,6 @@ class Comparer(Protocol):
         self, before: Tree, after: Tree, paths: Sequence[str], *, words: str = ""
     ) -> CompareResult:
         """Compare the functions that differ in these files and can be called alone; crashes and
-        timeouts are values.
-
-        `words` is the text of the findings: examples in it are tried.
+        timeouts are values. `words`: the text of the findings, whose examples are tried.
         """
         ...

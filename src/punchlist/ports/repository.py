@@ -13,16 +13,14 @@ class Repository(Protocol):
     """Git operations of a run, on its own branches."""
 
     async def find_commits(self, branch: str, parent: str, action: str) -> tuple[str, ...]:
-        """Return the commits above `parent` that an earlier try of this action
-        made, oldest first.
-        """
+        """Return the commits above `parent` of an earlier try of this action, oldest first."""
         ...
 
     async def commit_chain(
         self, branch: str, parent: str, commits: Sequence["Draft"], action: str
     ) -> tuple[str, ...]:
-        """Create one commit per draft on `branch` above `parent`, all or none; the same `action`
-        again returns the same commits.
+        """Create one commit per draft on `branch` above `parent`, all or none; get-or-create by
+        `action`.
         """
         ...
 
@@ -48,9 +46,7 @@ class Repository(Protocol):
 
 
 class Heard(Struct, frozen=True):
-    """What came of asking a hook: what it said if it `refused`, or that there is one and it was not
-    asked (`unheard`).
-    """
+    """Result of a hook: its output if it `refused`; `unheard`: there is one that was not run."""
 
     refused: str = ""
     unheard: bool = False

@@ -1,6 +1,4 @@
-"""Ports of the roles that agents play: typed questions in, typed answers out; each
-may be missing.
-"""
+"""Ports of the roles that agents play: typed questions in, typed answers out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,20 +18,18 @@ from punchlist.ports.tree import Tree
 
 
 class Background(Struct, frozen=True, kw_only=True):
-    """What every role is told of the project; only diff and specification come from the change
-    under review.
-    """
+    """What every role knows of the project; only diff and specification are of the change."""
 
     conventions: Mapping[str, str] = {}
-    """AGENTS.md, CLAUDE.md, CONTRIBUTING and the like, by path, as they are on the base."""
+    """AGENTS.md, CONTRIBUTING and the like by path, as they are on the base."""
     checks: tuple[tuple[str, ...], ...] = ()
     """The commands that will judge."""
     diff: str = ""
-    """The change under review: base to tip, as a unified diff."""
+    """The unified diff from base to tip."""
     base: str = ""
     branch: str = ""
     specification: Mapping[str, str] = {}
-    """What the change is meant to do, by path: specs and stories that the user named."""
+    """Specs and stories that the user named, by path."""
     notes: str = ""
     """The user's own words on this run."""
 
@@ -51,32 +47,26 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Opinion(Answer, frozen=True, kw_only=True):
-    """Findings of a reviewer; `groups` are its hints which findings can be fixed independently, as
-    indexes.
-    """
+    """Findings of a reviewer; `groups`: indexes of those that can be fixed together."""
 
     findings: tuple[Finding, ...] = ()
     refused: tuple[RefusedEntry, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
     opened: tuple[str, ...] = ()
     unshown: tuple[str, ...] = ()
-    """Files to be reviewed of which the prompt has no text, or not all: the diff did not fit, or
-    there is none.
-    """
+    """Files to review whose diff is not, or not all, in the prompt."""
     incomplete: str = ""
     """The answer breaks off: what was complete is kept."""
 
 
 class RoleTask(Struct, frozen=True, kw_only=True):
-    """Items to clarify, plan, fix, reproduce or judge. `label` identifies the call
-    within the run.
-    """
+    """Items to clarify, plan, fix, reproduce or judge. `label` names the call within the run."""
 
     label: str
     items: tuple[Item, ...]
     told: Background
     batches: tuple[Batch, ...] = ()
-    """How the items are grouped: what can be done side by side."""
+    """Groups of items that can be fixed in parallel."""
     doubts: tuple[Doubt, ...] = ()
     todos: Mapping[int, Todo] = {}
     session: str = ""
@@ -93,13 +83,11 @@ class Doubts(Answer, frozen=True, kw_only=True):
 class Plans(Answer, frozen=True, kw_only=True):
     todos: tuple[Todo, ...] = ()
     after: dict[int, tuple[int, ...]] = {}
-    """By item: those that must be done before it, whatever the files say."""
+    """By item: those that must be done before it."""
 
 
 class Claims(Answer, frozen=True, kw_only=True):
-    """What a fixer says: at most one report per item; none if it said nothing or contradicted
-    itself.
-    """
+    """A fixer's report on each item, unless it said nothing or contradicted itself."""
 
     reports: tuple[ItemClaim, ...] = ()
     contradicted: tuple[int, ...] = ()
@@ -119,7 +107,7 @@ class Exhibit(Struct, frozen=True):
 
 class Judgement(Answer, frozen=True, kw_only=True):
     scores: tuple[Score, ...] = ()
-    """One for every item that was asked about; None where nothing usable was said."""
+    """One for every item that was asked about."""
 
 
 class Reproduction(Struct, frozen=True):

@@ -11,9 +11,7 @@ class Store(Protocol):
     """The ledger: append-only, with one entry for each (run, place, key)."""
 
     def append(self, run: str, place: str, key: str, event: AnyEvent, at: float) -> Entry:
-        """Write the event durably; if the action is already recorded, return that entry and write
-        nothing.
-        """
+        """Write the event durably; if the action has an entry already, only return that."""
         ...
 
     def read(self, run: str, after: int = 0) -> Iterator[Entry]:

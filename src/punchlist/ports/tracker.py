@@ -1,4 +1,4 @@
-"""The port to where leftovers are filed."""
+"""The port to trackers, where unresolved items are filed."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
@@ -23,9 +23,7 @@ class Tracker(Protocol):
     async def file(self, dossiers: Sequence[IssueText]) -> Sequence[Filing]: ...
 
     def close(self, fingerprints: Collection[str], by: str, why: str) -> int | None:
-        """Close the issues of dismissed items; return how many there were, or None if this tracker
-        does not support it.
-        """
+        """Close the issues of dismissed items; return how many, or None if it is unsupported."""
         ...
 
     def reopen(self, fingerprints: Collection[str]) -> int | None:

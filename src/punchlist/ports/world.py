@@ -45,6 +45,4 @@ class World:
     crew: Crew = field(default_factory=Crew)
     comparer: Comparer | None = None
     answered: Callable[[str], bool] = _never
-    """Whether an agent's answer under this label is kept: what was paid for and heard before a
-    kill.
-    """
+    """Whether an agent's answer under this label is kept from before a kill."""

@@ -41,10 +41,8 @@ async def _judge_patches(
         Score(item.number, feedback=UNSEEN) for item in task.items if item.number not in asked
     )
     if not asked:
-        return (
-            Judgement(failed=UNSEEN if task.items else "there is nothing to judge", scores=unseen),
-            None,
-        )
+        why = UNSEEN if task.items else "there is nothing to judge"
+        return Judgement(failed=why, scores=unseen), None
     ask = Ask(
         role=seat.role,
         label=task.label,
@@ -62,21 +60,18 @@ async def _judge_patches(
 
 
 def build_prompt(task: RoleTask, exhibits: Sequence[Exhibit], seat: RoleSeat) -> RenderedPrompt:
-    told = task.told
+    project = task.told
     judged = {number for exhibit in exhibits for number in exhibit.items}
+    patches = tuple(piece for exhibit in exhibits for piece in _split_exhibit(exhibit))
     sections = [
         brief.build_items(task.items, seat.limit, history=False),
-        Section(
-            "exhibits",
-            tuple(piece for exhibit in exhibits for piece in _split_exhibit(exhibit)),
-            0.4,
-        ),
+        Section("exhibits", patches, 0.4),
         _build_contested([item for item in task.items if item.number not in judged]),
         brief.build_answers(task.doubts, 0.05),
-        brief.build_files("conventions", told.conventions, 0.05),
-        brief.build_files("specification", told.specification, 0.05),
+        brief.build_files("conventions", project.conventions, 0.05),
+        brief.build_files("specification", project.specification, 0.05),
     ]
-    return render_template(seat.prompt, brief.build_values(told), sections, seat.limit)
+    return render_template(seat.prompt, brief.build_values(project), sections, seat.limit)
 
 
 def _split_exhibit(exhibit: Exhibit) -> list[PromptPiece]:
@@ -96,11 +91,9 @@ def _build_contested(items: Sequence[Item]) -> Section:
         for attempt in item.attempts
         if attempt.fact is Fact.CONTESTED
     }
-    pieces = (
-        PromptPiece(
-            item_code(number),
-            f"{item_code(number)}:\n{fence_text(f'why {item_code(number)} is contested', why)}",
-        )
-        for number, why in whys.items()
-    )
+    pieces: list[PromptPiece] = []
+    for number, why in whys.items():
+        code = item_code(number)
+        fenced = fence_text(f"why {code} is contested", why)
+        pieces.append(PromptPiece(code, f"{code}:\n{fenced}"))
     return Section("contested", tuple(pieces), 0.1)

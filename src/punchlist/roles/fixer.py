@@ -1,6 +1,7 @@
 """The fixer: edits the files of its tree and must report an outcome for every item."""
 
 import asyncio
+from functools import partial
 
 from punchlist.ports.agent import Ask
 from punchlist.ports.roles import Claims, RoleTask
@@ -19,10 +20,10 @@ class AgentFixer:
         self._seat = seat
 
     async def fix(self, task: RoleTask, tree: Tree) -> Claims:
-        return await retry_shorter(self._seat, lambda seat: _fixed(seat, task, tree))
+        return await retry_shorter(self._seat, lambda seat: _ask_fixer(seat, task, tree))
 
 
-async def _fixed(
+async def _ask_fixer(
     seat: RoleSeat, task: RoleTask, tree: Tree
 ) -> tuple[Claims, ParsedAnswer[Statements] | None]:
     prompt = await asyncio.to_thread(build_prompt, task, seat)
@@ -30,15 +31,8 @@ async def _fixed(
     asked = tuple(item.number for item in task.items if item_code(item.number) in shown)
     left_out = tuple(item.number for item in task.items if item.number not in asked)
     if not asked:
-        return (
-            Claims(
-                failed=(
-                    f"no item fits into a prompt of {seat.limit} characters; raise"
-                    " agents.prompt-limit"
-                )
-            ),
-            None,
-        )
+        why = f"no item fits into a prompt of {seat.limit} characters; raise agents.prompt-limit"
+        return Claims(failed=why), None
     ask = Ask(
         role=seat.role,
         label=task.label,
@@ -50,9 +44,8 @@ async def _fixed(
         session=task.session,
         fork=task.fork,
     )
-    answer = await ask_and_parse(
-        seat, ask, lambda text: parse_statements(text, frozenset(asked), str(tree.root))
-    )
+    read = partial(parse_statements, asked=frozenset(asked), root=str(tree.root))
+    answer = await ask_and_parse(seat, ask, read)
     said = answer.reading or Statements()
     claims = Claims(
         **answer.about,
@@ -67,17 +60,17 @@ async def _fixed(
 
 def build_prompt(task: RoleTask, seat: RoleSeat) -> RenderedPrompt:
     """Return the fixer's prompt; in a retry the items carry their history."""
-    told = task.told
+    project = task.told
     sections = [
         brief.build_items(task.items, seat.limit, history=True),
         brief.build_answers(task.doubts, 0.05),
         brief.build_todos(task.todos, 0.1),
-        brief.build_near_diff(told, task.items, 0.15),
-        brief.build_files("conventions", told.conventions, 0.1),
-        brief.build_files("specification", told.specification, 0.05),
+        brief.build_near_diff(project, task.items, 0.15),
+        brief.build_files("conventions", project.conventions, 0.1),
+        brief.build_files("specification", project.specification, 0.05),
     ]
     values = {
-        **brief.build_values(told),
+        **brief.build_values(project),
         "groups": brief.render_groups(task),
         "folder": clean_attribute(task.todo_folder),
     }

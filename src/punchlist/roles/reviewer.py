@@ -1,9 +1,8 @@
-"""Reviewers: one that sends out experts, one for the specification, a technical and an adversarial
-one.
-"""
+"""Reviewers: unified (sends out experts), by the specification, technical, adversarial."""
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -53,7 +52,7 @@ class AgentReviewer:
     async def review(
         self, tree: Tree, paths: Sequence[str] | None, told: Background, label: str
     ) -> Opinion:
-        sources = Sources(tree)
+        read = partial(parse_review, name=self.name, sources=Sources(tree))
 
         async def ask_agent(seat: RoleSeat) -> tuple[Opinion, ParsedAnswer[ReviewAnswer]]:
             prompt = await asyncio.to_thread(_prompt, seat, self._lens, told, paths)
@@ -64,9 +63,7 @@ class AgentReviewer:
                 folder=tree.root,
                 schema=self._lens.schema,
             )
-            answer = await ask_and_parse(
-                seat, ask, lambda text: parse_review(text, self.name, sources)
-            )
+            answer = await ask_and_parse(seat, ask, read)
             return _build_opinion(answer, prompt), answer
 
         return await retry_shorter(self._seat, ask_agent)
@@ -89,34 +86,27 @@ def _build_opinion(answer: ParsedAnswer[ReviewAnswer], prompt: RenderedPrompt) -
 def _find_unshown(prompt: RenderedPrompt) -> tuple[str, ...]:
     """Return files that were cut or only named in the prompt."""
     left, shown = prompt.left, prompt.shown
-    return tuple(
-        dict.fromkeys((*left.get("diff", ()), *shown.get("paths", ()), *left.get("paths", ())))
-    )
+    paths = (*left.get("diff", ()), *shown.get("paths", ()), *left.get("paths", ()))
+    return tuple(dict.fromkeys(paths))
 
 
 def _prompt(
-    seat: RoleSeat, lens: Lens, told: Background, paths: Sequence[str] | None
+    seat: RoleSeat, lens: Lens, project: Background, paths: Sequence[str] | None
 ) -> RenderedPrompt:
+    specification = project.specification if lens.specification else {}
+    diff = brief.build_diff(project, lens.diff, paths)
     sections = [
-        brief.build_diff(told, lens.diff, paths),
-        brief.build_files(
-            "specification", told.specification if lens.specification else {}, lens.specification
-        ),
-        brief.build_files("conventions", told.conventions, lens.conventions),
-        _build_paths(told, paths),
+        diff,
+        brief.build_files("specification", specification, lens.specification),
+        brief.build_files("conventions", project.conventions, lens.conventions),
+        _build_paths(diff, paths or ()),
     ]
-    return render_template(seat.prompt, brief.build_values(told), sections, seat.limit)
+    return render_template(seat.prompt, brief.build_values(project), sections, seat.limit)
 
 
-def _build_paths(told: Background, paths: Sequence[str] | None) -> Section:
+def _build_paths(diff: Section, paths: Sequence[str]) -> Section:
     """Return the files to review that have no diff to show."""
-    shown = {piece.name for piece in brief.build_diff(told, 1, paths).pieces}
-    return Section(
-        "paths",
-        tuple(
-            PromptPiece(path, f"- `{clean_attribute(path)}`")
-            for path in paths or ()
-            if path not in shown
-        ),
-        0.05,
-    )
+    shown = {piece.name for piece in diff.pieces}
+    unshown = (path for path in paths if path not in shown)
+    pieces = tuple(PromptPiece(path, f"- `{clean_attribute(path)}`") for path in unshown)
+    return Section("paths", pieces, 0.05)

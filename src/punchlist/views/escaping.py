@@ -28,10 +28,5 @@ def web_address(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return ""
-    safe = (
-        parts.scheme in ("http", "https")
-        and parts.netloc
-        and escape_controls(url) == url
-        and not any(c.isspace() for c in url)
-    )
-    return url if safe else ""
+    plain = escape_controls(url) == url and not re.search(r"\s", url)
+    return url if plain and parts.netloc and parts.scheme in ("http", "https") else ""

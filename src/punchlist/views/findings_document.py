@@ -1,13 +1,13 @@
 """The findings document of one round, readable for people and for punchlist."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger.events import Reviewed
-from punchlist.model.ledger.round_history import PastEvent
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.safe_text import safe_text
@@ -40,24 +40,18 @@ def _make_slug(story: str) -> str:
 
 
 def _render_parts(run: Run, round_: int, story: str) -> Iterator[str]:
-    pasts = [
-        past for past in run.history if past.round == round_ and isinstance(past.event, Reviewed)
-    ]
+    pasts = [past for past in run.history if past.round == round_]
     reviews = [past.event for past in pasts if isinstance(past.event, Reviewed)]
+    times = [past.at for past in pasts if isinstance(past.event, Reviewed)]
     findings = sorted((finding for review in reviews for finding in review.findings), key=_sort_key)
     gaps = list(_find_gaps(reviews))
-    yield _render_head(
-        run, pasts, reviews, f"# Story {_one_line(story)} Code Review Findings - Round {round_}"
-    )
+    title = f"# Story {_one_line(story)} Code Review Findings - Round {round_}"
+    yield _render_head(run, max(times, default=run.last_at), reviews, title)
     number = 1
-    for severity, title in _SECTIONS.items():
+    for severity, heading in _SECTIONS.items():
         some = [finding for finding in findings if finding.severity is severity]
-        yield "\n\n".join(
-            [
-                f"## {title}",
-                *([_render_entry(n, each) for n, each in enumerate(some, number)] or ["None."]),
-            ]
-        )
+        entries = [_render_entry(n, finding) for n, finding in enumerate(some, number)]
+        yield "\n\n".join([f"## {heading}", *(entries or ["None."])])
         number += len(some)
     if gaps:
         yield "\n".join(["## What was not checked", "", *(f"- {_one_line(gap)}" for gap in gaps)])
@@ -68,14 +62,11 @@ def _sort_key(finding: Finding) -> tuple[int, str, int, str]:
     return (finding.severity.rank, finding.spot.path, finding.spot.line or 0, finding.id)
 
 
-def _render_head(
-    run: Run, pasts: Sequence[PastEvent], reviews: Sequence[Reviewed], title: str
-) -> str:
+def _render_head(run: Run, when: float, reviews: Sequence[Reviewed], title: str) -> str:
     who = [
         f"{review.agent} as {review.reviewer}, fresh context" if review.agent else review.reviewer
         for review in reviews
     ]
-    when = max((past.at for past in pasts), default=run.last_at)
     return "\n".join(
         (
             title,
@@ -88,16 +79,12 @@ def _render_head(
 
 
 def _render_entry(number: int, finding: Finding) -> str:
-    category = (
-        _one_line(finding.category or finding.rule or "General")
-        .translate({ord("["): "(", ord("]"): ")"})[:80]
-        .strip()
-    )
+    category = _one_line(finding.category or finding.rule or "General")
+    category = category.replace("[", "(").replace("]", ")")[:80].strip()
     indent = " " * len(f"{number}. ")
     fields = (indent + line for line in _render_fields(finding))
-    return "\n".join(
-        (f"{number}. **[{category or 'General'}]:** {_one_line(finding.title)}", *fields)
-    )
+    head = f"{number}. **[{category or 'General'}]:** {_one_line(finding.title)}"
+    return "\n".join((head, *fields))
 
 
 def _render_fields(finding: Finding) -> Iterator[str]:
@@ -117,10 +104,11 @@ def _render_fields(finding: Finding) -> Iterator[str]:
 def _render_place(finding: Finding) -> Iterator[str]:
     """Yield path and lines; a path that could be misread gets its lines apart."""
     spot = finding.spot
-    lines = str(spot.line or "") + (f":{spot.column}" if spot.line and spot.column else "")
-    lines += (
-        f"-{spot.end_line}" if spot.line and spot.end_line and spot.end_line != spot.line else ""
-    )
+    lines = str(spot.line or "")
+    if spot.line and spot.column:
+        lines += f":{spot.column}"
+    if spot.line and spot.end_line and spot.end_line != spot.line:
+        lines += f"-{spot.end_line}"
     path = " ".join(spot.path.split())
     if not path:
         return
@@ -148,9 +136,7 @@ def _describe_fix(finding: Finding) -> str:
 
 
 def _render_bullet(name: str, text: str) -> Iterator[str]:
-    """Yield a field; lines after the first are quoted, so that none is read as a
-    field or finding.
-    """
+    """Yield a field; lines after the first are quoted, so that none is read as a field."""
     lines = safe_text(text).strip().splitlines()
     if lines:
         yield f"- **{name}:** {lines[0].strip()}"
@@ -173,16 +159,12 @@ def _find_gaps(reviews: Sequence[Reviewed]) -> Iterator[str]:
             for each in review.refused
         )
         if review.unopened:
-            yield (
-                f"{review.reviewer} was neither shown nor seen to open:"
-                f" {', '.join(review.unopened)}"
-            )
+            files = ", ".join(review.unopened)
+            yield f"{review.reviewer} was neither shown nor seen to open: {files}"
 
 
 def _render_summary(findings: Sequence[Finding], gaps: Sequence[str]) -> str:
-    count = {
-        severity: sum(finding.severity is severity for finding in findings) for severity in Severity
-    }
+    count = Counter(finding.severity for finding in findings)
     must = count[Severity.CRITICAL] + count[Severity.MAJOR]
     return "\n".join(
         (
@@ -202,8 +184,6 @@ def _write_advice(must: int, minor: int, gaps: Sequence[str]) -> str:
         return f"fix the {pluralize(must, 'critical or important finding')}, and review again"
     if gaps:
         return "do not take this for a clean review: see what was not checked"
-    return (
-        f"no must-fix findings; go on, and look at the {pluralize(minor, 'minor one')}"
-        if minor
-        else "clean; go on"
-    )
+    if minor:
+        return f"no must-fix findings; go on, and look at the {pluralize(minor, 'minor one')}"
+    return "clean; go on"

@@ -117,23 +117,14 @@ def _make_cycle(number: int, pasts: Sequence[PastEvent]) -> Cycle:
     first = next(index for index, past in enumerate(pasts) if isinstance(past.event, ev.Attempted))
     theirs = [past for past in pasts[first:] if not isinstance(past.event, ev.Reviewed)]
     shown = [hunk for attempt in attempts for hunks in attempt.hunks.values() for hunk in hunks]
-    changed = any(attempt.patches for attempt in attempts)
+    patches = [patch for attempt in attempts for patch in attempt.patches.values()]
     return Cycle(
         cycle=number,
         agents=tuple(_make_turn(attempt) for attempt in attempts),
         verification=_make_verification(theirs, attempts),
         diff=render_hunks(shown),
-        files=tuple(
-            sorted(
-                {
-                    path
-                    for attempt in attempts
-                    for patch in attempt.patches.values()
-                    for path in patch.paths
-                }
-            )
-        ),
-        note="" if changed else NO_CHANGES,
+        files=tuple(sorted({path for patch in patches for path in patch.paths})),
+        note="" if patches else NO_CHANGES,
         landed=_count_landed(theirs, attempts),
         seconds=round(max(past.ended for past in theirs) - min(past.began for past in theirs), 3),
     )
@@ -155,11 +146,8 @@ def _make_turn(event: ev.Attempted) -> Turn:
 def _count_landed(pasts: Sequence[PastEvent], attempts: Sequence[ev.Attempted]) -> int:
     """Count the commits of agents' batches, without those of tools."""
     ours = {number for attempt in attempts for number in attempt.patches}
-    return sum(
-        landed.batch in ours
-        for event in _filter_events(pasts, ev.Committed)
-        for landed in event.landed
-    )
+    commits = _filter_events(pasts, ev.Committed)
+    return sum(landed.batch in ours for event in commits for landed in event.landed)
 
 
 def _make_verification(
@@ -174,20 +162,16 @@ def _make_verification(
     passed = {number for event in verdicts for number in event.passed}
     judged = bool(ours) and ours <= passed and not unverified
     unfailed = CycleStatus.PASSED if judged else CycleStatus.UNVERIFIED
+    if not (unverified or judged or failures):
+        unverified = "the changes were not judged to the end" if ours else NO_CHANGES
+    challenges = _filter_events(pasts, ev.Challenged)
     return Verification(
         status=CycleStatus.FAILED if failures else unfailed,
         checks=tuple(_check_runs(_filter_events(pasts, ev.Tried))),
-        scores=tuple(
-            score for event in _filter_events(pasts, ev.Challenged) for score in event.scores
-        ),
+        scores=tuple(score for event in challenges for score in event.scores),
         failures=failures,
-        unverified=unverified
-        or ("" if judged or failures else _explain_unjudged(changed=bool(ours))),
+        unverified=unverified,
     )
-
-
-def _explain_unjudged(*, changed: bool) -> str:
-    return "the changes were not judged to the end" if changed else NO_CHANGES
 
 
 def _check_runs(trials: Iterable[ev.Tried]) -> Iterator[CheckRun]:

@@ -29,14 +29,14 @@ GROUPS = {
     Status.DISMISSED.value: "Dismissed",
     OUTSIDE: "Outside the change",
 }
-"""What still needs somebody comes first."""
+"""What still needs work comes first."""
 _THINNEST = 0.35
 _NOTHING = 0.005
 
 
 class CodeLine(NamedTuple):
-    """One line of code; a tuple, as there are many. `kind`: a(dded), d(eleted), h(it by the
-    finding), n(ote) or empty; `tail`: white space at its end.
+    """One line of code. `kind`: a(dded), d(eleted), h(it by the finding), n(ote) or empty; `tail`:
+    white space at its end.
     """
 
     kind: str
@@ -230,14 +230,11 @@ def make_lanes(run: Run) -> tuple[Lane, ...]:
     for moment in run.timeline:
         if moment.seconds >= _NOTHING:
             by_verb.setdefault(moment.verb, []).append(moment)
-    return tuple(
-        Lane(
-            verb,
-            tuple(_make_bar(each, total) for each in moments),
-            format_duration(sum(each.seconds for each in moments)),
-        )
-        for verb, moments in by_verb.items()
-    )
+    lanes: list[Lane] = []
+    for verb, moments in by_verb.items():
+        took = format_duration(sum(moment.seconds for moment in moments))
+        lanes.append(Lane(verb, tuple(_make_bar(moment, total) for moment in moments), took))
+    return tuple(lanes)
 
 
 def round_ends(run: Run) -> tuple[float, ...]:

@@ -1,5 +1,6 @@
 """Text of the issue for an unresolved item, made safe for trackers."""
 
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -51,40 +52,25 @@ def _render_title(item: Item) -> str:
 
 
 def _render_body(item: Item, run_id: str) -> str:
+    history = "\n".join(_render_history(item.attempts))
     sections = (
         _render_facts(item),
         _render_section("What was found", _render_findings(item)),
         _render_section("Suggested fix", _render_suggestions(item)),
-        _render_section(
-            "What was tried",
-            "\n".join(_render_history(item.attempts)) or "Nothing yet: no fixer was asked.",
-        ),
+        _render_section("What was tried", history or "Nothing yet: no fixer was asked."),
         _render_section("Flagged", "\n".join(f"- {_one_line(flag)}" for flag in item.flags)),
-        (
-            f"---\nFiled by punchlist: run {inline_code(run_id)}, item"
-            f" {item.number}.\n\n{fingerprint_comment(item.fingerprint)}"
-        ),
+        f"---\nFiled by punchlist: run {inline_code(run_id)}, item {item.number}.",
+        fingerprint_comment(item.fingerprint),
     )
-    return "\n\n".join(section for section in sections if section) + "\n"
+    return "\n\n".join(filter(None, sections)) + "\n"
 
 
 def _render_facts(item: Item) -> str:
     lead = item.lead
-    rows = [
-        (
-            "Severity",
-            f"{item.severity}{f' ({_one_line(lead.severity_word)})' if lead.severity_word else ''}",
-        )
-    ]
-    rows.append(
-        ("Location", inline_code(format_place(lead)) if lead.spot.path else "no file was named")
-    )
-    rows.append(
-        (
-            "Reported by",
-            ", ".join(dict.fromkeys(_format_reporter(finding) for finding in item.findings)),
-        )
-    )
+    word = f" ({_one_line(lead.severity_word)})" if lead.severity_word else ""
+    place = inline_code(format_place(lead)) if lead.spot.path else "no file was named"
+    reporters = ", ".join(dict.fromkeys(map(_format_reporter, item.findings)))
+    rows = [("Severity", f"{item.severity}{word}"), ("Location", place), ("Reported by", reporters)]
     if lead.category:
         rows.append(("Category", _one_line(lead.category)))
     if not item.in_scope:
@@ -104,12 +90,8 @@ def format_place(finding: Finding) -> str:
 def _render_findings(item: Item) -> str:
     lead = item.lead
     parts = [_one_line(lead.title), _clip_text(lead.detail, _DETAIL_LIMIT)]
-    parts += [f"More: {_one_line(lead.url)}"] if lead.url else []
-    parts += (
-        ["\n".join(f"- Odd about it: {_one_line(mark)}" for mark in lead.marks)]
-        if lead.marks
-        else []
-    )
+    parts.append(f"More: {_one_line(lead.url)}" if lead.url else "")
+    parts.append("\n".join(f"- Odd about it: {_one_line(mark)}" for mark in lead.marks))
     others = item.findings[1:]
     said = [
         f"- {_format_reporter(other)} at {inline_code(format_place(other))}:"
@@ -118,30 +100,25 @@ def _render_findings(item: Item) -> str:
     ]
     if len(others) > _OTHERS:
         said.append(f"- and {len(others) - _OTHERS} more")
-    return "\n\n".join(
-        part for part in (*parts, "\n".join(["Also reported:", *said]) if said else "") if part
-    )
+    parts.append("\n".join(["Also reported:", *said]) if said else "")
+    return "\n\n".join(filter(None, parts))
 
 
 def _render_suggestions(item: Item) -> str:
     said = dict.fromkeys(finding.suggestion for finding in item.findings if finding.suggestion)
-    tools = dict.fromkeys(
-        finding.fix.title or "a change of its own" for finding in item.findings if finding.fix
-    )
+    fixes = (finding.fix for finding in item.findings if finding.fix)
+    tools = dict.fromkeys(fix.title or "a change of its own" for fix in fixes)
     texts = [_clip_text(text, _DETAIL_LIMIT // 2) for text in list(said)[:_OTHERS]]
-    return "\n\n".join(
-        [*texts, *(f"The tool proposes: {_one_line(title)}" for title in list(tools)[:_OTHERS])]
-    )
+    texts += [f"The tool proposes: {_one_line(title)}" for title in list(tools)[:_OTHERS]]
+    return "\n\n".join(texts)
 
 
 def _render_history(attempts: tuple[Attempt, ...]) -> Iterator[str]:
     room = min(_EVIDENCE_LIMIT, _EVIDENCE_IN_ALL // max(len(attempts), 1))
     for number, attempt in enumerate(attempts, 1):
         why = f": {_one_line(_cut_middle(attempt.why, _WHY_LIMIT))}" if attempt.why else ""
-        yield (
-            f"{number}. Round {attempt.round}, {_one_line(attempt.by) or 'punchlist'}:"
-            f" {FACTS[attempt.fact]}{why}"
-        )
+        by = _one_line(attempt.by) or "punchlist"
+        yield f"{number}. Round {attempt.round}, {by}: {FACTS[attempt.fact]}{why}"
         if attempt.evidence.strip():
             yield _indent_text(_fence_text(_cut_middle(attempt.evidence.strip(), room)))
 
@@ -185,11 +162,7 @@ def _fence_text(text: str) -> str:
 
 
 def _longest_ticks(text: str) -> int:
-    longest = now = 0
-    for char in text:
-        now = now + 1 if char == "`" else 0
-        longest = max(longest, now)
-    return longest
+    return max(map(len, re.findall("`+", text)), default=0)
 
 
 def _indent_text(text: str) -> str:

@@ -3,20 +3,7 @@
 from punchlist.model.item.item import Attempt, Fact, Item, Status
 from punchlist.model.item.proof import Proof, ProofClass
 
-_SETBACKS = frozenset(
-    {
-        Fact.REJECTED,
-        Fact.SAID_DEFERRED,
-        Fact.SAID_BLOCKED,
-        Fact.EXCUSE_REFUSED,
-        Fact.SET_ASIDE,
-        Fact.CONTESTED,
-        Fact.CONTEST_AGREED,
-        Fact.DISMISSED,
-        Fact.SEEN_AGAIN,
-        Fact.RESTORED,
-    }
-)
+_SETBACKS = frozenset(Fact) - {Fact.SAID_FIXED, Fact.CONFIRMED, Fact.COMMITTED, Fact.FILED}
 NO_FIX = "no fix is known"
 PROOF_WORDS = {
     ProofClass.CLAIM: ("agent's claim", "the agent says so, and there is a change"),
@@ -69,14 +56,7 @@ def unfixed_reason(item: Item) -> str:
     """Return the reason of the last setback; '' for a fixed or untouched item."""
     if item.status is Status.FIXED:
         return ""
-    setback = next(
-        (
-            attempt
-            for attempt in reversed(item.attempts)
-            if attempt.fact in _SETBACKS and attempt.why
-        ),
-        None,
-    )
-    if setback is not None:
-        return setback.why
+    setbacks = [each.why for each in item.attempts if each.fact in _SETBACKS and each.why]
+    if setbacks:
+        return setbacks[-1]
     return "" if item.current.fix is not None else NO_FIX

@@ -115,20 +115,19 @@ class ReportDocument(Struct, frozen=True, kw_only=True):
 
 
 def make_report(run: Run) -> ReportDocument:
-    told = summarize_run(run)
+    summary = summarize_run(run)
+    items = sorted(run.items.values(), key=reading_order)
     return ReportDocument(
         run=_describe_run(run),
-        change=run.started.change if run.started else None,
-        outcome=told.outcome,
-        headline=told.headline,
-        advice=told.advice,
-        counts=told.numbers,
-        by_status=told.by_status,
-        not_checked=told.gaps,
+        change=run.started.change,
+        outcome=summary.outcome,
+        headline=summary.headline,
+        advice=summary.advice,
+        counts=summary.numbers,
+        by_status=summary.by_status,
+        not_checked=summary.gaps,
         unverified=run.checks.unverified,
-        items=tuple(
-            make_item_part(item, run) for item in sorted(run.items.values(), key=reading_order)
-        ),
+        items=tuple(make_item_part(item, run) for item in items),
         pending=run.reviewing.fresh,
         refused=run.reviewing.refused,
         reviewers=tuple(run.reviewing.reviews.values()),
@@ -137,7 +136,7 @@ def make_report(run: Run) -> ReportDocument:
         rounds=run.position.rounds,
         questions=run.asking.questions,
         doubts=tuple(run.asking.doubts.values()),
-        crew=run.started.crew if run.started else {},
+        crew=run.started.crew,
         usage=run.usage,
         trouble=run.trouble,
         timeline=run.timeline,
@@ -148,9 +147,9 @@ def _describe_run(run: Run) -> ReportedRun:
     started = run.started
     return ReportedRun(
         id=run.id,
-        repository=started.repository if started else "",
-        workflow=started.workflow_name if started else "",
-        version=started.version if started else "",
+        repository=started.repository,
+        workflow=started.workflow_name,
+        version=started.version,
         started_at=datetime.fromtimestamp(run.started_at, UTC).isoformat(timespec="seconds"),
         seconds=round(run.active, 3),
         branch=run.landing.branch,
@@ -187,11 +186,8 @@ def make_item_part(item: Item, run: Run) -> ItemPart:
 
 def list_checks(run: Run) -> tuple[CheckPart, ...]:
     started = run.started
+    baselines = run.checks.baselines
     return tuple(
-        CheckPart(
-            check=check,
-            allowed=started.checks_allowed,
-            baseline=run.checks.baselines.get(check.name),
-        )
+        CheckPart(check=check, allowed=started.checks_allowed, baseline=baselines.get(check.name))
         for check in started.checks
     )

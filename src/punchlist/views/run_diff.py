@@ -25,7 +25,7 @@ class ItemFate(StrEnum):
     ENDED = "ended"
     """Filed or dismissed in between."""
     GONE = "gone"
-    """Not on the second list: nobody reported it there."""
+    """Not on the second list: no reviewer reported it there."""
     SETTLED = "settled"
     """Had its end at the first moment already."""
 

@@ -93,48 +93,36 @@ def _item_numbers(run: Run) -> Numbers:
 
 
 def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
+    if not numbers.in_scope and result is not RunOutcome.CLEAN:
+        return _describe_empty(numbers, run)
     if not numbers.in_scope:
-        looked = pluralize(
-            sum(not (r.failed or r.skipped) for r in run.reviewing.reviews.values()), "reviewer"
-        )
-        return (
-            f"{looked} looked and reported nothing here."
-            if result is RunOutcome.CLEAN
-            else _describe_empty(numbers, run)
-        )
+        looked = sum(not (r.failed or r.skipped) for r in run.reviewing.reviews.values())
+        return f"{pluralize(looked, 'reviewer')} looked and reported nothing here."
     seen = _proof_caveat(run)
     if numbers.fixed == numbers.in_scope:
         all_ = "The one item is" if numbers.fixed == 1 else f"All {numbers.fixed:,} items are"
         return f"{all_} fixed{seen or ', each with a proof'}."
-    done = f"{numbers.fixed:,} of {pluralize(numbers.in_scope, 'item')} fixed" + (
-        seen or " with a proof" if numbers.fixed else ""
-    )
+    proof = seen or " with a proof" if numbers.fixed else ""
+    done = f"{numbers.fixed:,} of {pluralize(numbers.in_scope, 'item')} fixed{proof}"
     rest = [(numbers.filed, "filed"), (numbers.left, "left"), (numbers.dismissed, "dismissed")]
     return ", ".join([done, *(f"{count:,} {word}" for count, word in rest if count)]) + "."
 
 
 def _proof_caveat(run: Run) -> str:
     """Return a caveat if no test judged any of the fixes, or ""."""
-    kinds = {
-        proof.kind
-        for item in run.find_items(Status.FIXED)
-        if item.in_scope
-        for proof in item.proofs
-    }
+    fixed = [item for item in run.in_scope if item.status is Status.FIXED]
+    kinds = {proof.kind for item in fixed for proof in item.proofs}
     if not kinds or kinds & {ProofClass.CHECKED, ProofClass.WITNESSED, ProofClass.REPRODUCED}:
         return ""
     known = sorted(kinds, key=lambda kind: -kind.strength)
-    return (
-        f" ({' and '.join(PROOF_WORDS[kind][0] for kind in known)} only; no"
-        f" {'test could judge' if run.usage.checks else 'tests ran'})"
-    )
+    proofs = " and ".join(PROOF_WORDS[kind][0] for kind in known)
+    return f" ({proofs} only; no {'test could judge' if run.usage.checks else 'tests ran'})"
 
 
 def _describe_empty(numbers: Numbers, run: Run) -> str:
     if numbers.pending:
-        return (
-            f"{pluralize(numbers.pending, 'finding')} reported so far, not yet sorted into items."
-        )
+        findings = pluralize(numbers.pending, "finding")
+        return f"{findings} reported so far, not yet sorted into items."
     if not run.reviewing.reviews and not run.ended:
         return "Nothing was looked at yet."
     if run.reviewing.reviews and all(review.skipped for review in run.reviewing.reviews.values()):
@@ -143,11 +131,9 @@ def _describe_empty(numbers: Numbers, run: Run) -> str:
 
 
 def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
-    apply = (
-        f"`punchlist apply {run.id}` merges {pluralize(numbers.commits, 'commit')} into your branch"
-        if numbers.commits
-        else ""
-    )
+    commits = pluralize(numbers.commits, "commit")
+    merge = f"`punchlist apply {run.id}` merges {commits} into your branch"
+    apply = merge if numbers.commits else ""
     match result:
         case RunOutcome.CLEAN:
             return "nothing to do"
@@ -157,9 +143,8 @@ def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
             rest = numbers.filed + numbers.left + numbers.refused
             return "; ".join(filter(None, (apply, f"look at {pluralize(rest, 'unresolved item')}")))
         case RunOutcome.INCOMPLETE:
-            return "; ".join(
-                filter(None, ("this run is not complete: see what was not checked", apply))
-            )
+            incomplete = "this run is not complete: see what was not checked"
+            return "; ".join(filter(None, (incomplete, apply)))
 
 
 def find_gaps(run: Run) -> Iterator[Gap]:
@@ -169,11 +154,8 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from _overlooked_files(run)
     judged = run.work.challenged
     if judged is not None and judged.failed:
-        yield Gap(
-            "reviewer",
-            f"{judged.agent} was to judge the last fixes and failed: none of them counts",
-            judged.failed,
-        )
+        what = f"{judged.agent} was to judge the last fixes and failed: none of them counts"
+        yield Gap("reviewer", what, judged.failed)
     if run.halted:
         yield Gap("limit", "The run stopped before it was through", run.halted)
     if run.interrupted:
@@ -187,84 +169,58 @@ def find_gaps(run: Run) -> Iterator[Gap]:
         yield Gap("trouble", what, run.landing.unpublished)
     if run.landing.unheard:
         yield Gap("check", "The pre-commit hook was not run", run.landing.unheard)
-    yield from (
-        Gap("filing", f"Item {number} could not be filed; the next run tries again", why)
-        for number, why in sorted(run.filing.unfiled.items())
-    )
-    yield from (
-        Gap("filing", f"Item {name} of an earlier run could not be filed", why)
-        for name, why in sorted(run.filing.owed.items())
-    )
-    yield from (
-        Gap(
-            "entry", f"An entry of {each.source} was not understood: {each.raw[:_RAW]}", each.reason
-        )
-        for each in run.reviewing.refused
-    )
-    yield from (
-        Gap("flag", f"Item {item.number} is flagged", flag)
-        for item in run.items.values()
-        for flag in item.flags
-    )
+    yield from _unfiled_items(run)
+    for each in run.reviewing.refused:
+        what = f"An entry of {each.source} was not understood: {each.raw[:_RAW]}"
+        yield Gap("entry", what, each.reason)
+    for item in run.items.values():
+        yield from (Gap("flag", f"Item {item.number} is flagged", flag) for flag in item.flags)
     if run.checks.flaky:
-        yield Gap(
-            "check",
-            f"{pluralize(len(run.checks.flaky), 'test is', 'tests are')} flaky, and not counted",
-            ", ".join(sorted(run.checks.flaky)),
-        )
+        tests = pluralize(len(run.checks.flaky), "test is", "tests are")
+        yield Gap("check", f"{tests} flaky, and not counted", ", ".join(sorted(run.checks.flaky)))
     outside = [item for item in run.items.values() if not item.in_scope]
     if outside:
         where = pluralize(len({item.lead.spot.path for item in outside}), "file")
-        yield Gap(
-            "scope",
-            f"{pluralize(len(outside), 'item')} in {where} outside the change",
-            "listed, and not worked on",
-        )
+        what = f"{pluralize(len(outside), 'item')} in {where} outside the change"
+        yield Gap("scope", what, "listed, and not worked on")
     yield from (Gap("scope", note) for note in run.started.change.notes)
 
 
+def _unfiled_items(run: Run) -> Iterator[Gap]:
+    for number, why in sorted(run.filing.unfiled.items()):
+        yield Gap("filing", f"Item {number} could not be filed; the next run tries again", why)
+    for name, why in sorted(run.filing.owed.items()):
+        yield Gap("filing", f"Item {name} of an earlier run could not be filed", why)
+
+
 def _silent_reviewers(run: Run) -> Iterator[Gap]:
-    reviews = run.reviewing.reviews.values()
-    expected = (*run.started.reviewers, *run.started.documents)
-    yield from (
-        Gap("reviewer", f"{review.reviewer} failed", review.failed)
-        for review in reviews
-        if review.failed
-    )
-    yield from (
-        Gap("reviewer", f"{name} did not get to look")
-        for name in expected
-        if name not in run.reviewing.reviews
-    )
-    yield from (
-        Gap("reviewer", f"{each.reviewer} did not look", each.skipped)
-        for each in reviews
-        if each.skipped and not each.failed
-    )
+    reviews = run.reviewing.reviews
+    for review in reviews.values():
+        if review.failed:
+            yield Gap("reviewer", f"{review.reviewer} failed", review.failed)
+    for name in (*run.started.reviewers, *run.started.documents):
+        if name not in reviews:
+            yield Gap("reviewer", f"{name} did not get to look")
+    for review in reviews.values():
+        if review.skipped and not review.failed:
+            yield Gap("reviewer", f"{review.reviewer} did not look", review.skipped)
 
 
 def _overlooked_files(run: Run) -> Iterator[Gap]:
-    nobody = run.overlooked
-    if nobody:
-        what = f"No agent looked at {pluralize(len(nobody), 'file')} of the change"
-        yield Gap("reviewer", what, ", ".join(nobody[:10]) + (", ..." if len(nobody) > 10 else ""))
+    files = run.overlooked
+    if files:
+        what = f"No agent looked at {pluralize(len(files), 'file')} of the change"
+        yield Gap("reviewer", what, ", ".join(files[:10]) + (", ..." if len(files) > 10 else ""))
 
 
 def _idle_checks(run: Run) -> Iterator[Gap]:
     if run.checks.unverified:
-        yield Gap(
-            "check",
-            "The fixes are unverified: no check of the project judged them",
-            run.checks.unverified,
-        )
-    started = run.started
-    for check in started.checks:
+        what = "The fixes are unverified: no check of the project judged them"
+        yield Gap("check", what, run.checks.unverified)
+    for check in run.started.checks:
         known = run.checks.baselines.get(check.name)
         if known is not None and known.unusable:
             yield Gap("check", f"{check.name} could not judge", known.unusable)
         elif known is None and not run.checks.unverified:
-            yield Gap(
-                "check",
-                f"{check.name} was not run",
-                "" if run.landing.landed else "there was no fix for it to judge",
-            )
+            why = "" if run.landing.landed else "there was no fix for it to judge"
+            yield Gap("check", f"{check.name} was not run", why)

@@ -82,7 +82,7 @@ def hash_state(run: Run) -> str:
 
 
 def _encode_mapping(value: Any) -> Any:
-    if isinstance(value, Mapping):  # what grows without being copied is a mapping like any other
+    if isinstance(value, Mapping):  # an AppendOnlyMap
         return dict(value)
     raise NotImplementedError(f"{type(value).__name__} has no JSON")
 
@@ -181,20 +181,15 @@ class _Simulation:
             asked, run.items, event.scores, threshold, by=event.agent or "challenger"
         )
         reasons = {move.item: move.why for move in verdict.moves}
+        scores = lowest_scores(event.scores)
         for batch in asked:
             was, would = batch.number in event.approved, batch.number in verdict.approved
             for number in batch.items if was != would else ():
                 if was and number in reasons:
                     self._record_difference(run, number, ReplayFate.AGAIN, reasons[number])
                 elif would:
-                    self._record_difference(
-                        run,
-                        number,
-                        ReplayFate.APPROVED,
-                        _explain_approval(
-                            run, batch, lowest_scores(event.scores).get(number), threshold
-                        ),
-                    )
+                    why = _explain_approval(run, batch, scores.get(number), threshold)
+                    self._record_difference(run, number, ReplayFate.APPROVED, why)
 
     def _check_contests(
         self, run: Run, scores: Mapping[int, Score], before: int, threshold: int
@@ -202,20 +197,11 @@ class _Simulation:
         for number in run.work.contested:
             score = scores.get(number)
             was, would = (score is not None and score.approves(bar) for bar in (before, threshold))
-            if was and not would:
-                self._record_difference(
-                    run,
-                    number,
-                    ReplayFate.AGAIN,
-                    f"that there is nothing to fix would not have been agreed to at {threshold}",
-                )
-            elif would and not was:
-                self._record_difference(
-                    run,
-                    number,
-                    ReplayFate.DISMISSED,
-                    f"that there is nothing to fix would have been agreed to at {threshold}",
-                )
+            if was != would:
+                fate = ReplayFate.DISMISSED if would else ReplayFate.AGAIN
+                agreed = "would have" if would else "would not have"
+                why = f"that there is nothing to fix {agreed} been agreed to at {threshold}"
+                self._record_difference(run, number, fate, why)
 
     def _check_commits(self, run: Run, event: ev.Committed) -> None:
         """Record fixes that landed with, or on top of, one that would not have landed."""
@@ -223,11 +209,7 @@ class _Simulation:
             run.work.batches[each.batch] for each in event.landed if each.batch in run.work.batches
         ]
         for batch in landed:
-            lost = [
-                number
-                for number in batch.items
-                if number in self.found and self.found[number][1] in _LOST
-            ]
+            lost = self._find_lost(batch)
             if len(lost) == len(batch.items):
                 self._gone |= dict.fromkeys(batch.paths, lost[0])
         for batch in landed:
@@ -237,22 +219,17 @@ class _Simulation:
 
     def _explain_unsure(self, batch: Batch) -> str:
         """Return which missing fix a landed one was built on, or ""."""
-        together = [
-            number
-            for number in batch.items
-            if number in self.found and self.found[number][1] in _LOST
-        ]
-        if together:
-            return (
-                f"its patch was made together with item {together[0]}, which"
-                f" {self.found[together[0]][1]}"
-            )
+        if lost := self._find_lost(batch):
+            fate = self.found[lost[0]][1]
+            return f"its patch was made together with item {lost[0]}, which {fate}"
         path = next((path for path in batch.paths if path in self._gone), "")
-        return (
-            f"it landed in {path}, where the fix of item {self._gone[path]} would not have been"
-            if path
-            else ""
-        )
+        if not path:
+            return ""
+        return f"it landed in {path}, where the fix of item {self._gone[path]} would not have been"
+
+    def _find_lost(self, batch: Batch) -> list[int]:
+        """Return the batch's items whose fix would not have landed."""
+        return [n for n in batch.items if n in self.found and self.found[n][1] in _LOST]
 
 
 def _judged_batches(run: Run, event: ev.Challenged) -> list[Batch]:
@@ -268,15 +245,11 @@ def _judged_batches(run: Run, event: ev.Challenged) -> list[Batch]:
 
 
 def _explain_approval(run: Run, batch: Batch, score: Score | None, threshold: int) -> str:
-    points = (
-        f"scored {score.score}, and {threshold} are needed"
-        if score is not None
-        else f"all of its patch reaches {threshold}"
-    )
+    points = f"all of its patch reaches {threshold}"
+    if score is not None:
+        points = f"scored {score.score}, and {threshold} are needed"
     verified = run.work.verified
     if verified is None:
         return f"{points}; verification had not judged it yet"
-    return (
-        f"{points}; verification had"
-        f" {'passed' if batch.number in verified.passed else 'refused'} it"
-    )
+    verdict = "passed" if batch.number in verified.passed else "refused"
+    return f"{points}; verification had {verdict} it"

@@ -29,9 +29,9 @@ def clock(seconds: float) -> str:
     if whole < _MINUTE:
         return f"{whole}s"
     minutes, rest = divmod(whole, _MINUTE)
-    return (
-        f"{minutes}:{rest:02}" if whole < _HOUR else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
-    )
+    if whole < _HOUR:
+        return f"{minutes}:{rest:02}"
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 def format_age(seconds: float) -> str:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from punchlist.model.dedup.merge import MergeRule, count_groups, group_findings
+from punchlist.model.dedup.merge import MergeRule, group_findings
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 
@@ -198,16 +198,6 @@ def test_the_same_report_given_twice_is_one_item():
         finding("Fix the parser", 9, detail="it breaks"),
     ]
     assert sizes([*report, *report]) == [2, 2]
-
-
-def test_counts_say_what_was_reported_merged_and_escalated():
-    worse = finding("Missing null check", 10, severity=Severity.CRITICAL)
-    lesser = finding("Missing null check", 10, source="bob")
-    other = finding("Typo in a comment", 50, source="bob")
-    told = count_groups(group_findings([worse, lesser, other]))
-    assert (told.reported, told.unique, told.merged, told.escalated) == (3, 2, 1, 1)
-    assert told.by_source == {"alice": 1, "bob": 2}
-    assert told.by_severity == {"critical": 1, "minor": 1}
 
 
 def test_groups_come_by_severity_then_file_then_line():

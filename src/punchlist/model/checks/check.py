@@ -53,6 +53,10 @@ class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def green(self) -> bool:
         return self.exit_code == 0 and not self.trouble
 
+    def find_tests(self, outcome: TestOutcome) -> list[str]:
+        """Return the tests with this outcome, sorted."""
+        return sorted(test for test, found in self.tests.items() if found is outcome)
+
 
 class CheckVerdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A check's result compared with its baseline."""
@@ -87,28 +91,19 @@ def compare_results(
     def is_judged(test: str) -> bool:
         return test not in ignored and (not only or test in only)
 
-    expected = [
+    old_failures = set(before.find_tests(TestOutcome.FAILED))
+    failing = [
         test
-        for test, outcome in before.tests.items()
-        if outcome is TestOutcome.PASSED and is_judged(test)
+        for test in now.find_tests(TestOutcome.FAILED)
+        if test not in old_failures and is_judged(test)
     ]
-    failing = sorted(
-        test
-        for test, outcome in now.tests.items()
-        if outcome is TestOutcome.FAILED
-        and before.tests.get(test) is not TestOutcome.FAILED
-        and is_judged(test)
-    )
-    missing = sorted(test for test in expected if test not in now.tests)
-    skipped = sorted(test for test in expected if now.tests.get(test) is TestOutcome.SKIPPED)
-    limited = (
-        bool(only) and not now.trouble
-    )  # the exit code of a limited run speaks of tests that are not judged
-    why = (
-        _explain_losses(failing, missing, skipped)
-        if limited
-        else _failure_reason(now, before, failing, (missing, skipped))
-    )
+    expected = [test for test in before.find_tests(TestOutcome.PASSED) if is_judged(test)]
+    missing = [test for test in expected if test not in now.tests]
+    skipped = [test for test in expected if now.tests.get(test) is TestOutcome.SKIPPED]
+    why = now.trouble or _explain_losses(failing, missing, skipped)
+    # The exit code of a limited run speaks of tests that are not judged.
+    if not why and not only:
+        why = _explain_exit(now, before)
     return CheckVerdict(
         check=now.check,
         passed=not why,
@@ -127,20 +122,13 @@ def _explain_losses(failing: list[str], missing: list[str], skipped: list[str]) 
         return f"{len(failing)} newly failing: {_join_few(failing)}"
     if missing:
         return f"{len(missing)} tests of the baseline did not run: {_join_few(missing)}"
-    return (
-        f"{len(skipped)} tests that passed before were skipped: {_join_few(skipped)}"
-        if skipped
-        else ""
-    )
+    if skipped:
+        return f"{len(skipped)} tests that passed before were skipped: {_join_few(skipped)}"
+    return ""
 
 
-def _failure_reason(
-    now: CheckResult, before: CheckResult, failing: list[str], gone: tuple[list[str], list[str]]
-) -> str:
-    if now.trouble:
-        return now.trouble
-    if lost := _explain_losses(failing, *gone):
-        return lost
+def _explain_exit(now: CheckResult, before: CheckResult) -> str:
+    """Return why the exit code means a failure, or ""."""
     if now.exit_code == 0 or (now.tests and now.exit_code == before.exit_code):
         return ""
     if now.exit_code == 1 and TestOutcome.FAILED in now.tests.values():
@@ -151,15 +139,15 @@ def _failure_reason(
 
 
 def _pass_reason(now: CheckResult, before: CheckResult) -> str:
-    red = [test for test, outcome in before.tests.items() if outcome is TestOutcome.FAILED]
-    still = sum(now.tests.get(test) is TestOutcome.FAILED for test in red)
-    cured = sum(now.tests.get(test) is TestOutcome.PASSED for test in red)
-    known = (f", {still} failing as before" if still else "") + (
-        f", {cured} passing that failed before" if cured else ""
-    )
-    return f"{len(now.tests)} tests{known}" if now.tests else "exit code 0"
+    if not now.tests:
+        return "exit code 0"
+    outcomes = [now.tests.get(test) for test in before.find_tests(TestOutcome.FAILED)]
+    still, cured = outcomes.count(TestOutcome.FAILED), outcomes.count(TestOutcome.PASSED)
+    known = f", {still} failing as before" if still else ""
+    known += f", {cured} passing that failed before" if cured else ""
+    return f"{len(now.tests)} tests{known}"
 
 
-def _join_few(names: list[str], limit: int = 3) -> str:
-    rest = len(names) - limit
-    return ", ".join(names[:limit]) + (f" and {rest} more" if rest > 0 else "")
+def _join_few(names: list[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more

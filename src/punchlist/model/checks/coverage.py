@@ -15,9 +15,7 @@ FAMILIES: tuple[tuple[str, ...], ...] = (
     (".java", ".kt"),
     (".rb",),
 )
-"""Kinds of source that a failure can be planted in, by language: what one toolchain reads together
-is one family.
-"""
+"""Kinds of source that a failure can be planted in; one toolchain reads one family."""
 _JUDGES = frozenset({"setup.py", "conftest.py", "noxfile.py", "gulpfile.js", "Gruntfile.js"})
 
 
@@ -40,12 +38,11 @@ def file_kind(path: str) -> str:
 def find_plantable(paths: Iterable[str], protected: Protected) -> tuple[str, ...]:
     """Return sources that are neither tests nor configuration."""
     known = frozenset(suffix for family in FAMILIES for suffix in family)
+    sources = (path for path in paths if file_kind(path) in known)
     return tuple(
         path
-        for path in paths
-        if file_kind(path) in known
-        and PurePosixPath(path).name not in _JUDGES
-        and not protected.holds(path)
+        for path in sources
+        if PurePosixPath(path).name not in _JUDGES and not protected.holds(path)
     )
 
 
@@ -60,11 +57,8 @@ def find_families(paths: Iterable[str], protected: Protected) -> tuple[tuple[str
 def find_judges(paths: Iterable[str], baselines: Mapping[str, BaselineResult]) -> tuple[str, ...]:
     """Return the usable checks that judge these files; () if one file is judged by none."""
     kinds = {file_kind(path) for path in paths}
-    judges = {
-        name: kinds.intersection(seen.judges)
-        for name, seen in baselines.items()
-        if not seen.unusable
-    }
+    usable = {name: seen for name, seen in baselines.items() if not seen.unusable}
+    judges = {name: kinds.intersection(seen.judges) for name, seen in usable.items()}
     covered = bool(kinds) and kinds == set().union(*judges.values())
     return tuple(name for name, known in judges.items() if known) if covered else ()
 
@@ -76,14 +70,10 @@ def explain_unjudged(paths: Iterable[str], baselines: Mapping[str, BaselineResul
         return ""
     usable = [seen for seen in baselines.values() if not seen.unusable]
     if not usable:
-        return (
-            "; ".join(f"{name}: {seen.unusable}" for name, seen in baselines.items())
-            or "no check was run"
-        )
+        reasons = "; ".join(f"{name}: {seen.unusable}" for name, seen in baselines.items())
+        return reasons or "no check was run"
     known = {kind for seen in usable for kind in seen.judges}
-    blind = sorted({file_kind(path) for path in named} - known)
+    blind = ", ".join(sorted({file_kind(path) for path in named} - known))
     return (
-        f"no check was seen to notice a failure in {', '.join(blind)} files"
-        if blind
-        else "no file is named"
+        f"no check was seen to notice a failure in {blind} files" if blind else "no file is named"
     )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 _LIMIT = 6000
 _TESTS = 5
@@ -23,13 +24,8 @@ def _test_name(test: str) -> str:
 
 def _find_section(lines: Sequence[str], name: str) -> str:
     wanted = re.compile(rf"\b{re.escape(name)}\b")
-    start = next(
-        (index for index, line in enumerate(lines) if _HEAD.match(line) and wanted.search(line)),
-        None,
-    )
-    if start is None:
-        return ""
-    end = next(
-        (index for index in range(start + 1, len(lines)) if _END.match(lines[index])), len(lines)
-    )
-    return "\n".join(lines[start:end]).rstrip()
+    for start, line in enumerate(lines):
+        if _HEAD.match(line) and wanted.search(line):
+            body = takewhile(lambda each: not _END.match(each), lines[start + 1 :])
+            return "\n".join([line, *body]).rstrip()
+    return ""

@@ -60,7 +60,7 @@ def search(
             ignored += control.unstable
             continue
         while not result.green:
-            culprit, broken = yield from _is_narrow(good, pending, control.only, tuple(ignored))
+            culprit, broken = yield from _narrow_down(good, pending, control.only, tuple(ignored))
             culprits[culprit] = broken or result.failing
             pending.remove(culprit)
             if not (pending and control.only):
@@ -80,8 +80,7 @@ def _run_control(
     good: Sequence[int], failing: tuple[str, ...], ignored: tuple[str, ...]
 ) -> Generator[GroupTrial, TrialResult, _Control | str]:
     """Test the tree without the suspects. A test is unstable only if it fails there in a whole run;
-    one that fails only alone is not tested alone. Return a text if the control goes wrong: then
-    the search ends.
+    one that fails only alone is not tested alone. Return why the search must end, if it must.
     """
     if failing:
         limited = yield GroupTrial(tuple(good), only=failing, ignored=ignored)
@@ -92,13 +91,12 @@ def _run_control(
         return _Control()
     fresh = tuple(test for test in whole.failing if test not in ignored)
     if whole.trouble or not fresh:
-        return (
-            f"the checks fail without the fixes, too{': ' + whole.trouble if whole.trouble else ''}"
-        )
+        trouble = f": {whole.trouble}" if whole.trouble else ""
+        return f"the checks fail without the fixes, too{trouble}"
     return _Control(unstable=fresh)
 
 
-def _is_narrow(
+def _narrow_down(
     good: Sequence[int], suspects: Sequence[int], only: tuple[str, ...], ignored: tuple[str, ...]
 ) -> Generator[GroupTrial, TrialResult, tuple[int, tuple[str, ...]]]:
     """Halve the suspects, which together turn `only` red on top of the green `good`, to one

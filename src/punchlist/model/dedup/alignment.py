@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import accumulate
 
 _LARGEST_TABLE = 250_000
 
@@ -23,9 +24,7 @@ class LineMap:
 
 
 def align_lines(new: Sequence[int], old: Sequence[int]) -> list[tuple[int, int]]:
-    """Pair sorted lines as (index in new, index in old): all of the shorter side, in order, with
-    the least total distance.
-    """
+    """Pair indexes of sorted lines: all of the shorter side, in order, at the least distance."""
     if len(new) > len(old):
         return [(n, o) for o, n in align_lines(old, new)]
     if len(new) == len(old):
@@ -37,15 +36,12 @@ def align_lines(new: Sequence[int], old: Sequence[int]) -> list[tuple[int, int]]
 
 def _align_exact(short: Sequence[int], long: Sequence[int]) -> list[tuple[int, int]]:
     slack = len(long) - len(short)
-    # row[k]: the least cost of pairing the first i of short when the i-th is at most at long[i - 1
-    # + k].
+    # row[k]: the least cost of the first i of short, the i-th at most at long[i - 1 + k].
     row = [0] * (slack + 1)
     taken: list[list[bool]] = []
     for i, line in enumerate(short):
         costs = [row[k] + abs(line - long[i + k]) for k in range(slack + 1)]
-        best: list[int] = []
-        for cost in costs:
-            best.append(cost if not best or cost < best[-1] else best[-1])
+        best = list(accumulate(costs, min))
         taken.append([k == 0 or cost < best[k - 1] for k, cost in enumerate(costs)])
         row = best
     pairs: list[tuple[int, int]] = []
@@ -58,9 +54,7 @@ def _align_exact(short: Sequence[int], long: Sequence[int]) -> list[tuple[int, i
 
 
 def _align_greedy(short: Sequence[int], long: Sequence[int]) -> list[tuple[int, int]]:
-    """Pair in one pass, if too large for a table: each takes the nearest that leaves enough for the
-    rest.
-    """
+    """Pair in one pass: each takes the nearest that leaves enough for the rest."""
     pairs: list[tuple[int, int]] = []
     start = 0
     for i, line in enumerate(short):

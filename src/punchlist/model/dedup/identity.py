@@ -79,20 +79,17 @@ class Source:
             return starts[line - 1] + len(text[: column - 1].translate(_FORMATTING))
         if line not in self._long:
             # Counted once: minified files have everything on one line.
-            self._long[line] = list(
-                accumulate((ord(char) not in _FORMATTING for char in text), initial=0)
-            )
+            kept = (ord(char) not in _FORMATTING for char in text)
+            self._long[line] = list(accumulate(kept, initial=0))
         counts = self._long[line]
         return starts[line - 1] + counts[min(column - 1, len(text))]
 
 
 def _shorten_span(span: str) -> str:
     """Return the span; the rest of a long one is replaced by its hash."""
-    return (
-        span
-        if len(span) <= _LONG_SPAN
-        else span[:_LONG_SPAN] + sha256(span.encode("utf-8", "surrogatepass")).hexdigest()
-    )
+    if len(span) <= _LONG_SPAN:
+        return span
+    return span[:_LONG_SPAN] + sha256(span.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def fingerprint(finding: Finding, twin: int = 0) -> str:
@@ -107,11 +104,8 @@ def fingerprint(finding: Finding, twin: int = 0) -> str:
 
 def _claim_words(finding: Finding) -> tuple[str, ...]:
     """Return the identifiers that a finding without a rule names, or else its vocabulary."""
-    return (
-        finding.context.names
-        or extract_names(finding.title)
-        or tuple(sorted(vocabulary(finding.title)))
-    )
+    names = finding.context.names or extract_names(finding.title)
+    return names or tuple(sorted(vocabulary(finding.title)))
 
 
 def match_findings(
@@ -131,19 +125,14 @@ class _Pairing:
         self, old: Sequence[Finding], new: Sequence[Finding], renames: Mapping[str, str]
     ) -> None:
         self.pairs: dict[int, int] = {}
-        self._old = [
-            _Candidate(finding, renames.get(finding.spot.path, finding.spot.path))
-            for finding in old
-        ]
-        self._new = [_Candidate(finding, finding.spot.path) for finding in new]
+        self._old = [_Candidate(each, renames.get(each.spot.path, each.spot.path)) for each in old]
+        self._new = [_Candidate(each, each.spot.path) for each in new]
         self._old_left = dict.fromkeys(range(len(old)))
         self._new_left = dict.fromkeys(range(len(new)))
         self._anchors: dict[str, list[tuple[int, int]]] = defaultdict(list)
 
     def run_stage(self, key: "_Key") -> None:
-        """Pair findings with equal keys; uneven buckets last, when certain pairs tell how lines
-        moved.
-        """
+        """Pair findings with equal keys; uneven buckets last, when it is known how lines moved."""
         if not self._old_left or not self._new_left:
             return
         uneven: list[tuple[list[int], list[int]]] = []
@@ -209,50 +198,18 @@ class _Candidate:
 _Key = Callable[[_Candidate], Hashable]
 
 
-def _full_key(s: _Candidate) -> Hashable:
-    c = s.context
-    return (
-        s.who,
-        s.path,
-        c.symbol,
-        c.span,
-        c.before,
-        c.after,
-        s.finding.spot.column,
-        s.finding.title,
-    )
+def _span_key(s: _Candidate, *more: Hashable) -> Hashable:
+    return (s.who, s.path, s.context.symbol, s.context.span, *more)
 
 
-def _wide_key(s: _Candidate) -> Hashable:
-    c = s.context
-    return (s.who, s.path, c.symbol, c.span, c.before, c.after)
+def _wide_key(s: _Candidate, *more: Hashable) -> Hashable:
+    return _span_key(s, s.context.before, s.context.after, *more)
 
 
-def _near_key(s: _Candidate) -> Hashable:
-    c = s.context
-    return (s.who, s.path, c.symbol, c.span, c.before[-_NEAR:], c.after[:_NEAR])
-
-
-def _before_key(s: _Candidate) -> Hashable:
-    return (s.who, s.path, s.context.symbol, s.context.span, s.context.before[-_NEAR:])
-
-
-def _after_key(s: _Candidate) -> Hashable:
-    return (s.who, s.path, s.context.symbol, s.context.span, s.context.after[:_NEAR])
-
-
-def _span_title_key(s: _Candidate) -> Hashable:
-    return (s.who, s.path, s.context.symbol, s.context.span, s.finding.title)
-
-
-def _span_key(s: _Candidate) -> Hashable:
-    return (s.who, s.path, s.context.symbol, s.context.span)
-
-
-def _file_key(s: _Candidate) -> Hashable:
+def _file_key(s: _Candidate, *more: Hashable) -> Hashable:
     """For a renamed symbol, or code moved into another one."""
     c = s.context
-    return (s.who, s.path, c.span, c.before[-_NEAR:], c.after[:_NEAR])
+    return (s.who, s.path, c.span, c.before[-_NEAR:], c.after[:_NEAR], *more)
 
 
 def _moved_key(s: _Candidate) -> Hashable | None:
@@ -260,15 +217,8 @@ def _moved_key(s: _Candidate) -> Hashable | None:
     c = s.context
     reach = _NEAR if c.symbol else _AROUND
     around = (c.before[-reach:], c.span, c.after[:reach])
-    return (
-        (s.who, c.symbol, around, s.finding.title)
-        if sum(map(len, around)) >= max(_TELLING, reach)
-        else None
-    )
-
-
-def _message_key(s: _Candidate) -> Hashable:
-    return (s.who, s.path, s.context.symbol, s.finding.title)
+    enough = sum(map(len, around)) >= max(_TELLING, reach)
+    return (s.who, c.symbol, around, s.finding.title) if enough else None
 
 
 def _kind_key(s: _Candidate) -> Hashable | None:
@@ -278,15 +228,16 @@ def _kind_key(s: _Candidate) -> Hashable | None:
 
 
 _STAGES: tuple[_Key, ...] = (
-    _full_key,
+    lambda s: _wide_key(s, s.finding.spot.column, s.finding.title),
     _wide_key,
-    _near_key,
-    _before_key,
-    _after_key,
-    _span_title_key,
+    lambda s: _file_key(s, s.context.symbol),
+    lambda s: _span_key(s, s.context.before[-_NEAR:]),
+    lambda s: _span_key(s, s.context.after[:_NEAR]),
+    lambda s: _span_key(s, s.finding.title),
     _span_key,
     _file_key,
     _moved_key,
-    _message_key,
+    lambda s: (s.who, s.path, s.context.symbol, s.finding.title),
     _kind_key,
 )
+"""Keys by which findings of two trees are paired, the strictest first."""

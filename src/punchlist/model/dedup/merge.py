@@ -1,15 +1,12 @@
 """Merge findings into groups about one defect each; none is lost, severity never goes down."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from enum import StrEnum
-
-from msgspec import Struct
 
 from punchlist.model.dedup import near_rule as near
 from punchlist.model.dedup import smart_rule as smart
 from punchlist.model.finding.finding import Finding
-from punchlist.model.finding.severity import worst_severity
 
 Group = tuple[Finding, ...]
 
@@ -24,52 +21,17 @@ class MergeRule(StrEnum):
     SMART = "smart"
 
 
-class Counts(Struct, frozen=True, kw_only=True):
-    """`merged` went into another's group; `escalated` groups are worse than some finding in them
-    was reported.
-    """
-
-    reported: int
-    unique: int
-    merged: int
-    escalated: int
-    by_source: dict[str, int]
-    by_severity: dict[str, int]
-
-
 def group_findings(findings: Sequence[Finding], rule: MergeRule = MergeRule.SMART) -> list[Group]:
     """Return groups, lead first, sorted by severity, file and line whatever the input's order."""
     ordered = sorted(findings, key=_lead_key)
-    clusters = [
-        tuple(ordered[index] for index in sorted(cluster)) for cluster in _RULES[rule](ordered)
-    ]
-    return sorted(
-        clusters,
-        key=lambda group: (
-            group[0].severity.rank,
-            group[0].spot.path,
-            group[0].spot.line or 0,
-            _content_key(group[0]),
-        ),
-    )
+    clusters = _RULES[rule](ordered)
+    groups = [tuple(ordered[index] for index in sorted(cluster)) for cluster in clusters]
+    return sorted(groups, key=_group_key)
 
 
-def count_groups(groups: Sequence[Group]) -> Counts:
-    findings = [finding for group in groups for finding in group]
-    severities = Counter(
-        worst_severity([finding.severity for finding in group]) for group in groups
-    )
-    return Counts(
-        reported=len(findings),
-        unique=len(groups),
-        merged=len(findings) - len(groups),
-        escalated=sum(len({finding.severity for finding in group}) > 1 for group in groups),
-        by_source=dict(sorted(Counter(finding.source for finding in findings).items())),
-        by_severity={
-            str(severity): severities[severity]
-            for severity in sorted(severities, key=lambda s: s.rank)
-        },
-    )
+def _group_key(group: Group) -> tuple[object, ...]:
+    lead = group[0]
+    return (lead.severity.rank, lead.spot.path, lead.spot.line or 0, _content_key(lead))
 
 
 def _lead_key(finding: Finding) -> tuple[object, ...]:
@@ -105,15 +67,10 @@ def _content_key(finding: Finding) -> tuple[object, ...]:
 def _group_exact(findings: Sequence[Finding]) -> list[list[int]]:
     alike: dict[Hashable, list[int]] = defaultdict(list)
     for index, finding in enumerate(findings):
-        # What lacks a line or a category would be one with everything else that does; its rule or
-        # title stands in.
-        what = finding.category or finding.rule or finding.title
-        alike[
-            finding.spot.path,
-            finding.spot.line,
-            what,
-            "" if finding.spot.line is not None else finding.title,
-        ].append(index)
+        # Without a line or a category all would be one: rule or title stands in.
+        spot, what = finding.spot, finding.category or finding.rule or finding.title
+        apart = "" if spot.line is not None else finding.title
+        alike[spot.path, spot.line, what, apart].append(index)
     return list(alike.values())
 
 

@@ -1,6 +1,4 @@
-"""The near rule: same file, ranges at most five lines apart, titles that differ in less than three
-tenths.
-"""
+"""The near rule: same file, at most five lines apart, titles that differ in less than 30%."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -11,8 +9,7 @@ from punchlist.model.finding.finding import Finding
 
 _LINES_APART = 5
 _TITLE_DISTANCE = 0.3
-# How many comparisons a block may cost, in all or per title; one that needs more is a crowd, where
-# only look-alikes are cheap.
+# How many comparisons a block may cost, in all or per title; one that needs more is a crowd.
 _FREE = 20_000
 _PER_TITLE = 60
 _NEIGHBOURS = 12
@@ -43,12 +40,8 @@ def find_clusters(findings: Sequence[Finding]) -> list[list[int]]:
         everywhere = [i for i in indexes if findings[i].spot.line is None]
         _join_alike(list(_join_titles(findings, everywhere, found)), found)
         if placed and everywhere:
-            _attach_unplaced(
-                findings,
-                {found.find(i) for i in everywhere},
-                {found.find(i) for i in placed},
-                found,
-            )
+            leads = {found.find(i) for i in placed}
+            _attach_unplaced(findings, {found.find(i) for i in everywhere}, leads, found)
     return found.sets()
 
 
@@ -61,8 +54,8 @@ def _join_titles(
         by_title[findings[index].title].append(index)
     for title, indexes in by_title.items():
         run: _TitleRun | None = None
-        for index in sorted(indexes, key=lambda i: (_line_range(findings[i]), i)):
-            start, end = _line_range(findings[index])
+        for index in sorted(indexes, key=lambda i: (findings[i].spot.line_range, i)):
+            start, end = findings[index].spot.line_range
             if run and start <= run.end + _LINES_APART:
                 found.join(run.index, index)
                 run.end = max(run.end, end)
@@ -72,11 +65,6 @@ def _join_titles(
                 run = _TitleRun(index, title, start, end)
         if run:
             yield run
-
-
-def _line_range(finding: Finding) -> tuple[int, int]:
-    first, last = finding.spot.line or 0, finding.spot.last_line or 0
-    return min(first, last), max(first, last)
 
 
 def _split_blocks(runs: list[_TitleRun]) -> Iterator[list[_TitleRun]]:
@@ -104,14 +92,12 @@ def _join_alike(block: list[_TitleRun], found: Clusters) -> None:
 
 
 def _find_windows(block: list[_TitleRun]) -> list[range]:
-    """Return for each run (sorted by start) the later ones that begin before it
-    ends or soon after.
+    """Return for each run (sorted by start) the later ones that begin before or soon after its
+    end.
     """
-    windows: list[range] = []
-    for at, run in enumerate(block):
-        last = bisect_right(block, run.end + _LINES_APART, at + 1, key=lambda other: other.start)
-        windows.append(range(at + 1, last))
-    return windows
+    starts = [run.start for run in block]
+    ends = (bisect_right(starts, run.end + _LINES_APART, at) for at, run in enumerate(block, 1))
+    return [range(at, end) for at, end in enumerate(ends, 1)]
 
 
 def _join_crowd(block: list[_TitleRun], found: Clusters) -> None:
@@ -138,16 +124,14 @@ def _join_neighbours(block: list[_TitleRun], found: Clusters) -> None:
     for step in (1, -1):
         ordered = sorted(block, key=lambda run: (run.title[::step], run.start, run.end))
         for at, run in enumerate(ordered):
-            near = ordered[at + 1 : at + 1 + _NEIGHBOURS]
-            nearby = [
+            lead = found.find(run.index)
+            near = [
                 other
-                for other in near
-                if found.find(run.index) != found.find(other.index) and run.is_near(other)
+                for other in ordered[at + 1 : at + 1 + _NEIGHBOURS]
+                if lead != found.find(other.index) and run.is_near(other)
             ]
-            for index in (
-                _find_alike(run.title, [other.title for other in nearby]) if nearby else ()
-            ):
-                found.join(run.index, nearby[index].index)
+            for index in _find_alike(run.title, [other.title for other in near]) if near else ():
+                found.join(run.index, near[index].index)
 
 
 def _attach_unplaced(
@@ -160,10 +144,11 @@ def _attach_unplaced(
     whole = len(places) * len(everywhere) <= _pair_budget(len(places) + len(everywhere))
     for index in sorted(everywhere):
         title = findings[index].title
-        at = 0 if whole else max(bisect_left(titles, title) - _NEIGHBOURS, 0)
-        for alike in _find_alike(
-            title, titles[at:] if whole else titles[at : at + 2 * _NEIGHBOURS]
-        ):
+        at, end = 0, len(titles)
+        if not whole:
+            at = max(bisect_left(titles, title) - _NEIGHBOURS, 0)
+            end = at + 2 * _NEIGHBOURS
+        for alike in _find_alike(title, titles[at:end]):
             ties.join(index, places[at + alike])
     for tied in ties.group_indexes(everywhere | placed):
         if sum(index in placed for index in tied) == 1:

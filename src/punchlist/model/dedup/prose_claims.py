@@ -11,8 +11,8 @@ from punchlist.model.finding.finding import Finding
 
 _LINES_APART = 5
 _ALIKE = 0.34
-"""How alike claims about one file must be if one has no line; set by hand, stricter than what
-bench/duplicates.py chooses.
+"""How alike claims about one file must be if one has no line; stricter than bench/duplicates.py
+finds.
 """
 _ALIKE_HERE = 0.30
 """The same where both point at the same lines."""
@@ -44,9 +44,8 @@ def _join_places(findings: Sequence[Finding], indexes: list[int], found: Cluster
             if _is_same([findings[i] for i in stretch], apart):
                 _join_all(stretch, found)
     everywhere = [i for i in indexes if findings[i].spot.line is None]
-    if len({_statement_key(findings[i]) for i in everywhere}) == len(
-        {findings[i].source for i in everywhere}
-    ):
+    statements = {(findings[i].source, findings[i].detail) for i in everywhere}
+    if len(statements) == len({findings[i].source for i in everywhere}):
         _join_all(everywhere, found)
     leads = sorted({found.find(i) for i in indexes})
     if sum(findings[i].spot.line is not None for i in leads) == 1 and _is_same(
@@ -59,7 +58,7 @@ def _is_same(findings: Sequence[Finding], apart: int) -> bool:
     """Whether no reviewer reports it twice, except for overlapping lines."""
     by_source: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for finding in findings:
-        by_source[finding.source].append(_line_range(finding))
+        by_source[finding.source].append(finding.spot.line_range)
     if apart:
         return len(by_source) == len(findings)
     return all(
@@ -72,8 +71,8 @@ def _split_stretches(
 ) -> Iterator[list[int]]:
     stretch: list[int] = []
     end = 0
-    for index in sorted(placed, key=lambda i: (*_line_range(findings[i]), i)):
-        first, last = _line_range(findings[index])
+    for index in sorted(placed, key=lambda i: (*findings[i].spot.line_range, i)):
+        first, last = findings[index].spot.line_range
         if stretch and first > end + apart:
             yield stretch
             stretch = []
@@ -111,14 +110,14 @@ def _join_best(
     findings: Sequence[Finding], edges: Sequence[tuple[float, int, int]], found: Clusters
 ) -> None:
     touched = {index for _, a, b in edges for index in (a, b)}
-    crews = {
+    infos = {
         index: _ClusterInfo(findings[i] for i in members)
         for index, members in found.members(touched).items()
     }
     for _, a, b in edges:
         one, two = sorted((found.find(a), found.find(b)))
-        if one != two and crews[one].can_merge(crews[two]):
-            crews[one].merge(crews.pop(two))
+        if one != two and infos[one].can_merge(infos[two]):
+            infos[one].merge(infos.pop(two))
             found.join(one, two)
 
 
@@ -135,18 +134,15 @@ class _ClusterInfo:
             self.titles.add(finding.title)
             self.kinds.update([rule_kind(finding.rule)] if finding.rule else [])
             if finding.spot.line is not None:
-                self._widen_range(*_line_range(finding))
+                self._widen_range(*finding.spot.line_range)
 
     def can_merge(self, other: "_ClusterInfo") -> bool:
-        if self.sources & other.sources or (
-            self.kinds and other.kinds and self.kinds != other.kinds
-        ):
+        if self.sources & other.sources:
             return False
-        if (
-            self.last
-            and other.last
-            and max(self.first - other.last, other.first - self.last) > _LINES_APART
-        ):
+        if self.kinds and other.kinds and self.kinds != other.kinds:
+            return False
+        gap = max(self.first - other.last, other.first - self.last)
+        if self.last and other.last and gap > _LINES_APART:
             return False
         return not any(are_distinct(mine, yours) for mine in self.titles for yours in other.titles)
 
@@ -177,7 +173,7 @@ def _required_score(a: Finding, b: Finding) -> float:
         return _ALIKE_RULES if unknown and a.spot.line == b.spot.line is not None else 2
     if a.spot.line is None or b.spot.line is None:
         return _ALIKE
-    (first, last), (start, end) = _line_range(a), _line_range(b)
+    (first, last), (start, end) = a.spot.line_range, b.spot.line_range
     gap = max(start - last, first - end)
     return _ALIKE_HERE if gap <= 0 else _ALIKE_NEARBY if gap <= _LINES_APART else 2
 
@@ -192,15 +188,6 @@ def _claim_text(finding: Finding) -> str:
 
 def _title_words(finding: Finding) -> tuple[str, ...]:
     return tuple(split_words(finding.title)) or (finding.title,)
-
-
-def _statement_key(finding: Finding) -> Hashable:
-    return (finding.source, finding.detail)
-
-
-def _line_range(finding: Finding) -> tuple[int, int]:
-    first, last = finding.spot.line or 0, finding.spot.last_line or 0
-    return min(first, last), max(first, last)
 
 
 def _join_all(indexes: Sequence[int], found: Clusters) -> None:

@@ -7,41 +7,18 @@ from itertools import combinations
 from math import fsum, log, sqrt
 
 from punchlist.model.dedup.vocabulary import last_parts, stem, vocabulary
+from punchlist.model.finding.word_lists import load_words
 
-_FUNCTION_WORDS = """
-a an the and or but if then else when while for to of in on at by with without from into as is are
-was were be been
-being it its this that these those there their they not no nor can could may might must shall
-should will would do does
-did done has have had having which who what where how why so because since than also only even
-still just all any some
-each every both other another same such instead due via per between before after during over under
-above below up down
-out off again more most less
-"""
-_REVIEW_WORDS = """
-code line file function method call use value return error check case handle type class variable
-name argument parameter
-object data cause lead result issue problem bug fail break new old change add remove update set get
-need make allow
-prevent ensure avoid consider possible potential incorrect wrong invalid missing unused unnecessary
-inconsistent
-behavior runtime test user server client request response string number list array key field
-default null none nil
-undefined exist expect now logic condition always never first second multiple one two different
-existing current actual
-original like likely risk throw raise exception crash
-"""
-# In what share of claims a word is expected before any were read, and how many claims that
-# expectation is worth.
-_EXPECTED = {stem(word): 0.08 for word in _REVIEW_WORDS.split()} | {
-    stem(word): 0.35 for word in _FUNCTION_WORDS.split()
+_WORDS = load_words(__file__, "common_words.toml")
+_EXPECTED = {stem(word): 0.08 for word in _WORDS["review"]} | {
+    stem(word): 0.35 for word in _WORDS["function"]
 }
+"""In what share of claims a word is expected before any were read."""
 _EXPECTED_OF_OTHERS = 0.004
 _WORTH = 20
+"""How many claims that expectation is worth."""
 _STEEPNESS = 1.5
-# Words that more claims than this use do not bring claims together; they still count once others
-# have.
+# Words that more claims use bring no claims together, but count once others have.
 _CROWD = 32
 # A longer text names things in passing; a title this short names what it is about.
 _SHORT = 12
@@ -55,11 +32,9 @@ class ClaimSimilarity:
         self._words = [vocabulary(text) for text in texts]
         use = Counter(word for words in self._words for word in words)
         total = len(texts) + _WORTH
+        expected = {word: _EXPECTED.get(word, _EXPECTED_OF_OTHERS) for word in use}
         self._weight = {
-            word: (
-                log(total / (count + _WORTH * _EXPECTED.get(word, _EXPECTED_OF_OTHERS)))
-                ** _STEEPNESS
-            )
+            word: log(total / (count + _WORTH * expected[word])) ** _STEEPNESS
             for word, count in use.items()
         }
         self._size = [fsum(map(self._weight.__getitem__, words)) for words in self._words]
@@ -67,11 +42,9 @@ class ClaimSimilarity:
     def score_pair(self, a: int, b: int) -> float:
         """Return the cosine of two claims, by their index."""
         shared = self._words[a] & self._words[b]
-        return (
-            fsum(map(self._weight.__getitem__, shared)) / sqrt(self._size[a] * self._size[b])
-            if shared
-            else 0.0
-        )
+        if not shared:
+            return 0.0
+        return fsum(map(self._weight.__getitem__, shared)) / sqrt(self._size[a] * self._size[b])
 
     def find_pairs(
         self, members: Sequence[int], least: Callable[[int, int], float]
@@ -93,9 +66,7 @@ class ClaimSimilarity:
 
 
 def are_distinct(a: str, b: str) -> bool:
-    """Whether two titles say the same of different things: `unused variable a` and `unused variable
-    b`.
-    """
+    """Whether two titles say the same of different things: `unused name a`, `unused name b`."""
     one, two = _WORD.findall(a.casefold()), _WORD.findall(b.casefold())
     if len(one) == len(two):
         differing: int = sum(x != y and stem(x) != stem(y) for x, y in zip(one, two, strict=True))

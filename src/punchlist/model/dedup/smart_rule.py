@@ -1,6 +1,4 @@
-"""The smart rule: equivalent rules on the same line are one, then equal claims about the same code,
-words last.
-"""
+"""The smart rule joins equivalent rules on one line, then equal claims, then similar ones."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -53,18 +51,17 @@ def _join_bucket(
     for index in bucket:
         members[found.find(index)].append(index)
     for same in alike.values():
-        everybody = [findings[i] for index in same for i in members[index]]
-        if len(same) > 1 and (key is _repeat_key or _has_one_each(everybody)):
+        joined = [findings[i] for index in same for i in members[index]]
+        if len(same) > 1 and (key is _repeat_key or _has_one_each(joined)):
             for index in same[1:]:
                 found.join(same[0], index)
 
 
 def _has_one_each(findings: Sequence[Finding]) -> bool:
     voices = {_repeat_key(finding) for finding in findings}
-    sources = {finding.source for finding in findings}
-    return len(sources) == len(voices) and all(
-        _is_compatible(a, b) for a, b in combinations(findings, 2)
-    )
+    if len({finding.source for finding in findings}) != len(voices):
+        return False
+    return all(_is_compatible(a, b) for a, b in combinations(findings, 2))
 
 
 def _is_compatible(a: Finding, b: Finding) -> bool:
@@ -75,12 +72,9 @@ def _is_compatible(a: Finding, b: Finding) -> bool:
     mine, yours = last_parts(a.title), last_parts(b.title)
     if mine and yours:
         return bool(mine & yours)
-    if (
-        one.end_column is None
-        or two.end_column is None
-        or one.last_line != one.line
-        or two.last_line != two.line
-    ):
+    if one.end_column is None or two.end_column is None:
+        return True
+    if one.last_line != one.line or two.last_line != two.line:
         return True
     return (one.column or 0) < two.end_column and (two.column or 0) < one.end_column
 

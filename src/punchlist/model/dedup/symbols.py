@@ -1,6 +1,4 @@
-"""Which function or class each line of a file is in: by syntax tree for Python, by indentation for
-everything else.
-"""
+"""Which function or class each line is in: by syntax tree for Python, else by indentation."""
 
 import ast
 import re
@@ -24,13 +22,11 @@ _DEFINITION = re.compile(
     re.VERBOSE,
 )
 _NOT_NAMES = frozenset(
-    re.findall(
-        r"\w+",
-        """if for while switch catch return else do try with match select foreach unless until elif
-        when using lock synchronized
-        in await yield throw new delete typeof sizeof assert print echo not and or import from
-        raise del case""",
-    )
+    """
+        if for while switch catch return else do try with match select foreach unless until elif
+        when using lock synchronized in await yield throw new delete typeof sizeof assert print
+        echo not and or import from raise del case
+    """.split()
 )
 _CLOSERS = ("}", ")", "]", "end")
 _LONGEST_LINE = 300
@@ -41,9 +37,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def find_symbols(path: str, lines: Sequence[str]) -> list[str]:
-    """Return the dotted name of the innermost definition around each line, or "". Index 0 is line
-    1.
-    """
+    """Return the dotted name of the innermost definition around each line (from 0), or ""."""
     if path.endswith(_PYTHON) and sum(map(len, lines)) <= _LARGEST:
         tree = parse_python("\n".join(lines))
         if tree is not None:
@@ -54,9 +48,7 @@ def find_symbols(path: str, lines: Sequence[str]) -> list[str]:
 def _read_tree(tree: ast.Module, count: int) -> list[str]:
     names = [""] * count
     for definition, name in _walk_definitions(tree):
-        first = min(
-            [definition.lineno, *(decorator.lineno for decorator in definition.decorator_list)]
-        )
+        first = min(node.lineno for node in (definition, *definition.decorator_list))
         last = min(definition.end_lineno or first, count)
         names[first - 1 : last] = [name] * (last - first + 1)
     return names

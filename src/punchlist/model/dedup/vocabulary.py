@@ -25,29 +25,9 @@ _NO_NAMES = frozenset(
 ) | {"snake_case", "camelCase", "PascalCase", "CapWords", "UPPER_CASE", "CamelCase", "mixedCase"}
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_ENDINGS = (
-    "ization",
-    "ations",
-    "ation",
-    "ities",
-    "ments",
-    "ingly",
-    "edly",
-    "ness",
-    "ment",
-    "ions",
-    "ings",
-    "ies",
-    "ing",
-    "ion",
-    "ers",
-    "ed",
-    "es",
-    "ly",
-    "er",
-    "s",
-    "e",
-)
+_ENDINGS = """
+    ization ations ation ities ments ingly edly ness ment ions ings ies ing ion ers ed es ly er s e
+""".split()
 _SHORTEST_STEM = 3
 
 
@@ -62,12 +42,9 @@ def extract_names(text: str) -> tuple[str, ...]:
 
 
 def last_parts(text: str) -> frozenset[str]:
-    """Return the last part of each name in a text, in one spelling: `Page.load_all` is
-    `loadAll`.
-    """
-    return frozenset(
-        "_".join(split_words(re.split(r"[.:>#]", name)[-1])) for name in extract_names(text)
-    )
+    """Return the last part of each name in one spelling: `Page.load_all` is `loadAll`."""
+    parts = (re.split(r"[.:>#]", name)[-1] for name in extract_names(text))
+    return frozenset("_".join(split_words(part)) for part in parts)
 
 
 @lru_cache(maxsize=65536)
@@ -82,9 +59,7 @@ def stem(word: str) -> str:
 
 
 def split_words(name: str) -> list[str]:
-    """Return the lower-case words of a text or identifier: `getUserName` like
-    `get_user_name`.
-    """
+    """Return the lower-case words of a text or identifier: `getUser` like `get_user`."""
     parts: list[str] = []
     for word in _WORD.findall(name):
         if word.islower() or word.isdecimal():

@@ -25,6 +25,12 @@ class Spot(Struct, frozen=True, omit_defaults=True, gc=False):
     def last_line(self) -> int | None:
         return self.end_line if self.end_line is not None else self.line
 
+    @property
+    def line_range(self) -> tuple[int, int]:
+        """The first and the last line, 0 if it has none; some tools swap them."""
+        first, last = self.line or 0, self.last_line or 0
+        return min(first, last), max(first, last)
+
 
 class Safety(StrEnum):
     """How sure the tool is of its own fix."""

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 _RANGE = re.compile(
     r"L?(\d{1,9})(?::(\d{1,9}))?(?:\s*(?:-|\u2013|\u2014|to|\.\.|,)\s*L?(\d{1,9}))?", re.IGNORECASE
@@ -42,10 +43,7 @@ def parse_location(text: str) -> ParsedLocation:
     found = _LOCATED.fullmatch(plain)
     if not found:
         return ParsedLocation(path=plain)
-    place = _parse_text(found["lines"])
-    return ParsedLocation(
-        found["path"].strip("`*\"' "), place.line, place.end_line, place.column, place.odd
-    )
+    return replace(_parse_text(found["lines"]), path=found["path"].strip("`*\"' "))
 
 
 def _unwrap_link(link: "re.Match[str]") -> str:
@@ -57,31 +55,21 @@ def _parse_parts(value: Any) -> ParsedLocation:
     """Parse [45, 67], {"start": 45, "end": 67} or {"line": 45, "column": 3}; may be nested."""
     match value:
         case [first, *others]:
-            return _join_range(
-                parse_lines(first), parse_lines(others[-1]) if others else ParsedLocation()
-            )
+            return _join_range(parse_lines(first), parse_lines(others[-1] if others else None))
         case {"start": first}:
             return _join_range(parse_lines(first), parse_lines(value.get("end")))
         case {"line": first}:
-            start = parse_lines(first)
-            return ParsedLocation(
-                line=start.line,
-                end_line=start.end_line,
-                column=parse_lines(value.get("column")).line,
-                odd=start.odd,
-            )
+            return replace(parse_lines(first), column=parse_lines(value.get("column")).line)
         case _:
             return ParsedLocation(odd=_explain_odd(value)) if value else ParsedLocation()
 
 
 def _parse_number(value: float) -> ParsedLocation:
-    if value != value or value in (float("inf"), float("-inf")) or value != int(value):  # noqa: PLR0124  # NaN differs from itself
+    if isinstance(value, float) and not value.is_integer():
         return ParsedLocation(odd=_explain_odd(value))
-    return (
-        ParsedLocation(line=int(value))
-        if value >= 1
-        else ParsedLocation(odd=f"line {int(value)} is no line; the file is kept")
-    )
+    if value >= 1:
+        return ParsedLocation(line=int(value))
+    return ParsedLocation(odd=f"line {int(value)} is no line; the file is kept")
 
 
 def _parse_text(text: str) -> ParsedLocation:
@@ -89,20 +77,16 @@ def _parse_text(text: str) -> ParsedLocation:
     if not found:
         return ParsedLocation(odd=_explain_odd(text)) if text.strip() else ParsedLocation()
     first, column, last = (int(part) if part else None for part in found.groups())
-    return _join_range(
-        _parse_number(first or 0), _parse_number(last) if last else ParsedLocation(), column
-    )
+    return _join_range(_parse_number(first or 0), parse_lines(last or None), column)
 
 
 def _join_range(
     first: ParsedLocation, last: ParsedLocation, column: int | None = None
 ) -> ParsedLocation:
+    low, high = first.line, first.end_line
+    if first.line is not None and last.line is not None and last.line != first.line:
+        low, high = sorted((first.line, last.line))
     odd = first.odd or last.odd
-    if first.line is None or last.line is None or last.line == first.line:
-        return ParsedLocation(
-            line=first.line, end_line=first.end_line, column=column or first.column, odd=odd
-        )
-    low, high = sorted((first.line, last.line))
     return ParsedLocation(line=low, end_line=high, column=column or first.column, odd=odd)
 
 

@@ -46,5 +46,5 @@ def _relative_path(path: str, root: str) -> str | None:
     path, root = "/" + path.lstrip("/"), "/" + root.strip("/")
     if path == root:
         return "."
-    prefix = root if root.endswith("/") else root + "/"
-    return path[len(prefix) :] if path.startswith(prefix) else None
+    prefix = root.rstrip("/") + "/"
+    return path.removeprefix(prefix) if path.startswith(prefix) else None

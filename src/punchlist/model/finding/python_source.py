@@ -4,31 +4,25 @@ import ast
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 _ONE_AT_A_TIME = threading.Lock()
-"""Python up to 3.11.7 and 3.12.1 counts the depth of all trees that are being made in one place,
-and raises SystemError where two are.
-"""
+"""Python up to 3.11.7 and 3.12.1 raises SystemError if two trees are made at the same time."""
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def parse_python(text: str) -> ast.Module | None:
     """Return the syntax tree of a module, or None if the text does not parse."""
-    try:
-        with _hold_lock():
-            return ast.parse(text)
-    except _UNREADABLE:
-        return None
+    with suppress(*_UNREADABLE), _hold_lock():
+        return ast.parse(text)
+    return None
 
 
 def parse_expression(text: str) -> ast.expr | None:
     """Return the syntax tree of one expression, or None if the text does not parse."""
-    try:
-        with _hold_lock():
-            return ast.parse(text.lstrip(" \t"), mode="eval").body
-    except _UNREADABLE:
-        return None
+    with suppress(*_UNREADABLE), _hold_lock():
+        return ast.parse(text.lstrip(" \t"), mode="eval").body
+    return None
 
 
 def syntax_error(text: str, path: str) -> str:

@@ -24,36 +24,18 @@ def judge_batches(
     *,
     by: str = "challenger",
 ) -> ChallengeVerdict:
-    """Approve a batch if each of its claimed items passes. Fails closed: without claims or without
-    a usable score nothing is approved.
-    """
+    """Approve a batch if each of its claimed items passes; without claims or scores none is."""
     known = lowest_scores(scores)
     approved: list[int] = []
     moves: list[Move] = []
     for batch in batches:
-        claimed = [
-            number
-            for number in batch.items
-            if number in items and items[number].status is Status.CLAIMED
-        ]
-        below = [
-            number
-            for number in claimed
-            if number not in known or not known[number].approves(threshold)
-        ]
+        claimed = [n for n in batch.items if n in items and items[n].status is Status.CLAIMED]
+        below = [n for n in claimed if n not in known or not known[n].approves(threshold)]
         if claimed and not below:
             approved.append(batch.number)
         for number, why, evidence in _rejection_reasons(claimed, below, known, threshold):
-            moves.append(
-                Move(
-                    number,
-                    Fact.REJECTED,
-                    by=by,
-                    why=why,
-                    evidence=evidence,
-                    ref=_tried_fix(batch, items[number]),
-                )
-            )
+            ref = _tried_fix(batch, items[number])
+            moves.append(Move(number, Fact.REJECTED, by, why, evidence, ref=ref))
     return ChallengeVerdict(tuple(approved), tuple(moves))
 
 
@@ -64,21 +46,11 @@ def _rejection_reasons(
     for number in claimed if below else ():
         score = known.get(number)
         if number in below:
-            yield (
-                number,
-                explain_score(score, threshold),
-                "\n".join(score.improvements) if score else "",
-            )
+            improvements = "\n".join(score.improvements) if score else ""
+            yield number, explain_score(score, threshold), improvements
         else:
-            others = ", ".join(str(each) for each in below)
-            yield (
-                number,
-                (
-                    f"its patch also holds {'items' if len(below) > 1 else 'item'} {others}, not"
-                    " approved"
-                ),
-                "",
-            )
+            noun, others = "items" if len(below) > 1 else "item", ", ".join(map(str, below))
+            yield number, f"its patch also holds {noun} {others}, not approved", ""
 
 
 def explain_score(score: Score | None, threshold: int) -> str:
@@ -93,8 +65,5 @@ def explain_score(score: Score | None, threshold: int) -> str:
 
 def _tried_fix(batch: Batch, item: Item) -> str:
     """Return the key of a tool's refused fix, not to be tried again; "" for an agent's."""
-    return (
-        fix_key(item.current.fix)
-        if batch.patch is not None and item.current.fix is not None
-        else ""
-    )
+    fix = item.current.fix
+    return fix_key(fix) if batch.patch is not None and fix is not None else ""

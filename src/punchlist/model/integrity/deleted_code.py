@@ -8,18 +8,14 @@ from punchlist.model.finding.python_source import parse_python
 
 _PYTHON = (".py", ".pyi")
 _WORTH = 2
-"""Statements that a body must have had to be called emptied; one that says "not implemented" now
-had any.
-"""
+"""Statements that an emptied body must have had, unless it raises NotImplementedError now."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def find_deletion(
     path: str, line: int | None, before: Mapping[str, str], after: Mapping[str, str | None]
 ) -> str:
-    """Return why the code at this place is deleted, not fixed, or "". `after` has the changed
-    files, None if deleted.
-    """
+    """Return how the code at this place was deleted, or "". `after`: changed files, or None."""
     old, new = before.get(path), after.get(path)
     if old is None or path not in after:
         return ""
@@ -42,20 +38,16 @@ def _find_lost_function(
     if not name or name not in known:
         return ""
     if name in now:
-        return (
-            f"the body of {name} in {path} was emptied"
-            if _is_emptied(known[name], now[name])
-            else ""
-        )
-    last = name.rpartition(".")[2]
-    elsewhere = any(
-        last in {each.rpartition(".")[2] for each in _list_functions(text)}
-        for text in after.values()
-        if text
-    )
-    # A definition that is new may be the old one under another name; then somebody else has to say
-    # what it is worth.
+        emptied = _is_emptied(known[name], now[name])
+        return f"the body of {name} in {path} was emptied" if emptied else ""
+    functions = [each for text in after.values() if text for each in _list_functions(text)]
+    elsewhere = _last_part(name) in map(_last_part, functions)
+    # A new definition may be the old one under another name; other checks judge that.
     return "" if elsewhere or now.keys() - known.keys() else f"{name} was deleted from {path}"
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _list_functions(text: str) -> dict[str, _Function]:
@@ -74,32 +66,22 @@ def _walk_functions(node: ast.AST, inside: str) -> Iterator[tuple[str, _Function
 
 def _is_emptied(old: _Function, new: _Function) -> bool:
     was, now = _strip_docstring(old), _strip_docstring(new)
-    if all(_is_nothing(statement) for statement in was) or not all(
-        _is_nothing(statement) for statement in now
-    ):
+    if all(map(_is_nothing, was)) or not all(map(_is_nothing, now)):
         return False
     return len(was) >= _WORTH or any(isinstance(statement, ast.Raise) for statement in now)
 
 
 def _strip_docstring(function: _Function) -> list[ast.stmt]:
     """Return the body without its docstring."""
-    return [
-        s
-        for s in function.body
-        if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
-    ]
+    body = function.body
+    return [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
 
 
 def _is_nothing(statement: ast.stmt) -> bool:
     match statement:
-        case ast.Pass():
+        case ast.Pass() | ast.Return(value=None | ast.Constant(value=None)):
             return True
-        case ast.Return(value=None | ast.Constant(value=None)):
-            return True
-        case ast.Raise(
-            exc=ast.Name(id="NotImplementedError")
-            | ast.Call(func=ast.Name(id="NotImplementedError"))
-        ):
-            return True
+        case ast.Raise(exc=ast.Name(id=name) | ast.Call(func=ast.Name(id=name))):
+            return name == "NotImplementedError"
         case _:
             return False

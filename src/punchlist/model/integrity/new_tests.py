@@ -3,11 +3,12 @@
 import ast
 import re
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import PurePosixPath
 
 from punchlist.model.finding.python_source import parse_python
 
-_LOOKING = (
+_READERS = (
     "getsource",
     "linecache",
     "__code__",
@@ -20,10 +21,8 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def only_adds_tests(path: str, before: str, after: str) -> bool:
-    """Whether all old statements are there, in order, and new ones are only tests and their
-    imports.
-
-    Fixtures, constants and all else that could change old tests are refused.
+    """Whether all old statements are there, in order, and new ones are only tests and imports, not
+    fixtures, constants or anything else that could change old tests.
     """
     if not path.endswith(".py"):
         return False
@@ -46,10 +45,9 @@ def only_adds_tests(path: str, before: str, after: str) -> bool:
 def find_source_read(test: str, paths: Iterable[str]) -> str:
     """Return how a test reads the text of a changed file instead of running it, or ""."""
     names = {PurePosixPath(path).name for path in paths}
-    looked = next((word for word in _LOOKING if word in test), "")
-    return looked or next(
-        (name for name in sorted(names) if re.search(rf"""{re.escape(name)}['"]""", test)), ""
-    )
+    readers = [word for word in _READERS if word in test]
+    quoted = (name for name in sorted(names) if re.search(rf"""{re.escape(name)}['"]""", test))
+    return next(chain(readers, quoted), "")
 
 
 def _imported_names(statements: list[ast.stmt]) -> set[tuple[str, str, str]]:
@@ -57,11 +55,9 @@ def _imported_names(statements: list[ast.stmt]) -> set[tuple[str, str, str]]:
     found: set[tuple[str, str, str]] = set()
     for statement in statements:
         if isinstance(statement, ast.Import | ast.ImportFrom):
-            module = (
-                "." * statement.level + (statement.module or "")
-                if isinstance(statement, ast.ImportFrom)
-                else ""
-            )
+            module = ""
+            if isinstance(statement, ast.ImportFrom):
+                module = "." * statement.level + (statement.module or "")
             found.update((module, name.name, name.asname or name.name) for name in statement.names)
     return found
 

@@ -3,17 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.model.checks.protected import Protected, matches_any
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.claim import ItemClaim
-from punchlist.model.patch.patch import (
-    FileChange,
-    Patch,
-    ReservedSpans,
-    combine_patches,
-    splices_between,
-)
+from punchlist.model.patch.patch import Patch, ReservedSpans, combine_patches, splices_between
 
 LINK = "120000"
 
@@ -30,26 +25,21 @@ def separate_own(total: Patch, laid: Sequence[Patch], before: Mapping[str, str])
 
     If every earlier change is still there, line for line, the rest is new work by itself.
     """
-    known = [
+    known = {
         splice
         for path, text in combine_patches(laid, before).items()
         for splice in splices_between(path, before[path], text)
-    ]
+    }
     files = {change for patch in laid for change in patch.files}
-    if not set(known) <= set(total.splices) or not files <= set(total.files):
+    if not known <= set(total.splices) or not files <= set(total.files):
         return OwnPatch(total, over=True)
-    rest = set(known)
-    return OwnPatch(
-        Patch(
-            tuple(s for s in total.splices if s not in rest),
-            tuple(f for f in total.files if f not in files),
-        )
-    )
+    own_splices = tuple(splice for splice in total.splices if splice not in known)
+    return OwnPatch(Patch(own_splices, tuple(f for f in total.files if f not in files)))
 
 
 def find_absorbed(laid: Mapping[int, Patch], parts: Mapping[int, Patch]) -> dict[int, int]:
-    """Return the earlier patches that became part of a new one, old number to new. One that was
-    completely undone is part of none: it stands beside the new one.
+    """Return the earlier patches that became part of a new one, old number to new; one that was
+    completely undone is part of none.
     """
     found: dict[int, int] = {}
     for number, part in parts.items():
@@ -89,20 +79,10 @@ def split_patch(
 def update_batch(
     batch: Batch, patch: Patch, protected: Protected, present: frozenset[str]
 ) -> Batch:
-    """Return the batch with the files really touched. New tests are allowed; new configuration is
-    protected.
-    """
+    """Return the batch with the files really touched; new tests are not protected."""
     judges = [path for path in patch.paths if _is_protected(path, protected, present)]
-    return Batch(
-        number=batch.number,
-        items=batch.items,
-        fixer=batch.fixer,
-        title=batch.title,
-        paths=patch.paths,
-        safety=batch.safety,
-        protected=bool(judges),
-        mixed=bool(judges) and len(judges) < len(patch.paths),
-    )
+    mixed = 0 < len(judges) < len(patch.paths)
+    return replace(batch, paths=patch.paths, protected=bool(judges), mixed=mixed, patch=None)
 
 
 def _is_protected(path: str, protected: Protected, present: frozenset[str]) -> bool:
@@ -114,9 +94,7 @@ def _is_protected(path: str, protected: Protected, present: frozenset[str]) -> b
 def find_extra_files(
     batch: Batch, patch: Patch, present: frozenset[str], protected: Protected
 ) -> tuple[str, ...]:
-    """Return a note for each touched file that no finding of the batch is about,
-    except new tests.
-    """
+    """Return a note for each touched file but new tests that no finding of the batch is about."""
     extra = [
         path
         for path in patch.paths
@@ -127,9 +105,6 @@ def find_extra_files(
 
 def find_refusal(patch: Patch) -> str:
     """Return why the patch must never be applied, or ""."""
-    links = [change.path for change in patch.files if _is_link(change)]
+    made = [change for change in patch.files if change.content is not None]
+    links = [change.path for change in made if change.mode == LINK]
     return f"{links[0]}: a symbolic link, which no fix may make" if links else ""
-
-
-def _is_link(change: FileChange) -> bool:
-    return change.content is not None and change.mode == LINK

@@ -1,6 +1,4 @@
-"""Compare the findings of a patched tree with those before: which batches fixed,
-which made worse.
-"""
+"""Compare the findings of a patched tree with those before: which batches fixed or made worse."""
 
 import re
 from collections import Counter, defaultdict
@@ -50,7 +48,7 @@ class RecheckDiff:
             for path in patch.paths:
                 self._touching[path].append(number)
         self._before = before
-        # What the fixer put off is not aimed at: that it is still reported is nobody's fault.
+        # What the fixer deferred is not aimed at: it may still be reported.
         self._items = {batch.number: run.claimed_items(batch) or batch.items for batch in batches}
         self._aimed = {
             key: batch
@@ -105,21 +103,16 @@ class RecheckDiff:
         )
         for finding in after:
             path = finding.spot.path
-            old_line, owners = (
-                places[path].find_origin(finding)
-                if path in places
-                else (finding.spot.line or 0, ())
-            )
-            key = _make_key(finding, old_line)
-            carrier = next(
-                (owner for owner in owners if carried[owner, _message_key(finding)] > 0), None
-            )
+            old_line, owners = finding.spot.line or 0, tuple[int, ...]()
+            if path in places:
+                old_line, owners = places[path].find_origin(finding)
+            key, message = _make_key(finding, old_line), _message_key(finding)
+            carrier = next((owner for owner in owners if carried[owner, message] > 0), None)
             if known[key] > 0:
                 known[key] -= 1
             elif carrier is not None:
-                carried[carrier, _message_key(finding)] -= (
-                    1  # the batch wrote the same code again, elsewhere in its own text
-                )
+                # The batch wrote the same code again, elsewhere in its own text.
+                carried[carrier, message] -= 1
             else:
                 yield NewFinding(finding, key, owners)
 
@@ -130,15 +123,12 @@ class RecheckDiff:
         return [finding for item in items if item.number not in aimed for finding in item.sighted]
 
     def _map_file(self, path: str) -> "_PatchedFile":
-        return _PatchedFile(
-            path,
-            self._before[path],
-            {number: self._patches[number] for number in self._touching.get(path, ())},
-        )
+        touching = {number: self._patches[number] for number in self._touching.get(path, ())}
+        return _PatchedFile(path, self._before[path], touching)
 
     def _blame_batches(self, news: NewFinding, *, wide: bool) -> Sequence[int]:
-        """Return the batches that wrote there; else the one in that file that changed a name in the
-        message; else the nearest.
+        """Return the batches that wrote there, else the one that changed a name in the message,
+        else the nearest in the file.
         """
         if news.owners and not wide:
             return news.owners[:1]
@@ -160,16 +150,13 @@ class RecheckDiff:
 
     def _changed_words(self, batch: Batch) -> set[str]:
         patch = self._patches[batch.number]
-        pieces = [
-            (self._before.get(path, ""), patch.file_splices(path, self._before.get(path, "")))
-            for path in patch.paths
-        ]
-        texts = [
-            f"{before[splice.start : splice.end]} {splice.text}"
-            for before, edits in pieces
-            for splice in edits
-        ]
-        return {word for text in texts for word in _WORD.findall(text)}
+        words: set[str] = set()
+        for path in patch.paths:
+            before = self._before.get(path, "")
+            for splice in patch.file_splices(path, before):
+                words.update(_WORD.findall(before[splice.start : splice.end]))
+                words.update(_WORD.findall(splice.text))
+        return words
 
     def _line_distance(self, batch: Batch, news: NewFinding) -> int:
         lines = [self._run.items[number].current.spot.line or 0 for number in batch.items]
@@ -193,12 +180,9 @@ class _PatchedFile:
             for number, patch in patches.items()
             for splice in patch.file_splices(path, before)
         ]
-        patched = apply_splices(before, [splice for splice, _ in splices])
-        self._old, self._new, self._shift = (
-            LineTable(before),
-            LineTable(patched),
-            OffsetMap(splices),
-        )
+        self._old = LineTable(before)
+        self._new = LineTable(apply_splices(before, [splice for splice, _ in splices]))
+        self._shift = OffsetMap(splices)
         self._taken = [
             (self._old_line(s.start), self._old_line(max(s.end - 1, s.start)), number)
             for s, number in splices
@@ -216,9 +200,7 @@ class _PatchedFile:
         line, last = finding.spot.line, finding.spot.last_line or finding.spot.line
         span = (self._new.line_start(line), self._new.line_start(last + 1) - 1)
         owners = tuple(dict.fromkeys(self._shift.find_owners(*span)))
-        if (
-            line > self._new.count
-        ):  # some tools speak of the end of a file as of a line after its last
+        if line > self._new.count:  # for some tools the end of a file is a line after its last
             return self._old.count + line - self._new.count, owners
         old, _ = self._shift.find_origin(self._new.nearest_offset(line, finding.spot.column or 1))
         return self._old_line(old), owners
@@ -236,7 +218,5 @@ def _message_key(finding: Finding) -> tuple[str, str, str]:
 
 
 def _format_finding(finding: Finding) -> str:
-    return (
-        f"{finding.rule or finding.source}: {finding.title}"
-        f" ({finding.spot.path}:{finding.spot.line or '?'})"
-    )
+    place = f"{finding.spot.path}:{finding.spot.line or '?'}"
+    return f"{finding.rule or finding.source}: {finding.title} ({place})"

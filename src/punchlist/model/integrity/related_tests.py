@@ -13,8 +13,8 @@ _CASE = re.compile(r"\[.*\]\Z", re.DOTALL)
 
 
 def find_names(path: str, text: str, line: int | None) -> frozenset[str]:
-    """Return what tests call the code in that line: the outermost definition, or the name it binds
-    and its users.
+    """Return what tests call the code in that line: its outermost definition, or the name it binds
+    and the users of that name.
     """
     lines = text.splitlines()
     if line is None or not 1 <= line <= len(lines):
@@ -58,9 +58,5 @@ def _function_name(test: str) -> str:
 
 
 def _mentions_name(node: ast.AST, names: Iterable[str]) -> bool:
-    wanted = frozenset(names)
-    return any(
-        (isinstance(each, ast.Name) and each.id in wanted)
-        or (isinstance(each, ast.Attribute) and each.attr in wanted)
-        for each in ast.walk(node)
-    )
+    used = (getattr(each, "id", getattr(each, "attr", "")) for each in ast.walk(node))
+    return not frozenset(names).isdisjoint(used)

@@ -21,31 +21,10 @@ _WATCHED = re.compile(
     r"PYTEST_\w+|_?pytest|unittest|py\.test|JEST_WORKER_ID|VITEST|TOX_ENV\w*|NOX_\w+"
 )
 _COMPARISONS = frozenset(
-    {
-        "__eq__",
-        "__ne__",
-        "__lt__",
-        "__le__",
-        "__gt__",
-        "__ge__",
-        "__contains__",
-        "__instancecheck__",
-    }
+    "__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __contains__ __instancecheck__".split()
 )
 _WRITERS = frozenset(
-    {
-        "open",
-        "write_text",
-        "write_bytes",
-        "unlink",
-        "remove",
-        "rename",
-        "replace",
-        "rmtree",
-        "copyfile",
-        "copy",
-        "move",
-    }
+    "open write_text write_bytes unlink remove rename replace rmtree copyfile copy move".split()
 )
 _TEST_PLACE = re.compile(
     r"(?:^|/)(?:tests?/|test_\w+\.py|conftest\.py|pytest\.ini|sitecustomize\.py|usercustomize\.py|__tests__/)"
@@ -145,16 +124,9 @@ def _is_always_true(function: ast.FunctionDef) -> bool:
 
 def _constant_comparisons(targets: list[ast.expr], value: ast.expr) -> Iterator[str]:
     """Yield comparisons set to a constant: `__eq__ = lambda self, other: True`."""
-    if (
-        isinstance(value, ast.Lambda)
-        and isinstance(value.body, ast.Constant)
-        and isinstance(value.body.value, bool)
-    ):
-        names = (
-            target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
-            for target in targets
-        )
-        yield from (name for name in names if name in _COMPARISONS)
+    match value:
+        case ast.Lambda(body=ast.Constant(value=bool())):
+            yield from (name for name in map(_last_name, targets) if name in _COMPARISONS)
 
 
 def _runner_lookups(node: ast.Compare | ast.Call | ast.Subscript) -> Iterator[str]:
@@ -167,12 +139,9 @@ def _runner_lookups(node: ast.Compare | ast.Call | ast.Subscript) -> Iterator[st
         case ast.Subscript(slice=key):
             parts = [key]
     for part in parts:
-        if (
-            isinstance(part, ast.Constant)
-            and isinstance(part.value, str)
-            and _WATCHED.fullmatch(part.value)
-        ):
-            yield part.value
+        match part:
+            case ast.Constant(value=str(text)) if _WATCHED.fullmatch(text):
+                yield text
 
 
 def _find_exits(body: list[ast.stmt]) -> Iterator[str]:
@@ -183,22 +152,9 @@ def _find_exits(body: list[ast.stmt]) -> Iterator[str]:
         ):
             continue
         for node in ast.walk(statement):
-            name = (
-                node.func
-                if isinstance(node, ast.Call)
-                else node.exc
-                if isinstance(node, ast.Raise)
-                else None
-            )
-            called = (
-                name.attr
-                if isinstance(name, ast.Attribute)
-                else name.id
-                if isinstance(name, ast.Name)
-                else ""
-            )
-            if called in _LEAVING:
-                yield f"leaves the program on import ({called})"
+            match node:
+                case ast.Call(func=name) | ast.Raise(exc=name) if _last_name(name) in _LEAVING:
+                    yield f"leaves the program on import ({_last_name(name)})"
 
 
 def _is_main(statement: ast.stmt) -> bool:
@@ -208,19 +164,20 @@ def _is_main(statement: ast.stmt) -> bool:
 
 
 def _has_writes(tree: ast.Module) -> bool:
-    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return any(
-        (f.attr if isinstance(f, ast.Attribute) else f.id if isinstance(f, ast.Name) else "")
-        in _WRITERS
-        for f in calls
-    )
+    return any(isinstance(n, ast.Call) and _last_name(n.func) in _WRITERS for n in ast.walk(tree))
+
+
+def _last_name(node: ast.AST | None) -> str:
+    """Return a name, or the last part of a dotted one; "" for anything else."""
+    match node:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+        case _:
+            return ""
 
 
 def _find_test_paths(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and _TEST_PLACE.search(node.value)
-        ):
-            yield node.value[:80]
+        match node:
+            case ast.Constant(value=str(text)) if _TEST_PLACE.search(text):
+                yield text[:80]

@@ -18,21 +18,15 @@ _OTHERS = (
 )
 """What silences test runners and tools that are no analyzers here."""
 
-_SPOKEN = frozenset(
-    {
-        tokenize.STRING,
-        tokenize.NL,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING),
-    }
-)
+_PYTHON = (".py", ".pyi")
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FSTRING = getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)  # since Python 3.12
+_SPOKEN = {tokenize.STRING, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, _FSTRING}
+"""Tokens that hide nothing from tools."""
 
 
 class Suppressions(Struct, frozen=True):
-    """Counts what hides findings from tools; `declared` are regular expressions of the comments
-    that silence analyzers.
-    """
+    """Counts what hides findings from tools; `declared`: patterns of comments for analyzers."""
 
     declared: tuple[str, ...]
 
@@ -41,7 +35,7 @@ class Suppressions(Struct, frozen=True):
 
     def count_in_file(self, path: str, text: str) -> int:
         """In Python only comments and code count, not what a string says of them."""
-        if not path.endswith((".py", ".pyi")):
+        if not path.endswith(_PYTHON):
             return self.count(text)
         try:
             tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
@@ -62,7 +56,7 @@ def _compiled(declared: tuple[str, ...]) -> re.Pattern[str]:
 
 def find_syntax_error(path: str, text: str) -> str:
     """Return why the text does not parse, or ""; only Python is checked."""
-    if not path.endswith((".py", ".pyi")):
+    if not path.endswith(_PYTHON):
         return ""
     error = syntax_error(text, path)
     return f"{path} does not parse: {error}" if error else ""
@@ -70,7 +64,7 @@ def find_syntax_error(path: str, text: str) -> str:
 
 def is_same_program(path: str, before: str, after: str) -> bool:
     """Whether only comments, formatting or names of locals differ; False if unknown."""
-    if not path.endswith((".py", ".pyi")) or before == after:
+    if not path.endswith(_PYTHON) or before == after:
         return before == after
     old, new = parse_python(before), parse_python(after)
     try:
@@ -81,26 +75,16 @@ def is_same_program(path: str, before: str, after: str) -> bool:
 
 def _dump_shape(tree: ast.Module) -> str:
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
-            _drop_docstring(node)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, _Function | ast.ClassDef | ast.Module):
+            match node.body:
+                case [ast.Expr(value=ast.Constant(value=str())), *rest]:
+                    node.body = rest or [ast.Pass()]
+        if isinstance(node, _Function):
             _number_locals(node)
     return ast.dump(tree)
 
 
-def _drop_docstring(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module,
-) -> None:
-    first = node.body[0] if node.body else None
-    if (
-        isinstance(first, ast.Expr)
-        and isinstance(first.value, ast.Constant)
-        and isinstance(first.value.value, str)
-    ):
-        node.body = node.body[1:] or [ast.Pass()]
-
-
-def _number_locals(function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+def _number_locals(function: _Function) -> None:
     """Name locals by their first assignment, so that renaming one changes nothing."""
     outside = {
         name
@@ -110,12 +94,9 @@ def _number_locals(function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     }
     order: dict[str, str] = {}
     for node in ast.walk(function):
-        if (
-            isinstance(node, ast.Name)
-            and isinstance(node.ctx, ast.Store)
-            and node.id not in outside
-        ):
-            order.setdefault(node.id, f"local{len(order)}")
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) if name not in outside:
+                order.setdefault(name, f"local{len(order)}")
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and node.id in order:
             node.id = order[node.id]

@@ -6,13 +6,11 @@ from punchlist.model.finding.finding import Safety
 from punchlist.model.patch.patch import Patch
 
 AGENT = "agent"
-"""Who fixes what no tool can."""
+"""The fixer of what no tool can fix."""
 
 
 class Batch(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`level` sorts batches for group testing, likely harmless first. A deterministic batch already
-    has its patch.
-    """
+    """`level` sorts batches for group testing, likely harmless first; a tool's has a patch."""
 
     number: int
     items: tuple[int, ...]
@@ -21,13 +19,9 @@ class Batch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     paths: tuple[str, ...]
     safety: Safety = Safety.SAFE
     protected: bool = False
-    """Touches tests, checks or their configuration; allowed only because the finding is about that
-    very file.
-    """
+    """Touches tests, checks or their configuration; allowed if the finding is about that file."""
     mixed: bool = False
-    """Touches other files together with those: then nobody is left who could judge it, and it is
-    refused.
-    """
+    """Touches other files, too: no check could judge it, and it is refused."""
     patch: Patch | None = None
 
     @property

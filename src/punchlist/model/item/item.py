@@ -27,9 +27,9 @@ class Fact(StrEnum):
     SAID_DEFERRED = "said-deferred"
     SAID_BLOCKED = "said-blocked"
     EXCUSE_REFUSED = "excuse-refused"
-    """The reason given for deferring was none: the item is open again."""
+    """The reason for deferring was weak: the item is open again."""
     SET_ASIDE = "set-aside"
-    """A person wants it left alone for this round."""
+    """The user leaves it out of this round."""
     CONTESTED = "contested"
     CONTEST_AGREED = "contest-agreed"
     REJECTED = "rejected"
@@ -38,7 +38,7 @@ class Fact(StrEnum):
     DISMISSED = "dismissed"
     SEEN_AGAIN = "seen-again"
     CONFIRMED = "confirmed"
-    """Somebody else looked at what was fixed, and agrees: one more proof."""
+    """Another reviewer agrees that it is fixed: one more proof."""
     RESTORED = "restored"
     """A dismissal was taken back."""
 
@@ -135,11 +135,9 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def current(self) -> Finding:
         """The newest finding with the safest fix, if any has one."""
+        order = list(Safety)
         return min(
-            self.sighted,
-            key=lambda finding: (
-                list(Safety).index(finding.fix.safety) if finding.fix else len(Safety)
-            ),
+            self.sighted, key=lambda each: order.index(each.fix.safety) if each.fix else len(order)
         )
 
     @property
@@ -162,10 +160,8 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def tries(self) -> int:
         """Number of failed attempts to fix it."""
-        return sum(
-            attempt.fact in (Fact.SAID_DEFERRED, Fact.REJECTED, Fact.CONTESTED)
-            for attempt in self.attempts
-        )
+        failures = (Fact.SAID_DEFERRED, Fact.REJECTED, Fact.CONTESTED)
+        return sum(attempt.fact in failures for attempt in self.attempts)
 
     @property
     def undone(self) -> int:
@@ -175,24 +171,20 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def rejected(self) -> frozenset[str]:
         """Keys of the fixes that were tried and did not hold; they are not tried again."""
-        return frozenset(
-            attempt.ref
-            for attempt in self.attempts
-            if attempt.fact in (Fact.REJECTED, Fact.SAID_DEFERRED)
-        )
+        setbacks = (Fact.REJECTED, Fact.SAID_DEFERRED)
+        return frozenset(attempt.ref for attempt in self.attempts if attempt.fact in setbacks)
 
     def apply_move(self, move: Move, round_: int) -> "Item":
         """Return the item after one move; history grows even if the status stays."""
         status = next_status(self.status, move.fact)
         attempt = Attempt(round_, move.fact, move.by, move.why, move.evidence, move.ref)
         fixed = move.fact is Fact.COMMITTED and status is Status.FIXED
+        flag = (move.flag,) if move.flag and move.flag not in self.flags else ()
         return replace(
             self,
             status=status,
             attempts=(*self.attempts, attempt),
-            flags=(*self.flags, move.flag)
-            if move.flag and move.flag not in self.flags
-            else self.flags,
+            flags=(*self.flags, *flag),
             proofs=self._next_proofs(move, status, fixed=fixed),
             commit=move.ref if fixed else self.commit,
             issue=move.ref if move.fact is Fact.FILED and status is Status.FILED else self.issue,

@@ -1,6 +1,9 @@
 """What an action cost."""
 
+from operator import add
+
 from msgspec import Struct
+from msgspec.structs import astuple
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
@@ -11,10 +14,4 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     checks: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            self.seconds + other.seconds,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.dollars + other.dollars,
-            self.checks + other.checks,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))

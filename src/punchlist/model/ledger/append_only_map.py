@@ -9,9 +9,9 @@ V = TypeVar("V")
 
 
 class AppendOnlyMap(Mapping[K, V]):
-    """Immutable mapping with O(1) append: it sees the first `size` entries of a shared dict. If two
-    maps grow from one, or an entry is replaced, the later one gets its own dict; so does one
-    that grows from an empty map.
+    """Immutable mapping with O(1) append: it sees the first `size` entries of a shared dict. The
+    second map that grows from one gets its own dict, as do maps that replace an entry or grow
+    from an empty map.
     """
 
     __slots__ = ("_shared", "_size")
@@ -41,4 +41,4 @@ class AppendOnlyMap(Mapping[K, V]):
         return self._size
 
     def __repr__(self) -> str:
-        return f"Growing({dict(self)!r})"
+        return f"AppendOnlyMap({dict(self)!r})"

@@ -1,18 +1,16 @@
-"""JSON of the ledger: compact, and able to carry text that is not Unicode (odd bytes as
-surrogates).
-"""
+"""Compact JSON of the ledger, for any text: odd bytes are lone surrogates."""
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
 
 T = TypeVar("T")
 
-# JSON has no place for a lone surrogate, so an odd byte of a file travels as a mark and a
-# private-use twin of the surrogate. A mark in the text itself is doubled, so nothing is ever
-# confused.
+# JSON has no lone surrogates: each becomes a mark and a private-use twin of it. A mark in the text
+# itself is doubled.
 _MARK = "\U0010f8ff"
 _MARK_BYTES = _MARK.encode()
 _SHIFT = 0x100000
@@ -22,26 +20,20 @@ _BACK = re.compile("\U0010f8ff([\U0010d800-\U0010dfff\U0010f8ff])")
 
 def encode(value: object) -> bytes:
     """Encode as compact JSON; the same value gives the same bytes."""
-    try:
+    with suppress(UnicodeEncodeError):
         raw = msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(
-            _map_texts(msgspec.to_builtins(value, str_keys=True), _escape_text)
-        )
-    if _MARK_BYTES in raw:
-        return msgspec.json.encode(
-            _map_texts(msgspec.to_builtins(value, str_keys=True), _escape_text)
-        )
-    return raw
+        if _MARK_BYTES not in raw:
+            return raw
+    plain = msgspec.to_builtins(value, str_keys=True)
+    return msgspec.json.encode(_map_texts(plain, _escape_text))
 
 
 def decode(raw: bytes, type_: type[T]) -> T:
     """Decode the bytes of `encode`; raise msgspec.MsgspecError on others."""
     if _MARK_BYTES not in raw:
         return msgspec.json.decode(raw, type=type_)
-    return msgspec.convert(
-        _map_texts(msgspec.json.decode(raw), _unescape_text), type=type_, str_keys=True
-    )
+    plain = _map_texts(msgspec.json.decode(raw), _unescape_text)
+    return msgspec.convert(plain, type=type_, str_keys=True)
 
 
 def _escape_text(text: str) -> str:

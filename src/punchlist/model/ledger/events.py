@@ -17,14 +17,7 @@ from punchlist.model.patch.hunk import Hunk
 from punchlist.model.patch.patch import Patch
 
 
-class Event(
-    Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    tag_field="kind",
-    tag=lambda name: name.lower(),
-):
+class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag=str.lower):
     """Fields of every event: moves of items, and its cost."""
 
     moves: tuple[Move, ...] = ()
@@ -61,32 +54,30 @@ class Started(Event, frozen=True, kw_only=True):
     """The settings as JSON, each value with where it came from."""
     reviewers: tuple[str, ...]
     documents: tuple[str, ...] = ()
-    """Findings given as files; they speak once."""
+    """Findings given as files; they are read once."""
     document_files: tuple[str, ...] = ()
     """The artifacts that hold them, in the same order."""
     checks: tuple[Check, ...]
     checks_allowed: bool
     version: str
     request: str = ""
-    """What was asked for, as a hash: the same request twice is refused while the first runs."""
+    """Hash of the request: the same one is refused while the first runs."""
     owed: tuple[Debt, ...] = ()
-    """What earlier runs could not file; this one does."""
+    """What earlier runs could not file, and this one shall."""
     dismissed: dict[str, Dismissal] = {}
-    """What was dismissed in earlier runs of this repository, by fingerprint."""
+    """By fingerprint: what was dismissed in earlier runs of this repository."""
     crew: dict[str, tuple[str, ...]] = {}
-    """By role: the agents that play it, the first one first and the others where it fails. Without
-    agents it is empty.
-    """
+    """By role: the agents that play it, each for when the one before it fails."""
     outside: tuple[str, ...] = ()
-    """Agents that punchlist does not start: each is one conversation, whatever it plays."""
+    """Agents that punchlist does not start; each has one conversation for all its roles."""
     specification: tuple[str, ...] = ()
-    """Files that say what the change is meant to do; reviewers who ask for that are shown them."""
+    """Files that say what the change is meant to do, for reviewers that ask for them."""
     notes: str = ""
     """What the user wants agents to know."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
-    """A reviewer looked. `failed`: why its result cannot be used; then the run cannot end clean."""
+    """A review. `failed`: why its result cannot be used; then the run cannot end clean."""
 
     reviewer: str
     commit: str
@@ -97,22 +88,18 @@ class Reviewed(Event, frozen=True, kw_only=True):
     skipped: str = ""
     """Why it had nothing to do here (no files of its language); not a failure."""
     unread: tuple[str, ...] = ()
-    """Files it could not look at, an empty name for "nobody knows which": about these its silence
-    says nothing.
-    """
+    """Files it could not look at, "" if they are unknown: about these its silence says nothing."""
     agent: str = ""
-    """Who played the reviewer, if it is a role."""
+    """The agent that played the reviewer, if it is a role."""
     unopened: tuple[str, ...] = ()
     """Files of the change that an agent was neither shown nor seen to open."""
     groups: tuple[tuple[str, ...], ...] = ()
-    """Ids of findings which the reviewer says can be fixed together, apart from the others."""
+    """Ids of findings that can be fixed together, as the reviewer says."""
     transcript: str = ""
 
 
 class Clarified(Event, frozen=True, kw_only=True):
-    """An agent was asked what is unclear; its questions wait for the user. `ready`: no more
-    questions.
-    """
+    """An agent's questions, which wait for the user. `ready`: it has no more."""
 
     doubts: tuple[Doubt, ...] = ()
     ready: bool = False
@@ -141,15 +128,11 @@ class Sighting(Struct, frozen=True, omit_defaults=True):
     item: int
     finding: Finding
     ours: bool = False
-    """Whether a fix of this run may have brought it about: then the item is in scope, whatever it
-    was before.
-    """
+    """Whether a fix of this run may have caused it: then the item is in scope."""
 
 
 class Consolidated(Event, frozen=True, kw_only=True):
-    """Findings became items: new ones, sightings of known ones, and (as moves) those no longer
-    seen.
-    """
+    """Findings became items: new ones, sightings of known ones, those no longer seen (as moves)."""
 
     items: tuple[Item, ...] = ()
     sightings: tuple[Sighting, ...] = ()
@@ -157,27 +140,27 @@ class Consolidated(Event, frozen=True, kw_only=True):
 
 
 class Planned(Event, frozen=True, kw_only=True):
-    """Which batches are worked on this round."""
+    """The batches of this round."""
 
     batches: tuple[Batch, ...]
     waiting: int = 0
-    """Items whose fix overlaps another's and comes next round."""
+    """Items whose fix overlaps another's, and comes next round."""
     todos: tuple[Todo, ...] = ()
     after: dict[int, tuple[int, ...]] = {}
     """By batch: those whose work must be done before it begins."""
     files: tuple[str, ...] = ()
-    """The plan as files that a person may change; they are read again before the fixing starts."""
+    """The plan as files that the user may edit; they are read before the fixing starts."""
     answers: dict[str, str] = {}
-    """To agents' questions, where a person wrote them into the files."""
+    """To agents' questions, as the user wrote them into the files."""
     agent: str = ""
     session: str = ""
     transcript: str = ""
     failed: str = ""
-    """Why the planner did not plan, if it was asked; then the batches are punchlist's own."""
+    """Why the planner did not plan; then the batches are punchlist's own."""
 
 
 class Attempted(Event, frozen=True, kw_only=True):
-    """Fixers did (or did not do) something: the patch of each batch that has one."""
+    """The patch of each batch that a fixer has one for."""
 
     fixer: str
     patches: dict[int, Patch] = {}
@@ -186,19 +169,15 @@ class Attempted(Event, frozen=True, kw_only=True):
     """The patches as people read them."""
     agent: str = ""
     reports: tuple[ItemClaim, ...] = ()
-    """What the agent says of each item, as it said it."""
+    """What the agent says of each item."""
     noted: dict[int, tuple[str, ...]] = {}
     """By batch: what is worth a look, such as files that no finding is about."""
     batches: tuple[Batch, ...] = ()
-    """The agent's batches as they turned out: the files are those of the patch, not those of the
-    plan.
-    """
+    """The agent's batches with the files of the patch, not those of the plan."""
     absorbed: dict[int, int] = {}
-    """Batches whose work this one has built over, and whose items are judged with it: old number to
-    new.
-    """
+    """Batches that another was built over, and that are judged with it: old number to new."""
     left_out: tuple[int, ...] = ()
-    """Items that did not fit into the prompt, and come next."""
+    """Items that did not fit into the prompt."""
     sessions: dict[int, str] = {}
     """By item: the conversation it was worked on in."""
     transcript: str = ""
@@ -230,38 +209,34 @@ class Rechecked(Event, frozen=True, kw_only=True):
 
     passed: tuple[int, ...] = ()
     silent: tuple[int, ...] = ()
-    """Those of the passed whose own analyzer was run and is silent; findings from documents have
-    none.
-    """
+    """Passed batches whose own analyzer ran and is silent; findings from documents have none."""
     failed: dict[int, str] = {}
     followed_by: dict[int, tuple[str, ...]] = {}
-    """New, lesser findings that a batch brings about and that carry a fix of their own."""
+    """By batch: the lesser findings it causes, which have a fix of their own."""
 
 
 class Examined(Event, frozen=True, kw_only=True):
-    """One agent batch was examined alone: what refutes it, and the proofs of each item."""
+    """An agent's batch, examined alone: what refutes it, and the proofs of each item."""
 
     batch: int
     refuted: str = ""
     proofs: dict[int, tuple[Proof, ...]] = {}
     noted: tuple[str, ...] = ()
-    """What was seen and proves nothing: vacuous tests, comparisons that could not be made."""
+    """What proves nothing: vacuous tests, comparisons that could not be made."""
 
 
 class Challenged(Event, frozen=True, kw_only=True):
-    """Another agent scored the patches; items below the threshold go back (as moves). Without
-    scores nothing is approved.
-    """
+    """Another agent's scores; items below the threshold go back (as moves)."""
 
     scores: tuple[Score, ...] = ()
     threshold: int = 90
     approved: tuple[int, ...] = ()
-    """Batches all of whose items reached the threshold."""
+    """Batches of which all items reached the threshold."""
     failed: str = ""
     agent: str = ""
     transcript: str = ""
     canaries: str = ""
-    """How well the challenger did on planted patches, in words; empty if none were planted."""
+    """How well the challenger did on planted patches, in words."""
 
 
 class Tried(Event, frozen=True, kw_only=True):
@@ -278,16 +253,14 @@ class Tried(Event, frozen=True, kw_only=True):
 
 
 class Verified(Event, frozen=True, kw_only=True):
-    """Verification ended: batches that may land, and items that go back with
-    evidence (as moves).
-    """
+    """Batches that may land; the items of others go back with evidence (as moves)."""
 
     passed: tuple[int, ...] = ()
     failed: dict[int, str] = {}
     unverified: str = ""
     """Why no check judged, if none did."""
     unstable: tuple[str, ...] = ()
-    """Tests that fail without any fix, too, and so speak for nobody."""
+    """Tests that fail without any fix, too."""
 
 
 class Landed(Struct, frozen=True):
@@ -303,7 +276,7 @@ class Committed(Event, frozen=True, kw_only=True):
     landed: tuple[Landed, ...] = ()
     refused: str = ""
     unheard: str = ""
-    """Why a git hook that is there was not asked."""
+    """Why a git hook of the repository was not run."""
 
 
 class Published(Event, frozen=True, kw_only=True):
@@ -315,16 +288,14 @@ class Published(Event, frozen=True, kw_only=True):
 
 
 class Filed(Event, frozen=True, kw_only=True):
-    """Items filed with the tracker (as moves); `failed` ones are filed by the next run."""
+    """Items filed with the tracker (as moves); the next run tries the `failed` ones again."""
 
     tracker: str
     failed: dict[int, str] = {}
     settled: dict[str, str] = {}
-    """Debts of earlier runs by name, and the issue each is now; empty where nothing is left to
-    file.
-    """
+    """By name of a debt of earlier runs: its issue now, or "" if nothing is left to file."""
     owed: dict[str, str] = {}
-    """Debts of earlier runs that could not be filed this time either, and why."""
+    """By name of a debt of earlier runs: why it could not be filed this time either."""
 
 
 class Reported(Event, frozen=True, kw_only=True):
@@ -335,9 +306,7 @@ class Reported(Event, frozen=True, kw_only=True):
 
 
 class Dismissed(Event, frozen=True, kw_only=True):
-    """An authorized user dismissed items (as moves). Later runs remember the `fingerprints`, or
-    forget them if `revoked`.
-    """
+    """A user dismissed items (as moves); later runs know the `fingerprints`, unless `revoked`."""
 
     by: str
     why: str
@@ -359,7 +328,7 @@ class StepDone(Event, frozen=True, kw_only=True):
 
 
 class RoundEnded(Event, frozen=True, kw_only=True):
-    """A loop decision: `stop` says why the loop ends, or is empty and another round begins."""
+    """`stop` says why the loop ends; if it is empty, another round begins."""
 
     round: int
     stop: str = ""
@@ -402,47 +371,24 @@ class Resumed(Event, frozen=True, kw_only=True):
 
 
 class Ended(Event, frozen=True, kw_only=True):
-    """The last event of a run."""
-
     outcome: str
 
 
-AnyEvent = (
-    Started
-    | Reviewed
-    | Clarified
-    | Reproduced
-    | Consolidated
-    | Planned
-    | Attempted
-    | Baselined
-    | Rechecked
-    | Examined
-    | Challenged
-    | Tried
-    | Verified
-    | Committed
-    | Published
-    | Filed
-    | Reported
-    | Dismissed
-    | Failed
-    | StepDone
-    | RoundEnded
-    | Asked
-    | Answered
-    | Halted
-    | Returned
-    | Interrupted
-    | Resumed
-    | Ended
-)
+WorkEvent = (
+    Reviewed | Clarified | Reproduced | Consolidated | Planned | Attempted | Baselined | Rechecked
+    | Examined | Challenged | Tried | Verified | Committed | Published | Filed | Reported
+)  # fmt: skip
+"""What is done about findings."""
+ControlEvent = (
+    Started | Failed | StepDone | RoundEnded | Asked | Answered | Halted | Returned | Interrupted
+    | Resumed | Ended | Dismissed
+)  # fmt: skip
+"""How the run goes on."""
+AnyEvent = WorkEvent | ControlEvent
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """A line of the ledger. `(run, place, key)` names an action for good; `hash`
-    chains the lines.
-    """
+    """A line of the ledger. `(run, place, key)` names an action; `hash` chains the lines."""
 
     run: str
     seq: int

@@ -10,7 +10,7 @@ from punchlist.errors import UsageError
 from punchlist.model.item.item import ACTIONABLE, Item, Move, Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.append_only_map import AppendOnlyMap
-from punchlist.model.ledger.fold_work import WorkEvent, apply_work, settled
+from punchlist.model.ledger.fold_work import apply_work, settled
 from punchlist.model.ledger.round_history import PastEvent, extend_history
 from punchlist.model.ledger.run import Landing, LatestReview, Question, Round, RoundWork, Run
 from punchlist.model.ledger.timeline import make_moment
@@ -39,9 +39,8 @@ def fold(run: Run, entry: ev.Entry) -> Run:
 
 def _active_seconds(run: Run, entry: ev.Entry) -> float:
     """Return the seconds since the last entry, or 0 if no process drove the run."""
-    idle = (
-        isinstance(entry.event, ev.Resumed | ev.Answered) or entry.place == "people" or not run.seq
-    )
+    pause_ends = isinstance(entry.event, ev.Resumed | ev.Answered)
+    idle = pause_ends or entry.place == "people" or not run.seq
     return 0 if idle else max(0, entry.at - run.last_at)
 
 
@@ -61,13 +60,9 @@ def fold_entries(run_id: str, entries: Iterable[ev.Entry]) -> Run:
 
 
 _ASIDE = frozenset({"signal", "limit", "people"})
-"""Places of entries that come from outside of the workflow: the step that is under way keeps what
-it has.
-"""
+"""Places of entries from outside the workflow; the step that is under way keeps its events."""
 _NO_ACTION = (ev.Started, ev.StepDone, ev.RoundEnded, ev.Ended)
-"""What the engine itself tells. A step must not take it for an action of its own, whatever that one
-is called.
-"""
+"""Events of the engine itself; a step must not take them for an action of its own."""
 
 
 def _enter_place(run: Run, entry: ev.Entry) -> Run:
@@ -93,21 +88,13 @@ def _apply_moves(items: dict[int, Item], moves: Iterable[Move], round_: int) -> 
     return after
 
 
-_OfCourse = (
-    ev.Started | ev.Failed | ev.StepDone | ev.RoundEnded | ev.Asked | ev.Answered
-    | ev.Halted | ev.Returned | ev.Interrupted | ev.Resumed | ev.Ended | ev.Dismissed
-)  # fmt: skip
-
-
 def _apply_event(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:
-    return (
-        apply_work(run, event)
-        if isinstance(event, WorkEvent)
-        else _apply_control(run, entry, event)
-    )
+    if isinstance(event, ev.WorkEvent):
+        return apply_work(run, event)
+    return _apply_control(run, entry, event)
 
 
-def _apply_control(run: Run, entry: ev.Entry, event: _OfCourse) -> Run:  # noqa: C901, PLR0911 - one arm per event, as above
+def _apply_control(run: Run, entry: ev.Entry, event: ev.ControlEvent) -> Run:  # noqa: C901, PLR0911 - one arm per event, as above
     match event:
         case ev.Started():
             landing = Landing(branch=f"punchlist/{run.id}", tip=event.change.head)
@@ -140,14 +127,11 @@ def _apply_control(run: Run, entry: ev.Entry, event: _OfCourse) -> Run:  # noqa:
 
 
 def _failed(run: Run, entry: ev.Entry, event: ev.Failed) -> Run:
-    """Record the failed action. The actions of a review are named after the reviewers: who could
-    not review has failed, whatever an earlier review of theirs said.
-    """
+    """Record the failed action; if it is a review, it counts as the reviewer's latest."""
     remedy = f" (hint: {event.hint})" if event.hint else ""
     trouble = (*run.trouble, f"{entry.place} {entry.key}: {event.reason}{remedy}")
-    known = (*run.started.reviewers, *run.started.crew)
     reviews = run.reviewing.reviews
-    if entry.key in known:
+    if entry.key in (*run.started.reviewers, *run.started.crew):  # an action named by a reviewer
         review = LatestReview(entry.key, run.landing.tip, failed=event.reason)
         reviews = {**reviews, entry.key: review}
     return replace(run, trouble=trouble, reviewing=replace(run.reviewing, reviews=reviews))
@@ -168,13 +152,9 @@ def _end_round(run: Run, place: str, event: ev.RoundEnded) -> Run:
         rounds=(*run.position.rounds, now),
         round=run.position.round + (not event.stop),
     )
-    return replace(
-        run,
-        position=position,
-        # A new round whose plan fails must not find the last one's batches there, and land them
-        # again.
-        work=run.work if event.stop else RoundWork(),
-    )
+    # Cleared, or a new round whose plan fails would land the last one's batches again.
+    work = run.work if event.stop else RoundWork()
+    return replace(run, position=position, work=work)
 
 
 def _add_answers(run: Run, event: ev.Answered) -> Run:

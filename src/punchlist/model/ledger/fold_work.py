@@ -1,4 +1,4 @@
-"""What the events of the work make of a run: review, plan, fix, verify, commit and report."""
+"""Apply the events of the work to a run: review, plan, fix, verify, commit and report."""
 
 from typing import assert_never
 
@@ -12,15 +12,8 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.run import FilingRecord, LatestReview, RoundWork, Run
 from punchlist.model.patch.hunk import Diff
 
-WorkEvent = (
-    ev.Reviewed | ev.Clarified | ev.Reproduced | ev.Consolidated | ev.Planned | ev.Attempted
-    | ev.Baselined | ev.Rechecked | ev.Examined | ev.Challenged | ev.Tried | ev.Verified
-    | ev.Committed | ev.Published | ev.Filed | ev.Reported
-)  # fmt: skip
-"""What is done about findings; all else is about how the run goes on."""
 
-
-def apply_work(run: Run, event: WorkEvent) -> Run:  # noqa: C901, PLR0911, PLR0912 - one arm per event: the table of what each means
+def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PLR0912 - one arm per event
     match event:
         case ev.Reviewed():
             return _reviewed(run, event)
@@ -33,9 +26,8 @@ def apply_work(run: Run, event: WorkEvent) -> Run:  # noqa: C901, PLR0911, PLR09
             reproductions = {**run.by_item.reproductions, event.item: event}
             return replace(run, by_item=replace(run.by_item, reproductions=reproductions))
         case ev.Examined():
-            return replace(
-                run, work=replace(run.work, examined={**run.work.examined, event.batch: event})
-            )
+            examined = {**run.work.examined, event.batch: event}
+            return replace(run, work=replace(run.work, examined=examined))
         case ev.Challenged():
             work = replace(run.work, challenged=event, contested={})
             scores = run.by_item.scores | lowest_scores(event.scores)
@@ -155,17 +147,11 @@ def _attempted(run: Run, event: ev.Attempted) -> Run:
         contested={**run.work.contested, **contested},
         reports=run.work.reports | {report.item: report for report in event.reports},
     )
-    sessions = {
-        **run.asking.sessions,
-        **{f"item {item}": session for item, session in event.sessions.items()},
-    }
+    named = {f"item {item}": session for item, session in event.sessions.items()}
+    sessions = run.asking.sessions | named
     diffs = {**run.by_item.diffs, **_item_diffs(batches, event)}
-    return replace(
-        run,
-        work=work,
-        asking=replace(run.asking, sessions=sessions),
-        by_item=replace(run.by_item, diffs=diffs),
-    )
+    asking = replace(run.asking, sessions=sessions)
+    return replace(run, work=work, asking=asking, by_item=replace(run.by_item, diffs=diffs))
 
 
 def _item_diffs(batches: dict[int, Batch], event: ev.Attempted) -> dict[int, Diff]:
@@ -176,27 +162,19 @@ def _item_diffs(batches: dict[int, Batch], event: ev.Attempted) -> dict[int, Dif
 
 
 def _committed(run: Run, event: ev.Committed) -> Run:
-    names = {
-        landed.batch: run.work.batches[landed.batch].title
-        for landed in event.landed
-        if landed.batch in run.work.batches
-    }
+    known = run.work.batches
+    titles = {each.batch: known[each.batch].title for each in event.landed if each.batch in known}
     now = run.landing
     landing = replace(
         now,
         tip=event.tip or now.tip,
         landed=(*now.landed, *event.landed),
-        titles={**now.titles, **names},
+        titles={**now.titles, **titles},
         unheard=event.unheard or now.unheard,
     )
-    return replace(
-        run,
-        landing=landing,
-        work=replace(run.work, landed=len(event.landed)),
-        trouble=(
-            (*run.trouble, f"a git hook refused: {event.refused}") if event.refused else run.trouble
-        ),
-    )
+    refusal = (f"a git hook refused: {event.refused}",) if event.refused else ()
+    work = replace(run.work, landed=len(event.landed))
+    return replace(run, landing=landing, work=work, trouble=(*run.trouble, *refusal))
 
 
 def settled(run: Run, answers: dict[str, str], by: str) -> dict[str, Doubt]:

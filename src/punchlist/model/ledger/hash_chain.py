@@ -10,7 +10,7 @@ from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import Entry
 
 _NO_HASH = b',"hash":""}'
-_TAIL = len(b',"hash":""}') + 64
+_TAIL = len(_NO_HASH) + 64
 """How many bytes of a line are its own hash."""
 
 

@@ -17,19 +17,8 @@ class RunOutcome(StrEnum):
 
 
 def run_outcome(run: Run) -> RunOutcome:
-    looked = any(
-        not review.failed and not review.skipped for review in run.reviewing.reviews.values()
-    )
-    if (
-        run.blind
-        or run.halted
-        or run.trouble
-        or run.filing.unfiled
-        or run.filing.owed
-        or not looked
-        or _has_silent_reviewer(run)
-        or _has_unjudged_fixes(run)
-    ):
+    undone = run.blind or run.halted or run.trouble or run.filing.unfiled or run.filing.owed
+    if undone or not _has_full_review(run) or _has_unjudged_fixes(run):
         return RunOutcome.INCOMPLETE
     ours = run.in_scope
     if not ours and not run.reviewing.refused:
@@ -40,14 +29,14 @@ def run_outcome(run: Run) -> RunOutcome:
     return RunOutcome.FIXED if Status.FIXED in ends else RunOutcome.DISMISSED
 
 
-def _has_silent_reviewer(run: Run) -> bool:
-    """Whether an expected reviewer never reported."""
-    return any(name not in run.reviewing.reviews for name in run.started.reviewers)
+def _has_full_review(run: Run) -> bool:
+    """Whether all expected reviewers reported, and one of them looked."""
+    reviews = run.reviewing.reviews
+    looked = any(not review.failed and not review.skipped for review in reviews.values())
+    return looked and all(name in reviews for name in run.started.reviewers)
 
 
 def _has_unjudged_fixes(run: Run) -> bool:
     """Whether fixes landed that no check could judge."""
-    started = run.started
-    return bool(
-        run.landing.landed and run.checks.unverified and started.checks and started.checks_allowed
-    )
+    allowed = run.started.checks and run.started.checks_allowed
+    return bool(run.landing.landed and run.checks.unverified and allowed)

@@ -22,9 +22,7 @@ class PastEvent(Struct, frozen=True):
 
 def extend_history(history: tuple[PastEvent, ...], past: PastEvent) -> tuple[PastEvent, ...]:
     """Return the history with the event, if it is a review, an agent's attempt, or a judgement
-    after one.
-
-    Of analyzers only the present round is kept: they may report 100,000 findings each time.
+    after one. Analyzers may report 100,000 findings: only their present round is kept.
     """
     event = past.event
     attempt = isinstance(event, ev.Attempted) and event.agent
@@ -33,14 +31,8 @@ def extend_history(history: tuple[PastEvent, ...], past: PastEvent) -> tuple[Pas
     )
     if not (isinstance(event, ev.Reviewed) or attempt or judged):
         return history
-    return (
-        *(
-            each
-            for each in history
-            if each.round == past.round or not _is_analyzer_review(each.event)
-        ),
-        past,
-    )
+    kept = (e for e in history if e.round == past.round or not _is_analyzer_review(e.event))
+    return (*kept, past)
 
 
 def _is_analyzer_review(event: ev.AnyEvent) -> bool:

@@ -32,7 +32,7 @@ class LatestReview(Struct, frozen=True):
     failed: str = ""
     skipped: str = ""
     unread: tuple[str, ...] = ()
-    """Files it could not look at; an empty name stands for "nobody knows which"."""
+    """Files it could not look at; "" if they are unknown."""
 
     def has_seen(self, path: str) -> bool:
         """Whether it looked at the file, so that no finding means something."""
@@ -68,22 +68,18 @@ class RoundWork(Struct, frozen=True):
     waiting: int = 0
     landed: int = 0
     after: dict[int, tuple[int, ...]] = {}
-    """By batch: those whose work must be done before it begins."""
+    """By batch: those that must be done before it."""
     examined: dict[int, ev.Examined] = {}
     challenged: ev.Challenged | None = None
     noted: dict[int, tuple[str, ...]] = {}
     reports: dict[int, ItemClaim] = {}
-    """By item: what the agent that worked on it says."""
+    """By item: the fixer's claim."""
     contested: dict[int, str] = {}
-    """Items of which the fixer says that there is nothing to fix, and why; somebody else must
-    agree.
-    """
+    """By item: why the fixer says there is nothing to fix; another agent must agree."""
 
 
 class WorkflowPosition(Struct, frozen=True, kw_only=True):
-    """Where in the workflow the run is. `here` has the events of the place that is under way, by
-    key.
-    """
+    """Where in the workflow the run is. `here`: events of the present place, by key."""
 
     place: str = ""
     here: AppendOnlyMap[str, ev.AnyEvent] = AppendOnlyMap()
@@ -102,15 +98,13 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     fresh: tuple[Finding, ...] = ()
     """Reported, and not yet consolidated."""
     fresh_from: dict[str, str] = {}
-    """Reviewers who spoke since the last consolidation, and the commit they looked at."""
+    """By reviewer since the last consolidation: the commit it looked at."""
     refused: tuple[RefusedEntry, ...] = ()
     reviews: dict[str, LatestReview] = {}
     hints: tuple[tuple[str, ...], ...] = ()
-    """Ids of findings that their reviewer says can be fixed together, apart from the others."""
+    """Ids of findings that can be fixed together, as their reviewer says."""
     looked_over: dict[str, tuple[str, ...]] = {}
-    """By agent reviewer: files of the change that it was neither shown nor seen to open, the last
-    time it looked.
-    """
+    """By agent: files of the change it was neither shown nor seen to open in its last review."""
 
 
 class Landing(Struct, frozen=True, kw_only=True):
@@ -120,13 +114,12 @@ class Landing(Struct, frozen=True, kw_only=True):
     tip: str = ""
     landed: tuple[ev.Landed, ...] = ()
     titles: dict[int, str] = {}
-    """What each landed batch was called."""
     unheard: str = ""
-    """Why a git hook that is there was not asked."""
+    """Why a git hook of the repository was not run."""
     published: str = ""
     """The tip as the user's repository has it."""
     unpublished: str = ""
-    """Why it has not what landed last."""
+    """Why the user's repository lacks what landed last."""
 
 
 class Checking(Struct, frozen=True, kw_only=True):
@@ -142,7 +135,7 @@ class FilingRecord(Struct, frozen=True, kw_only=True):
 
     unfiled: dict[int, str] = {}
     owed: dict[str, str] = {}
-    """Debts of earlier runs that could not be filed this time either."""
+    """Why debts of earlier runs could not be filed this time either."""
     artifacts: tuple[str, ...] = ()
     listed: tuple[int, ...] = ()
 
@@ -152,11 +145,11 @@ class Conversation(Struct, frozen=True, kw_only=True):
 
     questions: tuple[Question, ...] = ()
     doubts: dict[str, Doubt] = {}
-    """What agents wanted to know, by the question's id, and what was answered."""
+    """Agents' questions by their id, with the answers."""
     clear: bool = False
     """An agent said that it has no more questions."""
     sessions: dict[str, str] = {}
-    """Conversations to go on with: of the planning ("plan"), and of each item ("item 7")."""
+    """Conversations to go on with, by "plan" or by item ("item 7")."""
 
 
 class ByItem(Struct, frozen=True, kw_only=True):
@@ -166,13 +159,12 @@ class ByItem(Struct, frozen=True, kw_only=True):
     diffs: dict[int, Diff] = {}
     """The last change that was tried for it, landed or not."""
     reproductions: dict[int, ev.Reproduced] = {}
-    """Private tests. No fixer is ever shown one."""
+    """Private tests, never shown to a fixer."""
     scores: dict[int, Score] = {}
-    """What the challenger said last."""
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """State for steps and surfaces. `here`: events of the present place, by key."""
+    """State for steps and surfaces."""
 
     id: str
     started: ev.Started
@@ -193,7 +185,7 @@ class Run(Struct, frozen=True, kw_only=True):
     by_item: ByItem = ByItem()
     timeline: tuple[Moment, ...] = ()
     history: tuple[PastEvent, ...] = ()
-    """Reviews, and what came of agents' attempts, round by round."""
+    """Reviews, and results of agents' attempts."""
     trouble: tuple[str, ...] = ()
     """Actions that failed, in words."""
     halted: str = ""
@@ -228,10 +220,8 @@ class Run(Struct, frozen=True, kw_only=True):
         return not set(self.started.outside).isdisjoint(self.started.crew.get(role, ()))
 
     def claimed_items(self, batch: Batch) -> tuple[int, ...]:
-        """Return the batch's items that are claimed as fixed, not deferred or contested ones."""
-        return tuple(
-            number for number in batch.items if self.items[number].status is Status.CLAIMED
-        )
+        """Return the batch's items that are claimed as fixed."""
+        return tuple(n for n in batch.items if self.items[n].status is Status.CLAIMED)
 
     @property
     def in_scope(self) -> list[Item]:
@@ -240,16 +230,13 @@ class Run(Struct, frozen=True, kw_only=True):
     @property
     def left(self) -> list[Item]:
         """Unresolved items in scope."""
-        return [item for item in self.items.values() if item.in_scope and item.status not in ENDED]
+        return [item for item in self.in_scope if item.status not in ENDED]
 
     @property
     def overlooked(self) -> list[str]:
         """Files of the change that no agent was shown or seen to open."""
-        return sorted(
-            set[str]()
-            .union(*self.reviewing.looked_over.values())
-            .intersection(*self.reviewing.looked_over.values())
-        )
+        unseen = [set(paths) for paths in self.reviewing.looked_over.values()]
+        return sorted(set.intersection(*unseen)) if unseen else []
 
     @property
     def blind(self) -> list[str]:

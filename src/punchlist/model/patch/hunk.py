@@ -3,11 +3,12 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
+from itertools import accumulate
 
 from msgspec import Struct
 
 from punchlist.model.finding.finding import Splice
-from punchlist.model.patch.patch import FileChange, Patch, apply_splices
+from punchlist.model.patch.patch import FileChange, Patch, apply_splices, group_splices
 
 AROUND = 2
 LONGEST = 60
@@ -43,9 +44,8 @@ class OriginalFile:
     def __init__(self, path: str, text: str) -> None:
         self._path = path
         self._text = text
-        self._starts = [0]
-        for line in text.split("\n")[:-1]:
-            self._starts.append(self._starts[-1] + len(line) + 1)
+        lengths = (len(line) + 1 for line in text.split("\n")[:-1])
+        self._starts = list(accumulate(lengths, initial=0))
 
     def make_hunks(self, splices: Iterable[Splice]) -> Iterable[Hunk]:
         groups: list[tuple[int, int, list[Splice]]] = []
@@ -67,20 +67,15 @@ class OriginalFile:
     def _make_hunk(self, first: int, end: int, splices: list[Splice]) -> Hunk:
         start = self._starts[first]
         stop = self._starts[end] if end < len(self._starts) else len(self._text)
-        moved = [
-            Splice(each.path, each.start - start, each.end - start, each.text) for each in splices
-        ]
+        moved = [Splice(s.path, s.start - start, s.end - start, s.text) for s in splices]
         before = self._text[start:stop]
         return _diff_hunk(self._path, first + 1, before, apply_splices(before, moved))
 
 
 def make_hunks(patch: Patch, originals: Mapping[str, OriginalFile]) -> tuple[Hunk, ...]:
     """Return the patch as hunks; a file not in `originals` is shown by name only."""
-    by_path: dict[str, list[Splice]] = {}
-    for splice in patch.splices:
-        by_path.setdefault(splice.path, []).append(splice)
     found: list[Hunk] = []
-    for path, splices in sorted(by_path.items()):
+    for path, splices in sorted(group_splices(patch.splices).items()):
         original = originals.get(path)
         found += original.make_hunks(splices) if original is not None else [Hunk(path, 1, ())]
     return (*found, *(_file_hunk(change) for change in patch.files))
@@ -104,11 +99,8 @@ def _diff_hunk(path: str, line: int, before: str, after: str) -> Hunk:
 
 
 def _clip_line(line: str) -> str:
-    return (
-        line
-        if len(line) <= _WIDEST
-        else f"{line[:_WIDEST]} [... {len(line) - _WIDEST} more characters]"
-    )
+    more = len(line) - _WIDEST
+    return f"{line[:_WIDEST]} [... {more} more characters]" if more > 0 else line
 
 
 def _split_lines(text: str) -> list[str]:
@@ -123,9 +115,8 @@ def _diff_lines(old: list[str], new: list[str]) -> list[str]:
     if len(old) + len(new) > _ALIGNED:
         return [*_mark_lines("-", old), *_mark_lines("+", new)]
     shown: list[str] = []
-    for kind, low, high, low_new, high_new in SequenceMatcher(
-        None, old, new, autojunk=False
-    ).get_opcodes():
+    edits = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for kind, low, high, low_new, high_new in edits:
         if kind == "equal":
             shown += _mark_lines(" ", old[low:high])
         else:

@@ -6,16 +6,14 @@ from functools import cached_property
 from itertools import accumulate
 
 LINE_END = re.compile(r"\r\n|\r|\n")
-"""What ends a line for the tools. Form feeds and the separators of Unicode, at which
-`str.splitlines` breaks too, do not.
+"""What ends a line for the tools; `str.splitlines` also breaks at form feeds and Unicode's
+separators.
 """
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
 
 class LineTable:
-    """One text; lines and columns count from 1. A byte order mark is no column of its first line,
-    as no tool counts it.
-    """
+    """One text; lines and columns count from 1. A byte order mark is no column of its line."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -14,8 +14,8 @@ _LETTERS = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34,
 
 
 class DiffHunk(Struct, frozen=True):
-    """`old` and `new` number its first line before and after, `count` is how many lines it has
-    after; `about` is what git says it is in. `lines[0]` is its head.
+    """`old` and `new` number its first line, `count` is its length in the new file, `about` the
+    text that git puts behind `@@`. `lines[0]` is its head.
     """
 
     old: int
@@ -26,9 +26,7 @@ class DiffHunk(Struct, frozen=True):
 
 
 class DiffFile(Struct, frozen=True):
-    """One file of a diff: its new path (the old one if it is gone), the lines before its first
-    hunk, and the lines of all hunks.
-    """
+    """One file of a diff: its new path, or the old one of a deleted file; `body` are the hunks."""
 
     path: str
     header: Sequence[str]
@@ -36,14 +34,8 @@ class DiffFile(Struct, frozen=True):
 
     def value(self, mark: str) -> str:
         """Return the rest of the first header line that starts with `mark`, unquoted."""
-        return next(
-            (
-                _unquote(line.removeprefix(mark).rstrip("\t"))
-                for line in self.header
-                if line.startswith(mark)
-            ),
-            "",
-        )
+        found = next((line for line in self.header if line.startswith(mark)), mark)
+        return _unquote(found.removeprefix(mark).rstrip("\t"))
 
 
 def parse_diff(diff: str) -> tuple[DiffFile, ...]:
@@ -79,9 +71,7 @@ def _unquote(name: str) -> str:
     """Return a name that git may have quoted."""
     if not (name.startswith('"') and name.endswith('"')):
         return name
-    raw = _ESCAPE.sub(
-        lambda each: chr(_LETTERS[each[1]] if each[1] in _LETTERS else int(each[1], 8)), name[1:-1]
-    )
+    raw = _ESCAPE.sub(lambda found: chr(_LETTERS.get(found[1]) or int(found[1], 8)), name[1:-1])
     if any(ord(char) > 255 for char in raw):  # more than one byte: git left it as it is
         return raw
     return raw.encode("latin-1").decode("utf-8", "surrogateescape")

@@ -1,6 +1,4 @@
-"""A patch is a set of splices and whole-file changes against one commit; disjoint patches combine
-in any subset.
-"""
+"""Patches: splices and whole-file changes against one commit; disjoint ones combine freely."""
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,9 +12,7 @@ from punchlist.model.finding.finding import Fix, Splice
 
 
 class FileChange(Struct, frozen=True, omit_defaults=True):
-    """A file as a whole: made, replaced, deleted (content is None) or given a mode. `content` is
-    latin-1: any bytes fit JSON.
-    """
+    """A file made, replaced, deleted (content is None) or given a mode; `content` is latin-1."""
 
     path: str
     content: str | None
@@ -39,15 +35,11 @@ class Patch(Struct, frozen=True, omit_defaults=True):
         return tuple(sorted({s.path for s in self.splices} | {f.path for f in self.files}))
 
     def file_splices(self, path: str, before: str) -> tuple[Splice, ...]:
-        """Return what it does to one file, as splices; a whole-file change is one splice, from the
-        first difference to the last.
+        """Return what it does to one file; a whole-file change is one splice, from the first
+        difference to the last.
         """
-        whole = [
-            splice
-            for change in self.files
-            if change.path == path
-            for splice in _diff_texts(path, before, change.text)
-        ]
+        changes = [change for change in self.files if change.path == path]
+        whole = [splice for each in changes for splice in _diff_texts(path, before, each.text)]
         return (*(splice for splice in self.splices if splice.path == path), *whole)
 
     def __bool__(self) -> bool:
@@ -55,9 +47,7 @@ class Patch(Struct, frozen=True, omit_defaults=True):
 
 
 class ReservedSpans:
-    """Characters and files reserved by patches; a patch that touches them waits
-    for a later round.
-    """
+    """Characters and files reserved by patches; a patch that touches them waits for a round."""
 
     def __init__(self) -> None:
         self._spans: dict[str, list[tuple[int, int]]] = {}
@@ -68,11 +58,8 @@ class ReservedSpans:
     def admits(self, patch: Patch) -> bool:
         if any(f.path in self._whole or f.path in self._spans for f in patch.files):
             return False
-        if any(
-            f.path in self._folders or not self._made.isdisjoint(_parent_folders(f.path))
-            for f in patch.files
-            if f.content is not None
-        ):
+        made = [f.path for f in patch.files if f.content is not None]
+        if any(path in self._folders or self._made & _parent_folders(path) for path in made):
             return False  # one makes a file where the other makes a folder
         return all(s.path not in self._whole and self._is_free(s) for s in patch.splices)
 
@@ -80,7 +67,7 @@ class ReservedSpans:
         self._whole.update(f.path for f in patch.files)
         made = [f.path for f in patch.files if f.content is not None]
         self._made.update(made)
-        self._folders.update(folder for path in made for folder in _parent_folders(path))
+        self._folders.update(*map(_parent_folders, made))
         for splice in patch.splices:
             insort(self._spans.setdefault(splice.path, []), (splice.start, splice.end))
 
@@ -93,10 +80,9 @@ class ReservedSpans:
         return at == len(spans) or spans[at][0] > splice.end
 
 
-def _parent_folders(path: str) -> Iterator[str]:
-    """Yield the folders a path lies in."""
+def _parent_folders(path: str) -> set[str]:
     parts = path.split("/")
-    return ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+    return {"/".join(parts[:depth]) for depth in range(1, len(parts))}
 
 
 def _diff_texts(path: str, before: str, after: str) -> Iterator[Splice]:
@@ -108,19 +94,16 @@ def _diff_texts(path: str, before: str, after: str) -> Iterator[Splice]:
 
 def _common_prefix(one: str, other: str) -> int:
     """Return how many characters both begin with."""
-    return next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
-    )
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def splices_between(path: str, before: str, after: str) -> Iterator[Splice]:
     """Yield the line-wise splices that turn one text into the other."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     starts = list(accumulate(map(len, old), initial=0))
-    for tag, first, last, new_first, new_last in SequenceMatcher(
-        None, old, new, autojunk=False
-    ).get_opcodes():
+    edits = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for tag, first, last, new_first, new_last in edits:
         if tag != "equal":
             yield Splice(path, starts[first], starts[last], "".join(new[new_first:new_last]))
 
@@ -128,10 +111,7 @@ def splices_between(path: str, before: str, after: str) -> Iterator[Splice]:
 def has_overlap(splices: Iterable[Splice]) -> bool:
     """Whether two splices change the same characters; touching is fine."""
     ordered = sorted(splices, key=lambda s: (s.path, s.start, s.end))
-    return any(
-        first.path == second.path and second.start < first.end
-        for first, second in pairwise(ordered)
-    )
+    return any(a.path == b.path and b.start < a.end for a, b in pairwise(ordered))
 
 
 def apply_splices(text: str, splices: Iterable[Splice]) -> str:
@@ -150,19 +130,19 @@ def apply_splices(text: str, splices: Iterable[Splice]) -> str:
 
 
 def combine_patches(patches: Iterable[Patch], texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the new text of every spliced file from the old `texts`; whole-file changes are
-    ignored.
-    """
-    by_path: dict[str, list[Splice]] = {}
-    for patch in patches:
-        for splice in patch.splices:
-            by_path.setdefault(splice.path, []).append(splice)
+    """Return the new text of every spliced file; whole-file changes are ignored."""
+    by_path = group_splices(splice for patch in patches for splice in patch.splices)
     return {path: apply_splices(texts[path], splices) for path, splices in by_path.items()}
+
+
+def group_splices(splices: Iterable[Splice]) -> dict[str, list[Splice]]:
+    by_path: dict[str, list[Splice]] = {}
+    for splice in splices:
+        by_path.setdefault(splice.path, []).append(splice)
+    return by_path
 
 
 def fix_key(fix: Fix) -> str:
     """Return a fix's own name, which survives moved lines: what it takes out and puts in."""
-    parts = sorted(
-        f"{splice.path}\0{splice.end - splice.start}\0{splice.text}" for splice in fix.splices
-    )
+    parts = sorted(f"{s.path}\0{s.end - s.start}\0{s.text}" for s in fix.splices)
     return blake2b("\1".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -35,8 +35,8 @@ class Positions(LineTable):
         return 1 <= line <= len(self._lines) and self._lines[line - 1].isascii()
 
     def convert_offset(self, units: int, encoding: str, *, marked: bool = True) -> int | None:
-        """Return the offset after that many code units, the mark counted if `marked`; None if no
-        character begins there.
+        """Return the offset after that many code units, or None if no character begins there;
+        `marked`: the byte order mark is counted.
         """
         if not marked and self._mark and units >= 0:
             units += _count_units(self.text[0], encoding)

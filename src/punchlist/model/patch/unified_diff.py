@@ -10,23 +10,17 @@ def render_diff(patch: Patch, before: Mapping[str, str]) -> str:
     """Return the patch as a unified diff; `before` has the old texts."""
     after = combine_patches([patch], before)
     parts = [part for path in sorted(after) for part in _diff_text(path, before[path], after[path])]
-    return "".join(
-        [*parts, *(part for change in patch.files for part in _diff_file(change, before))]
-    )
+    parts += [part for change in patch.files for part in _diff_file(change, before)]
+    return "".join(parts)
 
 
 def _diff_file(change: FileChange, before: Mapping[str, str]) -> Iterator[str]:
     if "\0" in (change.content or ""):
         yield f"Binary file {change.path} differs\n"
         return
-    old = before.get(change.path, "")
-    yield from _diff_text(
-        change.path,
-        old,
-        change.text,
-        new_file=change.path not in before,
-        gone=change.content is None,
-    )
+    path, gone = change.path, change.content is None
+    old = before.get(path, "")
+    yield from _diff_text(path, old, change.text, new_file=path not in before, gone=gone)
 
 
 def _diff_text(

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from dataclasses import replace as seated
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -12,11 +13,12 @@ from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Agent, AgentTrouble, Ask, Reply
 from punchlist.ports.roles import Answer, RoleTask
 from punchlist.ports.tree import Tree
+from punchlist.roles.answers.schemas import Schema
 from punchlist.roles.prompting import sections as brief
 from punchlist.roles.prompting.template import RenderedPrompt, load_prompt, render_template
 
 Hear = Callable[[str, str], None]
-"""Is told the label of the call, and what the agent says, in pieces."""
+"""Receives the label of the call, and the agent's output in pieces."""
 
 
 class AnswerReading(Protocol):
@@ -55,14 +57,8 @@ class ParsedAnswer(Generic[R]):
     @property
     def about(self) -> dict[str, Any]:
         """Return the fields common to all answers."""
-        reply = self.reply
-        return {
-            "agent": reply.agent,
-            "session": reply.session,
-            "usage": self.usage,
-            "failed": self.failed,
-            "transcript": reply.transcript,
-        }
+        reply = {name: getattr(self.reply, name) for name in ("agent", "session", "transcript")}
+        return {**reply, "usage": self.usage, "failed": self.failed}
 
 
 async def retry_shorter(
@@ -80,14 +76,9 @@ async def retry_shorter(
 
 
 async def ask_and_parse(seat: RoleSeat, ask: Ask, read: Callable[[str], R]) -> ParsedAnswer[R]:
-    """Ask the agent and parse its answer; on a malformed answer ask once more in
-    the same session.
-    """
+    """Ask and parse; on a malformed answer ask once more in the same session."""
     first = await seat.agent.ask(ask, lambda piece: seat.hear(ask.label, piece))
-    # In a thread: a long answer takes its time, and others are listened to meanwhile.
-    reading = (
-        None if first.failed else await asyncio.to_thread(read, _strip_prompt(first.text, ask))
-    )
+    reading = None if first.failed else await _parse_reply(first, ask, read)
     if reading is not None and reading.failed:
         return await _ask_again(seat, ask, read, first, reading)
     return ParsedAnswer(
@@ -111,9 +102,7 @@ async def _ask_again(
         transcript=second.transcript or first.transcript,
         opened=tuple(dict.fromkeys((*first.opened, *second.opened))),
     )
-    reading = (
-        was if second.failed else await asyncio.to_thread(read, _strip_prompt(second.text, asked))
-    )
+    reading = was if second.failed else await _parse_reply(second, asked, read)
     failed = f"{was.failed}; asked again: {second.failed}" if second.failed else reading.failed
     return ParsedAnswer(
         reading=reading,
@@ -124,35 +113,56 @@ async def _ask_again(
     )
 
 
-def _strip_prompt(text: str, ask: Ask) -> str:
-    """Return the answer without a repeated prompt, whose example is no answer."""
-    return text.replace(ask.prompt.strip(), "")
-
-
-def items_prompt(task: RoleTask, seat: RoleSeat, *, history: bool) -> RenderedPrompt:
-    """Render the prompt of a role that works on items before they are fixed. `history`: whether
-    earlier attempts are told.
+async def _parse_reply(reply: Reply, ask: Ask, read: Callable[[str], R]) -> R:
+    """Parse in a thread, since long answers take time; a repeated prompt, whose example is no
+    answer, is removed.
     """
-    told = task.told
-    sections = [
-        brief.build_items(task.items, seat.limit, history=history),
-        brief.build_answers(task.doubts, 0.1),
-        brief.build_near_diff(told, task.items, 0.2),
-        brief.build_files("conventions", told.conventions, 0.1),
-        brief.build_files("specification", told.specification, 0.1),
-    ]
-    return render_template(seat.prompt, brief.build_values(told), sections, seat.limit)
+    return await asyncio.to_thread(read, reply.text.replace(ask.prompt.strip(), ""))
 
 
-def read_only_ask(
-    task: RoleTask, seat: RoleSeat, prompt: str, tree: Tree, schema: dict[str, Any]
-) -> Ask:
-    return Ask(
-        role=seat.role,
-        label=task.label,
-        prompt=prompt,
-        folder=tree.root,
-        schema=schema,
-        session=task.session,
-        fork=task.fork,
-    )
+class ItemsRole:
+    """A role that is asked about items before they are fixed, and changes no files."""
+
+    schema: Schema
+    history = True
+    """Whether earlier attempts are shown."""
+
+    def __init__(self, seat: RoleSeat) -> None:
+        self._seat = seat
+
+    async def _ask(
+        self,
+        task: RoleTask,
+        tree: Tree,
+        read: Callable[..., R],
+        build: Callable[[ParsedAnswer[R], dict[str, Any]], A],
+    ) -> A:
+        """Return the answer that `build` makes of what `read` parsed and of the common fields."""
+        numbers = frozenset(item.number for item in task.items)
+
+        async def ask_agent(seat: RoleSeat) -> tuple[A, ParsedAnswer[R]]:
+            prompt = await asyncio.to_thread(self._render_prompt, task, seat)
+            ask = Ask(
+                role=seat.role,
+                label=task.label,
+                prompt=prompt.text,
+                folder=tree.root,
+                schema=self.schema,
+                session=task.session,
+                fork=task.fork,
+            )
+            answer = await ask_and_parse(seat, ask, partial(read, numbers=numbers))
+            return build(answer, {**answer.about, "cut": prompt.cut}), answer
+
+        return await retry_shorter(self._seat, ask_agent)
+
+    def _render_prompt(self, task: RoleTask, seat: RoleSeat) -> RenderedPrompt:
+        project = task.told
+        sections = [
+            brief.build_items(task.items, seat.limit, history=self.history),
+            brief.build_answers(task.doubts, 0.1),
+            brief.build_near_diff(project, task.items, 0.2),
+            brief.build_files("conventions", project.conventions, 0.1),
+            brief.build_files("specification", project.specification, 0.1),
+        ]
+        return render_template(seat.prompt, brief.build_values(project), sections, seat.limit)

@@ -12,9 +12,7 @@ from punchlist.roles.answers.lenient_json import ParsedJson, parse_value
 LIMIT = 10_000_000
 """Bytes of the longest answer that is read."""
 _EFFORT = 4
-"""How often a character may be read at most: what is tried twice is bounded, so that time is linear
-whatever stands there.
-"""
+"""How often a character may be read at most, so that time is linear for any text."""
 _OPENING = re.compile(r"""\{(?=\s*+["}])|\[(?=\s*+[\]\["{\-\dtfnTFN])""")
 """A bracket that may begin a value, by what comes next."""
 _ANSI = re.compile(
@@ -34,25 +32,21 @@ _ENVELOPES = """
     arguments args parameters params content text message messages data body payload value json item
     part parts function function_call tool_calls tool_use choices delta final review
 """.split()
-"""Where tools put the thing that was asked for, one or more levels down, as an object or as JSON in
-a text.
-"""
+"""Keys under which tools put the answer, as an object or as JSON in a text."""
 
 Fits = Callable[[object], bool]
 
 
 class JsonAnswer(Struct, frozen=True):
-    """The JSON in a text. `failed` says why there is none; `incomplete`, where it breaks off:
-    complete parts are kept.
+    """The JSON in a text. `failed`: why there is none. `incomplete`: where it breaks off; complete
+    parts are kept.
     """
 
     value: object = None
     failed: str = ""
     incomplete: str = ""
     strays: tuple[dict[str, Any], ...] = ()
-    """Whole objects that stand alone after an answer that breaks off, or where there is none: parts
-    of it, perhaps.
-    """
+    """Whole objects after an answer that breaks off, or without one: perhaps parts of it."""
 
 
 def find_answer(text: str, fits: Fits) -> JsonAnswer:
@@ -74,24 +68,13 @@ def _choose_last(text: str, fits: Fits) -> JsonAnswer | None:
     strays: list[dict[str, Any]] = []
     for parse in find_values(text):
         some, broken = True, parse.broken
-        value = next(
-            (
-                each
-                for each in _find_fitting(parse.value, fits, _DEEPEST)
-                if not broken or _has_content(each)
-            ),
-            None,
-        )
+        fitting = _find_fitting(parse.value, fits, _DEEPEST)
+        value = next((each for each in fitting if not broken or _has_content(each)), None)
         after_broken = last is not None and bool(last.incomplete)
         if value is not None and (broken or not after_broken or _is_standalone(text, parse)):
             last, strays = JsonAnswer(value, incomplete=broken), []
-        elif (
-            isinstance(parse.value, dict)
-            and not broken
-            and (last is None or after_broken)
-            and len(strays) < _MOST_STRAYS
-        ):
-            strays.append(parse.value)
+        elif isinstance(parse.value, dict) and not broken and (last is None or after_broken):
+            strays += [parse.value] if len(strays) < _MOST_STRAYS else []
     if last is not None:
         return replace(last, strays=tuple(strays))
     why = f"no JSON in the answer has the shape that was asked for{broken and f' ({broken})'}"
@@ -99,9 +82,7 @@ def _choose_last(text: str, fits: Fits) -> JsonAnswer | None:
 
 
 def _is_standalone(text: str, parse: ParsedJson) -> bool:
-    """Return whether a whole value after a broken one is an answer, not a part of it or a
-    quotation.
-    """
+    """Return whether a value after a broken one is an answer, not a part of it or a quotation."""
     rest = _SPACE.match(text, parse.end)
     if rest and text[rest.end() : rest.end() + 1] in tuple(',]}"'):
         return False
@@ -122,14 +103,13 @@ def find_values(text: str) -> Iterator[ParsedJson]:
         effort -= parse.read - start + len(again)
         at, reach = parse.end, max(reach, parse.end)
         if parse.broken and effort > 0 and parse.hidden:
-            # What it took for texts may be what was meant: a quote in prose turns everything inside
-            # out.
+            # After a quote in prose, what it took for texts may be JSON.
             again = [*(span for span in again if span[0] >= parse.end), *reversed(parse.hidden)]
             at = start + 1
 
 
 def _next_bracket(text: str, at: int, reach: int, again: list[tuple[int, int]]) -> int | None:
-    """Return the position of the next bracket to try, or None; brackets inside a parsed value are
+    """Return the position of the next bracket to try, or None. Brackets inside a parsed value are
     skipped, except in the spans of `again`, a stack.
     """
     while again:
@@ -157,8 +137,7 @@ def _find_fitting(value: object, fits: Fits, depth: int) -> Iterator[object]:
     if fits(value):
         yield value
     elif depth:
-        # JSON in a text in JSON: each level halves the depth, so that no text is read more than a
-        # few times.
+        # JSON in a text in JSON halves the depth, so that no text is read more than a few times.
         deeper = depth // 2 if isinstance(value, str) else depth - 1
         for inner in _open_envelope(value):
             yield from _find_fitting(inner, fits, deeper)

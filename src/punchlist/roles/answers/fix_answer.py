@@ -1,6 +1,4 @@
-"""Parses a fixer's answer: any spelling; parts are merged into their item,
-contradictions detected.
-"""
+"""Parses a fixer's answer in any spelling; merges parts of items and detects contradictions."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -17,55 +15,29 @@ from punchlist.roles.answers.item_codes import find_entries, parse_code
 
 _LISTS = ("outcomes", "results", "reports", "items", "findings", "issues", "statuses", "fixes")
 _OUTCOME = ("outcome", "status", "result", "state", "resolution", "disposition")
-_WHY = (
-    "why",
-    "explanation",
-    "justification",
-    "reason",
-    "details",
-    "detail",
-    "description",
-    "summary",
-    "notes",
-    "message",
+_WHY = tuple(
+    "why explanation justification reason details detail description summary notes message".split()
 )
 _FILES = ("files", "files_changed", "changed_files", "modified_files", "files_modified", "file")
-_TESTS = (
-    "tests",
-    "test",
-    "test_file",
-    "test_files",
-    "test_path",
-    "regression_test",
-    "regression_tests",
-)
-_WORDS = {
-    word: outcome
-    for outcome, words in {
-        ClaimOutcome.FIXED: (
-            "fixed, fix, done, resolved, solved, complete, completed, success, implemented, applied"
-        ),
-        ClaimOutcome.BLOCKED: (
-            "blocked, block, cannot fix, cant fix, can not fix, unfixable, impossible, wont fix,"
-            " will not fix"
-        ),
-        ClaimOutcome.DEFERRED: (
-            """deferred, defer, skipped, skip, postponed, later, partial, partially fixed, partly
-            fixed,
-            in progress, failed, fail, failure, error, not fixed, unfixed, open, pending, todo,
-            unresolved,
-            not done, incomplete"""
-        ),
-        ClaimOutcome.CONTESTED: (
-            """contested, contest, not a bug, no bug, not an issue, no issue, false positive,
-            invalid,
-            already fixed, already resolved, already done, not applicable, disputed, not
-            reproducible, works as intended,
-            no change needed"""
-        ),
-    }.items()
-    for word in " ".join(words.split()).split(", ")
+_TESTS = tuple("tests test test_file test_files test_path regression_test regression_tests".split())
+_OUTCOME_WORDS = {
+    ClaimOutcome.FIXED: """
+        fixed fix done resolved solved complete completed success implemented applied
+    """,
+    ClaimOutcome.BLOCKED: """
+        blocked block cannot-fix cant-fix can-not-fix unfixable impossible wont-fix will-not-fix
+    """,
+    ClaimOutcome.DEFERRED: """
+        deferred defer skipped skip postponed later partial partially-fixed partly-fixed in-progress
+        failed fail failure error not-fixed unfixed open pending todo unresolved not-done incomplete
+    """,
+    ClaimOutcome.CONTESTED: """
+        contested contest not-a-bug no-bug not-an-issue no-issue false-positive invalid
+        already-fixed already-resolved already-done not-applicable disputed not-reproducible
+        works-as-intended no-change-needed
+    """,
 }
+_OUTCOMES = {word: outcome for outcome, words in _OUTCOME_WORDS.items() for word in words.split()}
 
 
 class Statement(Struct, frozen=True):
@@ -117,10 +89,8 @@ def is_fix_answer(value: object) -> bool:
 
 def parse_outcome(word: str) -> ClaimOutcome | None:
     """Parse an outcome in any case and spacing; None if the word is unknown."""
-    plain = " ".join(
-        re.sub(r"[^a-z]+", " ", word.casefold().replace("'", "").replace("\u2019", "")).split()
-    )
-    return _WORDS.get(plain)
+    letters = re.sub(r"[^a-z]+", " ", re.sub("['\u2019]", "", word.casefold()))
+    return _OUTCOMES.get("-".join(letters.split()))
 
 
 def _parse_statement(part: str, entry: Entry, root: str) -> Statement:
@@ -128,18 +98,11 @@ def _parse_statement(part: str, entry: Entry, root: str) -> Statement:
     outcome = parse_outcome(word)
     why = find_text(entry, [name for name in _WHY if name not in _OUTCOME])
     if outcome is None:
-        why = (
-            f'it said "{word[:60]}", which is no outcome{why and f": {why}"}'
-            if word
-            else f"no outcome was given{why and f': {why}'}"
-        )
-    return Statement(
-        part,
-        outcome or ClaimOutcome.DEFERRED,
-        why,
-        _parse_paths(entry, _FILES, root),
-        _parse_paths(entry, _TESTS, root),
-    )
+        odd = f'it said "{word[:60]}", which is no outcome' if word else "no outcome was given"
+        why = f"{odd}: {why}" if why else odd
+        outcome = ClaimOutcome.DEFERRED
+    files, tests = (_parse_paths(entry, names, root) for names in (_FILES, _TESTS))
+    return Statement(part, outcome, why, files, tests)
 
 
 def _merge_statements(number: int, said: list[Statement]) -> ItemClaim | None:
@@ -148,15 +111,11 @@ def _merge_statements(number: int, said: list[Statement]) -> ItemClaim | None:
         if len({each.outcome for each in same}) > 1:
             return None
     outcomes = {each.outcome for each in said}
+    outcome = ClaimOutcome.DEFERRED  # if some of it is not fixed
     if len(outcomes) == 1:
-        outcome = outcomes.pop()
-    else:
-        # Some of it is not fixed, so it is not; only what nobody could do is blocked.
-        outcome = (
-            ClaimOutcome.BLOCKED
-            if outcomes == {ClaimOutcome.FIXED, ClaimOutcome.BLOCKED}
-            else ClaimOutcome.DEFERRED
-        )
+        outcome = said[0].outcome
+    elif outcomes == {ClaimOutcome.FIXED, ClaimOutcome.BLOCKED}:
+        outcome = ClaimOutcome.BLOCKED
     relevant = [each for each in said if each.outcome is outcome] or said
     return ItemClaim(
         number,

@@ -7,19 +7,8 @@ from typing import Any
 from punchlist.intake.json_entry import Entry, find_text
 from punchlist.roles.answers.lenient_json import CutObject
 
-NAMES = (
-    "id",
-    "code",
-    "item",
-    "issue_code",
-    "finding_id",
-    "issue_id",
-    "item_id",
-    "finding",
-    "issue",
-    "key",
-    "number",
-    "label",
+NAMES = tuple(
+    "id code item issue_code finding_id issue_id item_id finding issue key number label".split()
 )
 _CODE = re.compile(
     r"(?:item|finding|issue|f)?[\s#_-]*0*(?P<number>\d{1,9})(?P<part>(?:\s*[-._:/#(]\s*[\w"
@@ -38,10 +27,8 @@ def parse_code(name: str) -> tuple[int, str] | None:
 
 def find_entries(value: object, lists: Iterable[str], field: str) -> list[tuple[str, Entry]] | None:
     """Return the entries by item name, from a list of objects with names or an object keyed by
-    names.
-
-    A bare value beside a name becomes the `field`. Truncated entries are left out; None if there
-    are no entries.
+    names; None if there are none. A bare value beside a name becomes the `field`; truncated
+    entries are left out.
     """
     if isinstance(value, list):
         entries = list(_read_list(value))
@@ -69,12 +56,8 @@ def _read_members(members: Mapping[str, Any], field: str) -> Iterator[tuple[str,
     for name, said in members.items():
         if isinstance(said, list):
             # The same name came twice: all that was said counts.
-            yield from (
-                (name, entry)
-                for _, entry in _read_members(
-                    {str(at): each for at, each in enumerate(said)}, field
-                )
-            )
+            for each in said:
+                yield from _read_members({name: each}, field)
         elif isinstance(said, dict):
             if not isinstance(said, CutObject):
                 yield name, said

@@ -1,6 +1,4 @@
-"""Parses one JSON value leniently: small errors are accepted, and of a truncated value the complete
-parts are kept.
-"""
+"""Parses one JSON value leniently: small errors are accepted, parts of a truncated one kept."""
 
 import re
 from typing import Any
@@ -29,9 +27,7 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 _HALVES = re.compile("[\ud800-\udfff]")
 _LONG_NUMBER = 18
-"""Digits beyond which a whole number is read as a fraction: it fits nowhere, and Python refuses to
-read very long ones.
-"""
+"""Digits beyond which a whole number is read as a float; Python refuses very long ones."""
 _DEEPEST = 200
 _SPACE = re.compile(r"[ \t\r\n\f\v\u00a0]*+")
 _BRACKET = re.compile(r"[{\[]")
@@ -124,26 +120,19 @@ def _push_token(stack: list[_Container], kind: str, said: str) -> bool:
 
 
 def _may_hold_value(stack: list[_Container]) -> bool:
-    return (
-        not stack
-        or stack[-1].state == ":"
-        or (isinstance(stack[-1].value, list) and stack[-1].state in "[,")
-    )
+    if not stack or stack[-1].state == ":":
+        return True
+    return isinstance(stack[-1].value, list) and stack[-1].state in "[,"
 
 
 def _push_mark(stack: list[_Container], mark: str) -> bool:
-    """Accept a comma, colon or closing bracket if it may stand here; a trailing
-    comma is accepted.
-    """
+    """Accept a comma, colon or closing bracket if it may stand here, even after a comma."""
     top = stack[-1]
-    of_object = isinstance(top.value, dict)
-    if mark == ",":
-        allowed = top.state == "v"
-    elif mark == ":":
-        allowed = top.state == "k"
-    else:
-        allowed = mark == ("}" if of_object else "]") and top.state in "{[v,"
-    if allowed and mark in ",:":
+    if mark in "}]":
+        closing = "}" if isinstance(top.value, dict) else "]"
+        return mark == closing and top.state in "{[v,"
+    allowed = top.state == ("v" if mark == "," else "k")
+    if allowed:
         top.state = mark
     return allowed
 
@@ -154,13 +143,10 @@ def _push_scalar(top: _Container, kind: str, said: str) -> bool:
         return True
     if not _may_hold_value([top]) or (kind == "word" and said not in _WORDS):
         return False
-    top.put(
-        _parse_string(said)
-        if kind == "string"
-        else _WORDS[said]
-        if kind == "word"
-        else _parse_number(said)
-    )
+    if kind == "word":
+        top.put(_WORDS[said])
+    else:
+        top.put(_parse_string(said) if kind == "string" else _parse_number(said))
     return True
 
 
@@ -174,11 +160,9 @@ def _close_broken(
     unclosed = text[here : here + 1] == '"' and _TOKEN.match(text, here) is None
     read = len(text) if unclosed else here
     said = " ".join(text[here : here + 40].split())
-    why = (
-        "it ends before the JSON does"
-        if read == len(text)
-        else f"the JSON breaks off at character {here}, before {said!r}"
-    )
+    why = f"the JSON breaks off at character {here}, before {said!r}"
+    if read == len(text):
+        why = "it ends before the JSON does"
     value: object = None
     while stack:
         top = stack.pop()
@@ -197,12 +181,10 @@ def _parse_string(said: str) -> str:
     if "\\" not in said:
         return said[1:-1]
     text = _ESCAPE.sub(_unescape, said[1:-1])
+    if not _HALVES.search(text):
+        return text
     # Two halves are one character; a half alone is none.
-    return (
-        text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        if _HALVES.search(text)
-        else text
-    )
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _unescape(found: "re.Match[str]") -> str:

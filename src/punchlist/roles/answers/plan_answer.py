@@ -55,14 +55,8 @@ def parse_questions(text: str, numbers: Collection[int], earlier: Sequence[Doubt
         if question and not isinstance(entry, CutObject):
             counts[number] += 1
             context = find_text(entry, ("context", "why", "reason"))
-            doubts.append(
-                Doubt(
-                    f"{item_code(number)}-q{counts[number]}",
-                    number,
-                    question[:_LONGEST],
-                    context[:_LONGEST],
-                )
-            )
+            code = f"{item_code(number)}-q{counts[number]}"
+            doubts.append(Doubt(code, number, question[:_LONGEST], context[:_LONGEST]))
     if doubts:
         return ClarifyAnswer(tuple(doubts))
     why = _why_not_ready(answer.value, raised, answer.incomplete)
@@ -156,17 +150,12 @@ def _parse_todo(number: int, entry: Entry, root: str) -> Todo:
     word = find_text(entry, ("approach",)).casefold()
     lines = entry.get("estimated_lines_changed", entry.get("lines_changed", 0))
     related = entry.get("related_files", entry.get("related"))
+    files = (relative_path(raw, root) for raw in _list_strings(entry, ("files", "file")))
     return Todo(
         item=number,
         approach=next((approach for approach in Approach if approach in word), Approach.PATCH),
         steps=_list_strings(entry, ("steps",)),
-        files=tuple(
-            dict.fromkeys(
-                path
-                for raw in _list_strings(entry, ("files", "file"))
-                if (path := relative_path(raw, root))
-            )
-        ),
+        files=tuple(dict.fromkeys(filter(None, files))),
         related=tuple(_parse_related(related, root)) if isinstance(related, list) else (),
         patterns=_list_strings(entry, ("existing_patterns", "patterns")),
         snippet=find_text(entry, ("file_content_snippet", "snippet"))[:_LONGEST],
@@ -185,10 +174,9 @@ def _parse_related(entries: list[Any], root: str) -> Iterable[Related]:
             if isinstance(entry, dict)
             else ""
         )
+        reason = find_text(entry, ("reason", "why")) if isinstance(entry, dict) else ""
         if path := relative_path(raw, root):
-            yield Related(
-                path, find_text(entry, ("reason", "why")) if isinstance(entry, dict) else ""
-            )
+            yield Related(path, reason)
 
 
 def _list_strings(entry: Entry, names: Iterable[str]) -> tuple[str, ...]:
@@ -197,12 +185,8 @@ def _list_strings(entry: Entry, names: Iterable[str]) -> tuple[str, ...]:
         value = entry.get(name)
         if isinstance(value, list):
             named = ("step", "description", "title", "text", "path", "file", "id", "code")
-            texts = (
-                find_text(each, named)
-                if isinstance(each, dict)
-                else find_text({"it": each}, ("it",))
-                for each in value
-            )
+            entries = (each if isinstance(each, dict) else {"text": each} for each in value)
+            texts = (find_text(each, named) for each in entries)
             return tuple(text[:_LONGEST] for text in texts if text)
         if text := find_text(entry, (name,)):
             return tuple(line.strip() for line in text.splitlines() if line.strip())
@@ -224,15 +208,11 @@ def parse_tests(text: str, numbers: Collection[int], root: str) -> ReproduceAnsw
         if known is None or known[0] not in numbers:
             odd.append(f"{name[:40] or 'a test without a name'} is none of the items")
         elif not path or not isinstance(content, str) or not content.strip():
-            odd.append(
-                f"{item_code(known[0])} has no test file with a path in the project and a content"
-            )
+            code = item_code(known[0])
+            odd.append(f"{code} has no test file with a path in the project and a content")
         else:
-            tests[known[0]] = (
-                known[0],
-                path,
-                content if content.endswith("\n") else content + "\n",
-            )
+            whole = content if content.endswith("\n") else content + "\n"
+            tests[known[0]] = (known[0], path, whole)
     return ReproduceAnswer(tuple(tests.values()), "" if tests else "; ".join(odd))
 
 

@@ -1,6 +1,4 @@
-"""Parses a reviewer's answer into findings or refused entries; only an explicit empty list is
-clean.
-"""
+"""Parses a reviewer's answer into findings; only an explicit empty list means clean."""
 
 import re
 from collections.abc import Iterator
@@ -16,9 +14,7 @@ from punchlist.roles.answers.find_json import find_answer
 from punchlist.roles.answers.lenient_json import CutObject
 
 _PLAIN_EMPTY = ("findings", "groups", "issues")
-"""Lists whose emptiness says that there is nothing; an empty list of any other name may be about
-anything.
-"""
+"""Lists of findings if empty; an empty list of any other name may be about anything."""
 _VERDICT = ("verdict", "status", "decision", "recommendation", "result", "conclusion", "assessment")
 _AGAINST = re.compile(
     r"reject|(?:request|need|requir)\w*\W+(?:\w+\W+)?(?:change|work|fix)|changes?\W+(?:request|need|requir)|block|fail|"
@@ -47,8 +43,7 @@ class ReviewAnswer(Struct, frozen=True):
 def parse_review(text: str, name: str, sources: Sources) -> ReviewAnswer:
     """Parse the findings in an answer of the reviewer `name`."""
     answer = find_answer(text, is_review)
-    # One object a line, or what stands behind a place that could not be read: those are findings,
-    # too.
+    # One object a line, or those behind an unreadable place, are findings, too.
     strays: list[object] = [stray for stray in answer.strays if _is_finding(stray)]
     if answer.failed and not strays:
         return ReviewAnswer(failed=answer.failed)
@@ -79,19 +74,16 @@ def is_review(value: object) -> bool:
         return False
     if any(isinstance(value.get(name), list) for name in _PLAIN_EMPTY):
         return True
-    return any(
-        any(_is_finding(entry) for entry in value[name])
-        for name in LISTS
-        if isinstance(value.get(name), list)
-    )
+    lists = (value[name] for name in LISTS if isinstance(value.get(name), list))
+    return any(_is_finding(entry) for entries in lists for entry in entries)
 
 
 def _is_finding(entry: object) -> bool:
     if not isinstance(entry, dict):
         return False
-    return bool(find_text(entry, (*TITLE, *DETAIL)) and find_text(entry, PATH)) or isinstance(
-        entry.get("findings"), list
-    )
+    if isinstance(entry.get("findings"), list):
+        return True
+    return bool(find_text(entry, (*TITLE, *DETAIL)) and find_text(entry, PATH))
 
 
 def _find_groups(value: object) -> Iterator[list[object]]:
@@ -120,9 +112,8 @@ def _read_entry(
     entry: object, name: str, sources: Sources, findings: list[Finding], refused: list[RefusedEntry]
 ) -> None:
     try:
-        findings.append(
-            sources.make_finding(name, len(findings) + 1, parse_entry(_require_whole(entry)))
-        )
+        raw = parse_entry(_require_whole(entry))
+        findings.append(sources.make_finding(name, len(findings) + 1, raw))
     except Unreadable as error:
         if entry != {}:
             refused.append(RefusedEntry(name, shorten_raw(msgspec.json.encode(entry)), str(error)))

@@ -10,16 +10,7 @@ from punchlist.model.item.score import Score, lowest_scores
 from punchlist.roles.answers.find_json import find_answer
 from punchlist.roles.answers.item_codes import find_entries, parse_code
 
-_LISTS = (
-    "issues",
-    "scores",
-    "items",
-    "findings",
-    "evaluations",
-    "results",
-    "judgements",
-    "judgments",
-)
+_LISTS = tuple("issues scores items findings evaluations results judgements judgments".split())
 _SCORE = ("score", "satisfaction_score", "overall_score", "overall", "rating", "points")
 _STATUS = ("status", "verdict", "outcome", "state")
 _FEEDBACK = ("feedback", "reason", "explanation", "comment", "comments", "rationale", "summary")
@@ -38,9 +29,8 @@ def parse_scores(text: str, asked: Sequence[int]) -> Scores:
     """Return a score for every item asked about, the lowest if there are several."""
     answer = find_answer(text, is_score_answer)
     if answer.failed:
-        return Scores(
-            tuple(Score(number, feedback=answer.failed) for number in asked), answer.failed
-        )
+        unscored = tuple(Score(number, feedback=answer.failed) for number in asked)
+        return Scores(unscored, answer.failed)
     said = [
         _parse_score(known[0], entry)
         for name, entry in find_entries(answer.value, _LISTS, "score") or ()
@@ -61,14 +51,8 @@ def is_score_answer(value: object) -> bool:
 def _parse_score(number: int, entry: Entry) -> Score:
     score, odd = _read_number(entry, _SCORE)
     feedback = find_text(entry, _FEEDBACK)
-    quality = next(
-        (
-            entry[name]
-            for name in ("quality_scores", "quality", "dimensions")
-            if isinstance(entry.get(name), dict)
-        ),
-        entry,
-    )
+    parts = (entry.get(name) for name in ("quality_scores", "quality", "dimensions"))
+    quality = next((part for part in parts if isinstance(part, dict)), entry)
     return Score(
         number,
         score,
@@ -93,14 +77,12 @@ def _read_number(entry: Entry, names: Sequence[str]) -> tuple[int | None, str]:
 
 
 def _parse_number(raw: object) -> int | None:
-    """Return a whole number, rounded down so that rounding approves nothing; None
-    if there is none.
-    """
+    """Return a whole number, rounded down so that rounding approves nothing, or None."""
     if isinstance(raw, bool):
         return None
     if isinstance(raw, int | float):
         return None if raw != raw or abs(raw) > _TOP**2 else int(raw // 1)  # noqa: PLR0124  # NaN differs from itself
     if isinstance(raw, dict):
         return _parse_number(raw.get("value", raw.get("score")))
-    found_ = _NUMBER.fullmatch(raw.strip()) if isinstance(raw, str) else None
-    return int(found_[1]) if found_ else None
+    found = _NUMBER.fullmatch(raw.strip()) if isinstance(raw, str) else None
+    return int(found[1]) if found else None

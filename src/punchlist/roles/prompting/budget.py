@@ -1,6 +1,4 @@
-"""Size budget of a prompt: sections with shares, pieces by priority, and the names
-of what is cut.
-"""
+"""Size budget of a prompt: sections with shares, pieces by priority, names of what is cut."""
 
 from collections.abc import Sequence
 
@@ -10,9 +8,7 @@ _SEPARATOR = "\n\n"
 
 
 class PromptPiece(Struct, frozen=True):
-    """A text that is included whole or not at all; `name` identifies it in the list of what is
-    missing.
-    """
+    """A text that is included whole or not at all; `name` is for the list of what is missing."""
 
     name: str
     text: str

@@ -42,14 +42,11 @@ def sort_by_nearness(
 ) -> tuple[DiffPart, ...]:
     """Return the hunks of the files in `spots`, nearest to their lines first."""
     own = [part for part in found if part.path in spots]
-    return tuple(
-        sorted(
-            own,
-            key=lambda part: min(
-                (_line_distance(part, line) for line in spots[part.path]), default=0
-            ),
-        )
-    )
+
+    def distance(part: DiffPart) -> int:
+        return min((_line_distance(part, line) for line in spots[part.path]), default=0)
+
+    return tuple(sorted(own, key=distance))
 
 
 def _line_distance(part: DiffPart, line: int) -> int:

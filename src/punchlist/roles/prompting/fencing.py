@@ -9,7 +9,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
-"""Characters that a person does not see and an agent does read."""
+"""Characters that people do not see and agents read."""
 
 
 def clean_text(text: str) -> str:
@@ -40,6 +40,5 @@ def shorten_text(text: str, limit: int) -> str:
     head, tail = limit // 3, limit - limit // 3
     if len(whole) <= limit:
         return whole
-    return (
-        f"{whole[:head]}\n[... {len(whole) - head - tail} characters left out ...]\n{whole[-tail:]}"
-    )
+    cut = f"[... {len(whole) - limit} characters left out ...]"
+    return f"{whole[:head]}\n{cut}\n{whole[-tail:]}"

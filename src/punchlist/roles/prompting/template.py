@@ -23,7 +23,7 @@ VALUES = frozenset(
     "items diff conventions specification answers todos exhibits contested checks groups notes base"
     " branch paths folder codes cut rules".split()
 )
-"""What a prompt may ask for; what a role has nothing for is empty."""
+"""Values that a prompt may use; those that a role lacks are empty."""
 _HINT = f"these are there: {', '.join(sorted(VALUES))}"
 
 
@@ -43,9 +43,8 @@ def load_prompt(name: str) -> str:
 
 
 def list_prompts() -> tuple[str, ...]:
-    return tuple(
-        sorted(path.stem for path in _FOLDER.glob("*.md") if not path.stem.startswith("_"))
-    )
+    names = (path.stem for path in _FOLDER.glob("*.md"))
+    return tuple(sorted(name for name in names if not name.startswith("_")))
 
 
 @cache
@@ -76,10 +75,8 @@ def check_prompt(role: str, text: str) -> str:
     except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise UsageError(f"the prompt of {role} cannot be rendered: {error}", hint=_HINT) from error
     if odd:
-        raise UsageError(
-            f"the prompt of {role} asks for {', '.join(sorted(odd))}, which there is not",
-            hint=_HINT,
-        )
+        names = ", ".join(sorted(odd))
+        raise UsageError(f"the prompt of {role} asks for {names}, which there is not", hint=_HINT)
     return text
 
 
@@ -95,13 +92,9 @@ def render_template(
     left = {name: each.left for name, each in found.items() if each.left}
     cut = tuple(_describe_cut(name, names) for name, names in left.items())
     shown = {name: each.shown for name, each in found.items()}
-    said = {name: each.text for name, each in found.items()}
-    full = {
-        **known,
-        **said,
-        **_join_codes(shown),
-        "cut": shorten_text("\n".join(f"- {each}" for each in cut), _ROOM_TO_SAY - 100),
-    }
+    texts = {name: each.text for name, each in found.items()}
+    missing = shorten_text("\n".join(f"- {each}" for each in cut), _ROOM_TO_SAY - 100)
+    full = {**known, **texts, **_join_codes(shown), "cut": missing}
     return RenderedPrompt(_render(text, full), left, shown, cut)
 
 

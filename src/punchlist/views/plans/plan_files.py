@@ -1,8 +1,8 @@
 """The plan as files that the user may edit before fixing starts, and their parser."""
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -36,9 +36,7 @@ class EditedPlan(Struct, frozen=True, kw_only=True):
     order: dict[int, int] = {}
     """By item: the step it stands in."""
     after: dict[int, tuple[int, ...]] = {}
-    """Items that a person moved to another step, and those of the steps before it, which must be
-    done first.
-    """
+    """Items that the user moved to another step, and those of the steps before it."""
     dropped: dict[int, str] = {}
     """Items that were taken out, and why they are not worked on; they stay open."""
     answers: dict[str, str] = {}
@@ -84,25 +82,18 @@ def read_plan(
         wrong += said
         todos[number] = plan.todo(number) if sheet is None else _merge_todo(plan, number, sheet)
         answers |= _changed_answers(sheet, plan) if sheet is not None else {}
-    wrong += list(_find_strays(files, plan, step))
+    problems = (*wrong, *_find_strays(files, plan, step))
     moved = _find_moved(step, planned, dropped)
     return EditedPlan(
-        todos=todos,
-        order=step,
-        after=moved,
-        dropped=dropped,
-        answers=answers,
-        problems=tuple(wrong),
+        todos=todos, order=step, after=moved, dropped=dropped, answers=answers, problems=problems
     )
 
 
 def _read_master(files: Mapping[str, bytes], plan: Blueprint) -> tuple[Master | None, list[str]]:
     """Return the master file, or None and problems: then nothing counts as taken out."""
     if MASTER not in files:
-        hint = (
-            "put it back, or take single issues out of it:"
-            f" {', '.join(map(item_code, plan.numbers[:5])) or 'there are none'}"
-        )
+        codes = ", ".join(map(item_code, plan.numbers[:5])) or "there are none"
+        hint = f"put it back, or take single issues out of it: {codes}"
         return None, [f"{MASTER}: it is gone, so every issue stays planned as it was; {hint}"]
     master, wrong = decode_file(MASTER, files[MASTER], Master)
     remedy = "every issue stays planned as it was until that is put right"
@@ -119,33 +110,24 @@ def _read_steps(master: Master, plan: Blueprint) -> tuple[dict[int, int], list[s
             where = f"{MASTER}: execution_steps[{place}].issues[{index}].code"
             number = known.get(issue.code.strip().casefold())
             if number is None:
-                wrong.append(
-                    f'{where}: no issue of this plan is called "{issue.code}"; take it out, or use'
-                    " one of its codes"
-                )
+                odd = f'no issue of this plan is called "{issue.code}"'
+                wrong.append(f"{where}: {odd}; take it out, or use one of its codes")
             elif number in step:
-                wrong.append(
-                    f"{where}: {issue.code} stands in an earlier step as well, and that one counts;"
-                    " take one of them out"
-                )
+                odd = f"{issue.code} stands in an earlier step as well, and that one counts"
+                wrong.append(f"{where}: {odd}; take one of them out")
             else:
                 step[number] = place + 1
     return step, wrong
 
 
 def _read_sheet(files: Mapping[str, bytes], number: int) -> tuple[Sheet | None, list[str]]:
-    name = sheet_name(number)
-    remedy = (
-        f"its plan stays as it was until that is put right, or {item_code(number)} is taken out of"
-        f" {MASTER}"
-    )
+    name, code = sheet_name(number), item_code(number)
+    remedy = f"its plan stays as it was until that is put right, or {code} is taken out of {MASTER}"
     if name not in files:
         return None, [f"{name}: it is gone; {remedy}"]
     sheet, wrong = decode_file(name, files[name], Sheet)
-    if sheet is not None and sheet.issue_code.strip().casefold() != item_code(number).casefold():
-        return None, [
-            f'{name}: issue_code: is "{sheet.issue_code}" and must be {item_code(number)}; {remedy}'
-        ]
+    if sheet is not None and sheet.issue_code.strip().casefold() != code.casefold():
+        return None, [f'{name}: issue_code: is "{sheet.issue_code}" and must be {code}; {remedy}']
     return sheet, [f"{each}; {remedy}" for each in wrong]
 
 
@@ -164,33 +146,24 @@ def decode_file(name: str, raw: bytes, shape: type[T]) -> tuple[T | None, list[s
 
 def _merge_todo(plan: Blueprint, number: int, sheet: Sheet) -> Todo:
     """Return the planned todo with the user's changes; `files` is not in the sheet."""
-    planned, written = plan.todo(number), make_sheet(plan, number)
-    said = {ours: getattr(part(sheet), theirs) for ours, (part, theirs) in _FIELDS.items()}
-    before = {ours: getattr(part(written), theirs) for ours, (part, theirs) in _FIELDS.items()}
-    return replace(
-        planned, **{name: value for name, value in said.items() if value != before[name]}
-    )
+    written, edited = _todo_fields(make_sheet(plan, number)), _todo_fields(sheet)
+    changes = {name: value for name, value in edited.items() if value != written[name]}
+    return replace(plan.todo(number), **changes)
 
 
-def _sheet_plan(sheet: Sheet) -> Struct:
-    return sheet.plan
-
-
-def _sheet_context(sheet: Sheet) -> Struct:
-    return sheet.context
-
-
-_FIELDS: dict[str, tuple[Callable[[Sheet], Struct], str]] = {
-    "approach": (_sheet_plan, "approach"),
-    "steps": (_sheet_plan, "steps"),
-    "lines_changed": (_sheet_plan, "estimated_lines_changed"),
-    "risks": (_sheet_plan, "risks"),
-    "verification": (_sheet_plan, "verification"),
-    "related": (_sheet_context, "related_files"),
-    "patterns": (_sheet_context, "existing_patterns"),
-    "snippet": (_sheet_context, "file_content_snippet"),
-}
-"""A todo's fields, and where a sheet has each."""
+def _todo_fields(sheet: Sheet) -> dict[str, Any]:
+    """Return the fields of a todo that a sheet has."""
+    plan, context = sheet.plan, sheet.context
+    return {
+        "approach": plan.approach,
+        "steps": plan.steps,
+        "lines_changed": plan.estimated_lines_changed,
+        "risks": plan.risks,
+        "verification": plan.verification,
+        "related": context.related_files,
+        "patterns": context.existing_patterns,
+        "snippet": context.file_content_snippet,
+    }
 
 
 def _changed_answers(sheet: Sheet, plan: Blueprint) -> dict[str, str]:
@@ -208,21 +181,16 @@ def _find_strays(files: Mapping[str, bytes], plan: Blueprint, step: Iterable[int
     ours = {MASTER, *(sheet_name(number) for number in (*plan.numbers, *step))}
     for name in sorted(files):
         if name.startswith("fix_todo_") and name not in ours:
-            yield (
-                f"{name}: no issue of this plan has that code, so it is not read; issues are found"
-                " by reviewers, not added here"
-            )
+            hint = "issues are found by reviewers, not added here"
+            yield f"{name}: no issue of this plan has that code, so it is not read; {hint}"
 
 
 def _find_moved(
     step: Mapping[int, int], planned: Mapping[int, int], dropped: Mapping[int, str]
 ) -> dict[int, tuple[int, ...]]:
-    """Return items that the user moved, and those of earlier steps they wait for. Others wait only
-    for items they share files with.
-    """
-    written = _renumber_steps(
-        {number: place for number, place in planned.items() if number not in dropped}
-    )
+    """Return items that the user moved, and those of earlier steps they wait for."""
+    kept = {number: place for number, place in planned.items() if number not in dropped}
+    written = _renumber_steps(kept)
     now = _renumber_steps(step)
     return {
         number: tuple(other for other, place in now.items() if place < now[number])

@@ -40,11 +40,8 @@ class Blueprint(Struct, frozen=True, kw_only=True):
     @property
     def numbers(self) -> tuple[int, ...]:
         """The items that are planned, in the order of their batches."""
-        return tuple(
-            dict.fromkeys(
-                number for batch in self.batches for number in batch.items if number in self.items
-            )
-        )
+        numbers = dict.fromkeys(number for batch in self.batches for number in batch.items)
+        return tuple(number for number in numbers if number in self.items)
 
     def todo(self, number: int) -> Todo:
         return self.todos.get(number) or Todo(item=number)
@@ -87,9 +84,7 @@ class Total(Struct, frozen=True):
 
 
 class Master(Struct, frozen=True):
-    """master_todo.json. What stands in one step is done side by side; a step begins when the one
-    before it is done.
-    """
+    """master_todo.json. Issues of one step run in parallel, after the step before it."""
 
     session_id: str = ""
     branch_name: str = ""
@@ -132,9 +127,7 @@ class Sheet(Struct, frozen=True):
 
 
 def assign_steps(plan: Blueprint) -> dict[int, int]:
-    """Return each item's step: after earlier items that share a file, and after batches it must
-    wait for.
-    """
+    """Return each item's step: after earlier items that share a file, and batches it waits for."""
     batch_of = {number: batch.number for batch in plan.batches for number in batch.items}
     known: dict[int, int] = {}
     last_of_file: dict[str, int] = {}
@@ -150,9 +143,7 @@ def assign_steps(plan: Blueprint) -> dict[int, int]:
 
 
 def find_touched(plan: Blueprint, number: int) -> tuple[str, ...]:
-    """Return the files an item's fix will touch, as far as known: its location and its plan's
-    files.
-    """
+    """Return the files an item's fix will touch: its location, and those of its plan."""
     files = (plan.items[number].current.spot.path, *plan.todo(number).files)
     return tuple(dict.fromkeys(path for path in files if path))
 
@@ -178,12 +169,10 @@ def _make_step(
 def _step_reason(
     plan: Blueprint, step: int, numbers: Sequence[int], known: Mapping[int, int]
 ) -> str:
+    if step == 1 and len(numbers) > 1:
+        return "Issues on different files - can run in parallel"
     if step == 1:
-        return (
-            "Issues on different files - can run in parallel"
-            if len(numbers) > 1
-            else "Nothing has to be done before it"
-        )
+        return "Nothing has to be done before it"
     earlier = {
         path for number, each in known.items() if each < step for path in find_touched(plan, number)
     }
