@@ -25,10 +25,6 @@ from punchlist.views.run_line import RunLine, build_run_line
 D = TypeVar("D", bound=RunDriver | ThreadedDriver)
 
 
-def _ignore(ready: Prepared) -> None:
-    return None
-
-
 class Workspace(Generic[D]):
     """The runs of some repositories; `flags` are the settings of every session it opens."""
 
@@ -42,7 +38,6 @@ class Workspace(Generic[D]):
         self._workflows: dict[str, str] = {}
 
     def repository_of(self, run: Run) -> RepositoryEntry:
-        """Return the repository of a run."""
         raise NotImplementedError
 
     async def opened(
@@ -83,7 +78,6 @@ class Workspace(Generic[D]):
         return self.driving.is_driving(run) or self.session.driver_of(run) is not None
 
     def line(self, row: RunRow) -> RunLine:
-        """Return one line of the list of runs."""
         return build_run_line(
             row,
             driven=self.is_driven(row.id),
@@ -101,7 +95,7 @@ class Workspace(Generic[D]):
         self,
         opening: Awaitable[Session],
         request: Callable[[], Request],
-        before: Callable[[Prepared], None] = _ignore,
+        before: Callable[[Prepared], None] = lambda _: None,
     ) -> str:
         """Prepare a run, call `before`, and start it in the background; return its id. The session
         is closed when the driving is over, or where it does not begin.

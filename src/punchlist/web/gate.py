@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from punchlist.app.report_formats import CONTENT_TYPES
+from punchlist.app.after.reports import CONTENT_TYPES
 from punchlist.errors import PunchlistError
 from punchlist.web.pages.rendering import HEADERS, is_page, render_template
 from punchlist.web.problem import Problem, Refused, make_problem

@@ -40,18 +40,14 @@ class Tasks:
         if mine and not another:
             return mine[0]
         for task in tasks:
-            if (
-                _task_name(run, task) not in self._taken
-                and (lease := box.take(task.id, who)) is not None
-            ):
-                self._taken[_task_name(run, task)] = lease
+            name = _task_name(run, task)
+            if name not in self._taken and (lease := box.take(task.id, who)):
+                self._taken[name] = lease
                 return task
         return None
 
     def claim_task(self, name: str, who: str) -> tuple[Run, Task]:
-        """Return a task this client has; a free one is locked, so that it can answer after a
-        restart.
-        """
+        """Return a task this client has; lock a free one, as it may be from before a restart."""
         run, task = self._find_task(name)
         if name not in self._taken:
             lease = self._open_mailbox(run).take(task.id, who)

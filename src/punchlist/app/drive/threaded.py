@@ -32,12 +32,10 @@ class LoopThread:
         async def await_work() -> T:
             return await work()
 
-        return await asyncio.shield(
-            asyncio.wrap_future(asyncio.run_coroutine_threadsafe(await_work(), self._loop))
-        )
+        future = asyncio.run_coroutine_threadsafe(await_work(), self._loop)
+        return await asyncio.shield(asyncio.wrap_future(future))
 
     def call_soon(self, work: Callable[[], None]) -> None:
-        """Schedule the work in the thread, without waiting."""
         self._loop.call_soon_threadsafe(work)
 
     async def aclose(self) -> None:
@@ -92,7 +90,6 @@ class ThreadedDriver:
             await self._aside.run_work(lambda: self._driving.wait_settled(run))
 
     def stop_all(self) -> None:
-        """Ask all runs to stop, without waiting."""
         if self._begun:
             self._aside.call_soon(self._driving.stop_all)
         self.bell.ring_all()

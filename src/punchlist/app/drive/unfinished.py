@@ -18,13 +18,13 @@ class UnfinishedRun(Struct, frozen=True, kw_only=True):
     run: str
     workflow: str
     repository: str
-    """As people call it."""
+    """Its name."""
 
 
 def find_unfinished(
     home: Path, store: SqliteStore, repositories: Iterable[RepositoryEntry]
 ) -> tuple[UnfinishedRun, ...]:
-    """Return the unfinished runs, newest first; none that waits for a user or was
+    """Return the runs of each repository, newest first, without those that wait for a user or were
     stopped by one.
     """
     return tuple(
@@ -40,13 +40,7 @@ def find_unfinished(
 
 
 def _was_left(store: SqliteStore, row: RunRow) -> bool:
-    if row.last_kind == "interrupted":
-        return _last_reason(store, row) == STOPPED
-    return not row.waits
-
-
-def _last_reason(store: SqliteStore, row: RunRow) -> str:
-    said = (
-        entry.event.reason for entry in store.read(row.id) if isinstance(entry.event, Interrupted)
-    )
-    return list(said)[-1]
+    if row.last_kind != "interrupted":
+        return not row.waits
+    events = (entry.event for entry in store.read(row.id))
+    return [event.reason for event in events if isinstance(event, Interrupted)][-1] == STOPPED

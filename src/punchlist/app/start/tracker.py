@@ -54,7 +54,7 @@ def _make_files(track: TrackSettings, workshop: Workshop) -> Tracker:
 
 
 def _make_github(track: TrackSettings, workshop: Workshop) -> Tracker:
-    # Only who files on GitHub waits for its client to be loaded.
+    # The GitHub client loads slowly, so only runs that need it import it.
     from punchlist.adapters.trackers.github.remote import make_token_reader
     from punchlist.adapters.trackers.github.tracker import GithubTarget, GithubTracker
 

@@ -11,7 +11,7 @@ from litestar.response import Redirect
 
 from punchlist._version import __version__
 from punchlist.app.access import Role
-from punchlist.app.report_formats import OFFERED
+from punchlist.app.after.reports import OFFERED
 from punchlist.views.escaping import escape_controls
 from punchlist.web.pages import words
 from punchlist.web.pages.assets import asset_url

@@ -5,8 +5,7 @@ import asyncio
 from litestar import Response
 from litestar.di import NamedDependency
 
-from punchlist.app.after.reports import REPORT_NAMES, find_report, render_report
-from punchlist.app.report_formats import content_type
+from punchlist.app.after.reports import REPORT_NAMES, content_type, find_report, render_report
 from punchlist.web.api.artifacts import read_artifact
 from punchlist.web.api.routes import AtDesk
 from punchlist.web.pages.rendering import render_page
