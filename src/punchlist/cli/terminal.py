@@ -105,8 +105,7 @@ def write_file(target: Path, chunks: Iterable[bytes], hint: str) -> None:
     note(f"wrote {target}")
 
 
-def print_result(document: object, *parts: "RenderableType", json: bool) -> None:
-    """Print a result as JSON, or as text."""
+def print_result(document: object, parts: "Iterable[RenderableType]", *, json: bool) -> None:
     if json:
         print_json(document)
     else:
@@ -117,7 +116,7 @@ def show_done(*lines: str, json: bool) -> None:
     """Print what a short command did, in lines or as a document."""
     from punchlist.cli.show.words import escape_text
 
-    print_result({"done": lines}, *map(escape_text, lines), json=json)
+    print_result({"done": lines}, map(escape_text, lines), json=json)
 
 
 def error_text(message: str, hint: str) -> "Text":

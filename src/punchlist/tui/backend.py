@@ -27,15 +27,15 @@ _DUE = 12
 
 
 def _build_snapshot(run: Run, *, here: bool) -> Snapshot:
-    next_ = () if here else find_due(run)
+    due = () if here else find_due(run)
     return Snapshot(
         run=run,
-        told=summarize_run(run),
+        summary=summarize_run(run),
         state=find_state(run, driven=here),
         tally=count_shelves(run),
         here=here,
-        due=next_[:_DUE],
-        more_due=max(0, len(next_) - _DUE),
+        due=due[:_DUE],
+        more_due=max(0, len(due) - _DUE),
     )
 
 
@@ -50,9 +50,7 @@ class Backend(Workspace[ThreadedDriver]):
         self._opened = opened
         self._who = who
         self.drove: dict[str, None] = {}
-        """Runs that this process has driven, the last one last: it goes on with them, too, once
-        they are answered.
-        """
+        """Runs that this process has driven, the last one last; it resumes them after an answer."""
 
     async def open_for(self, run: str) -> Session:
         return await self._opened()
@@ -69,9 +67,7 @@ class Backend(Workspace[ThreadedDriver]):
         return self.session.store.find_run(named, self._repository)
 
     def list_runs(self) -> list[RunLine]:
-        """Return the runs of this repository, or all; newest first. Opens the ledger each time, as
-        it may not exist yet.
-        """
+        """Return the runs of this repository, or all, newest first; there may be no ledger yet."""
         with closing(Session(self.home, None, {}, readonly=True)) as session:
             rows = session.store.runs(self._repository)
         return [self.line(row) for row in rows]
@@ -81,18 +77,16 @@ class Backend(Workspace[ThreadedDriver]):
         return self.session.driver_of(run) is not None
 
     def take_snapshot(self, name: str, last: Snapshot | None = None) -> Snapshot:
-        """Read and fold the run, for a worker thread. Reuse `last` where the run
-        has not changed.
-        """
+        """Read and fold the run, for a worker thread. Reuse `last` if the run has not changed."""
         run = self.load(name)
-        at_it = self.session.driver_of(name)
+        holder = self.session.driver_of(name)
         here = self.driving.is_driving(name)
-        same = last is not None and last.run is run and last.here == here
-        seen = last if last is not None and same else _build_snapshot(run, here=here)
+        if last is None or last.run is not run or last.here != here:
+            last = _build_snapshot(run, here=here)
         return replace(
-            seen,
-            state=find_state(run, driven=here or at_it is not None),
-            driver="this window" if here else f"process {at_it.pid}" if at_it else "",
+            last,
+            state=find_state(run, driven=here or holder is not None),
+            driver="this window" if here else f"process {holder.pid}" if holder else "",
             begun=self.driving.active_actions(name),
             trouble=self.driving.failure_reason(name),
         )
@@ -103,7 +97,7 @@ class Backend(Workspace[ThreadedDriver]):
         return name
 
     async def record_answer(self, run: Run, said: str | Mapping[str, str]) -> Run:
-        """Record the answer; `run` is the state that the user saw."""
+        """`run` is the state that the user saw."""
         return await self.answer_question(run.id, said, self._who, len(run.asking.questions))
 
     async def resume(self, run: str) -> None:

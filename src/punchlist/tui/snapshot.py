@@ -11,19 +11,19 @@ from punchlist.views.summary import Summary
 
 class Snapshot(Struct, frozen=True, kw_only=True):
     run: Run
-    told: Summary
+    summary: Summary
     state: State
     tally: dict[str, int]
     driver: str = ""
-    """Who drives it, in words; empty if nobody does."""
+    """The process that drives it, in words, or empty."""
     here: bool = False
     """Whether this process drives it."""
     begun: tuple[ActiveAction, ...] = ()
     due: tuple[Action, ...] = ()
-    """What the ledger says is next, where nobody tells what has begun."""
+    """What the ledger says is next, if another process or none drives it."""
     more_due: int = 0
     trouble: str = ""
-    """Why this process does not drive it any more, or cannot read it."""
+    """Why this process stopped driving it, or cannot read it."""
 
     @property
     def face(self) -> tuple[object, ...]:

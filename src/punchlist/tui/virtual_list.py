@@ -90,9 +90,8 @@ class Rows(ScrollView, can_focus=True):
         else:
             mark = _MARK if index == self.cursor else _PLAIN
             row = self._draw(self.keys[index], width - len(mark))
-            content = (
-                line(mark, row.plain) if here else line(mark) + row
-            )  # colours are not readable on the cursor's own
+            # Colours are not readable on the cursor's own.
+            content = line(mark, row.plain) if here else line(mark) + row
         shown = content.truncate(width, ellipsis=True, pad=True)
         return Visual.to_strips(self, shown, width, 1, style, apply_selection=False)[0]
 
@@ -117,8 +116,7 @@ class Rows(ScrollView, can_focus=True):
     def on_focus(self) -> None:
         self.refresh()
 
-    def on_blur(self) -> None:
-        self.refresh()
+    on_blur = on_focus
 
     def on_resize(self) -> None:
         self._show_cursor()

@@ -1,4 +1,4 @@
-"""Starts a run: its first entry in the ledger, then drives it."""
+"""Start a run: write its first entry in the ledger, then drive it."""
 
 import secrets
 import time
@@ -19,22 +19,22 @@ from punchlist.model.ledger.run import Run
 
 
 async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
-    """Starts a run and drives it to its end, a question or a limit."""
-    workshop = await session.workshop()
-    run_id = _new_id()
-    request = ready.fingerprint(session.repository)
+    """Start a run and drive it to its end, a question or a limit."""
+    workshop, repository = await session.workshop(), session.repository
+    run_id = f"{time.strftime('%y%m%d')}-{secrets.token_hex(3)}"
+    request = ready.fingerprint(repository)
+    paths = enumerate(ready.documents.values())
+    files = {f"findings-{index}-{Path(path).name}": path for index, path in paths}
     with Lease.acquire(session.home, run_id, request, force=ready.force):
         artifacts = session.artifacts(run_id)
-        for index, path in enumerate(ready.documents.values()):
-            artifacts.write(_document(index, path), _content(path))
+        for name, path in files.items():
+            artifacts.write(name, _read_findings(path))
         started = replace(
-            ready.started(session.repository),
-            document_files=tuple(
-                _document(index, path) for index, path in enumerate(ready.documents.values())
-            ),
+            ready.started(repository),
+            document_files=tuple(files),
             request=request,
-            owed=load_debts(session.store, session.repository),
-            dismissed=load_dismissals(session.store, session.repository),
+            owed=load_debts(session.store, repository),
+            dismissed=load_dismissals(session.store, repository),
             outside=ready.outside,
         )
         entry = session.store.append(run_id, "start", "started", started, time.time())
@@ -43,12 +43,7 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
         return await drive_run(session, run, workshop, watcher)
 
 
-def _new_id() -> str:
-    return f"{time.strftime('%y%m%d')}-{secrets.token_hex(3)}"
-
-
-def _content(path: str) -> bytes:
-    """A file of findings that was there a moment ago."""
+def _read_findings(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
@@ -56,7 +51,3 @@ def _content(path: str) -> bytes:
             f"{path} cannot be read any more: {error.strerror}",
             hint="give the path of a findings file",
         ) from error
-
-
-def _document(index: int, path: str) -> str:
-    return f"findings-{index}-{Path(path).name}"

@@ -36,5 +36,5 @@ async def command(session: Session, run_id: str, target: str | None, json_: bool
     if target is not None:
         write_file(Path(target), session.export(run_id), hint="give another file")
     audit = audit_run(session, run_id)
-    print_result(audit, *audit_text(audit), json=json_)
+    print_result(audit, audit_text(audit), json=json_)
     return Exit.FINE if audit.ok else Exit.LEDGER

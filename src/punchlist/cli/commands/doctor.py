@@ -41,7 +41,7 @@ def _is_repository() -> bool:
 
 
 def _show_probes(probes: list[Probe], *, json: bool) -> Exit:
-    print_result(probes, probes_table(probes), json=json)
+    print_result(probes, [probes_table(probes)], json=json)
     return Exit.FINE if all(probe.found or not probe.needed for probe in probes) else Exit.SETUP
 
 
@@ -51,7 +51,7 @@ def _show_settings(loaded: LoadedSettings, *, json: bool) -> Exit:
         for name in list_names()
     ]
     document = {name: {"value": value, "origin": origin} for name, value, origin in rows}
-    print_result(document, settings_table(rows), json=json)
+    print_result(document, [settings_table(rows)], json=json)
     return Exit.FINE
 
 

@@ -48,7 +48,7 @@ def command(run_id: str, rules: tuple[str, ...], json_: bool) -> Exit:
 
     async def look(session: Session) -> Exit:
         result = replay_run(session, run_id, chosen)
-        print_result(result, *_render_result(result), json=json_)
+        print_result(result, _render_result(result), json=json_)
         if not result.same:
             return Exit.LEDGER
         return Exit.FINE if result.whole else Exit.INCOMPLETE

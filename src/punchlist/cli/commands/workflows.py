@@ -35,7 +35,7 @@ def command(context: click.Context) -> None:
 def list_workflows(json_: bool = False) -> None:
     """The built-in workflows."""
     known = {name: load_builtin(name).about for name in builtin_names()}
-    print_result(known, *(f"{name:<12}  {known[name]}" for name in known), json=json_)
+    print_result(known, (f"{name:<12}  {known[name]}" for name in known), json=json_)
 
 
 @command.command()
@@ -53,4 +53,4 @@ def check(file: str, json_: bool) -> None:
     is_path = "/" in file or file.endswith((".yaml", ".yml"))
     steps = len(load_workflow(file if is_path else f"./{file}").steps)
     document = {"file": file, "ok": True, "steps": steps}
-    print_result(document, f"{file}: fine, {steps} steps", json=json_)
+    print_result(document, [f"{file}: fine, {steps} steps"], json=json_)
