@@ -134,8 +134,8 @@ async def ask_agents(home: Path, settings: Settings) -> list[Probe]:
             "no agent to ask: agents.use names no agent",
             hint="punchlist doctor --ask --set agents.use=claude",
         )
-    asked = (_ask_agent(name, settings, home) for name in settings.agents.use)
-    return list(await asyncio.gather(*asked))
+    questions = (_ask_agent(name, settings, home) for name in settings.agents.use)
+    return list(await asyncio.gather(*questions))
 
 
 async def _ask_agent(name: str, settings: Settings, home: Path) -> Probe:

@@ -80,7 +80,6 @@ class Session:
         return run_outcome(self.load(row.id)).value if row.amended else row.outcome
 
     def driver_of(self, run_id: str) -> LeaseHolder | None:
-        """Return the process that drives a run, or None."""
         return find_holder(self.home, run_id)
 
     def artifacts(self, run_id: str) -> FolderArtifacts:

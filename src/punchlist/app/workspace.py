@@ -74,7 +74,6 @@ class Workspace(Generic[D]):
         return self._workflows[run]
 
     def is_driven(self, run: str) -> bool:
-        """Return whether this process or another one drives the run."""
         return self.driving.is_driving(run) or self.session.driver_of(run) is not None
 
     def line(self, row: RunRow) -> RunLine:
@@ -87,7 +86,6 @@ class Workspace(Generic[D]):
 
     @asynccontextmanager
     async def session_of(self, run: str) -> AsyncIterator[Session]:
-        """A session in the repository of a run, closed at the end."""
         with closing(await self.open_for(run)) as session:
             yield session
 
@@ -98,7 +96,7 @@ class Workspace(Generic[D]):
         before: Callable[[Prepared], None] = lambda _: None,
     ) -> str:
         """Prepare a run, call `before`, and start it in the background; return its id. The session
-        is closed when the driving is over, or where it does not begin.
+        is closed when the run stops, or if it does not begin.
         """
         session = await opening
         with ExitStack() as undo:
@@ -126,7 +124,7 @@ class Workspace(Generic[D]):
     async def answer_question(
         self, run: str, said: str | Mapping[str, str], by: str, asked: int
     ) -> Run:
-        """Record an answer; `asked` is how many questions the person saw."""
+        """Record an answer; `asked` is how many questions the user saw."""
         async with self.session_of(run) as session:
             answered = await answer_run(session, run, said, by, asked=asked)
         self.driving.bell.ring(run)
@@ -135,7 +133,7 @@ class Workspace(Generic[D]):
     async def dismiss(
         self, run: str, chosen: ItemSelection, saying: Dismissal, *, undo: bool = False
     ) -> list[int]:
-        """Dismiss items and return their numbers."""
+        """Return the numbers of the dismissed items."""
         async with self.session_of(run) as session:
             _, numbers = dismiss_items(session, run, chosen, saying, undo=undo)
         self.driving.bell.ring(run)

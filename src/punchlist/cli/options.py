@@ -21,9 +21,11 @@ def flag(*names: str, help: str) -> Callable[[F], F]:  # noqa: A002 - click's wo
     return click.option(*names, is_flag=True, help=help)
 
 
-class OutputMode(Struct, frozen=True):
-    """Text, one JSON document, or JSON lines."""
+def repeatable(*names: str, **attributes: Any) -> Callable[[F], F]:
+    return click.option(*names, multiple=True, **attributes)
 
+
+class OutputMode(Struct, frozen=True):
     json: bool = False
     events: bool = False
     quiet: bool = False
@@ -38,7 +40,7 @@ class OutputMode(Struct, frozen=True):
 
 json_option = flag("--json", "json_", help="One JSON document on stdout, also for an error.")
 _ITEM_DIGITS = 3
-"""An id begins with a date, so that a shorter number is meant for an item."""
+"""An id begins with a date, so a shorter number names an item."""
 
 
 def check_run_id(context: click.Context, _: click.Parameter, named: str) -> str:
@@ -58,17 +60,20 @@ def check_run_id(context: click.Context, _: click.Parameter, named: str) -> str:
 run_argument = click.argument(
     "run_id", metavar="[RUN]", required=False, default="last", callback=check_run_id
 )
-set_option = click.option(
+run_or_none_argument = click.argument(
+    "run_id", metavar="[RUN]", required=False, default="", callback=check_run_id
+)
+required_run_argument = click.argument("run_id", metavar="RUN", callback=check_run_id)
+set_option = repeatable(
     "--set",
     "settings",
     metavar="KEY=VALUE",
-    multiple=True,
     help="Set a setting for this command; `punchlist doctor --settings` lists them.",
 )
 
 
-def combine_options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    def apply_all(function: F) -> F:
+def combine_options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def apply_all(function: Any) -> Any:
         for decorator in reversed(decorators):
             function = decorator(function)
         return function
@@ -76,7 +81,7 @@ def combine_options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return apply_all
 
 
-output_options: Callable[[Any], Any] = combine_options(
+output_options = combine_options(
     json_option,
     flag("--events", help="JSON lines on stdout: each entry of the ledger as it happens."),
     flag("-q", "--quiet", help="No progress; only what came of it."),
@@ -84,7 +89,7 @@ output_options: Callable[[Any], Any] = combine_options(
 watch_option = flag(
     "--watch", help="Follow and steer it in the terminal view, as `punchlist watch` does."
 )
-scope_options: Callable[[Any], Any] = combine_options(
+scope_options = combine_options(
     click.argument("paths", nargs=-1, type=click.Path()),
     flag("--all", "everything", help="Everything in the repository, not only what changed."),
     flag("--staged", help="What is staged for the next commit."),
@@ -96,7 +101,7 @@ scope_options: Callable[[Any], Any] = combine_options(
         help="What the branch is compared with. Default: the branch it came from.",
     ),
 )
-checks_options: Callable[[Any], Any] = combine_options(
+checks_options = combine_options(
     click.option(
         "--yes",
         "allow",
@@ -113,7 +118,7 @@ checks_options: Callable[[Any], Any] = combine_options(
         help="Run no checks; fixes are then unverified.",
     ),
 )
-run_options: Callable[[Any], Any] = combine_options(
+run_options = combine_options(
     click.option(
         "--max-time",
         metavar="TIME",
@@ -127,26 +132,20 @@ run_options: Callable[[Any], Any] = combine_options(
     watch_option,
     output_options,
 )
-findings_option = click.option(
+findings_option = repeatable(
     "--findings",
     metavar="FILE",
-    multiple=True,
     type=click.Path(exists=True, dir_okay=False),
     help="Findings from a file (SARIF, JSON, rdjson, Markdown); may be given several times.",
 )
-agent_options: Callable[[Any], Any] = combine_options(
-    click.option(
-        "--agent",
-        "agents",
-        metavar="NAME",
-        multiple=True,
-        help="Ask this agent; more are asked where it fails.",
+agent_options = combine_options(
+    repeatable(
+        "--agent", "agents", metavar="NAME", help="Ask this agent; more are asked where it fails."
     ),
-    click.option(
+    repeatable(
         "--spec",
         "specification",
         metavar="PATH",
-        multiple=True,
         help="What the change is meant to do, for reviewers.",
     ),
     click.option(
@@ -156,13 +155,7 @@ agent_options: Callable[[Any], Any] = combine_options(
         default=0,
         help="Start no more calls once agents cost so much.",
     ),
-    click.option(
-        "--note",
-        "notes",
-        metavar="TEXT",
-        multiple=True,
-        help="What agents shall know about this run.",
-    ),
+    repeatable("--note", "notes", metavar="TEXT", help="What agents shall know about this run."),
 )
 workflow_option = click.option(
     "--workflow",
@@ -201,12 +194,12 @@ def make_request(chosen: Mapping[str, Any]) -> Request:
 
 
 def _parse_scope(chosen: Mapping[str, Any]) -> ScopeKind | None:
-    asked = {
+    chosen_kinds = {
         ScopeKind.ALL: chosen["everything"],
         ScopeKind.STAGED: chosen["staged"],
         ScopeKind.COMMIT: chosen["commit"],
     }
-    kinds = [kind for kind, wanted in asked.items() if wanted]
+    kinds = [kind for kind, wanted in chosen_kinds.items() if wanted]
     if len(kinds) > 1:
         both = f"--{kinds[0]} and --{kinds[1]}"
         raise UsageError(f"{both} exclude each other", hint="choose one scope")

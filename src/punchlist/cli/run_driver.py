@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 
-import click
 from msgspec.structs import replace
 
 from punchlist.app import Prepared, Request, Session
@@ -20,7 +19,7 @@ from punchlist.cli.session import handle_signals, login_name
 from punchlist.cli.show.json import exit_code, make_document
 from punchlist.cli.show.plan import count_files, plan_document, plan_text
 from punchlist.cli.show.progress import ProgressView, open_view
-from punchlist.cli.show.question import ask_questions
+from punchlist.cli.show.question import ask_choice, ask_questions
 from punchlist.cli.show.summary import render_stop, render_summary
 from punchlist.cli.show.words import format_check
 from punchlist.cli.terminal import is_interactive, note, print_json, print_result, say
@@ -132,12 +131,7 @@ async def _ask_checks(
             )
         return ready
     note("Found here, to judge whether a fix is good:", *commands)
-    choice = click.prompt(
-        "Let them run? [y]es this time, [a]lways, [n]o",
-        type=click.Choice(["y", "a", "n"]),
-        show_choices=False,
-        err=True,
-    )
+    choice = ask_choice("Let them run? [y]es this time, [a]lways, [n]o", ["y", "a", "n"])
     if choice == "a":
         await allow_found_checks(session)
     return await prepare_run(session, replace(request, allow_checks=choice != "n"))

@@ -74,25 +74,23 @@ def login_name() -> str:
 @contextmanager
 def handle_signals(say: Callable[[str], None]) -> Iterator[None]:
     """Cancel the current task on the first signal, so that the run records the stop; exit at the
-    second.
-
-    That is safe: the ledger is always whole, and the guardian ends orphaned children.
+    second. That is safe: the ledger is always whole, and the guardian ends orphaned children.
     """
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
-    asked: list[int] = []
+    received: list[int] = []
 
     def handle_signal(number: int) -> None:
-        if asked:
+        if received:
             _exit_now(number)
-        asked.append(number)
+        received.append(number)
         say("stopping; once more to stop at once")
         if task is not None:
             task.cancel()
 
     def remove_handler(number: int) -> None:
         loop.remove_signal_handler(number)
-        if asked:  # until the command has ended, another signal still gets its message
+        if received:  # until the command has ended, another signal still gets its message
             signal.signal(number, lambda number, _: _exit_now(number))
 
     with ExitStack() as handlers:

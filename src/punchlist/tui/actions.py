@@ -8,9 +8,8 @@ from textual.screen import Screen
 from punchlist.errors import PunchlistError
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
-from punchlist.tui.backend import Backend
+from punchlist.tui.backend import Backend, Snapshot
 from punchlist.tui.dialogs import ChoiceDialog, ConfirmDialog, TextDialog
-from punchlist.tui.snapshot import Snapshot
 from punchlist.views.escaping import one_line
 
 AnyScreen = Screen[Any]
@@ -35,9 +34,7 @@ async def try_action(screen: AnyScreen, work: Awaitable[object]) -> bool:
 
 
 async def answer_run(screen: AnyScreen, backend: Backend, look: Snapshot) -> None:
-    """Ask the run's open questions and record the answers. Then resume the run, if it was driven
-    here or the user wants it.
-    """
+    """Ask the run's open questions and record the answers; resume it if it was driven here."""
     run = look.run
     if run.ended or not run.waits:
         notify(screen, "the run asks nothing")
@@ -109,7 +106,6 @@ async def _request_stop(screen: AnyScreen, backend: Backend, run: str) -> None:
 
 
 async def dismiss_item(screen: AnyScreen, backend: Backend, look: Snapshot, item: Item) -> None:
-    """Dismiss the item with the user's reason; later runs remember it."""
     if item.status in {Status.FIXED, Status.CLAIMED}:
         notify(screen, f"item {item.number} is {item.status}: it cannot be dismissed")
         return

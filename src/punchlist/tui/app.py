@@ -29,9 +29,9 @@ class WatchApp(App[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]  # noqa: RUF012 - as Textual has it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help"),
-        Binding("t", "light", "Light", show=False),
+        Binding("t", "light", show=False),
         Binding("q", "leave", "Quit"),
-        Binding("ctrl+c,ctrl+q", "leave", "Quit", show=False, priority=True),
+        Binding("ctrl+c,ctrl+q", "leave", show=False, priority=True),
     ]
 
     def __init__(self, backend: Backend, run: str = "") -> None:
@@ -44,9 +44,8 @@ class WatchApp(App[None]):
 
     def on_mount(self) -> None:
         self.theme = _DARK
-        self.push_screen(
-            RunScreen(self._backend, self.run_name) if self.run_name else RunsScreen(self._backend)
-        )
+        run, backend = self.run_name, self._backend
+        self.push_screen(RunScreen(backend, run) if run else RunsScreen(backend))
 
     def on_runs_screen_picked(self, picked: RunsScreen.Picked) -> None:
         self.run_name = picked.run
@@ -68,9 +67,10 @@ class WatchApp(App[None]):
 
     async def _leave(self) -> None:
         driven = self._backend.driving.list_driven()
-        if not driven or await self.push_screen_wait(
-            ConfirmDialog("Stop the run, and leave?", _resume_hint(driven))
-        ):
+        resumes = "\n".join(f"punchlist resume {run} goes on" for run in driven)
+        why = f"This window drives it; it stops between two events.\n{resumes}"
+        dialog = ConfirmDialog("Stop the run, and leave?", why)
+        if not driven or await self.push_screen_wait(dialog):
             await self._backend.stop_driving()
             self.exit()
         self._leaving = False
@@ -83,12 +83,6 @@ class WatchApp(App[None]):
             self._exception = error
             self._exception_event.set()
         self._close_messages_no_wait()
-
-
-def _resume_hint(runs: tuple[str, ...]) -> str:
-    return "This window drives it; it stops between two events.\n" + "\n".join(
-        f"punchlist resume {run} goes on" for run in runs
-    )
 
 
 async def watch(backend: Backend, run: str = "") -> tuple[Run, ...]:

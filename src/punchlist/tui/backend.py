@@ -1,29 +1,55 @@
-"""What the screens call: the ledger to read, and actions on a run through the app."""
+"""What the screens call: snapshots of runs, and actions on a run through the app."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.app import Session
 from punchlist.app.after.dismissals import ItemSelection, dismiss_items
+from punchlist.app.drive.background import ActiveAction
 from punchlist.app.drive.next_actions import find_due
 from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.app.workspace import Workspace
 from punchlist.model.ledger.events import Dismissal
 from punchlist.model.ledger.run import Run
+from punchlist.steps import Action
 from punchlist.tui.board import count_shelves
-from punchlist.tui.snapshot import Snapshot
 from punchlist.views.run_line import RunLine
-from punchlist.views.run_state import find_state
-from punchlist.views.summary import summarize_run
+from punchlist.views.run_state import State, find_state
+from punchlist.views.summary import Summary, summarize_run
 
 _STOPPING = 30.0
 """Seconds to wait for another process to stop a run."""
 _DUE = 12
 """Actions that are listed; a round may have thousands."""
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """All that the screen shows of a run, computed in a thread."""
+
+    run: Run
+    summary: Summary
+    state: State
+    tally: dict[str, int]
+    driver: str = ""
+    """The process that drives it, in words, or empty."""
+    here: bool = False
+    """Whether this process drives it."""
+    begun: tuple[ActiveAction, ...] = ()
+    due: tuple[Action, ...] = ()
+    """What the ledger says is next, if another process or none drives it."""
+    more_due: int = 0
+    trouble: str = ""
+    """Why this process stopped driving it, or cannot read it."""
+
+    @property
+    def face(self) -> tuple[object, ...]:
+        """Equal for two snapshots that look the same."""
+        return (self.run.seq, self.state, self.driver, self.begun, self.trouble)
 
 
 def _build_snapshot(run: Run, *, here: bool) -> Snapshot:
@@ -109,9 +135,7 @@ class Backend(Workspace[ThreadedDriver]):
         return await self.stop_run(run, self._who, _STOPPING)
 
     async def dismiss_item(self, run: str, number: int, why: str, *, undo: bool = False) -> None:
-        """Dismiss an item in a thread that finishes, and closes the session, even if this task is
-        cancelled.
-        """
+        """Dismiss an item in a thread, which finishes even if this task is cancelled."""
         session = await self._opened()
         with ExitStack() as until_then:
             until_then.callback(session.close)

@@ -99,7 +99,7 @@ class TextDialog(QuestionDialog):
 
 
 class DetailDialog(ModalScreen[None]):
-    """Show the complete text of a line that was cut."""
+    """Shows a line in full that was cut."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss(None)", "Close")]
 

@@ -9,10 +9,9 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from punchlist.tui import actions as acts
-from punchlist.tui.backend import Backend
+from punchlist.tui.backend import Backend, Snapshot
 from punchlist.tui.item_text import item_lines
 from punchlist.tui.scroll_page import TextPage
-from punchlist.tui.snapshot import Snapshot
 
 
 class ItemScreen(Screen[int]):
@@ -23,7 +22,7 @@ class ItemScreen(Screen[int]):
         Binding("n,right", "step(1)", "Next"),
         Binding("p,left", "step(-1)", "Previous"),
         Binding("d", "dismiss_item", "Dismiss"),
-        Binding("u", "restore_item", "Undo dismissal", show=False),
+        Binding("u", "restore_item", show=False),
     ]
 
     def __init__(

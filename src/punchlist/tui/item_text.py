@@ -117,9 +117,8 @@ def _render_change(diff: Diff | None, item: Item) -> Iterator[Content]:
 
 
 def _render_history(item: Item) -> Iterator[Content]:
-    if not item.attempts:
-        return
-    yield from _title("History")
+    if item.attempts:
+        yield from _title("History")
     for attempt in item.attempts:
         yield from _render_attempt(attempt)
 
@@ -163,11 +162,10 @@ def _render_score(score: Score | None) -> Iterator[Content]:
 
 
 def _render_questions(run: Run, item: Item) -> Iterator[Content]:
-    asked = [doubt for doubt in run.asking.doubts.values() if doubt.item == item.number]
-    if not asked:
-        return
-    yield from _title("Questions")
-    for doubt in asked:
+    doubts = [doubt for doubt in run.asking.doubts.values() if doubt.item == item.number]
+    if doubts:
+        yield from _title("Questions")
+    for doubt in doubts:
         yield line(_IN, (doubt.id, "bold"), f" {doubt.question}")
         answer = f"{doubt.by}: {doubt.answer}" if doubt.answer else "not answered yet"
         yield line((f"{_IN * 2}{answer}", "" if doubt.answer else WARNING))

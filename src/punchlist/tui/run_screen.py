@@ -18,7 +18,7 @@ from textual.widgets import ContentSwitcher, Footer, Input, Static
 from punchlist.app.drive.background import AgentOutput
 from punchlist.errors import PunchlistError
 from punchlist.tui import actions as acts
-from punchlist.tui.backend import Backend
+from punchlist.tui.backend import Backend, Snapshot
 from punchlist.tui.board import ALL, SEVERITY_CHOICES, ItemBoard, item_row, next_shelf, shelf_bar
 from punchlist.tui.dialogs import DetailDialog
 from punchlist.tui.item_screen import ItemScreen
@@ -32,7 +32,6 @@ from punchlist.tui.run_text import (
     render_head,
 )
 from punchlist.tui.scroll_page import TextPage
-from punchlist.tui.snapshot import Snapshot
 from punchlist.tui.text import MUTED, line, page
 from punchlist.tui.virtual_list import Rows
 from punchlist.views.item_filter import ItemFilter
@@ -46,22 +45,22 @@ _KEPT = 400
 
 class RunScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "view('items')", "Items", show=False),
-        Binding("2", "view('running')", "Running", show=False),
-        Binding("3", "view('log')", "Log", show=False),
-        Binding("4", "view('checks')", "Checks", show=False),
+        Binding("1", "view('items')", show=False),
+        Binding("2", "view('running')", show=False),
+        Binding("3", "view('log')", show=False),
+        Binding("4", "view('checks')", show=False),
         Binding("tab", "turn(1)", "Views", priority=True),
-        Binding("shift+tab", "turn(-1)", "Views", show=False, priority=True),
-        Binding("left,h", "shelf(-1)", "Status", show=False),
+        Binding("shift+tab", "turn(-1)", show=False, priority=True),
+        Binding("left,h", "shelf(-1)", show=False),
         Binding("right,l", "shelf(1)", "Status", key_display="←→"),
         Binding("slash", "filter", "Filter"),
         Binding("s", "severity", "Severity"),
         Binding("a", "answer", "Answer"),
-        Binding("r", "resume", "Resume", show=False),
-        Binding("c", "stop", "Stop", show=False),
-        Binding("d", "dismiss_item", "Dismiss", show=False),
-        Binding("u", "restore_item", "Undo dismissal", show=False),
-        Binding("escape", "back", "Runs", show=False),
+        Binding("r", "resume", show=False),
+        Binding("c", "stop", show=False),
+        Binding("d", "dismiss_item", show=False),
+        Binding("u", "restore_item", show=False),
+        Binding("escape", "back", show=False),
     ]
 
     class Left(Message):
@@ -151,7 +150,7 @@ class RunScreen(Screen[None]):
             self.query_one("#head", Static).update(line(text))
 
     def _tick(self) -> None:
-        """Update what changes with the clock alone."""
+        """Show what changes with the clock alone."""
         look = self.look
         if look is None:
             return

@@ -10,7 +10,7 @@ from punchlist.app.drive.background import AgentOutput
 from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import Moment, pluralize
-from punchlist.tui.snapshot import Snapshot
+from punchlist.tui.backend import Snapshot
 from punchlist.tui.text import ACCENT, BAD, GOOD, MUTED, TONES, WARNING, block, line, title
 from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, State
 from punchlist.views.words import clock, format_dollars, format_duration, tokens

@@ -25,13 +25,13 @@ class Rows(ScrollView, can_focus=True):
     """Rows are identified by keys; the cursor stays on its key when others change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown,space", "page(1)", "Page down", show=False),
-        Binding("home,g", "move(-1000000000)", "First", show=False),
-        Binding("end,G", "move(1000000000)", "Last", show=False),
-        Binding("enter", "choose", "Open", show=False),
+        Binding("up,k", "move(-1)", show=False),
+        Binding("down,j", "move(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown,space", "page(1)", show=False),
+        Binding("home,g", "move(-1000000000)", show=False),
+        Binding("end,G", "move(1000000000)", show=False),
+        Binding("enter", "choose", show=False),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor"}
     cursor: var[int] = var(0)
@@ -123,17 +123,22 @@ class Rows(ScrollView, can_focus=True):
 
     def _move_to(self, index: int) -> None:
         before = self.cursor
-        self.cursor = min(max(0, index), max(0, len(self.keys) - 1))
+        self.cursor = self._clamp(index)
         if self.cursor != before:
             self._show_cursor()
             self.refresh()
             self.post_message(self.Moved(self, self.key))
 
     def _find_index(self, key: int | None) -> int:
+        if key is None:
+            return 0
         try:
-            return self.keys.index(key) if key is not None else 0
+            return self.keys.index(key)
         except ValueError:
-            return min(self.cursor, max(0, len(self.keys) - 1))
+            return self._clamp(self.cursor)
+
+    def _clamp(self, index: int) -> int:
+        return min(max(0, index), max(0, len(self.keys) - 1))
 
     def _show_cursor(self) -> None:
         self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, force=True, x_axis=False)

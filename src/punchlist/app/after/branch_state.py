@@ -52,13 +52,11 @@ def no_fix_error(run: Run) -> UsageError:
 
 async def discarded_error(run: Run, checkout: Checkout) -> UsageError:
     """Return the error; it names the commit while git keeps it."""
-    kept = await checkout.resolve_commit(run.landing.published) is not None
-    back = (
-        f"git branch {run.landing.branch} {run.landing.published[:12]}, then try again"
-        if kept
-        else "punchlist run makes the fixes anew"
-    )
-    return UsageError(f"run {run.id} was discarded: its branch is gone", hint=back)
+    branch, tip = run.landing.branch, run.landing.published
+    hint = "punchlist run makes the fixes anew"
+    if await checkout.resolve_commit(tip) is not None:
+        hint = f"git branch {branch} {tip[:12]}, then try again"
+    return UsageError(f"run {run.id} was discarded: its branch is gone", hint=hint)
 
 
 async def _is_squashed(checkout: Checkout, branch: str, tip: str) -> bool:

@@ -90,11 +90,9 @@ def make_dismissal(
     if not saying.why.strip() and not undo:
         raise UsageError("a dismissal needs a reason", hint='give one with --why "..."')
     by, why = saying.by, saying.why
-    moves = (
-        _make_restores(run, items, saying)
-        if undo
-        else (Move(item.number, Fact.DISMISSED, by=by, why=why) for item in items)
-    )
+    moves = [Move(item.number, Fact.DISMISSED, by=by, why=why) for item in items]
+    if undo:
+        moves = list(_make_restores(run, items, saying))
     fingerprints = tuple(item.fingerprint for item in items)
     return Dismissed(by=by, why=why, fingerprints=fingerprints, revoked=undo, moves=tuple(moves))
 
@@ -141,8 +139,8 @@ def _make_restores(run: Run, items: Sequence[Item], saying: Dismissal) -> Iterat
                 yield Move(item.number, Fact.FILED, by=by, why=reopened, ref=item.issue)
 
 
-def _is_below(path: str, asked: str) -> bool:
-    folder = normpath(asked)
+def _is_below(path: str, folder: str) -> bool:
+    folder = normpath(folder)
     return folder in {".", path} or path.startswith(f"{folder}/")
 
 

@@ -13,7 +13,7 @@ CONTENT_TYPES = frozenset(_TYPES.values())
 
 
 def content_type(file: str) -> str:
-    """Return the content type of a file by its suffix; empty if no report has that suffix."""
+    """Return the content type of a file by its suffix, or '' if no report has that suffix."""
     return _TYPES.get(file.rpartition(".")[2], "")
 
 

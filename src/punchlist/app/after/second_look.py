@@ -110,22 +110,16 @@ def judge_items(
     pairs = match_findings([finding for _, finding in old], [finding for _, finding in new])
     again = {old[mine][0]: new[other][0] for other, mine in pairs.items()}
     others = [item for item in later.items.values() if item.number not in again.values()]
-    return tuple(
-        _judge_item(earlier.items[number], again.get(number), others, later, quiet)
-        for number in numbers
-    )
+    verdicts = []
+    for number in numbers:
+        item, code = earlier.items[number], item_code(number)
+        seen, said = _judge_item(item, again.get(number), others, later, quiet)
+        title = item.lead.title
+        verdicts.append(LookVerdict(number=number, code=code, title=title, seen=seen, said=said))
+    return tuple(verdicts)
 
 
 def _judge_item(
-    item: Item, again: int | None, others: Sequence[Item], later: Run, quiet: NewSuppressions
-) -> LookVerdict:
-    seen, said = _judge_presence(item, again, others, later, quiet)
-    return LookVerdict(
-        number=item.number, code=item_code(item.number), title=item.lead.title, seen=seen, said=said
-    )
-
-
-def _judge_presence(
     item: Item, again: int | None, others: Sequence[Item], later: Run, quiet: NewSuppressions
 ) -> tuple[ItemPresence, str]:
     if again is not None:

@@ -12,7 +12,6 @@ from punchlist.model.ledger.run import Run
 
 
 def waiting_error(run: Run) -> UsageError:
-    """Return the error that says what the run waits for and how to answer."""
     if run.waiting_for is not None:
         question, answer = run.waiting_for.question, "|".join(run.waiting_for.choices)
     else:

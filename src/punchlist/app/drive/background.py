@@ -53,7 +53,7 @@ class Bell:
 
 
 async def wait_ring(event: asyncio.Event, seconds: float) -> bool:
-    """Wait at most `seconds` for the event; return whether it came."""
+    """Return whether the event came within `seconds`."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -125,7 +125,7 @@ class _RunWatcher:
 
 
 class RunDriver:
-    """The runs driven by this process. Each has its own app, closed at its end."""
+    """The runs driven by this process. Each has its own session, closed at its end."""
 
     def __init__(self) -> None:
         self.bell = Bell()
@@ -140,7 +140,6 @@ class RunDriver:
         return await self.drive(session, lambda watcher: start_run(session, ready, watcher))
 
     async def resume_run(self, session: Session, run: str) -> str:
-        """Resume a run; return once the ledger says so."""
         return await self.drive(session, lambda watcher: resume_run(session, run, watcher))
 
     def is_driving(self, run: str) -> bool:
@@ -151,7 +150,6 @@ class RunDriver:
         return tuple(run for run in tuple(self._tasks) if self.is_driving(run))
 
     def active_actions(self, run: str) -> tuple[ActiveAction, ...]:
-        """Return the running actions of a run driven here."""
         post = self._posts.get(run)
         return tuple(post.under_way.copy().values()) if post else ()
 
@@ -188,7 +186,6 @@ class RunDriver:
             _log.warning("run %s did not stop in time; it can be resumed", run)
 
     def take_run(self, run: str, post: _RunWatcher) -> None:
-        """Record the current task as the run's driver."""
         task = asyncio.current_task()
         if task is not None:
             self._tasks[run] = task

@@ -13,8 +13,6 @@ _RUNS = 8
 
 
 class RunCache:
-    """Keeps the runs used last."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: OrderedDict[str, Run] = OrderedDict()

@@ -50,7 +50,7 @@ async def stop_run(session: Session, run_id: str, by: str, seconds: float = 30) 
 
 
 def _is_over(session: Session, run: Run) -> bool:
-    """Return whether no process drives the run, or another one resumed it."""
+    """Return whether no process drives the run, or another resumed it."""
     return find_holder(session.home, run.id) is None or any(
         isinstance(event, Resumed) for event in _events_since(session, run)[1:]
     )

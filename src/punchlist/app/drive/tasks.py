@@ -13,9 +13,7 @@ from punchlist.ports.agent import Task
 
 
 class Tasks:
-    """Tasks of one outside agent. A taken task is locked until it is answered, given back, or the
-    process ends.
-    """
+    """A taken task is locked until it is answered, given back, or the process ends."""
 
     def __init__(self, home: Path, agent: str, find_run: Callable[[str], Run]) -> None:
         self._home = home
@@ -52,10 +50,8 @@ class Tasks:
         if name not in self._taken:
             lease = self._open_mailbox(run).take(task.id, who)
             if lease is None:
-                raise UsageError(
-                    f"task {name} was taken by another client",
-                    hint="next_task gives you one of your own",
-                )
+                taken = f"task {name} was taken by another client"
+                raise UsageError(taken, hint="next_task gives you one of your own")
             self._taken[name] = lease
         return run, task
 
@@ -64,15 +60,13 @@ class Tasks:
         wrong = self._open_mailbox(run).hand_in(task.id, MailAnswer(text=text, by=who))
         self.give_back(name)
         if wrong:
-            raise UsageError(
-                f"task {name}: {wrong}", hint=f"next_task of run {run.id} says what comes now"
-            )
+            hint = f"next_task of run {run.id} says what comes now"
+            raise UsageError(f"task {name}: {wrong}", hint=hint)
         return run
 
     def give_back(self, name: str) -> bool:
         """Release a task; return whether this client had it."""
-        lease = self._taken.pop(name, None)
-        if lease is not None:
+        if lease := self._taken.pop(name, None):
             lease.release()
         return lease is not None
 
@@ -94,9 +88,8 @@ class Tasks:
                 hint="next_task gives you the next one; what was not answered in time comes again",
             )
         if run.ended:
-            raise UsageError(
-                f"run {run.id} has ended without task {name}", hint="start_run starts another"
-            )
+            ended = f"run {run.id} has ended without task {name}"
+            raise UsageError(ended, hint="start_run starts another")
         return run, task
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from threading import Thread
 from typing import TypeVar
 
-from punchlist.app.drive.background import ActiveAction, RunDriver
+from punchlist.app.drive.background import RunDriver
 from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
 from punchlist.engine import Watcher
@@ -51,9 +51,10 @@ class ThreadedDriver:
     """A RunDriver that can be called from any one loop."""
 
     def __init__(self) -> None:
-        self._driving = RunDriver()
-        self.bell = self._driving.bell
-        self.talk = self._driving.talk
+        self._driving = driver = RunDriver()
+        self.bell, self.talk = driver.bell, driver.talk
+        self.is_driving, self.list_driven = driver.is_driving, driver.list_driven
+        self.active_actions, self.failure_reason = driver.active_actions, driver.failure_reason
 
     @cached_property
     def _aside(self) -> LoopThread:
@@ -67,18 +68,6 @@ class ThreadedDriver:
 
     async def resume_run(self, session: Session, run: str) -> str:
         return await self._aside.run_work(lambda: self._driving.resume_run(session, run))
-
-    def is_driving(self, run: str) -> bool:
-        return self._driving.is_driving(run)
-
-    def list_driven(self) -> tuple[str, ...]:
-        return self._driving.list_driven()
-
-    def active_actions(self, run: str) -> tuple[ActiveAction, ...]:
-        return self._driving.active_actions(run)
-
-    def failure_reason(self, run: str) -> str:
-        return self._driving.failure_reason(run)
 
     async def cancel_run(self, run: str, by: str = "", seconds: float | None = None) -> bool:
         return self.is_driving(run) and await self._aside.run_work(

@@ -24,19 +24,15 @@ class UnfinishedRun(Struct, frozen=True, kw_only=True):
 def find_unfinished(
     home: Path, store: SqliteStore, repositories: Iterable[RepositoryEntry]
 ) -> tuple[UnfinishedRun, ...]:
-    """Return the runs of each repository, newest first, without those that wait for a user or were
-    stopped by one.
-    """
-    return tuple(
-        UnfinishedRun(
-            run=row.id,
-            workflow=started.workflow_name if (started := read_start(store, row.id)) else "",
-            repository=each.name,
-        )
-        for each in repositories
-        for row in store.runs(each.git_dir)
-        if not row.outcome and _was_left(store, row) and find_holder(home, row.id) is None
-    )
+    """Return the runs that neither wait for a user nor were stopped by one, newest first."""
+    found = []
+    for repository in repositories:
+        for row in store.runs(repository.git_dir):
+            if not row.outcome and _was_left(store, row) and find_holder(home, row.id) is None:
+                started = read_start(store, row.id)
+                name = started.workflow_name if started else ""
+                found.append(UnfinishedRun(run=row.id, workflow=name, repository=repository.name))
+    return tuple(found)
 
 
 def _was_left(store: SqliteStore, row: RunRow) -> bool:

@@ -39,8 +39,6 @@ def mail_folder(run_folder: Path) -> Path:
 
 
 class RunAgents:
-    """All agents of one run."""
-
     def __init__(
         self,
         cast: Mapping[str, tuple[str, ...]],
@@ -104,7 +102,7 @@ def check_client_name(name: str, flags: Mapping[str, str]) -> None:
 
 
 def load_prompts(settings: Settings) -> dict[str, str]:
-    """Return the user's own prompts by role."""
+    """Return the prompts that the user's settings name, by role."""
     files = {role: chosen.prompt for role, chosen in settings.role.items() if chosen.prompt}
     return {role: _read_prompt(role, file) for role, file in files.items()}
 

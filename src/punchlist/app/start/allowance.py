@@ -22,7 +22,7 @@ class Allowance:
         return fingerprint in self._load_granted().fingerprints
 
     def grant(self, *fingerprints: str) -> None:
-        self._save_granted(GrantedHashes(self._load_granted().fingerprints | set(fingerprints)))
+        self._save_granted(GrantedHashes(self._load_granted().fingerprints.union(fingerprints)))
 
     def revoke(self) -> None:
         self._save_granted(GrantedHashes())

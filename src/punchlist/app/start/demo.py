@@ -47,7 +47,7 @@ async def _commit_all(git: Git, message: str, number: int) -> None:
 
 
 def _read_template(folder: Traversable, below: str = "") -> Iterator[tuple[str, str]]:
-    """Yield path and text of every file of the template."""
+    """Yield path and text of each file."""
     for entry in sorted(folder.iterdir(), key=lambda each: each.name):
         if entry.is_dir():
             yield from _read_template(entry, f"{below}{entry.name}/")

@@ -28,8 +28,6 @@ _AHEAD = frozenset({"review", "consolidate", "clarify", "fix"})
 
 
 class Prompt(Struct, frozen=True):
-    """The prompt that a role would get."""
-
     role: str
     text: str
 
@@ -48,8 +46,6 @@ class _PromptRecorder:
 
 
 class _MemoryStore:
-    """Ledger in memory."""
-
     def __init__(self) -> None:
         self._entries: list[Entry] = []
 
@@ -67,9 +63,7 @@ class _MemoryStore:
 
 
 async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> list[Prompt]:
-    """Return the prompts in the order of asking. No agent, analyzer or check runs; nothing is
-    recorded.
-    """
+    """Return the prompts in their order. No agent, analyzer or check runs; nothing is recorded."""
     if not ready.crew:
         return []
     workshop = await session.workshop()
@@ -103,9 +97,7 @@ def _make_folder(root: Path, ready: Prepared, started: Started) -> Path:
 
 
 def _cut_workflow(workflow: Workflow) -> Workflow:
-    """Return the workflow up to the first fix, without questions to the user. Later prompts depend
-    on answers.
-    """
+    """Return the workflow up to the first fix, without questions: later prompts need answers."""
     steps: list[Do] = []
     for step in list_steps(workflow):
         if isinstance(step.options, plan.Options):

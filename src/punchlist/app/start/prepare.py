@@ -34,7 +34,6 @@ from punchlist.workflow import load_workflow
 
 
 async def prepare_run(session: Session, request: Request) -> Prepared:
-    """Decide everything about a run that a request asks for."""
     workshop, allowance = await session.workshop(), session.allowance
     scope = await resolve_change(
         workshop, kind=request.kind, base=request.base, commit=request.commit, paths=request.paths

@@ -104,13 +104,8 @@ def _find_players(role: str, settings: Settings) -> tuple[str, ...]:
 
 def find_outside(crew: Mapping[str, tuple[str, ...]], settings: Settings) -> tuple[str, ...]:
     """Return the agents of a crew that fetch their tasks themselves."""
-    return tuple(
-        sorted(
-            name
-            for name in set[str]().union(*crew.values())
-            if _agent_kind(name, settings) == OUTSIDE
-        )
-    )
+    names = {name for agents in crew.values() for name in agents}
+    return tuple(sorted(name for name in names if _agent_kind(name, settings) == OUTSIDE))
 
 
 def _agent_kind(name: str, settings: Settings) -> str:

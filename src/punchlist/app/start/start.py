@@ -7,13 +7,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from punchlist.adapters.store.lease import Lease
+from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.after.dismissals import load_dismissals
 from punchlist.app.drive.drive import drive_run
 from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
-from punchlist.app.start.unfiled import load_debts
 from punchlist.engine import Watcher
 from punchlist.errors import UsageError
+from punchlist.model.ledger.events import Debt, Filed
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
 
@@ -51,3 +52,22 @@ def _read_findings(path: str) -> bytes:
             f"{path} cannot be read any more: {error.strerror}",
             hint="give the path of a findings file",
         ) from error
+
+
+def load_debts(store: SqliteStore, repository: str) -> tuple[Debt, ...]:
+    """Return the items that earlier runs could not file and no later run has filed, oldest first.
+    Only runs that have some are folded.
+    """
+    due: dict[str, list[int]] = {}
+    settled: set[str] = set()
+    for entry in store.read_kind("filed", repository):
+        if isinstance(entry.event, Filed):
+            settled.update(entry.event.settled)
+            due.setdefault(entry.run, []).extend(entry.event.failed)
+    debts = []
+    for run_id, numbers in due.items():
+        if any(f"{run_id}/{number}" not in settled for number in numbers):
+            items = fold_entries(run_id, store.read(run_id)).items
+            known = sorted(items.keys() & set(numbers))
+            debts += [Debt(run_id, items[number]) for number in known]
+    return tuple(debt for debt in debts if debt.name not in settled)

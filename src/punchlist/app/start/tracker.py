@@ -13,9 +13,7 @@ _WITH_THE_TOKEN = ("track.api", "track.token")
 
 
 def check_tracker_settings(loaded: LoadedSettings) -> None:
-    """Raise SettingsError if `track.to` is unknown, or if the repository's own file sets the API or
-    token.
-    """
+    """Raise SettingsError for an unknown tracker, or a repository that sets the API or token."""
     name, origin = loaded.settings.track.to, loaded.origins.get("track.to", "settings")
     if name not in _TRACKERS:
         raise SettingsError(

@@ -23,9 +23,6 @@ from punchlist.ports.world import World
 from punchlist.settings import decode_settings
 
 
-def _ignore_output(label: str, piece: str) -> None: ...
-
-
 def run_folder(home: Path, run_id: str) -> Path:
     return home / "runs" / run_id
 
@@ -36,7 +33,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     started: Started,
     store: SqliteStore,
     folder: Path,
-    hear: Hear = _ignore_output,
+    hear: Hear = lambda label, piece: None,
 ) -> World:
     """`folder` is the run's own; documents already reviewed are not read again."""
     loaded = decode_settings(started.settings)

@@ -19,7 +19,7 @@ _EXAMPLE = 'for example {"F003-q1": "return 404"}'
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN", callback=options.check_run_id)
+@options.required_run_argument
 @click.argument("said", metavar="CHOICE|ID=TEXT...", nargs=-1)
 @click.option(
     "--file",

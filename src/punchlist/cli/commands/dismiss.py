@@ -18,21 +18,13 @@ _FEW = 10
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN", callback=options.check_run_id)
+@options.required_run_argument
 @click.argument("items", metavar="[ITEM...]", nargs=-1)
-@click.option(
-    "--rule",
-    "rules",
-    metavar="RULE",
-    multiple=True,
-    help="All items of a rule, say S101; among ITEM... if given.",
+@options.repeatable(
+    "--rule", "rules", metavar="RULE", help="All items of a rule, say S101; among ITEM... if given."
 )
-@click.option(
-    "--path",
-    "paths",
-    metavar="PATH",
-    multiple=True,
-    help="All items of a file or folder; among ITEM... if given.",
+@options.repeatable(
+    "--path", "paths", metavar="PATH", help="All items of a file or folder; among ITEM... if given."
 )
 @click.option("--why", default="", help="The reason, which every report shows.")
 @click.option(

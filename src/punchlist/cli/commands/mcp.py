@@ -19,11 +19,10 @@ _CLIENTS = ("claude", "codex", "gemini", "opencode", "vscode", "other")
 
 
 @click.command()
-@click.option(
+@options.repeatable(
     "--repository",
     "folders",
     metavar="PATH",
-    multiple=True,
     type=click.Path(exists=True, file_okay=False, resolve_path=True),
     help="A repository to work on; may be given several times. Default: the one you are in.",
 )

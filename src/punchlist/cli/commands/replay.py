@@ -29,11 +29,10 @@ _TOP = 100
 
 @click.command()
 @options.run_argument
-@click.option(
+@options.repeatable(
     "--with",
     "rules",
     metavar="RULE=VALUE",
-    multiple=True,
     help="Try another rule on: threshold=95, attempts=2, floor=major; may be given several times.",
 )
 @options.json_option

@@ -37,12 +37,8 @@ _FEW = 10
     show_default=True,
     help="0 for any that is free.",
 )
-@click.option(
-    "--allow-host",
-    "names",
-    metavar="NAME",
-    multiple=True,
-    help="Another name under which it may be called.",
+@options.repeatable(
+    "--allow-host", "names", metavar="NAME", help="Another name under which it may be called."
 )
 @click.option(
     "--new-token",

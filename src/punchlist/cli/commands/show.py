@@ -9,21 +9,18 @@ from punchlist.cli.show.item import render_item
 from punchlist.cli.show.tables import items_table
 from punchlist.cli.terminal import print_json, say
 from punchlist.errors import UsageError
-from punchlist.model.item.item import Item, Status, reading_order
+from punchlist.model.item.item import Status, reading_order
 from punchlist.model.ledger.run import Run
 from punchlist.views.report_document import make_report
-
-_STATUSES = [status.value for status in Status]
 
 
 @click.command()
 @options.run_argument
 @click.argument("item", required=False, type=int)
-@click.option(
+@options.repeatable(
     "--status",
     "statuses",
-    multiple=True,
-    type=click.Choice(_STATUSES),
+    type=click.Choice([status.value for status in Status]),
     help="Only items of this status; may be given several times.",
 )
 @options.flag("--no-diff", help="Leave the diff out.")
@@ -46,11 +43,15 @@ async def command(  # noqa: PLR0913 - one parameter per option
     if item is None:
         _list_items(run, statuses, json=json_)
         return
-    one = _get_item(run, item)
+    if item not in run.items:
+        last = max(run.items, default=0)
+        hint = f"its items are 1 to {last}" if last else "it has none"
+        raise UsageError(f"run {run.id} has no item {item}", hint=hint)
     if json_:
         print_json(next(part for part in make_report(run).items if part.number == item))
     else:
-        say(*render_item(one, None if no_diff else run.by_item.diffs.get(item)))
+        diff = None if no_diff else run.by_item.diffs.get(item)
+        say(*render_item(run.items[item], diff))
 
 
 def _list_items(run: Run, statuses: tuple[str, ...], *, json: bool) -> None:
@@ -63,11 +64,3 @@ def _list_items(run: Run, statuses: tuple[str, ...], *, json: bool) -> None:
         say(items_table(items))
     else:
         say(f"Run {run.id} has no such item." if statuses else f"Run {run.id} has no items.")
-
-
-def _get_item(run: Run, number: int) -> Item:
-    if number not in run.items:
-        last = max(run.items, default=0)
-        hint = f"its items are 1 to {last}" if last else "it has none"
-        raise UsageError(f"run {run.id} has no item {number}", hint=hint)
-    return run.items[number]

@@ -12,9 +12,7 @@ from punchlist.errors import UsageError
 
 
 @click.command()
-@click.argument(
-    "run_id", metavar="[RUN]", required=False, default="", callback=options.check_run_id
-)
+@options.run_or_none_argument
 @click.option("--by", default="", help="Who wants it. Default: your login name.")
 @options.json_option
 @with_session(repository=None, readonly=True)

@@ -58,7 +58,6 @@ def _suggest_analyzers(run: Run) -> Iterator[str]:
 
 
 def _list_flags(run: Run) -> Iterator[str]:
-    """Yield a line for each reason, with its items."""
     by_reason: dict[str, list[int]] = {}
     for item in run.items.values():
         for flag in item.flags:

@@ -47,8 +47,6 @@ class ProgressView:
 
 
 class LineView(ProgressView):
-    """Prints a line for each result."""
-
     def __init__(self) -> None:
         self._began = time.monotonic()
 
@@ -62,8 +60,6 @@ class LineView(ProgressView):
 
 
 class EventView(ProgressView):
-    """Prints each ledger entry as JSON."""
-
     def handle_event(self, entry: ev.Entry, run: Run) -> None:
         print_json(entry)
 

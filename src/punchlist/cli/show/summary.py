@@ -97,7 +97,7 @@ def _format_baselines(run: Run) -> str:
 
 def _format_found(run: Run, numbers: Numbers) -> str:
     reviews = run.reviewing.reviews.values()
-    spoke = sorted(each.reviewer for each in reviews if not each.failed and not each.skipped)
+    reviewers = sorted(each.reviewer for each in reviews if not each.failed and not each.skipped)
     beside = {
         "merged": numbers.merged,
         "seen again later": numbers.again,
@@ -105,11 +105,11 @@ def _format_found(run: Run, numbers: Numbers) -> str:
         "not understood": numbers.refused,
         "not sorted yet": numbers.pending,
     }
-    if not spoke and not numbers.reported and not numbers.refused:
+    if not reviewers and not numbers.reported and not numbers.refused:
         return "no findings"
     parts = [pluralize(numbers.items, "item")]
     parts += [f"{number:,} {what}" for what, number in beside.items() if number]
-    return (f"by {', '.join(spoke)}: " if spoke else "") + ", ".join(parts)
+    return (f"by {', '.join(reviewers)}: " if reviewers else "") + ", ".join(parts)
 
 
 def _format_filed(run: Run) -> str:
