@@ -79,7 +79,7 @@ async def _is_staged(checkout: Checkout, head: str, tip: str) -> bool:
 
 
 async def standing_of(session: Session, run: Run) -> str:
-    """Return APPLIED, DISCARDED or '' of a run's fixes; '' if it is about another repository."""
+    """Return what became of a run's fixes; '' if it is about another repository."""
     if session.checkout is None or run.started.repository != session.repository:
         return ""
     landing = run.landing
@@ -89,7 +89,7 @@ async def standing_of(session: Session, run: Run) -> str:
 
 
 async def standings_of(session: Session, rows: Sequence[RunRow]) -> dict[str, str]:
-    """Return the same for the runs of this repository that published fixes, by run."""
+    """Return the same for the runs that published fixes, by run."""
     if session.checkout is None:
         return {}
     tips = load_tips(session.store, session.repository)

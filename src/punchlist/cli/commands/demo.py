@@ -57,14 +57,14 @@ def _run_demo(folder: Path, output: options.OutputMode, *, kept: bool) -> Exit:
     if talks:
         note(texts["before"].format(repository=repository, findings=findings))
     current_folder()  # raises if the folder we come back to is gone
-    with chdir(repository), ExitStack() as last:
+    with chdir(repository), ExitStack() as at_end:
         if not kept:
-            last.callback(run_session, drop_repository)
+            at_end.callback(run_session, drop_repository)
         request = Request(kind=ScopeKind.ALL, findings=(str(findings),), allow_checks=True)
         code = run_session(
             lambda session: start_and_show(session, request, output, tell=render_account)
         )
     if code is not Exit.INTERRUPTED and talks:
-        last = texts["kept"].format(repository=repository) if kept else texts["gone"]
-        note(texts["after"], last)
+        ending = texts["kept"].format(repository=repository) if kept else texts["gone"]
+        note(texts["after"], ending)
     return code
