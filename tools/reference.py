@@ -4,8 +4,10 @@ them are stale.
 
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from enum import Enum
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import msgspec
 import settings_reference
 import surfaces_reference
 
-from punchlist.cli.exit_codes import MEANINGS, Exit
+from punchlist.cli.exit_codes import Exit
 from punchlist.cli.root import SECTIONS, root
 from punchlist.steps import VERBS
 from punchlist.workflow import Until, builtin_names, load_builtin
@@ -101,11 +103,12 @@ def _help(command: click.Command, context: click.Context, title: str) -> Iterato
 
 
 def _exits() -> Iterator[str]:
+    meanings = tomllib.loads((files("punchlist.cli") / "exit_codes.toml").read_text("utf-8"))
     yield "# Exit codes"
     yield ""
     yield "| code | name | meaning |"
     yield "|---:|---|---|"
-    yield from (f"| {int(code)} | `{code.name}` | {MEANINGS[code]} |" for code in Exit)
+    yield from (f"| {int(code)} | `{code.name}` | {meanings[code.name]} |" for code in Exit)
     yield ""
     yield (
         "A run that ended says how in one word: `clean`, `fixed` and `dismissed` exit 0,"

@@ -95,26 +95,21 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
     between two entries of its ledger and returns the result so far.
     """
     if max_iterations < 1:
-        raise UsageError(
-            f"max_iterations is {max_iterations}; without a round nothing can be fixed",
-            hint="at least 1",
-        )
+        given = f"max_iterations is {max_iterations}"
+        raise UsageError(f"{given}; without a round nothing can be fixed", hint="at least 1")
     flags = {**({"agents.use": ",".join(agents)} if agents else {}), **(settings or {})}
-    session = await Session.open(Path(repository), flags)
     feature = f"The feature under review is {feature_name}." if feature_name else ""
-    with closing(session):
+    with closing(await Session.open(Path(repository), flags)) as session:
+        if specification is None:
+            specification = _find_specification(session, feature_name)
         request = Request(
             kind=ScopeKind.ALL if everything else None,
             base=base,
             paths=tuple(paths),
-            findings=tuple(str(path) for path in findings),
+            findings=tuple(map(str, findings)),
             workflow=workflow,
             allow_checks=allow_checks,
-            specification=(
-                _find_specification(session, feature_name)
-                if specification is None
-                else tuple(specification)
-            ),
+            specification=tuple(specification),
             notes="\n".join(filter(None, (feature, notes))),
         )
         ready = await prepare_run(session, request)

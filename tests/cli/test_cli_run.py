@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import tomllib
 
 import pytest
 
@@ -256,7 +257,7 @@ def test_checks_are_allowed_and_the_permission_is_taken_back(punchlist, cart):
 
 def test_settings_are_written_once(punchlist, cart):
     assert punchlist("init").returncode == 0
-    assert (cart.root / ".punchlist.toml").exists()
+    assert tomllib.loads((cart.root / ".punchlist.toml").read_text()) == {}
     assert punchlist("init").returncode != 0
 
 

@@ -4,7 +4,7 @@ import pytest
 from scripted import MAJOR, MINOR, Said, Words, finding
 
 from punchlist.adapters.trackers.files import INDEX, FilesTracker
-from punchlist.app.start.unfiled import load_debts
+from punchlist.app.start.start import load_debts
 from punchlist.errors import ToolError
 from punchlist.model.item.item import Status
 from punchlist.ports.tracker import Filing

@@ -59,18 +59,17 @@ class Repositories:
 
     def forget(self, identifier: str) -> bool:
         """Unregister it; return whether it was registered. Its runs stay in the ledger."""
-        kept = tuple(each for each in self.list_all() if each.id != identifier)
-        gone = len(kept) < len(self.list_all())
-        if gone:
+        known = self.list_all()
+        kept = tuple(each for each in known if each.id != identifier)
+        if kept != known:
             self._write(kept)
-        return gone
+        return kept != known
 
     def _write(self, repositories: tuple[RepositoryEntry, ...]) -> None:
         write_state(self._home, FILE, msgspec.json.encode(repositories))
 
 
 async def find_repository(folder: Path) -> RepositoryEntry:
-    """Return the repository around a folder."""
     checkout = await Checkout.find(folder)
     return RepositoryEntry(
         id=repository_id(checkout),

@@ -1,6 +1,4 @@
-"""What every use case works with: the state folder, the repository the user stands in, settings and
-the ledger.
-"""
+"""What every use case works with: the state folder, the repository, settings and the ledger."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -46,18 +44,14 @@ class Session:
         repository: bool | None = True,
         readonly: bool = False,
     ) -> "Session":
-        """`readonly` is for those who only look: it works where nothing can be written.
-        `repository` None: if there is one.
-        """
-        checkout = await _around(start, repository)
-        load_settings(
-            None, flags or {}
-        )  # a mistake in the settings is told before anything is touched
+        """`readonly` works where nothing can be written. `repository` None: if there is one."""
+        checkout = await _find_checkout(start, repository)
+        load_settings(None, flags or {})  # raises on a mistake before anything is touched
         return cls(home_folder(), checkout, flags or {}, readonly=readonly)
 
     @cached_property
     def store(self) -> SqliteStore:
-        """Opened when it is first needed: the doctor must be able to say that it cannot be."""
+        """Opened at the first use: the doctor must be able to report that it cannot be."""
         return SqliteStore.open(self.home, readonly=self._readonly)
 
     def close(self) -> None:
@@ -82,18 +76,17 @@ class Session:
         return self.store.runs(self.repository if self.checkout else "")
 
     def outcome_of(self, row: RunRow) -> str:
-        """What a run comes to now: what it ended with, unless people said something since."""
+        """Return the outcome of a run, with what users recorded after its end."""
         return run_outcome(self.load(row.id)).value if row.amended else row.outcome
 
     def driver_of(self, run_id: str) -> LeaseHolder | None:
-        """Return the process that drives a run, or None."""
         return find_holder(self.home, run_id)
 
     def artifacts(self, run_id: str) -> FolderArtifacts:
         return FolderArtifacts(run_folder(self.home, run_id))
 
     async def who(self) -> str:
-        """The user's name, as their git has it; empty where it has none."""
+        """Return the user's name in git's configuration, or ''."""
         if self.checkout is None:
             return ""
         named = await self.checkout.user_git.run("config", "--get", "user.name")
@@ -101,7 +94,7 @@ class Session:
 
     @property
     def required_checkout(self) -> Checkout:
-        """The checkout; raises RepositoryError where there is none."""
+        """The checkout. Raises RepositoryError if there is none."""
         if self.checkout is None:
             raise RepositoryError("this needs a git repository", hint="go to one and try again")
         return self.checkout
@@ -113,7 +106,7 @@ class Session:
 
     @property
     def repository_folder(self) -> Path:
-        """Where the state folder keeps what belongs to the repository."""
+        """The repository's own part of the state folder."""
         return self.home / "repos" / repository_id(self.required_checkout)
 
     @property
@@ -122,12 +115,12 @@ class Session:
 
     async def workshop(self) -> Workshop:
         checkout = self.required_checkout
-        with suppress(OSError):  # the workshop, or the ledger, says what cannot be made
+        with suppress(OSError):  # the workshop or the ledger reports it
             keep_private(self.home)
         return await Workshop.open(checkout, self.home)
 
 
-async def _around(start: Path, needed: bool | None) -> Checkout | None:  # noqa: FBT001 - three answers, not two
+async def _find_checkout(start: Path, needed: bool | None) -> Checkout | None:  # noqa: FBT001 - None: if there is one
     if needed is False:
         return None
     try:

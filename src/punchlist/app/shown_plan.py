@@ -1,6 +1,6 @@
 """The plan files that a run shows before fixing: load, change and check them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -42,15 +42,12 @@ class ShownPlan(Struct, frozen=True, kw_only=True):
 def load_plan(home: Path, run: Run) -> ShownPlan:
     """Load the plan; an unreadable file is left out, and is a problem."""
     plan = _load_blueprint(home, run)
-    files = _read_files(home, run, [item_code(number) for number in plan.numbers] if plan else [])
+    files = _read_files(home, run, map(item_code, plan.numbers) if plan else ())
     master, _ = decode_file(MASTER, files.get(MASTER, b"{}"), Master)
     if plan is None and master is not None:
-        files |= _read_files(
-            home, run, [issue.code for step in master.execution_steps for issue in step.issues]
-        )
-    sheets = (
-        decode_file(name, content, Sheet)[0] for name, content in files.items() if name != MASTER
-    )
+        issues = (issue for step in master.execution_steps for issue in step.issues)
+        files |= _read_files(home, run, (issue.code for issue in issues))
+    sheets = (decode_file(name, files[name], Sheet)[0] for name in files if name != MASTER)
     return ShownPlan(
         changeable=plan is not None,
         master=master or Master(),
@@ -62,8 +59,8 @@ def load_plan(home: Path, run: Run) -> ShownPlan:
 def change_plan(session: Session, run_id: str, part: Master | Sheet) -> Run:
     """Replace the order of work, or the sheet of one issue. Raise UsageError if it is wrong."""
     found = session.load(run_id).id
-    with Lease.acquire(session.home, found):  # loaded inside: nobody lets it go on meanwhile
-        run = session.load(found)
+    with Lease.acquire(session.home, found):
+        run = session.load(found)  # inside the lease: the run cannot go on meanwhile
         plan = _load_blueprint(session.home, run)
         if plan is None:
             raise UsageError(
@@ -73,15 +70,14 @@ def change_plan(session: Session, run_id: str, part: Master | Sheet) -> Run:
         name, value = (
             _rebuild_master(plan, part) if isinstance(part, Master) else _rebuild_sheet(plan, part)
         )
-        files = _read_files(session.home, run, [item_code(number) for number in plan.numbers])
-        changed = files | {name: encode_file(value)}
-        if wrong := [
-            each
-            for each in _find_problems(changed, run, plan)
-            if each not in _find_problems(files, run, plan)
-        ]:
-            raise UsageError(wrong[0], hint="nothing was changed; put that right and send it again")
-        FolderArtifacts(run_folder(session.home, run.id)).write(f"{FOLDER}/{name}", changed[name])
+        files = _read_files(session.home, run, map(item_code, plan.numbers))
+        content = encode_file(value)
+        before = _find_problems(files, run, plan)
+        for problem in _find_problems(files | {name: content}, run, plan):
+            if problem not in before:
+                hint = "nothing was changed; put that right and send it again"
+                raise UsageError(problem, hint=hint)
+        session.artifacts(run.id).write(f"{FOLDER}/{name}", content)
     return run
 
 
@@ -94,16 +90,13 @@ def _load_blueprint(home: Path, run: Run) -> Blueprint | None:
     return make_blueprint(run, mine, str(run_folder(home, run.id) / FOLDER), arranged.after)
 
 
-def _read_files(home: Path, run: Run, codes: list[str]) -> dict[str, bytes]:
+def _read_files(home: Path, run: Run, codes: Iterable[str]) -> dict[str, bytes]:
     """Return the existing plan files by name; unknown codes are ignored."""
     known = {item_code(number): number for number in run.items}
     names = [MASTER, *(sheet_name(known[each]) for each in codes if each in known)]
     artifacts = FolderArtifacts(run_folder(home, run.id))
-    return {
-        name: content
-        for name in names
-        if (content := artifacts.read(f"{FOLDER}/{name}")) is not None
-    }
+    contents = {name: artifacts.read(f"{FOLDER}/{name}") for name in names}
+    return {name: content for name, content in contents.items() if content is not None}
 
 
 def _find_problems(files: Mapping[str, bytes], run: Run, plan: Blueprint) -> tuple[str, ...]:
@@ -112,19 +105,15 @@ def _find_problems(files: Mapping[str, bytes], run: Run, plan: Blueprint) -> tup
 
 def _rebuild_master(plan: Blueprint, master: Master) -> tuple[str, Master]:
     """Keep the user's order; set numbers, file names and sums."""
-    ours = {item_code(number): f"{plan.folder}/{sheet_name(number)}" for number in plan.numbers}
-    steps = tuple(
-        replace(
-            step,
-            step=place,
-            issues=tuple(
-                Issue(each.code, ours.get(each.code, ""), each.agent_type) for each in step.issues
-            ),
+    paths = {item_code(number): f"{plan.folder}/{sheet_name(number)}" for number in plan.numbers}
+    steps = []
+    for place, step in enumerate(master.execution_steps, 1):
+        issues = (
+            Issue(each.code, paths.get(each.code, ""), each.agent_type) for each in step.issues
         )
-        for place, step in enumerate(master.execution_steps, 1)
-    )
+        steps.append(replace(step, step=place, issues=tuple(issues)))
     total = Total(sum(len(step.issues) for step in steps), len(steps))
-    return MASTER, Master(plan.run, plan.branch, steps, total)
+    return MASTER, Master(plan.run, plan.branch, tuple(steps), total)
 
 
 def _rebuild_sheet(plan: Blueprint, sheet: Sheet) -> tuple[str, Sheet]:

@@ -36,9 +36,8 @@ def load_secret(home: Path, name: str, size: int) -> bytes:
             f"{path}: cannot be read or written: {error.strerror}", hint=_HINT
         ) from error
     if len(secret) != size:
-        raise StoreError(
-            f"{path}: is no secret of ours", hint="remove it; everybody signs in again"
-        )
+        hint = "remove it; everybody signs in again"
+        raise StoreError(f"{path}: is no secret of ours", hint=hint)
     return secret
 
 

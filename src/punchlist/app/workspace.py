@@ -25,10 +25,6 @@ from punchlist.views.run_line import RunLine, build_run_line
 D = TypeVar("D", bound=RunDriver | ThreadedDriver)
 
 
-def _ignore(ready: Prepared) -> None:
-    return None
-
-
 class Workspace(Generic[D]):
     """The runs of some repositories; `flags` are the settings of every session it opens."""
 
@@ -42,7 +38,6 @@ class Workspace(Generic[D]):
         self._workflows: dict[str, str] = {}
 
     def repository_of(self, run: Run) -> RepositoryEntry:
-        """Return the repository of a run."""
         raise NotImplementedError
 
     async def opened(
@@ -79,11 +74,9 @@ class Workspace(Generic[D]):
         return self._workflows[run]
 
     def is_driven(self, run: str) -> bool:
-        """Return whether this process or another one drives the run."""
         return self.driving.is_driving(run) or self.session.driver_of(run) is not None
 
     def line(self, row: RunRow) -> RunLine:
-        """Return one line of the list of runs."""
         return build_run_line(
             row,
             driven=self.is_driven(row.id),
@@ -93,7 +86,6 @@ class Workspace(Generic[D]):
 
     @asynccontextmanager
     async def session_of(self, run: str) -> AsyncIterator[Session]:
-        """A session in the repository of a run, closed at the end."""
         with closing(await self.open_for(run)) as session:
             yield session
 
@@ -101,10 +93,10 @@ class Workspace(Generic[D]):
         self,
         opening: Awaitable[Session],
         request: Callable[[], Request],
-        before: Callable[[Prepared], None] = _ignore,
+        before: Callable[[Prepared], None] = lambda _: None,
     ) -> str:
         """Prepare a run, call `before`, and start it in the background; return its id. The session
-        is closed when the driving is over, or where it does not begin.
+        is closed when the run stops, or if it does not begin.
         """
         session = await opening
         with ExitStack() as undo:
@@ -132,7 +124,7 @@ class Workspace(Generic[D]):
     async def answer_question(
         self, run: str, said: str | Mapping[str, str], by: str, asked: int
     ) -> Run:
-        """Record an answer; `asked` is how many questions the person saw."""
+        """Record an answer; `asked` is how many questions the user saw."""
         async with self.session_of(run) as session:
             answered = await answer_run(session, run, said, by, asked=asked)
         self.driving.bell.ring(run)
@@ -141,7 +133,7 @@ class Workspace(Generic[D]):
     async def dismiss(
         self, run: str, chosen: ItemSelection, saying: Dismissal, *, undo: bool = False
     ) -> list[int]:
-        """Dismiss items and return their numbers."""
+        """Return the numbers of the dismissed items."""
         async with self.session_of(run) as session:
             _, numbers = dismiss_items(session, run, chosen, saying, undo=undo)
         self.driving.bell.ring(run)

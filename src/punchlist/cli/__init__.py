@@ -1,4 +1,4 @@
-"""The command line: parses, calls app, shows. A command's module is imported when named."""
+"""The command line: parse, call app, show. A command's module is imported when it is named."""
 
 import signal
 import sys
@@ -19,9 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = run_command(
             lambda: root.main(chosen, prog_name="punchlist", standalone_mode=False), chosen
         )
-    except KeyboardInterrupt:  # a second one, while the first was being told
+    except KeyboardInterrupt:  # a second one, while the first was being reported
         sys.stderr.write("\nstopped at once; `punchlist resume` goes on, if a run had begun\n")
         code = Exit.INTERRUPTED
-    if code is Exit.INTERRUPTED:  # all is told: one more must not turn the exit code into a signal
+    if code is Exit.INTERRUPTED:  # one more Ctrl-C must not turn the exit code into a signal
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.terminal import Unread
+from punchlist.cli.terminal import Unread, error_text, note
 from punchlist.errors import (
     AlreadyRunning,
     LedgerBroken,
@@ -37,48 +37,36 @@ _MACHINE = frozenset({"--json", "--events"})
 
 
 def run_command(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
-    """Run a command and return its exit code. `arguments` tell whether a program
-    reads the output.
+    """Run a command and return its exit code. `arguments` tell whether a program reads the
+    output.
     """
     _repair_streams()
-    machine = not _MACHINE.isdisjoint(arguments)
     try:
         done = work()
         sys.stdout.flush()
         return Exit(done) if isinstance(done, int) else Exit.FINE
     except PunchlistError as error:
+        message, hint = str(error), error.hint
+        code = CODES.get(type(error), Exit.SETUP)
         run = error.run if isinstance(error, AlreadyRunning) else ""
-        return _report_error(
-            str(error), error.hint, CODES.get(type(error), Exit.SETUP), machine=machine, run=run
-        )
     except click.ClickException as error:
-        return _report_error(
-            error.format_message(), _usage_hint(error), Exit.USAGE, machine=machine
-        )
+        message, hint, code, run = error.format_message(), _usage_hint(error), Exit.USAGE, ""
     except (KeyboardInterrupt, click.Abort):
-        return _report_error(
-            "stopped",
-            "`punchlist resume` goes on, if a run had begun",
-            Exit.INTERRUPTED,
-            machine=machine,
-        )
+        message, hint = "stopped", "`punchlist resume` goes on, if a run had begun"
+        code, run = Exit.INTERRUPTED, ""
     except (Unread, BrokenPipeError) as error:
         return _discard_output(str(error) if isinstance(error, Unread) else "")
-    except Exception as error:  # noqa: BLE001 - the door: what nobody foresaw ends here, with a log and a code of its own
-        log = _write_crash(error, arguments)
-        return _report_error(
-            f"punchlist itself failed: {type(error).__name__}: {error}",
-            log,
-            Exit.CRASHED,
-            machine=machine,
-        )
+    except Exception as error:  # noqa: BLE001 - a fault in punchlist: a log, and its own code
+        message = f"punchlist itself failed: {type(error).__name__}: {error}"
+        hint, code, run = _write_crash(error, arguments), Exit.CRASHED, ""
+    return _report_error(message, hint, code, machine=not _MACHINE.isdisjoint(arguments), run=run)
 
 
 def _repair_streams() -> None:
     """Keep a closed stream or an unencodable name from ending a run."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it is for the rest of the process
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - until the process ends
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -86,19 +74,12 @@ def _repair_streams() -> None:
 
 def _report_error(message: str, hint: str, code: Exit, *, machine: bool, run: str = "") -> Exit:
     with suppress(OSError, Unread):
-        from punchlist.cli.terminal import error_text, note
-
         note(error_text(message, hint))
         if machine:
             import json
 
-            told = {
-                "error": message,
-                "hint": hint,
-                "exit": int(code),
-                **({"run": run} if run else {}),
-            }
-            print(json.dumps(told), flush=True)
+            document = {"error": message, "hint": hint, "exit": int(code)}
+            print(json.dumps(document | ({"run": run} if run else {})), flush=True)
     return code
 
 
@@ -126,13 +107,11 @@ def _write_crash(error: Exception, arguments: Sequence[str]) -> str:
     from punchlist._version import __version__
     from punchlist.settings import home_folder
 
-    head = (
-        f"punchlist {__version__}, Python {platform.python_version()},"
-        f" {platform.platform()}\narguments: {list(arguments)!r}\n\n"
-    )
+    versions = f"punchlist {__version__}, Python {platform.python_version()}"
+    head = f"{versions}, {platform.platform()}\narguments: {list(arguments)!r}\n\n"
     trace = head + "".join(traceback.format_exception(error))
     folder = home_folder() / "crashes"
-    log = Path(folder) / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+    log = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         log.write_text(trace, "utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""The exit codes and their meanings."""
+"""The exit codes; exit_codes.toml says what each means."""
 
 from enum import IntEnum
 
@@ -15,33 +15,3 @@ class Exit(IntEnum):
     CRASHED = 70
     INTERRUPTED = 130
     UNREAD = 141
-
-
-MEANINGS: dict[Exit, str] = {
-    Exit.FINE: (
-        "Fine: nothing was found, everything found was fixed or dismissed, or the command did what"
-        " it says."
-    ),
-    Exit.LEFT: "Findings are left: filed, listed or blocked.",
-    Exit.USAGE: (
-        "The command line is wrong: an unknown option, a run that does not exist, a file that is"
-        " not there."
-    ),
-    Exit.INCOMPLETE: (
-        "Incomplete: a reviewer failed, a limit was reached, or something could not be done or"
-        " filed."
-    ),
-    Exit.WAITING: "The run waits for an answer: `punchlist answer`.",
-    Exit.RUNNING: "The same run, or the same request, is under way in another process.",
-    Exit.SETUP: (
-        "The repository, the settings or a workflow file is not in a state to work with, or a"
-        " needed tool is missing."
-    ),
-    Exit.LEDGER: "The ledger cannot be read or written, or does not add up.",
-    Exit.CRASHED: "A fault in punchlist itself; the message names the crash log.",
-    Exit.INTERRUPTED: "Stopped by Ctrl-C or a signal; `punchlist resume` goes on.",
-    Exit.UNREAD: (
-        "The output could not be written: its reader went away (a closed pipe), or the disk is"
-        " full."
-    ),
-}

@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 import click
 from msgspec import Struct
-from msgspec.structs import replace
 
 from punchlist.app import Request
 from punchlist.errors import UsageError
@@ -18,57 +17,63 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
 _UNITS = {"s": 1, "m": 60, "h": 3600, None: 1}
 
 
-class OutputMode(Struct, frozen=True):
-    """Text, one JSON document, or JSON lines."""
+def flag(*names: str, help: str) -> Callable[[F], F]:  # noqa: A002 - click's word
+    return click.option(*names, is_flag=True, help=help)
 
+
+def repeatable(*names: str, **attributes: Any) -> Callable[[F], F]:
+    return click.option(*names, multiple=True, **attributes)
+
+
+class OutputMode(Struct, frozen=True):
     json: bool = False
     events: bool = False
     quiet: bool = False
     verbose: bool = False
     watch: bool = False
-    """In the terminal view, and what came of it afterwards."""
+    """In the terminal view, and the result afterwards."""
 
     @property
     def machine(self) -> bool:
         return self.json or self.events
 
 
-json_option = click.option(
-    "--json", "json_", is_flag=True, help="One JSON document on stdout, also for an error."
-)
+json_option = flag("--json", "json_", help="One JSON document on stdout, also for an error.")
 _ITEM_DIGITS = 3
-"""An id begins with a date, so that a shorter number is meant for an item."""
+"""An id begins with a date, so a shorter number names an item."""
 
 
 def check_run_id(context: click.Context, _: click.Parameter, named: str) -> str:
     """Return the run id. Raise UsageError if it looks like an item's number."""
     if not (named.isdecimal() and len(named) <= _ITEM_DIGITS):
         return named
-    takes_items = any(parameter.name in ("item", "items") for parameter in context.command.params)
-    hint = (
-        f"{context.command_path} last {named}"
-        if takes_items
-        else '"last", or the beginning of an id: punchlist list'
-    )
+    if any(parameter.name in ("item", "items") for parameter in context.command.params):
+        raise UsageError(
+            f'"{named}" is no run; an item comes after its run',
+            hint=f"{context.command_path} last {named}",
+        )
     raise UsageError(
-        f'"{named}" is no run{"; an item comes after its run" if takes_items else ""}', hint=hint
+        f'"{named}" is no run', hint='"last", or the beginning of an id: punchlist list'
     )
 
 
 run_argument = click.argument(
     "run_id", metavar="[RUN]", required=False, default="last", callback=check_run_id
 )
-set_option = click.option(
+run_or_none_argument = click.argument(
+    "run_id", metavar="[RUN]", required=False, default="", callback=check_run_id
+)
+required_run_argument = click.argument("run_id", metavar="RUN", callback=check_run_id)
+set_option = repeatable(
     "--set",
     "settings",
     metavar="KEY=VALUE",
-    multiple=True,
     help="Set a setting for this command; `punchlist doctor --settings` lists them.",
 )
 
 
-def combine_options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    def apply_all(function: F) -> F:
+def combine_options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def apply_all(function: Any) -> Any:
         for decorator in reversed(decorators):
             function = decorator(function)
         return function
@@ -76,29 +81,18 @@ def combine_options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return apply_all
 
 
-output_options: Callable[[Any], Any] = combine_options(
+output_options = combine_options(
     json_option,
-    click.option(
-        "--events",
-        is_flag=True,
-        help="JSON lines on stdout: each entry of the ledger as it happens.",
-    ),
-    click.option("-q", "--quiet", is_flag=True, help="No progress; only what came of it."),
+    flag("--events", help="JSON lines on stdout: each entry of the ledger as it happens."),
+    flag("-q", "--quiet", help="No progress; only what came of it."),
 )
-watch_option = click.option(
-    "--watch",
-    is_flag=True,
-    help="Follow and steer it in the terminal view, as `punchlist watch` does.",
+watch_option = flag(
+    "--watch", help="Follow and steer it in the terminal view, as `punchlist watch` does."
 )
-scope_options: Callable[[Any], Any] = combine_options(
+scope_options = combine_options(
     click.argument("paths", nargs=-1, type=click.Path()),
-    click.option(
-        "--all",
-        "everything",
-        is_flag=True,
-        help="Everything in the repository, not only what changed.",
-    ),
-    click.option("--staged", is_flag=True, help="What is staged for the next commit."),
+    flag("--all", "everything", help="Everything in the repository, not only what changed."),
+    flag("--staged", help="What is staged for the next commit."),
     click.option("--commit", metavar="REV", default="", help="What one commit changed."),
     click.option(
         "--base",
@@ -107,7 +101,7 @@ scope_options: Callable[[Any], Any] = combine_options(
         help="What the branch is compared with. Default: the branch it came from.",
     ),
 )
-checks_options: Callable[[Any], Any] = combine_options(
+checks_options = combine_options(
     click.option(
         "--yes",
         "allow",
@@ -124,44 +118,34 @@ checks_options: Callable[[Any], Any] = combine_options(
         help="Run no checks; fixes are then unverified.",
     ),
 )
-run_options: Callable[[Any], Any] = combine_options(
+run_options = combine_options(
     click.option(
         "--max-time",
         metavar="TIME",
         default="",
         help="Stop fixing after so long: 90, 90s, 15m, 2h.",
     ),
-    click.option("--force", is_flag=True, help="Start even if the same request is under way."),
-    click.option(
-        "--dry-run", is_flag=True, help="Say what would be done; start nothing, write nothing."
-    ),
-    click.option(
-        "-v", "--verbose", is_flag=True, help="With --dry-run: the options of every step as well."
-    ),
+    flag("--force", help="Start even if the same request is under way."),
+    flag("--dry-run", help="Say what would be done; start nothing, write nothing."),
+    flag("-v", "--verbose", help="With --dry-run: the options of every step as well."),
     set_option,
     watch_option,
     output_options,
 )
-findings_option = click.option(
+findings_option = repeatable(
     "--findings",
     metavar="FILE",
-    multiple=True,
     type=click.Path(exists=True, dir_okay=False),
     help="Findings from a file (SARIF, JSON, rdjson, Markdown); may be given several times.",
 )
-agent_options: Callable[[Any], Any] = combine_options(
-    click.option(
-        "--agent",
-        "agents",
-        metavar="NAME",
-        multiple=True,
-        help="Ask this agent; more are asked where it fails.",
+agent_options = combine_options(
+    repeatable(
+        "--agent", "agents", metavar="NAME", help="Ask this agent; more are asked where it fails."
     ),
-    click.option(
+    repeatable(
         "--spec",
         "specification",
         metavar="PATH",
-        multiple=True,
         help="What the change is meant to do, for reviewers.",
     ),
     click.option(
@@ -171,13 +155,7 @@ agent_options: Callable[[Any], Any] = combine_options(
         default=0,
         help="Start no more calls once agents cost so much.",
     ),
-    click.option(
-        "--note",
-        "notes",
-        metavar="TEXT",
-        multiple=True,
-        help="What agents shall know about this run.",
-    ),
+    repeatable("--note", "notes", metavar="TEXT", help="What agents shall know about this run."),
 )
 workflow_option = click.option(
     "--workflow",
@@ -190,20 +168,14 @@ workflow_option = click.option(
 def parse_output(chosen: Mapping[str, Any]) -> OutputMode:
     if chosen.get("json_") and chosen.get("events"):
         raise UsageError("--json and --events exclude each other", hint="choose one of them")
-    spoken = OutputMode(
-        bool(chosen.get("json_")),
-        bool(chosen.get("events")),
-        bool(chosen.get("quiet")),
-        bool(chosen.get("verbose")),
-    )
-    if not chosen.get("watch"):
-        return spoken
-    if spoken.machine or spoken.quiet:
+    names = ("json_", "events", "quiet", "verbose", "watch")
+    output = OutputMode(*(bool(chosen.get(name)) for name in names))
+    if output.watch and (output.machine or output.quiet):
         raise UsageError(
             "--watch needs a terminal that shows the run",
             hint="leave out --json, --events and --quiet, or --watch",
         )
-    return replace(spoken, watch=True)
+    return output
 
 
 def make_request(chosen: Mapping[str, Any]) -> Request:
@@ -222,16 +194,15 @@ def make_request(chosen: Mapping[str, Any]) -> Request:
 
 
 def _parse_scope(chosen: Mapping[str, Any]) -> ScopeKind | None:
-    asked = {
+    chosen_kinds = {
         ScopeKind.ALL: chosen["everything"],
         ScopeKind.STAGED: chosen["staged"],
         ScopeKind.COMMIT: chosen["commit"],
     }
-    kinds = [kind for kind, wanted in asked.items() if wanted]
+    kinds = [kind for kind, wanted in chosen_kinds.items() if wanted]
     if len(kinds) > 1:
-        raise UsageError(
-            f"--{kinds[0]} and --{kinds[1]} exclude each other", hint="choose one scope"
-        )
+        both = f"--{kinds[0]} and --{kinds[1]}"
+        raise UsageError(f"{both} exclude each other", hint="choose one scope")
     return kinds[0] if kinds else None
 
 
@@ -252,9 +223,8 @@ def _parse_pairs(settings: Sequence[str]) -> dict[str, str]:
     for setting in settings:
         key, found, value = setting.partition("=")
         if not found or not key.strip():
-            raise UsageError(
-                f"--set {setting}: must be KEY=VALUE", hint="for example --set analyzers.select=E,F"
-            )
+            hint = "for example --set analyzers.select=E,F"
+            raise UsageError(f"--set {setting}: must be KEY=VALUE", hint=hint)
         pairs[key.strip()] = value
     return pairs
 

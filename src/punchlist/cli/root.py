@@ -64,8 +64,11 @@ class RootGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
-        if name == "help":
-            return self._show_help(ctx, args[1:])
+        if name == "help":  # `punchlist help run` is `punchlist run --help`
+            if args[1:]:
+                return self.resolve_command(ctx, [*args[1:], "--help"])
+            click.echo(ctx.get_help())
+            ctx.exit()
         if name and not name.startswith("-") and name not in _NAMES:
             from difflib import get_close_matches
 
@@ -74,31 +77,16 @@ class RootGroup(click.Group):
             raise click.UsageError(f'no command is called "{name}"{guess}', ctx)
         return super().resolve_command(ctx, args)
 
-    def _show_help(
-        self, ctx: click.Context, asked: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """`punchlist help run` is `punchlist run --help`."""
-        if not asked:
-            click.echo(ctx.get_help())
-            ctx.exit()
-        return self.resolve_command(ctx, [*asked, "--help"])
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, commands in SECTIONS.items():
             with formatter.section(section):
                 formatter.write_dl(list(commands.items()), col_max=12)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        named = [
-            CompletionItem(name, help=about)
-            for name, about in _NAMES.items()
-            if name.startswith(incomplete)
-        ]
-        return (
-            named
-            if not incomplete.startswith("-")
-            else click.Command.shell_complete(self, ctx, incomplete)
-        )
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        names = [name for name in _NAMES if name.startswith(incomplete)]
+        return [CompletionItem(name, help=_NAMES[name]) for name in names]
 
     def invoke(self, ctx: click.Context) -> object:
         try:

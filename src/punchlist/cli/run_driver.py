@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 
-import click
 from msgspec.structs import replace
 
 from punchlist.app import Prepared, Request, Session
@@ -19,11 +18,11 @@ from punchlist.cli.options import OutputMode
 from punchlist.cli.session import handle_signals, login_name
 from punchlist.cli.show.json import exit_code, make_document
 from punchlist.cli.show.plan import count_files, plan_document, plan_text
-from punchlist.cli.show.progress import ProgressView, SilentView, open_view
-from punchlist.cli.show.question import ask_questions
+from punchlist.cli.show.progress import ProgressView, open_view
+from punchlist.cli.show.question import ask_choice, ask_questions
 from punchlist.cli.show.summary import render_stop, render_summary
-from punchlist.cli.show.words import one_line
-from punchlist.cli.terminal import is_interactive, note, print_json, say
+from punchlist.cli.show.words import format_check
+from punchlist.cli.terminal import is_interactive, note, print_json, print_result, say
 from punchlist.cli.tui_launch import check_terminal, open_backend
 from punchlist.model.ledger.run import Run
 
@@ -47,16 +46,15 @@ async def start_and_show(
     ready = await prepare_run(session, request)
     if dry:
         files = await count_files(session, ready.change)
-        prompts = await rehearse_run(session, ready, SilentView())
-        print_json(plan_document(ready, prompts)) if output.json else say(
-            *plan_text(ready, files, prompts, verbose=output.verbose)
-        )
+        prompts = await rehearse_run(session, ready, ProgressView())
+        text = plan_text(ready, files, prompts, verbose=output.verbose)
+        print_result(plan_document(ready, prompts), text, json=output.json)
         return Exit.FINE
     if ready.checks and ready.checks_allowed is None:
         ready = await _ask_checks(session, request, ready, output)
     if output.watch:
         return await watch_run(
-            session, lambda driving: driving.begin_run(session, ready), output, tell
+            session, lambda driver: driver.begin_run(session, ready), output, tell
         )
     return await drive_run(session, lambda view: start_run(session, ready, view), output, tell)
 
@@ -67,7 +65,7 @@ async def resume_and_show(session: Session, run: Run, output: OutputMode) -> Exi
         return await drive_run(session, lambda view: resume_run(session, run.id, view), output)
     check_terminal()
     return await watch_run(
-        session, lambda driving: driving.resume_run(session, run.id), output, run=run
+        session, lambda driver: driver.resume_run(session, run.id), output, run=run
     )
 
 
@@ -82,9 +80,9 @@ async def watch_run(
     """Drive a run in the terminal view until it is closed, then show the result."""
     from punchlist.tui.app import watch
 
-    station = open_backend(session)
-    name = run.id if run is not None and run.waits else await station.drive_run(begin)
-    *_, last = (run, *await watch(station, name))
+    backend = open_backend(session)
+    name = run.id if run is not None and run.waits else await backend.drive_run(begin)
+    *_, last = (run, *await watch(backend, name))
     return show_result(last, output, tell) if last is not None else Exit.FINE
 
 
@@ -94,13 +92,13 @@ async def drive_run(
     """Drive a run; ask its questions on an interactive terminal, else leave it waiting."""
     with open_view(output) as view, handle_signals(view.say):
         run = await drive(view)
-    while (
-        run.waits and not run.ended and is_interactive() and not output.machine and not output.quiet
-    ):
-        said = ask_questions(run)
-        if said is None:
+    asks = is_interactive() and not output.machine and not output.quiet
+    while asks and run.waits and not run.ended:
+        answer = ask_questions(run)
+        if answer is None:
             break
-        run = await answer_run(session, run.id, said, login_name(), asked=len(run.asking.questions))
+        seen = len(run.asking.questions)
+        run = await answer_run(session, run.id, answer, login_name(), asked=seen)
         if not run.waits:
             with open_view(output) as view, handle_signals(view.say):
                 run = await resume_run(session, run.id, view)
@@ -123,10 +121,7 @@ async def _ask_checks(
     session: Session, request: Request, ready: Prepared, output: OutputMode
 ) -> Prepared:
     """Ask whether detected checks may run; without a user to ask, fixes stay unverified."""
-    commands = [
-        f"  {one_line(' '.join(check.command))}   ({one_line(check.origin)})"
-        for check in ready.checks
-    ]
+    commands = [f"  {format_check(check)}" for check in ready.checks]
     if not is_interactive() or output.machine:
         if not output.quiet:
             note(
@@ -136,12 +131,7 @@ async def _ask_checks(
             )
         return ready
     note("Found here, to judge whether a fix is good:", *commands)
-    choice = click.prompt(
-        "Let them run? [y]es this time, [a]lways, [n]o",
-        type=click.Choice(["y", "a", "n"]),
-        show_choices=False,
-        err=True,
-    )
+    choice = ask_choice("Let them run? [y]es this time, [a]lways, [n]o", ["y", "a", "n"])
     if choice == "a":
         await allow_found_checks(session)
     return await prepare_run(session, replace(request, allow_checks=choice != "n"))

@@ -1,10 +1,11 @@
-"""Open and close the app for one command. Ctrl-C stops it cleanly, a second one at once."""
+"""Open and close a session for one command. Ctrl-C stops it cleanly, a second one at once."""
 
 import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import wraps
 from getpass import getuser
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -25,16 +26,32 @@ def run_session(
     repository: bool | None = True,
     readonly: bool = False,
 ) -> T:
-    """Opens the session in the current folder and does the work with it."""
+    """Open a session in the current folder, do the work with it, and close it."""
 
-    async def opened() -> T:
-        session = await Session.open(
-            current_folder(), flags, repository=repository, readonly=readonly
-        )
+    async def open_and_work() -> T:
+        folder = current_folder()
+        session = await Session.open(folder, flags, repository=repository, readonly=readonly)
         with closing(session):
             return await work(session)
 
-    return asyncio.run(opened())
+    return asyncio.run(open_and_work())
+
+
+def with_session(
+    *, repository: bool | None = True, readonly: bool = False
+) -> Callable[[Callable[..., Awaitable[T]]], Callable[..., T]]:
+    """Give a command a session in the current folder as its first argument."""
+
+    def decorate(work: Callable[..., Awaitable[T]]) -> Callable[..., T]:
+        @wraps(work)
+        def run_work(**options: object) -> T:
+            return run_session(
+                lambda session: work(session, **options), repository=repository, readonly=readonly
+            )
+
+        return run_work
+
+    return decorate
 
 
 def current_folder() -> Path:
@@ -48,50 +65,39 @@ def current_folder() -> Path:
 
 
 def login_name() -> str:
-    """Return the user's login name."""
     try:
         return getuser()
     except (OSError, KeyError):  # a user without a name, as in some containers
         return "a person"
 
 
-def run_reader(look: Callable[[Session], T], *, repository: bool = True) -> T:
-    """Run a session that only reads."""
-
-    async def run_look(session: Session) -> T:
-        return look(session)
-
-    return run_session(run_look, repository=repository, readonly=True)
-
-
 @contextmanager
 def handle_signals(say: Callable[[str], None]) -> Iterator[None]:
     """Cancel the current task on the first signal, so that the run records the stop; exit at the
-    second.
-
-    That is safe: the ledger is always whole, and the guardian ends orphaned children.
+    second. That is safe: the ledger is always whole, and the guardian ends orphaned children.
     """
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
-    asked: list[int] = []
+    received: list[int] = []
 
     def handle_signal(number: int) -> None:
-        if asked:
+        if received:
             _exit_now(number)
-        asked.append(number)
+        received.append(number)
         say("stopping; once more to stop at once")
         if task is not None:
             task.cancel()
 
-    for number in _SIGNALS:
-        loop.add_signal_handler(number, handle_signal, number)
-    try:
-        yield
-    finally:
+    def remove_handler(number: int) -> None:
+        loop.remove_signal_handler(number)
+        if received:  # until the command has ended, another signal still gets its message
+            signal.signal(number, lambda number, _: _exit_now(number))
+
+    with ExitStack() as handlers:
         for number in _SIGNALS:
-            loop.remove_signal_handler(number)
-            if asked:  # what is left to do is short, but must not end in silence either
-                signal.signal(number, lambda number, _: _exit_now(number))
+            loop.add_signal_handler(number, handle_signal, number)
+            handlers.callback(remove_handler, number)
+        yield
 
 
 def _exit_now(number: int) -> NoReturn:

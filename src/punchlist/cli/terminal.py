@@ -1,25 +1,24 @@
-"""Results go to stdout, all else to stderr; rich is imported late."""
+"""Print results to stdout, all else to stderr; rich is imported late."""
 
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from punchlist.cli.exit_codes import Exit
+from punchlist.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
 _PIPED_WIDTH = 160
-"""Where nobody looks, lines are not cut to a window."""
+"""Columns of a line in a pipe or a file, where no window cuts it."""
 
 
 class Unread(Exception):
-    """The reader of our output went away, or there is no room for it; the message is empty where a
-    person need not know.
-    """
+    """The reader of our output went away, or there is no room for it; the message may be empty."""
 
 
 @cache
@@ -47,7 +46,7 @@ def reset_consoles() -> None:
 
 @contextmanager
 def guard_stdout() -> Iterator[None]:
-    """Raise StdoutClosed if stdout cannot be written."""
+    """Raise Unread if stdout cannot be written."""
     try:
         yield
     except BrokenPipeError as error:
@@ -59,14 +58,15 @@ def guard_stdout() -> Iterator[None]:
 @guard_stdout()
 def say(*parts: "RenderableType") -> None:
     """Print a result to stdout."""
-    if stdout_console().is_terminal:
+    console = stdout_console()
+    if console.is_terminal:
         for part in parts:
-            stdout_console().print(part)
+            console.print(part)
         return
-    with stdout_console().capture() as captured:
+    with console.capture() as captured:
         for part in parts:
-            stdout_console().print(part, soft_wrap=isinstance(part, str))
-    # Columns are padded for the eye; a file or a program has no use for that.
+            console.print(part, soft_wrap=isinstance(part, str))
+    # Without the padding of columns, which is for the eye.
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
     sys.stdout.flush()
 
@@ -95,15 +95,28 @@ def print_bytes(chunks: Iterable[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
-def show_done(*lines: str, json: bool) -> Exit:
+def write_file(target: Path, chunks: Iterable[bytes], hint: str) -> None:
+    """Write a file that the user named. Raise UsageError with the hint if that fails."""
+    try:
+        with target.open("wb") as file:
+            file.writelines(chunks)
+    except OSError as error:
+        raise UsageError(f"{target}: cannot be written: {error.strerror}", hint=hint) from error
+    note(f"wrote {target}")
+
+
+def print_result(document: object, parts: "Iterable[RenderableType]", *, json: bool) -> None:
+    if json:
+        print_json(document)
+    else:
+        say(*parts)
+
+
+def show_done(*lines: str, json: bool) -> None:
     """Print what a short command did, in lines or as a document."""
     from punchlist.cli.show.words import escape_text
 
-    if json:
-        print_json({"done": lines})
-    else:
-        say(*map(escape_text, lines))
-    return Exit.FINE
+    print_result({"done": lines}, map(escape_text, lines), json=json)
 
 
 def error_text(message: str, hint: str) -> "Text":

@@ -21,13 +21,12 @@ def check_terminal() -> None:
     try:
         import textual  # noqa: F401 - whether it is there
     except ModuleNotFoundError as error:
-        raise SettingsError(
-            f"{error.name} is not installed", hint='pip install "punchlist[tui]"'
-        ) from error
+        hint = 'pip install "punchlist[tui]"'
+        raise SettingsError(f"{error.name} is not installed", hint=hint) from error
 
 
 def open_backend(session: Session) -> "Backend":
-    """Return the backend of the terminal view: for the app's repository, or for all."""
+    """Return the backend of the terminal view: for the session's repository, or for all."""
     from punchlist.tui.backend import Backend
 
     folder = current_folder()

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from mcp_types import Resource, ResourceTemplate
 from msgspec.structs import replace
 
-from punchlist.app.after.reports import REPORT_NAMES, render_report
-from punchlist.app.report_formats import OFFERED, content_type
+from punchlist.app.after.reports import OFFERED, REPORT_NAMES, content_type, render_report
 from punchlist.errors import UsageError
 from punchlist.mcp.session import McpSession
 from punchlist.mcp.tools.read import get_item

@@ -8,12 +8,12 @@ from textual.screen import Screen
 from punchlist.errors import PunchlistError
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
-from punchlist.tui.backend import Backend
+from punchlist.tui.backend import Backend, Snapshot
 from punchlist.tui.dialogs import ChoiceDialog, ConfirmDialog, TextDialog
-from punchlist.tui.snapshot import Snapshot
 from punchlist.views.escaping import one_line
 
 AnyScreen = Screen[Any]
+OfRun = Callable[[AnyScreen, Backend, Snapshot], Coroutine[Any, Any, None]]
 OfItem = Callable[[AnyScreen, Backend, Snapshot, Item], Coroutine[Any, Any, None]]
 
 
@@ -33,28 +33,23 @@ async def try_action(screen: AnyScreen, work: Awaitable[object]) -> bool:
     return True
 
 
-async def answer_run(screen: AnyScreen, station: Backend, look: Snapshot) -> None:
-    """Ask the user the run's open questions and record the answers. Then resume the run, if it was
-    driven here or the user wants it.
-    """
+async def answer_run(screen: AnyScreen, backend: Backend, look: Snapshot) -> None:
+    """Ask the run's open questions and record the answers; resume it if it was driven here."""
     run = look.run
     if run.ended or not run.waits:
         notify(screen, "the run asks nothing")
         return
     said = await _ask_choice(screen, run) if run.waiting_for else await _ask_texts(screen, run)
-    if not said or not await try_action(screen, station.record_answer(run, said)):
+    if not said or not await try_action(screen, backend.record_answer(run, said)):
         return
-    if not station.load(run.id).waits:
-        await _offer_resume(screen, station, run.id)
+    if not backend.load(run.id).waits:
+        await _offer_resume(screen, backend, run.id)
 
 
 async def _ask_choice(screen: AnyScreen, run: Run) -> str | None:
-    question = run.waiting_for
-    return (
-        await screen.app.push_screen_wait(ChoiceDialog(question.question, question.choices))
-        if question
-        else None
-    )
+    if (asked := run.waiting_for) is None:
+        return None
+    return await screen.app.push_screen_wait(ChoiceDialog(asked.question, asked.choices))
 
 
 async def _ask_texts(screen: AnyScreen, run: Run) -> dict[str, str]:
@@ -62,74 +57,66 @@ async def _ask_texts(screen: AnyScreen, run: Run) -> dict[str, str]:
     answers: dict[str, str] = {}
     asked = run.unanswered
     for number, doubt in enumerate(asked, 1):
-        item = run.items.get(doubt.item)
-        about = [doubt.context, f"Item {doubt.item}: {item.lead.title}" if item else ""]
+        about = [doubt.context] if doubt.context else []
+        if item := run.items.get(doubt.item):
+            about.append(f"Item {doubt.item}: {item.lead.title}")
         title = f"{doubt.id} ({number} of {len(asked)}): {doubt.question}"
-        text = await screen.app.push_screen_wait(
-            TextDialog(title, [each for each in about if each])
-        )
+        text = await screen.app.push_screen_wait(TextDialog(title, about))
         if text is None:
             break
         answers[doubt.id] = text
     return answers
 
 
-async def _offer_resume(screen: AnyScreen, station: Backend, run: str) -> None:
-    if station.is_driven(run):
+async def _offer_resume(screen: AnyScreen, backend: Backend, run: str) -> None:
+    if backend.is_driven(run):
         return
-    if run in station.drove or await screen.app.push_screen_wait(
-        ConfirmDialog(
-            "Go on with the run in this window?",
-            f"No process drives it now. Later: punchlist resume {run}",
-        )
-    ):
-        await try_action(screen, station.resume(run))
+    why = f"No process drives it now. Later: punchlist resume {run}"
+    dialog = ConfirmDialog("Go on with the run in this window?", why)
+    if run in backend.drove or await screen.app.push_screen_wait(dialog):
+        await try_action(screen, backend.resume(run))
 
 
-async def resume_run(screen: AnyScreen, station: Backend, look: Snapshot) -> None:
+async def resume_run(screen: AnyScreen, backend: Backend, look: Snapshot) -> None:
     run = look.run
     if run.ended:
         notify(screen, "the run has ended: there is nothing to go on with")
     elif look.driver:
         notify(screen, f"{look.driver} drives it already")
     elif run.waits:
-        await answer_run(screen, station, look)
+        await answer_run(screen, backend, look)
     else:
-        await try_action(screen, station.resume(run.id))
+        await try_action(screen, backend.resume(run.id))
 
 
-async def stop_run(screen: AnyScreen, station: Backend, look: Snapshot) -> None:
+async def stop_run(screen: AnyScreen, backend: Backend, look: Snapshot) -> None:
     """Stop the run; if another process drives it, ask that process to stop."""
     if not look.driver:
         notify(screen, "no process drives this run: there is nothing to stop")
         return
     where = "" if look.here else f"{look.driver.capitalize()} drives it, and is asked to.\n"
-    if await screen.app.push_screen_wait(
-        ConfirmDialog("Stop the run?", f"{where}It stops between two events; r goes on with it.")
-    ):
-        await try_action(screen, _request_stop(screen, station, look.run.id))
+    why = f"{where}It stops between two events; r goes on with it."
+    if await screen.app.push_screen_wait(ConfirmDialog("Stop the run?", why)):
+        await try_action(screen, _request_stop(screen, backend, look.run.id))
 
 
-async def _request_stop(screen: AnyScreen, station: Backend, run: str) -> None:
-    if not await station.stop(run):
+async def _request_stop(screen: AnyScreen, backend: Backend, run: str) -> None:
+    if not await backend.stop(run):
         notify(screen, "it was asked to stop, and has something to do whole first")
 
 
-async def dismiss_item(screen: AnyScreen, station: Backend, look: Snapshot, item: Item) -> None:
-    """Dismiss the item with the user's reason; later runs remember it."""
+async def dismiss_item(screen: AnyScreen, backend: Backend, look: Snapshot, item: Item) -> None:
     if item.status in {Status.FIXED, Status.CLAIMED}:
         notify(screen, f"item {item.number} is {item.status}: it cannot be dismissed")
         return
+    question = f"Why does item {item.number} need no work?"
     about = [item.lead.title, "Later runs remember it, with the reason."]
-    why = await screen.app.push_screen_wait(
-        TextDialog(
-            f"Why does item {item.number} need no work?", about, "Enter: dismiss   Escape: leave it"
-        )
-    )
-    if why and await try_action(screen, station.dismiss_item(look.run.id, item.number, why)):
+    dialog = TextDialog(question, about, "Enter: dismiss   Escape: leave it")
+    why = await screen.app.push_screen_wait(dialog)
+    if why and await try_action(screen, backend.dismiss_item(look.run.id, item.number, why)):
         notify(screen, f"item {item.number} is dismissed")
 
 
-async def restore_item(screen: AnyScreen, station: Backend, look: Snapshot, item: Item) -> None:
-    if await try_action(screen, station.dismiss_item(look.run.id, item.number, "", undo=True)):
+async def restore_item(screen: AnyScreen, backend: Backend, look: Snapshot, item: Item) -> None:
+    if await try_action(screen, backend.dismiss_item(look.run.id, item.number, "", undo=True)):
         notify(screen, f"item {item.number} is taken up again by later runs")

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import ExitStack, aclosing, contextmanager
 from typing import ClassVar
 
 from textual.app import App
@@ -29,31 +29,30 @@ class WatchApp(App[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]  # noqa: RUF012 - as Textual has it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help"),
-        Binding("t", "light", "Light", show=False),
+        Binding("t", "light", show=False),
         Binding("q", "leave", "Quit"),
-        Binding("ctrl+c,ctrl+q", "leave", "Quit", show=False, priority=True),
+        Binding("ctrl+c,ctrl+q", "leave", show=False, priority=True),
     ]
 
-    def __init__(self, station: Backend, run: str = "") -> None:
+    def __init__(self, backend: Backend, run: str = "") -> None:
         super().__init__()
-        self._station = station
+        self._backend = backend
         self.run_name = run
-        """The run that was looked at last."""
+        """The run that the user looked at last."""
         self._leaving = False
         self.failure: BaseException | None = None
 
     def on_mount(self) -> None:
         self.theme = _DARK
-        self.push_screen(
-            RunScreen(self._station, self.run_name) if self.run_name else RunsScreen(self._station)
-        )
+        run, backend = self.run_name, self._backend
+        self.push_screen(RunScreen(backend, run) if run else RunsScreen(backend))
 
     def on_runs_screen_picked(self, picked: RunsScreen.Picked) -> None:
         self.run_name = picked.run
-        self.switch_screen(RunScreen(self._station, picked.run))
+        self.switch_screen(RunScreen(self._backend, picked.run))
 
     def on_run_screen_left(self) -> None:
-        self.switch_screen(RunsScreen(self._station, self.run_name))
+        self.switch_screen(RunsScreen(self._backend, self.run_name))
 
     def action_help(self) -> None:
         self.push_screen(HelpDialog())
@@ -67,11 +66,12 @@ class WatchApp(App[None]):
             self.run_worker(self._leave())
 
     async def _leave(self) -> None:
-        driven = self._station.driving.list_driven()
-        if not driven or await self.push_screen_wait(
-            ConfirmDialog("Stop the run, and leave?", _resume_hint(driven))
-        ):
-            await self._station.stop_driving()
+        driven = self._backend.driving.list_driven()
+        resumes = "\n".join(f"punchlist resume {run} goes on" for run in driven)
+        why = f"This window drives it; it stops between two events.\n{resumes}"
+        dialog = ConfirmDialog("Stop the run, and leave?", why)
+        if not driven or await self.push_screen_wait(dialog):
+            await self._backend.stop_driving()
             self.exit()
         self._leaving = False
 
@@ -85,22 +85,16 @@ class WatchApp(App[None]):
         self._close_messages_no_wait()
 
 
-def _resume_hint(runs: tuple[str, ...]) -> str:
-    return "This window drives it; it stops between two events.\n" + "\n".join(
-        f"punchlist resume {run} goes on" for run in runs
-    )
-
-
-async def watch(station: Backend, run: str = "") -> tuple[Run, ...]:
+async def watch(backend: Backend, run: str = "") -> tuple[Run, ...]:
     """Open the window until it is closed, then stop the runs driven here and return them."""
-    window = WatchApp(station, run)
-    async with aclosing(station):
+    window = WatchApp(backend, run)
+    async with aclosing(backend):
         with _exit_on_signals(window), _silence_logs():
             await window.run_async()
-        await station.stop_driving()
+        await backend.stop_driving()
         if window.failure is not None:
             raise window.failure
-        return tuple(station.load(name) for name in station.drove)
+        return tuple(backend.load(name) for name in backend.drove)
 
 
 @contextmanager
@@ -118,10 +112,8 @@ def _silence_logs() -> Iterator[None]:
 def _exit_on_signals(window: WatchApp) -> Iterator[None]:
     """Close the window on SIGINT, SIGTERM and SIGHUP, without asking."""
     loop = asyncio.get_running_loop()
-    for number in _SIGNALS:
-        loop.add_signal_handler(number, window.exit)
-    try:
-        yield
-    finally:
+    with ExitStack() as handlers:
         for number in _SIGNALS:
-            loop.remove_signal_handler(number)
+            loop.add_signal_handler(number, window.exit)
+            handlers.callback(loop.remove_signal_handler, number)
+        yield

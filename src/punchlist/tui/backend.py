@@ -1,24 +1,26 @@
-"""What the screens call: the ledger to read, and actions on a run through the app."""
+"""What the screens call: snapshots of runs, and actions on a run through the app."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.app import Session
 from punchlist.app.after.dismissals import ItemSelection, dismiss_items
+from punchlist.app.drive.background import ActiveAction
 from punchlist.app.drive.next_actions import find_due
 from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.app.workspace import Workspace
 from punchlist.model.ledger.events import Dismissal
 from punchlist.model.ledger.run import Run
+from punchlist.steps import Action
 from punchlist.tui.board import count_shelves
-from punchlist.tui.snapshot import Snapshot
 from punchlist.views.run_line import RunLine
-from punchlist.views.run_state import find_state
-from punchlist.views.summary import summarize_run
+from punchlist.views.run_state import State, find_state
+from punchlist.views.summary import Summary, summarize_run
 
 _STOPPING = 30.0
 """Seconds to wait for another process to stop a run."""
@@ -26,16 +28,40 @@ _DUE = 12
 """Actions that are listed; a round may have thousands."""
 
 
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """All that the screen shows of a run, computed in a thread."""
+
+    run: Run
+    summary: Summary
+    state: State
+    tally: dict[str, int]
+    driver: str = ""
+    """The process that drives it, in words, or empty."""
+    here: bool = False
+    """Whether this process drives it."""
+    begun: tuple[ActiveAction, ...] = ()
+    due: tuple[Action, ...] = ()
+    """What the ledger says is next, if another process or none drives it."""
+    more_due: int = 0
+    trouble: str = ""
+    """Why this process stopped driving it, or cannot read it."""
+
+    @property
+    def face(self) -> tuple[object, ...]:
+        """Equal for two snapshots that look the same."""
+        return (self.run.seq, self.state, self.driver, self.begun, self.trouble)
+
+
 def _build_snapshot(run: Run, *, here: bool) -> Snapshot:
-    next_ = () if here else find_due(run)
+    due = () if here else find_due(run)
     return Snapshot(
         run=run,
-        told=summarize_run(run),
+        summary=summarize_run(run),
         state=find_state(run, driven=here),
         tally=count_shelves(run),
         here=here,
-        due=next_[:_DUE],
-        more_due=max(0, len(next_) - _DUE),
+        due=due[:_DUE],
+        more_due=max(0, len(due) - _DUE),
     )
 
 
@@ -50,9 +76,7 @@ class Backend(Workspace[ThreadedDriver]):
         self._opened = opened
         self._who = who
         self.drove: dict[str, None] = {}
-        """Runs that this process has driven, the last one last: it goes on with them, too, once
-        they are answered.
-        """
+        """Runs that this process has driven, the last one last; it resumes them after an answer."""
 
     async def open_for(self, run: str) -> Session:
         return await self._opened()
@@ -69,9 +93,7 @@ class Backend(Workspace[ThreadedDriver]):
         return self.session.store.find_run(named, self._repository)
 
     def list_runs(self) -> list[RunLine]:
-        """Return the runs of this repository, or all; newest first. Opens the ledger each time, as
-        it may not exist yet.
-        """
+        """Return the runs of this repository, or all, newest first; there may be no ledger yet."""
         with closing(Session(self.home, None, {}, readonly=True)) as session:
             rows = session.store.runs(self._repository)
         return [self.line(row) for row in rows]
@@ -81,18 +103,16 @@ class Backend(Workspace[ThreadedDriver]):
         return self.session.driver_of(run) is not None
 
     def take_snapshot(self, name: str, last: Snapshot | None = None) -> Snapshot:
-        """Read and fold the run, for a worker thread. Reuse `last` where the run
-        has not changed.
-        """
+        """Read and fold the run, for a worker thread. Reuse `last` if the run has not changed."""
         run = self.load(name)
-        at_it = self.session.driver_of(name)
+        holder = self.session.driver_of(name)
         here = self.driving.is_driving(name)
-        same = last is not None and last.run is run and last.here == here
-        seen = last if last is not None and same else _build_snapshot(run, here=here)
+        if last is None or last.run is not run or last.here != here:
+            last = _build_snapshot(run, here=here)
         return replace(
-            seen,
-            state=find_state(run, driven=here or at_it is not None),
-            driver="this window" if here else f"process {at_it.pid}" if at_it else "",
+            last,
+            state=find_state(run, driven=here or holder is not None),
+            driver="this window" if here else f"process {holder.pid}" if holder else "",
             begun=self.driving.active_actions(name),
             trouble=self.driving.failure_reason(name),
         )
@@ -103,7 +123,7 @@ class Backend(Workspace[ThreadedDriver]):
         return name
 
     async def record_answer(self, run: Run, said: str | Mapping[str, str]) -> Run:
-        """Record the answer; `run` is the state that the user saw."""
+        """`run` is the state that the user saw."""
         return await self.answer_question(run.id, said, self._who, len(run.asking.questions))
 
     async def resume(self, run: str) -> None:
@@ -115,9 +135,7 @@ class Backend(Workspace[ThreadedDriver]):
         return await self.stop_run(run, self._who, _STOPPING)
 
     async def dismiss_item(self, run: str, number: int, why: str, *, undo: bool = False) -> None:
-        """Dismiss an item in a thread that finishes, and closes the session, even if this task is
-        cancelled.
-        """
+        """Dismiss an item in a thread, which finishes even if this task is cancelled."""
         session = await self._opened()
         with ExitStack() as until_then:
             until_then.callback(session.close)

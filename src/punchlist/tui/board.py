@@ -55,22 +55,21 @@ class ItemBoard:
         self._ordered: list[int] = []
 
     def order_items(self, run: Run) -> list[int]:
+        keys = self._keys
         fresh = {
-            n: item
-            for n, item in run.items.items()
-            if n not in self._keys or self._keys[n][0] is not item.findings
+            number: (item.findings, reading_order(item))
+            for number, item in run.items.items()
+            if number not in keys or keys[number][0] is not item.findings
         }
         if fresh:
-            self._keys |= {
-                number: (item.findings, reading_order(item)) for number, item in fresh.items()
-            }
-            self._ordered = sorted(self._keys, key=lambda number: self._keys[number][1])
+            keys |= fresh
+            self._ordered = sorted(keys, key=lambda number: keys[number][1])
         return self._ordered
 
     def select_items(self, run: Run, shelf: Shelf, wanted: ItemFilter) -> list[int]:
-        asked = shelf.narrow_filter(wanted)
+        wanted = shelf.narrow_filter(wanted)
         items = run.items
-        return [number for number in self.order_items(run) if matches_filter(items[number], asked)]
+        return [number for number in self.order_items(run) if matches_filter(items[number], wanted)]
 
 
 def count_shelves(run: Run) -> dict[str, int]:
@@ -81,10 +80,8 @@ def count_shelves(run: Run) -> dict[str, int]:
 
 
 def shelf_bar(known: dict[str, int], chosen: Shelf, width: int) -> Content:
-    """Return the shelves' names and counts in one line, the chosen one in brackets. Empty ones are
-    shown if they fit.
-    """
-    there = [each for each in SHELVES if each in (ALL, chosen) or known.get(each.name)]
+    """Return the shelves' names and counts in one line; empty ones are shown if they fit."""
+    there = _list_shelves(known, chosen)
     most = [each for each in SHELVES if each != OUTSIDE or each in there]
     bars = (
         line(*_render_heads(known, chosen, most)),
@@ -99,12 +96,12 @@ def _render_heads(
 ) -> Iterator[tuple[str, str]]:
     for shelf in shelves:
         count = known.get(shelf.name, 0)
-        style = STATUSES[shelf.status] if shelf.status and count else "" if count else MUTED
-        yield (
-            (f"[{shelf.name} {count:,}]", "bold reverse")
-            if shelf == chosen
-            else (f"{pad}{shelf.name} {count:,}{pad}", style)
-        )
+        text = f"{shelf.name} {count:,}"
+        if shelf == chosen:
+            yield f"[{text}]", "bold reverse"
+        else:
+            style = STATUSES[shelf.status] if shelf.status and count else "" if count else MUTED
+            yield f"{pad}{text}{pad}", style
         yield "" if pad else " ", ""
 
 
@@ -119,15 +116,18 @@ def item_row(item: Item, width: int, *, status: bool) -> Content:
     if place:
         parts.append((f"{fit_text(format_place(item.lead), place, tail=True)} ", MUTED))
     parts.append((format_headline(item.lead), ""))
-    tail = format_proofs(item) if item.status is Status.FIXED else unfixed_reason(item)
-    if tail and tail != NO_FIX:
-        parts.append((f"  ({tail})", MUTED))
+    why = format_proofs(item) if item.status is Status.FIXED else unfixed_reason(item)
+    if why and why != NO_FIX:
+        parts.append((f"  ({why})", MUTED))
     return line(*parts)
 
 
 def next_shelf(shelf: Shelf, by: int, known: dict[str, int]) -> Shelf:
     """Return the next shelf in that direction that has items."""
-    full: Sequence[Shelf] = [
-        each for each in SHELVES if each in (ALL, shelf) or known.get(each.name)
-    ]
+    full = _list_shelves(known, shelf)
     return full[(full.index(shelf) + by) % len(full)]
+
+
+def _list_shelves(known: dict[str, int], chosen: Shelf) -> list[Shelf]:
+    """Return the shelves that have items, with ALL and the chosen one."""
+    return [each for each in SHELVES if each in (ALL, chosen) or known.get(each.name)]

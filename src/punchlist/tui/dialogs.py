@@ -1,6 +1,7 @@
 """Dialogs: yes or no, a choice, a line of text, a long text, and the help."""
 
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -51,25 +52,21 @@ class ChoiceDialog(QuestionDialog):
     def __init__(self, question: str, choices: Mapping[str, str]) -> None:
         super().__init__()
         self._question = question
-        self._choices = dict(choices)
-        self._letters = list(choices)
+        self._choices = choices
 
     def compose(self) -> ComposeResult:
+        choices = self._choices.items()
         with Vertical(classes="box"):
             with VerticalScroll(classes="words", can_focus=False):
                 yield Static(page(block(self._question, style="bold")))
-            yield OptionList(
-                *(line((f"{letter}) ", "bold"), text) for letter, text in self._choices.items())
-            )
-            yield Static(
-                line(("a letter, or ↑ ↓ and Enter: decide   Escape: later", MUTED)), classes="keys"
-            )
+            yield OptionList(*(line((f"{letter}) ", "bold"), text) for letter, text in choices))
+            yield _key_line("a letter, or ↑ ↓ and Enter: decide   Escape: later")
 
     def on_mount(self) -> None:
         self.query_one(OptionList).focus()
 
     def on_option_list_option_selected(self, chosen: OptionList.OptionSelected) -> None:
-        self.dismiss(self._letters[chosen.option_index])
+        self.dismiss(list(self._choices)[chosen.option_index])
 
     def on_key(self, event: Key) -> None:
         if event.character in self._choices:
@@ -91,35 +88,18 @@ class TextDialog(QuestionDialog):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
             with VerticalScroll(classes="words", can_focus=False):
-                told = [each for text in self._about for each in block(text)]
-                yield Static(page([*block(self._title, style="bold"), *told]))
+                about = [each for text in self._about for each in block(text)]
+                yield Static(page([*block(self._title, style="bold"), *about]))
             yield Input()
-            yield Static(line((self._keys, MUTED)), classes="keys")
+            yield _key_line(self._keys)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        text = event.value.strip()
-        if text:
+        if text := event.value.strip():
             self.dismiss(text)
 
 
-HELP = (
-    ("Move", "↑ ↓ or j k, PgUp PgDn, Home End", "g G"),
-    ("Views", "1 items   2 running   3 log   4 checks", "Tab goes round"),
-    ("Status", "← → items of one status", "counts stand in the bar"),
-    ("Filter", "/ text in title, path or code", "s severity, Escape clears"),
-    ("Open", "Enter one item: code, change, history, proof", "n p others"),
-    ("Answer", "a what the run asks", "then it goes on"),
-    ("Go on", "r resume a run that was stopped", ""),
-    ("Stop", "c stop a run, here or in another process", "it can be resumed"),
-    ("Dismiss", "d needs no work, with a reason", "u takes it back"),
-    ("Runs", "Escape the list of runs", ""),
-    ("Light", "t light or dark", ""),
-    ("Leave", "q or Ctrl-C", "asks, if a run is driven here"),
-)
-
-
 class DetailDialog(ModalScreen[None]):
-    """Show the complete text of a line that was cut."""
+    """Shows a line in full that was cut."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss(None)", "Close")]
 
@@ -131,7 +111,7 @@ class DetailDialog(ModalScreen[None]):
         with Vertical(classes="box"):
             with VerticalScroll(classes="whole"):
                 yield Static(page(self._lines))
-            yield Static(line(("Escape closes this", MUTED)), classes="keys")
+            yield _key_line("Escape closes this")
 
     def on_mount(self) -> None:
         self.query_one(VerticalScroll).focus()
@@ -144,9 +124,18 @@ class HelpDialog(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
-            lines = [
-                line((f"{name:<8} ", "bold"), what, (f"   {more}" if more else "", MUTED))
-                for name, what, more in HELP
-            ]
-            yield Static(page([line(("Keys", "bold underline")), *lines]))
-            yield Static(line(("Escape closes this", MUTED)), classes="keys")
+            lines = [line(("Keys", "bold underline"))]
+            for row in _read_help().splitlines():
+                name, keys, *more = row.split("\t")
+                detail = f"   {more[0]}" if more else ""
+                lines.append(line((f"{name:<8} ", "bold"), keys, (detail, MUTED)))
+            yield Static(page(lines))
+            yield _key_line("Escape closes this")
+
+
+def _read_help() -> str:
+    return (files("punchlist.tui") / "help.tsv").read_text("utf-8")
+
+
+def _key_line(text: str) -> Static:
+    return Static(line((text, MUTED)), classes="keys")

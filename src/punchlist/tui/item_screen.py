@@ -9,10 +9,9 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from punchlist.tui import actions as acts
-from punchlist.tui.backend import Backend
+from punchlist.tui.backend import Backend, Snapshot
 from punchlist.tui.item_text import item_lines
 from punchlist.tui.scroll_page import TextPage
-from punchlist.tui.snapshot import Snapshot
 
 
 class ItemScreen(Screen[int]):
@@ -23,14 +22,14 @@ class ItemScreen(Screen[int]):
         Binding("n,right", "step(1)", "Next"),
         Binding("p,left", "step(-1)", "Previous"),
         Binding("d", "dismiss_item", "Dismiss"),
-        Binding("u", "restore_item", "Undo dismissal", show=False),
+        Binding("u", "restore_item", show=False),
     ]
 
     def __init__(
-        self, station: Backend, look: Snapshot, numbers: Sequence[int], number: int
+        self, backend: Backend, look: Snapshot, numbers: Sequence[int], number: int
     ) -> None:
         super().__init__()
-        self._station = station
+        self._backend = backend
         self._look = look
         self._numbers = numbers
         self.number = number
@@ -45,13 +44,12 @@ class ItemScreen(Screen[int]):
 
     def show_run(self, look: Snapshot) -> None:
         """Show the same item again if it changed in the new snapshot."""
-        before = self._look.run
+        before, now = self._look.run, look.run
         self._look = look
-        changed = before.items.get(self.number) is not look.run.items.get(self.number)
         if (
-            changed
-            or before.by_item.scores is not look.run.by_item.scores
-            or before.asking.doubts is not look.run.asking.doubts
+            before.items.get(self.number) is not now.items.get(self.number)
+            or before.by_item.scores is not now.by_item.scores
+            or before.asking.doubts is not now.asking.doubts
         ):
             self._show_item()
 
@@ -59,24 +57,22 @@ class ItemScreen(Screen[int]):
         self.dismiss(self.number)
 
     def action_step(self, by: int) -> None:
-        if self.number in self._numbers:
-            self.number = self._numbers[
-                (self._numbers.index(self.number) + by) % len(self._numbers)
-            ]
+        numbers = self._numbers
+        if self.number in numbers:
+            self.number = numbers[(numbers.index(self.number) + by) % len(numbers)]
             self.query_one(TextPage).scroll_home(animate=False)
             self._show_item()
 
     def action_dismiss_item(self) -> None:
-        self.run_worker(
-            acts.dismiss_item(self, self._station, self._look, self._look.run.items[self.number])
-        )
+        self._act_on_item(acts.dismiss_item)
 
     def action_restore_item(self) -> None:
-        self.run_worker(
-            acts.restore_item(self, self._station, self._look, self._look.run.items[self.number])
-        )
+        self._act_on_item(acts.restore_item)
+
+    def _act_on_item(self, act: acts.OfItem) -> None:
+        run = self._look.run
+        self.run_worker(act(self, self._backend, self._look, run.items[self.number]))
 
     def _show_item(self) -> None:
-        self.query_one(TextPage).set_lines(
-            item_lines(self._look.run, self._look.run.items[self.number])
-        )
+        run = self._look.run
+        self.query_one(TextPage).set_lines(item_lines(run, run.items[self.number]))

@@ -8,7 +8,7 @@ from punchlist.model.finding.finding import Finding
 from punchlist.model.item.item import Attempt, Item, Status
 from punchlist.model.item.score import Score
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.hunk import Diff, Hunk
+from punchlist.model.patch.hunk import Diff
 from punchlist.tui.text import (
     ACCENT,
     BAD,
@@ -21,6 +21,7 @@ from punchlist.tui.text import (
     format_headline,
     format_place,
     line,
+    title,
 )
 from punchlist.views.item_words import FACTS, PROOF_WORDS
 
@@ -46,17 +47,17 @@ def item_lines(run: Run, item: Item) -> list[Content]:
 
 def _title(text: str) -> Iterator[Content]:
     yield line("")
-    yield line((text, f"bold underline {ACCENT}"))
+    yield title(text)
 
 
 def _render_head(run: Run, item: Item) -> Iterator[Content]:
-    outside = " (outside the change)" if not item.in_scope else ""
+    status = item.status if item.in_scope else f"{item.status} (outside the change)"
     yield line(
         (f"Item {item.number}", "bold"),
         " · ",
-        (f"{item.status}{outside}", f"bold {STATUSES[item.status]}"),
+        (status, f"bold {STATUSES[item.status]}"),
         " · ",
-        (item.severity.value, SEVERITIES[item.severity]),
+        (item.severity, SEVERITIES[item.severity]),
         " · ",
         (format_place(item.lead), ACCENT),
     )
@@ -70,12 +71,8 @@ def _render_findings(item: Item) -> Iterator[Content]:
     merged = f" ({len(item.findings)} findings, merged)" if len(item.findings) > 1 else ""
     yield from _title(f"Reported by{merged}")
     for finding in item.findings:
-        yield line(
-            _IN,
-            (finding.source, "bold"),
-            f": {format_headline(finding)} ",
-            (f"at {format_place(finding)}", MUTED),
-        )
+        place = (f"at {format_place(finding)}", MUTED)
+        yield line(_IN, (finding.source, "bold"), f": {format_headline(finding)} ", place)
         yield from _render_detail(finding)
     if item.sightings:
         yield line((f"{_IN}seen again {item.sightings} times in later looks", MUTED))
@@ -85,12 +82,8 @@ def _render_detail(finding: Finding) -> Iterator[Content]:
     yield from block(finding.detail, _IN * 2)
     if finding.suggestion:
         yield line(_IN * 2, ("suggestion: ", "italic"), finding.suggestion)
-    if finding.fix is not None:
-        yield line(
-            _IN * 2,
-            (f"fix ({finding.fix.safety}): ", "italic"),
-            finding.fix.title or "edits the file",
-        )
+    if fix := finding.fix:
+        yield line(_IN * 2, (f"fix ({fix.safety}): ", "italic"), fix.title or "edits the file")
     if finding.url:
         yield line(_IN * 2, (finding.url, MUTED))
     yield from (line(_IN * 2, ("mark: ", WARNING), mark) for mark in finding.marks)
@@ -112,38 +105,29 @@ def _render_code(item: Item) -> Iterator[Content]:
 def _render_change(diff: Diff | None, item: Item) -> Iterator[Content]:
     if diff is None:
         return
+    landed = f"landed as {item.commit[:12]}"
     yield from _title(
-        f"Change, landed as {item.commit[:12]}"
-        if item.status is Status.FIXED
-        else "Change, tried and not landed"
+        f"Change, {landed if item.status is Status.FIXED else 'tried and not landed'}"
     )
     for hunk in diff.hunks:
-        yield from _render_hunk(hunk)
-
-
-def _render_hunk(hunk: Hunk) -> Iterator[Content]:
-    yield line((f"{_IN}{hunk.path}:{hunk.line}", ACCENT))
-    yield from (line(_IN, (each or " ", _DIFF.get(each[:1], ""))) for each in hunk.lines)
-    if hunk.cut:
-        yield line((f"{_IN}({hunk.cut:,} lines more)", MUTED))
+        yield line((f"{_IN}{hunk.path}:{hunk.line}", ACCENT))
+        yield from (line(_IN, (each or " ", _DIFF.get(each[:1], ""))) for each in hunk.lines)
+        if hunk.cut:
+            yield line((f"{_IN}({hunk.cut:,} lines more)", MUTED))
 
 
 def _render_history(item: Item) -> Iterator[Content]:
-    if not item.attempts:
-        return
-    yield from _title("History")
+    if item.attempts:
+        yield from _title("History")
     for attempt in item.attempts:
         yield from _render_attempt(attempt)
 
 
 def _render_attempt(attempt: Attempt) -> Iterator[Content]:
     who = f" by {attempt.by}" if attempt.by else ""
-    yield line(
-        (f"{_IN}round {attempt.round} ", MUTED),
-        (FACTS[attempt.fact], "bold"),
-        who,
-        f": {attempt.why}" if attempt.why else "",
-    )
+    why = f": {attempt.why}" if attempt.why else ""
+    number = (f"{_IN}round {attempt.round} ", MUTED)
+    yield line(number, (FACTS[attempt.fact], "bold"), who, why)
     lines = block(attempt.evidence, _IN * 3, MUTED)
     if len(lines) > _EVIDENCE_LINES:
         yield line((f"{_IN * 3}({len(lines) - _EVIDENCE_LINES:,} lines before)", MUTED))
@@ -154,17 +138,12 @@ def _render_proofs(run: Run, item: Item) -> Iterator[Content]:
     if item.status is Status.FIXED or item.proofs:
         yield from _title("Proof")
         for proof in sorted(item.proofs, key=lambda each: -each.kind.strength):
-            kept = f" ({proof.artifact})" if proof.artifact else ""
-            yield line(
-                _IN,
-                (f"{PROOF_WORDS[proof.kind][0]:<16} ", f"bold {GOOD}"),
-                proof.said,
-                (kept, MUTED),
-            )
+            word = (f"{PROOF_WORDS[proof.kind][0]:<16} ", f"bold {GOOD}")
+            artifact = f" ({proof.artifact})" if proof.artifact else ""
+            yield line(_IN, word, proof.said, (artifact, MUTED))
         if not item.proofs:
             yield line(_IN, ("none", f"bold {BAD}"))
-    private = run.by_item.reproductions.get(item.number)
-    if private is not None:
+    if private := run.by_item.reproductions.get(item.number):
         seen = "was seen red before the fix" if private.red else f"does not count: {private.why}"
         yield line(_IN, ("private test ", "bold"), f"{private.path} {seen}")
 
@@ -175,23 +154,18 @@ def _render_score(score: Score | None) -> Iterator[Content]:
     yield from _title("Challenger")
     number = "no usable score" if score.score is None else f"{score.score} of 100"
     parts = {"correctness": score.correctness, "safety": score.safety, "style": score.style}
-    told = ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
-    yield line(
-        _IN,
-        (number, f"bold {GOOD if score.approves() else WARNING}"),
-        f" {score.status} ",
-        (told, MUTED),
-    )
+    scores = ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
+    style = f"bold {GOOD if score.approves() else WARNING}"
+    yield line(_IN, (number, style), f" {score.status} ", (scores, MUTED))
     yield from block(score.feedback, _IN * 2)
     yield from (line(_IN * 2, f"- {improvement}") for improvement in score.improvements)
 
 
 def _render_questions(run: Run, item: Item) -> Iterator[Content]:
-    asked = [doubt for doubt in run.asking.doubts.values() if doubt.item == item.number]
-    if not asked:
-        return
-    yield from _title("Questions")
-    for doubt in asked:
+    doubts = [doubt for doubt in run.asking.doubts.values() if doubt.item == item.number]
+    if doubts:
+        yield from _title("Questions")
+    for doubt in doubts:
         yield line(_IN, (doubt.id, "bold"), f" {doubt.question}")
         answer = f"{doubt.by}: {doubt.answer}" if doubt.answer else "not answered yet"
         yield line((f"{_IN * 2}{answer}", "" if doubt.answer else WARNING))

@@ -18,7 +18,7 @@ from textual.widgets import ContentSwitcher, Footer, Input, Static
 from punchlist.app.drive.background import AgentOutput
 from punchlist.errors import PunchlistError
 from punchlist.tui import actions as acts
-from punchlist.tui.backend import Backend
+from punchlist.tui.backend import Backend, Snapshot
 from punchlist.tui.board import ALL, SEVERITY_CHOICES, ItemBoard, item_row, next_shelf, shelf_bar
 from punchlist.tui.dialogs import DetailDialog
 from punchlist.tui.item_screen import ItemScreen
@@ -32,7 +32,6 @@ from punchlist.tui.run_text import (
     render_head,
 )
 from punchlist.tui.scroll_page import TextPage
-from punchlist.tui.snapshot import Snapshot
 from punchlist.tui.text import MUTED, line, page
 from punchlist.tui.virtual_list import Rows
 from punchlist.views.item_filter import ItemFilter
@@ -40,38 +39,38 @@ from punchlist.views.run_state import State
 
 VIEWS = ("items", "running", "log", "checks")
 _POLL = 0.2
-"""Seconds between two looks: the screen need not be faster than the eye."""
+"""Seconds between two polls of the ledger."""
 _KEPT = 400
 
 
 class RunScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "view('items')", "Items", show=False),
-        Binding("2", "view('running')", "Running", show=False),
-        Binding("3", "view('log')", "Log", show=False),
-        Binding("4", "view('checks')", "Checks", show=False),
+        Binding("1", "view('items')", show=False),
+        Binding("2", "view('running')", show=False),
+        Binding("3", "view('log')", show=False),
+        Binding("4", "view('checks')", show=False),
         Binding("tab", "turn(1)", "Views", priority=True),
-        Binding("shift+tab", "turn(-1)", "Views", show=False, priority=True),
-        Binding("left,h", "shelf(-1)", "Status", show=False),
+        Binding("shift+tab", "turn(-1)", show=False, priority=True),
+        Binding("left,h", "shelf(-1)", show=False),
         Binding("right,l", "shelf(1)", "Status", key_display="←→"),
         Binding("slash", "filter", "Filter"),
         Binding("s", "severity", "Severity"),
         Binding("a", "answer", "Answer"),
-        Binding("r", "resume", "Resume", show=False),
-        Binding("c", "stop", "Stop", show=False),
-        Binding("d", "dismiss_item", "Dismiss", show=False),
-        Binding("u", "restore_item", "Undo dismissal", show=False),
-        Binding("escape", "back", "Runs", show=False),
+        Binding("r", "resume", show=False),
+        Binding("c", "stop", show=False),
+        Binding("d", "dismiss_item", show=False),
+        Binding("u", "restore_item", show=False),
+        Binding("escape", "back", show=False),
     ]
 
     class Left(Message):
         """The user wants the list of runs."""
 
-    def __init__(self, station: Backend, run: str) -> None:
+    def __init__(self, backend: Backend, run: str) -> None:
         super().__init__()
         self.run = run
         self.look: Snapshot | None = None
-        self._station = station
+        self._backend = backend
         self._board = ItemBoard()
         self._shelf = ALL
         self._wanted = ItemFilter()
@@ -97,10 +96,14 @@ class RunScreen(Screen[None]):
             yield TextPage(id="checks")
         yield Footer()
 
+    @property
+    def _rows(self) -> Rows:
+        return self.query_one("#list", Rows)
+
     def on_mount(self) -> None:
         self.query_one("#filter", Input).display = False
         self.query_one("#banner").display = False
-        self.query_one("#list", Rows).focus()
+        self._rows.focus()
         self.run_worker(self._follow_run(), exclusive=True, group="follow")
         self.set_interval(1, self._tick)
 
@@ -110,17 +113,16 @@ class RunScreen(Screen[None]):
 
     async def _poll_ledger(self) -> None:
         """Show what is new in the ledger every 200 ms, whichever process writes it."""
-        heard = 0
+        last, backend = 0, self._backend
         while True:
             try:
-                self._show_snapshot(
-                    await asyncio.to_thread(self._station.take_snapshot, self.run, self.look)
-                )
+                look = await asyncio.to_thread(backend.take_snapshot, self.run, self.look)
+                self._show_snapshot(look)
             except PunchlistError as error:
                 self._show_trouble(f"{error} ({error.hint})" if error.hint else str(error))
-            if said := self._station.driving.talk.list_after(self.run, heard):
-                heard = said[-1].number
-                self._talk = [*self._talk, *said][-_KEPT:]
+            if output := backend.driving.talk.list_after(self.run, last):
+                last = output[-1].number
+                self._talk = [*self._talk, *output][-_KEPT:]
                 self._tick()
             await asyncio.sleep(_POLL)
 
@@ -148,90 +150,73 @@ class RunScreen(Screen[None]):
             self.query_one("#head", Static).update(line(text))
 
     def _tick(self) -> None:
-        """Update what changes with the clock alone."""
+        """Show what changes with the clock alone."""
         look = self.look
         if look is None:
             return
         self.query_one("#head", Static).update(page(render_head(look, time.time())))
         if self.query_one(ContentSwitcher).current == "running":
-            self.query_one("#running", TextPage).set_lines(
-                render_activity(look, self._talk), follow=True
-            )
+            running = self.query_one("#running", TextPage)
+            running.set_lines(render_activity(look, self._talk), follow=True)
 
     def _show_bars(self) -> None:
         look = self.look
         if look is None:
             return
-        told = render_banner(look)
-        box = self.query_one("#banner", Static)
-        box.display = told is not None
-        box.set_class(look.run.waits or bool(look.trouble), "-asks")
-        if told is not None:
-            box.update(told)
+        text = render_banner(look)
+        banner = self.query_one("#banner", Static)
+        banner.display = text is not None
+        banner.set_class(look.run.waits or bool(look.trouble), "-asks")
+        if text is not None:
+            banner.update(text)
         self.query_one("#views", Static).update(self._format_views(look))
         self.query_one("#shelves", Static).update(self._format_shelves(look))
 
     def _format_views(self, look: Snapshot) -> Content:
-        busy = len(look.begun) or (
-            len(look.due) + look.more_due if look.state is State.UNDER_WAY else 0
-        )
-        gaps = f" !{len(look.told.gaps)}" if look.told.gaps else ""
-        beside = {
+        busy, gaps = len(look.begun), len(look.summary.gaps)
+        if not busy and look.state is State.UNDER_WAY:
+            busy = len(look.due) + look.more_due
+        counts = {
             "items": f" {look.tally[ALL.name]:,}",
             "running": f" {busy:,}" if busy else "",
-            "checks": gaps,
+            "checks": f" !{gaps}" if gaps else "",
         }
         current = self.query_one(ContentSwitcher).current
-        texts = {
-            name: f"{number} {name}{beside.get(name, '')}" for number, name in enumerate(VIEWS, 1)
-        }
-        return line(
-            *(
-                (f"[{text}]", "bold reverse") if name == current else (f" {text} ", "")
-                for name, text in texts.items()
-            )
-        )
+        parts = []
+        for number, name in enumerate(VIEWS, 1):
+            text = f"{number} {name}{counts.get(name, '')}"
+            parts.append((f"[{text}]", "bold reverse") if name == current else (f" {text} ", ""))
+        return line(*parts)
 
     def _format_shelves(self, look: Snapshot) -> Content:
         wanted = self._wanted
         asked = [f'"{wanted.text}"'] if wanted.text else []
         asked += [f"only {severity}" for severity in wanted.severity]
-        shown = (
-            f" {' '.join(asked)}: {len(self.query_one('#list', Rows).keys):,} shown"
-            if asked
-            else ""
-        )
-        return shelf_bar(look.tally, self._shelf, self.size.width - 2 - len(shown)) + line(
-            (shown, "bold")
-        )
+        shown = f" {' '.join(asked)}: {len(self._rows.keys):,} shown" if asked else ""
+        bar = shelf_bar(look.tally, self._shelf, self.size.width - 2 - len(shown))
+        return bar + line((shown, "bold"))
 
     def _show_items(self) -> None:
         if self.look is None:
             return
         keys = self._board.select_items(self.look.run, self._shelf, self._wanted)
-        empty = (
-            "No item is like that; Escape clears the filter."
-            if self._wanted != ItemFilter()
-            else "No items here."
-        )
-        self.query_one("#list", Rows).set_rows(keys, empty)
+        filtered = self._wanted != ItemFilter()
+        unlike = "No item is like that; Escape clears the filter."
+        self._rows.set_rows(keys, unlike if filtered else "No items here.")
         self._show_preview()
         self._show_bars()
 
     def _show_preview(self) -> None:
-        look, number = self.look, self.query_one("#list", Rows).key
+        look, number = self.look, self._rows.key
         if look is not None and self.has_class("-wide"):
-            self.query_one("#preview", TextPage).set_lines(
-                item_lines(look.run, look.run.items[number]) if number else []
-            )
+            lines = item_lines(look.run, look.run.items[number]) if number else []
+            self.query_one("#preview", TextPage).set_lines(lines)
 
     def _item_row(self, key: int, width: int) -> Content:
         items = self.look.run.items if self.look else {}
-        return (
-            item_row(items[key], width, status=self._shelf.status is None)
-            if key in items
-            else line("")
-        )
+        if key not in items:
+            return line("")
+        return item_row(items[key], width, status=self._shelf.status is None)
 
     def _moment_row(self, key: int, width: int) -> Content:
         return moment_row(self.look.run.timeline[key], width) if self.look else line("")
@@ -242,13 +227,12 @@ class RunScreen(Screen[None]):
             self._show_preview()
 
     def on_rows_chosen(self, chosen: Rows.Chosen) -> None:
-        if self.look is not None and chosen.rows.id == "log":
-            self.app.push_screen(DetailDialog(moment_page(self.look.run.timeline[chosen.key])))
-        elif self.look is not None:
-            self.app.push_screen(
-                ItemScreen(self._station, self.look, chosen.rows.keys, chosen.key),
-                self._select_item,
-            )
+        look, key = self.look, chosen.key
+        if look is not None and chosen.rows.id == "log":
+            self.app.push_screen(DetailDialog(moment_page(look.run.timeline[key])))
+        elif look is not None:
+            screen = ItemScreen(self._backend, look, chosen.rows.keys, key)
+            self.app.push_screen(screen, self._select_item)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._show_preview)
@@ -258,7 +242,7 @@ class RunScreen(Screen[None]):
         self._show_items()
 
     def on_input_submitted(self) -> None:
-        self.query_one("#list", Rows).focus()
+        self._rows.focus()
 
     def action_view(self, name: str) -> None:
         self.query_one(ContentSwitcher).current = name
@@ -284,9 +268,8 @@ class RunScreen(Screen[None]):
 
     def action_severity(self) -> None:
         at = SEVERITY_CHOICES.index(self._wanted.severity)
-        self._wanted = replace(
-            self._wanted, severity=SEVERITY_CHOICES[(at + 1) % len(SEVERITY_CHOICES)]
-        )
+        next_ = SEVERITY_CHOICES[(at + 1) % len(SEVERITY_CHOICES)]
+        self._wanted = replace(self._wanted, severity=next_)
         self.action_view("items")
         self._show_items()
 
@@ -297,28 +280,19 @@ class RunScreen(Screen[None]):
             self._wanted = ItemFilter()
             box.value = ""
             box.display = False
-            self.query_one("#list", Rows).focus()
+            self._rows.focus()
             self._show_items()
         else:
             self.post_message(self.Left())
 
     def action_answer(self) -> None:
-        if self.look is not None:
-            self.run_worker(
-                acts.answer_run(self, self._station, self.look), exclusive=True, group="act"
-            )
+        self._act_on_run(acts.answer_run)
 
     def action_resume(self) -> None:
-        if self.look is not None:
-            self.run_worker(
-                acts.resume_run(self, self._station, self.look), exclusive=True, group="act"
-            )
+        self._act_on_run(acts.resume_run)
 
     def action_stop(self) -> None:
-        if self.look is not None:
-            self.run_worker(
-                acts.stop_run(self, self._station, self.look), exclusive=True, group="act"
-            )
+        self._act_on_run(acts.stop_run)
 
     def action_dismiss_item(self) -> None:
         self._act_on_item(acts.dismiss_item)
@@ -326,16 +300,17 @@ class RunScreen(Screen[None]):
     def action_restore_item(self) -> None:
         self._act_on_item(acts.restore_item)
 
+    def _act_on_run(self, act: acts.OfRun) -> None:
+        if self.look is not None:
+            self.run_worker(act(self, self._backend, self.look), exclusive=True, group="act")
+
     def _act_on_item(self, act: acts.OfItem) -> None:
-        number = self.query_one("#list", Rows).key
+        number = self._rows.key
         if self.look is not None and number is not None:
-            self.run_worker(
-                act(self, self._station, self.look, self.look.run.items[number]),
-                exclusive=True,
-                group="act",
-            )
+            work = act(self, self._backend, self.look, self.look.run.items[number])
+            self.run_worker(work, exclusive=True, group="act")
 
     def _select_item(self, number: int | None) -> None:
-        rows = self.query_one("#list", Rows)
+        rows = self._rows
         if number is not None and number in rows.keys:
             rows.action_move(rows.keys.index(number) - rows.cursor)

@@ -29,19 +29,16 @@ class RunsScreen(Screen[None]):
             super().__init__()
             self.run = run
 
-    def __init__(self, station: Backend, last: str = "") -> None:
+    def __init__(self, backend: Backend, last: str = "") -> None:
         super().__init__()
-        self._station = station
+        self._backend = backend
         self._last = last
         self._lines: list[RunLine] = []
 
     def compose(self) -> ComposeResult:
         yield Static(line(("Runs", "bold"), ("  Enter looks at one", MUTED)), id="head")
-        yield Rows(
-            self._run_row,
-            empty="No run is recorded here yet. `punchlist run` starts one.",
-            id="runs",
-        )
+        none = "No run is recorded here yet. `punchlist run` starts one."
+        yield Rows(self._run_row, empty=none, id="runs")
         yield Footer()
 
     def on_mount(self) -> None:
@@ -53,7 +50,7 @@ class RunsScreen(Screen[None]):
 
     async def _poll_runs(self) -> None:
         while True:
-            self._lines = await asyncio.to_thread(self._station.list_runs)
+            self._lines = await asyncio.to_thread(self._backend.list_runs)
             rows = self.query_one(Rows)
             rows.set_rows(range(len(self._lines)))
             if self._last:
@@ -64,10 +61,9 @@ class RunsScreen(Screen[None]):
 
     def _run_row(self, key: int, width: int) -> Content:
         row = self._lines[key]
-        name, stands = f"{row.id:<15} ", f"{row.result:<22} "
-        times = (
-            f"{format_age(time.time() - row.started_at):<12} {format_duration(row.seconds):>11}  "
-        )
-        rest = max(1, width - len(name) - len(stands) - len(times))
+        name, result = f"{row.id:<15} ", f"{row.result:<22} "
+        age = format_age(time.time() - row.started_at)
+        times = f"{age:<12} {format_duration(row.seconds):>11}  "
+        rest = max(1, width - len(name) - len(result) - len(times))
         where = fit_text(escape_controls(row.repository.removesuffix("/.git")), rest, tail=True)
-        return line((name, "bold"), stands, (times, MUTED), where)
+        return line((name, "bold"), result, (times, MUTED), where)

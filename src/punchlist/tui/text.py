@@ -37,10 +37,13 @@ def line(*parts: Part) -> Content:
     return Content.assemble(*(_escape_part(part) for part in parts))
 
 
+def title(text: str) -> Content:
+    return line((text, f"bold underline {ACCENT}"))
+
+
 def block(text: str, indent: str = "", style: str = "") -> list[Content]:
-    return [
-        line(indent, (each, style)) for each in escape_controls(text).expandtabs(_TAB).splitlines()
-    ]
+    lines = escape_controls(text).expandtabs(_TAB).splitlines()
+    return [line(indent, (each, style)) for each in lines]
 
 
 def page(lines: Iterable[Content]) -> Content:

@@ -25,13 +25,13 @@ class Rows(ScrollView, can_focus=True):
     """Rows are identified by keys; the cursor stays on its key when others change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown,space", "page(1)", "Page down", show=False),
-        Binding("home,g", "move(-1000000000)", "First", show=False),
-        Binding("end,G", "move(1000000000)", "Last", show=False),
-        Binding("enter", "choose", "Open", show=False),
+        Binding("up,k", "move(-1)", show=False),
+        Binding("down,j", "move(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown,space", "page(1)", show=False),
+        Binding("home,g", "move(-1000000000)", show=False),
+        Binding("end,G", "move(1000000000)", show=False),
+        Binding("enter", "choose", show=False),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor"}
     cursor: var[int] = var(0)
@@ -90,9 +90,8 @@ class Rows(ScrollView, can_focus=True):
         else:
             mark = _MARK if index == self.cursor else _PLAIN
             row = self._draw(self.keys[index], width - len(mark))
-            content = (
-                line(mark, row.plain) if here else line(mark) + row
-            )  # colours are not readable on the cursor's own
+            # Colours are not readable on the cursor's own.
+            content = line(mark, row.plain) if here else line(mark) + row
         shown = content.truncate(width, ellipsis=True, pad=True)
         return Visual.to_strips(self, shown, width, 1, style, apply_selection=False)[0]
 
@@ -117,25 +116,29 @@ class Rows(ScrollView, can_focus=True):
     def on_focus(self) -> None:
         self.refresh()
 
-    def on_blur(self) -> None:
-        self.refresh()
+    on_blur = on_focus
 
     def on_resize(self) -> None:
         self._show_cursor()
 
     def _move_to(self, index: int) -> None:
         before = self.cursor
-        self.cursor = min(max(0, index), max(0, len(self.keys) - 1))
+        self.cursor = self._clamp(index)
         if self.cursor != before:
             self._show_cursor()
             self.refresh()
             self.post_message(self.Moved(self, self.key))
 
     def _find_index(self, key: int | None) -> int:
+        if key is None:
+            return 0
         try:
-            return self.keys.index(key) if key is not None else 0
+            return self.keys.index(key)
         except ValueError:
-            return min(self.cursor, max(0, len(self.keys) - 1))
+            return self._clamp(self.cursor)
+
+    def _clamp(self, index: int) -> int:
+        return min(max(0, index), max(0, len(self.keys) - 1))
 
     def _show_cursor(self) -> None:
         self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, force=True, x_axis=False)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from punchlist.app.report_formats import CONTENT_TYPES
+from punchlist.app.after.reports import CONTENT_TYPES
 from punchlist.errors import PunchlistError
 from punchlist.web.pages.rendering import HEADERS, is_page, render_template
 from punchlist.web.pages.routes import origin_host

@@ -13,8 +13,7 @@ from punchlist.adapters.agents import detect as presence
 from punchlist.adapters.agents.detect import KNOWN, detect_agents
 from punchlist.adapters.agents.registry import AGENTS
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
-from punchlist.app.doctor import Probe, ask_agents, run_probes
-from punchlist.app.ping_agents import WORD
+from punchlist.app.doctor import WORD, Probe, ask_agents, run_probes
 from punchlist.cli.commands.doctor import command
 from punchlist.errors import UsageError
 from punchlist.settings import Settings

@@ -129,7 +129,7 @@ REGISTERED = """
 from punchlist.adapters.reports import REPORTS, ReportFormat
 REPORTS["report.txt"] = ReportFormat("txt", "report.txt", "text/x-own", "Own", lambda run: b"own")
 
-from punchlist.app.report_formats import content_type
+from punchlist.app.after.reports import content_type
 from punchlist.cli.commands.report import command
 from punchlist.mcp.resources import list_templates
 from punchlist.web.pages.rendering import load_environment

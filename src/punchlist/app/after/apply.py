@@ -1,4 +1,4 @@
-"""Merges a run's fixes into the user's branch, or drops them."""
+"""Merge a run's fixes into the user's branch, or drop them."""
 
 from punchlist.adapters.git.apply import BranchApplier
 from punchlist.adapters.git.worktrees import WorkTrees
@@ -9,37 +9,32 @@ from punchlist.model.patch.change import ScopeKind
 
 
 async def apply_branch(session: Session, run_id: str, *, squash: bool = False) -> str:
-    """Brings a run's branch home; the only thing that changes the user's checkout."""
+    """Merge a run's branch; the only use case that changes the user's checkout."""
     run = session.load(run_id)
     workshop = await session.workshop()
     if not run.landing.landed:
         raise no_fix_error(run)
-    if (
-        await standing_of(session, run) == DISCARDED
-        and await workshop.find_tip(run.landing.branch) is None
-    ):
+    discarded = await standing_of(session, run) == DISCARDED
+    if discarded and await workshop.find_tip(run.landing.branch) is None:
         raise await discarded_error(run, workshop.checkout)
-    home = BranchApplier(workshop, WorkTrees(workshop))
-    change = run.started.change if run.started else None
-    if change is not None and change.kind is ScopeKind.STAGED:
-        applied = await home.apply_staged(run.landing.branch, change.head)
+    applier = BranchApplier(workshop, WorkTrees(workshop))
+    branch, change = run.landing.branch, run.started.change
+    if change.kind is ScopeKind.STAGED:
+        applied = await applier.apply_staged(branch, change.head)
     else:
-        applied = await home.apply(run.landing.branch, squash=squash)
+        applied = await applier.apply(branch, squash=squash)
     if applied.how == "already":
-        return f"{run.landing.branch} is part of your branch already"
+        return f"{branch} is part of your branch already"
     files = "1 file" if len(applied.files) == 1 else f"{len(applied.files)} files"
-    return f"{run.landing.branch} applied ({applied.how}): {files} at {applied.commit[:10]}"
+    return f"{branch} applied ({applied.how}): {files} at {applied.commit[:10]}"
 
 
 async def discard_branch(session: Session, run_id: str, *, force: bool = False) -> str:
     run = session.load(run_id)
     workshop = await session.workshop()
+    applier, branch = BranchApplier(workshop, WorkTrees(workshop)), run.landing.branch
     with Lease.acquire(session.home, run.id):
-        there = await BranchApplier(workshop, WorkTrees(workshop)).discard(
-            run.landing.branch, force=force
-        )
-    return (
-        f"{run.landing.branch} is gone; the ledger of run {run.id} stays"
-        if there
-        else f"run {run.id} has no branch"
-    )
+        existed = await applier.discard(branch, force=force)
+    if not existed:
+        return f"run {run.id} has no branch"
+    return f"{branch} is gone; the ledger of run {run.id} stays"

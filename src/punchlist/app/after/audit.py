@@ -1,5 +1,6 @@
 """Audit of a ledger: the hash chain, and that every finding is accounted for."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -35,17 +36,13 @@ def audit_entries(run_id: str, entries: Iterable[ev.Entry], written: Iterable[by
     """Audit the entries. `written` are their bytes on disk, which the hash chain covers."""
     lines = list(entries)
     broken = verify_lines(written)
+    problems = [broken] if broken else []
     try:
         run = fold_entries(run_id, lines)
     except UsageError as error:  # the first line is gone, or another
-        problems = [*filter(None, [broken]), str(error)]
+        problems.append(str(error))
         return Audit(run=run_id, entries=len(lines), ok=False, problems=tuple(problems))
-    problems = [
-        *filter(None, [broken]),
-        *_find_lost(lines, run),
-        *_find_unended(run),
-        *_find_unproven(run),
-    ]
+    problems += [*_find_lost(lines, run), *_find_unended(run), *_find_unproven(run)]
     placed = sum(len(item.findings) for item in run.items.values())
     tally = {status: len(run.find_items(status)) for status in Status}
     return Audit(
@@ -66,21 +63,17 @@ def audit_entries(run_id: str, entries: Iterable[ev.Entry], written: Iterable[by
 
 
 def _find_lost(entries: list[ev.Entry], run: Run) -> Iterator[str]:
-    reported = [
-        finding.id
-        for entry in entries
-        if isinstance(entry.event, ev.Reviewed)
-        for finding in entry.event.findings
-    ]
-    homes: dict[str, int] = {}
+    reported: list[str] = []
+    placed: Counter[str] = Counter()
     for entry in entries:
-        if isinstance(entry.event, ev.Consolidated):
-            for identifier in _finding_ids(entry.event):
-                homes[identifier] = homes.get(identifier, 0) + 1
-    waiting = {finding.id for finding in run.reviewing.fresh}
+        if isinstance(entry.event, ev.Reviewed):
+            reported += [finding.id for finding in entry.event.findings]
+        elif isinstance(entry.event, ev.Consolidated):
+            placed.update(_finding_ids(entry.event))
+    waiting = set() if run.ended else {finding.id for finding in run.reviewing.fresh}
     for identifier in reported:
-        if homes.get(identifier, 0) != 1 and not (identifier in waiting and not run.ended):
-            yield f"finding {identifier} is in {homes.get(identifier, 0)} items"
+        if placed[identifier] != 1 and identifier not in waiting:
+            yield f"finding {identifier} is in {placed[identifier]} items"
     if len(set(reported)) != len(reported):
         yield "two findings have one id"
 
@@ -91,26 +84,22 @@ def _finding_ids(event: ev.Consolidated) -> Iterator[str]:
 
 
 def _find_unended(run: Run) -> Iterator[str]:
-    if run.ended:
-        listed = set(run.filing.listed)
-        for item in run.items.values():
-            if item.status not in ENDED and item.number not in listed:
-                yield f"item {item.number} ended {item.status}, and is not listed"
+    if not run.ended:
+        return
+    listed = set(run.filing.listed)
+    for item in run.items.values():
+        if item.status not in ENDED and item.number not in listed:
+            yield f"item {item.number} ended {item.status}, and is not listed"
 
 
 def _find_unproven(run: Run) -> Iterator[str]:
     for item in run.find_items(Status.FIXED):
         if not item.proofs or not item.commit:
-            yield (
-                f"item {item.number} is fixed without"
-                f" {'a proof' if not item.proofs else 'a commit'}"
-            )
+            lacking = "a commit" if item.proofs else "a proof"
+            yield f"item {item.number} is fixed without {lacking}"
 
 
 def audit_run(session: Session, run_id: str) -> Audit:
     found = session.find(run_id)
-    return audit_entries(
-        found,
-        session.store.read(found),
-        (line.rstrip(b"\n") for line in session.store.export(found)),
-    )
+    written = (line.rstrip(b"\n") for line in session.store.export(found))
+    return audit_entries(found, session.store.read(found), written)

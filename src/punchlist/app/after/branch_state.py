@@ -20,56 +20,43 @@ DISCARDED = "discarded"
 
 def load_tips(store: SqliteStore, repository: str) -> dict[str, str]:
     """Return the last published tip of each run's branch, by run."""
-    entries = store.read_kind("published", repository)
     return {
         entry.run: entry.event.tip
-        for entry in entries
+        for entry in store.read_kind("published", repository)
         if isinstance(entry.event, Published) and not entry.event.failed
     }
-
-
-def load_change(store: SqliteStore, run: str) -> Change | None:
-    started = read_start(store, run)
-    return started.change if started is not None else None
 
 
 async def find_standing(checkout: Checkout, branch: str, tip: str, change: Change | None) -> str:
     """Return APPLIED (also if the branch is gone), DISCARDED, or '' (it waits, or never was)."""
     if not tip:
         return ""
-    if await checkout.git.succeeds(
-        "merge-base", "--is-ancestor", tip, "HEAD"
-    ) or await _is_squashed(checkout, branch, tip):
+    merged = await checkout.git.succeeds("merge-base", "--is-ancestor", tip, "HEAD")
+    if merged or await _is_squashed(checkout, branch, tip):
         return APPLIED
     there, _ = await checkout.locate_branch(branch)
-    if (
-        change is not None
-        and change.kind is ScopeKind.STAGED
-        and await _is_staged(checkout, change.head, tip)
-    ):
+    staged = change is not None and change.kind is ScopeKind.STAGED
+    if change is not None and staged and await _is_staged(checkout, change.head, tip):
         return APPLIED
     return "" if there else DISCARDED
 
 
 def no_fix_error(run: Run) -> UsageError:
+    name = run.id
     if not run.ended:
-        return UsageError(
-            f"no fix of run {run.id} has landed yet", hint=f"punchlist resume {run.id}"
-        )
+        return UsageError(f"no fix of run {name} has landed yet", hint=f"punchlist resume {name}")
     return UsageError(
-        f"run {run.id} landed no fix, so there is nothing to apply", hint=f"punchlist show {run.id}"
+        f"run {name} landed no fix, so there is nothing to apply", hint=f"punchlist show {name}"
     )
 
 
 async def discarded_error(run: Run, checkout: Checkout) -> UsageError:
     """Return the error; it names the commit while git keeps it."""
-    kept = await checkout.resolve_commit(run.landing.published) is not None
-    back = (
-        f"git branch {run.landing.branch} {run.landing.published[:12]}, then try again"
-        if kept
-        else "punchlist run makes the fixes anew"
-    )
-    return UsageError(f"run {run.id} was discarded: its branch is gone", hint=back)
+    branch, tip = run.landing.branch, run.landing.published
+    hint = "punchlist run makes the fixes anew"
+    if await checkout.resolve_commit(tip) is not None:
+        hint = f"git branch {branch} {tip[:12]}, then try again"
+    return UsageError(f"run {run.id} was discarded: its branch is gone", hint=hint)
 
 
 async def _is_squashed(checkout: Checkout, branch: str, tip: str) -> bool:
@@ -85,44 +72,39 @@ async def _is_staged(checkout: Checkout, head: str, tip: str) -> bool:
     patch = await checkout.git.run(
         "diff-tree", "-p", "--binary", "--full-index", "--no-renames", head, tip
     )
-    return (
-        patch.ok
-        and (
-            await checkout.user_git.run(
-                "apply", "--index", "--reverse", "--check", stdin=patch.stdout
-            )
-        ).ok
-    )
+    if not patch.ok:
+        return False
+    reverse = ("apply", "--index", "--reverse", "--check")
+    return (await checkout.user_git.run(*reverse, stdin=patch.stdout)).ok
 
 
 async def standing_of(session: Session, run: Run) -> str:
-    """What became of a run's fixes: applied, discarded, or nothing (yet)."""
+    """Return what became of a run's fixes; '' if it is about another repository."""
     if session.checkout is None or run.started.repository != session.repository:
         return ""
+    landing = run.landing
     return await find_standing(
-        session.checkout, run.landing.branch, run.landing.published, run.started.change
+        session.checkout, landing.branch, landing.published, run.started.change
     )
 
 
 async def standings_of(session: Session, rows: Sequence[RunRow]) -> dict[str, str]:
-    """The same of many runs, of this repository."""
+    """Return the same for the runs that published fixes, by run."""
     if session.checkout is None:
         return {}
     tips = load_tips(session.store, session.repository)
-    landed = [row.id for row in rows if row.id in tips]
-    return {
-        run: await find_standing(
-            session.checkout, f"{PREFIX}{run}", tips[run], load_change(session.store, run)
-        )
-        for run in landed
-    }
+    found = {}
+    for run in (row.id for row in rows if row.id in tips):
+        started = read_start(session.store, run)
+        change = started.change if started else None
+        found[run] = await find_standing(session.checkout, f"{PREFIX}{run}", tips[run], change)
+    return found
 
 
 async def load_diff(session: Session, run: Run) -> str:
     """Return all landed fixes as a unified diff against the reviewed commit, or ''."""
-    if session.checkout is None or run.landing.tip in ("", run.started.change.head):
+    head, tip = run.started.change.head, run.landing.tip
+    if session.checkout is None or tip in ("", head):
         return ""
     workshop = await session.workshop()
-    return await GitRepository(workshop, WorkTrees(workshop), when=0).diff(
-        run.started.change.head, run.landing.tip
-    )
+    return await GitRepository(workshop, WorkTrees(workshop), when=0).diff(head, tip)

@@ -15,17 +15,12 @@ from punchlist.app.start.wiring import run_folder
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.model.ledger.timeline import pluralize
 
-_WORKSHOP = ("git", "trees")
-
 
 def remove_reports(home: Path, rows: Iterable[RunRow], before: float) -> list[str]:
     """Delete the folders of runs that ended before that time; return their ids."""
     ended = (row.id for row in rows if row.outcome and row.ended_at < before)
-    return [
-        run
-        for run in ended
-        if find_holder(home, run) is None and remove_folder(run_folder(home, run))
-    ]
+    unused = (run for run in ended if find_holder(home, run) is None)
+    return [run for run in unused if remove_folder(run_folder(home, run))]
 
 
 def remove_orphans(home: Path, rows: Sequence[RunRow]) -> Iterator[str]:
@@ -38,19 +33,11 @@ def remove_orphans(home: Path, rows: Sequence[RunRow]) -> Iterator[str]:
         ids = runs.get(repository, [])
         if Path(repository).exists() or any(find_holder(home, run) for run in ids):
             continue
-        folders = [
-            home / "repos" / hash_git_dir(Path(repository)),
-            *(run_folder(home, run) for run in ids),
-        ]
+        folders = [home / "repos" / hash_git_dir(Path(repository))]
+        folders += [run_folder(home, run) for run in ids]
         removed = [remove_folder(folder) for folder in folders]
         if any(removed):
             yield repository
-
-
-def drop_workshop(folder: Path) -> None:
-    """Delete punchlist's own repository and its trees; issues and permissions stay."""
-    for name in _WORKSHOP:
-        remove_folder(folder / name)
 
 
 def remove_folder(folder: Path) -> bool:
@@ -75,29 +62,24 @@ def _find_origins(workshops: Path) -> Iterator[str]:
 async def clean_state(
     session: Session, *, reports_older_than: float | None = None, everywhere: bool = False
 ) -> list[str]:
-    """Removes work trees nobody uses; the reports of runs that ended so many days ago; what is
-    kept of repositories that are gone. Ledgers stay. Returns what it did, a line each.
+    """Delete unused work trees, reports of runs that ended so many days ago, and data of deleted
+    repositories. Return what was done, a line each.
     """
     said = []
     if session.checkout is not None and (trees := WorkTrees(await session.workshop()).prune()):
         said.append(f"removed {pluralize(trees, 'work tree')}")
     if reports_older_than is not None:
-        gone = remove_reports(
-            session.home, session.runs(), time.time() - reports_older_than * 86400
-        )
-        said += (
-            [f"removed the reports of {pluralize(len(gone), 'run')}: {', '.join(gone)}"]
-            if gone
-            else []
-        )
+        before = time.time() - reports_older_than * 86400
+        if gone := remove_reports(session.home, session.runs(), before):
+            runs = pluralize(len(gone), "run")
+            said.append(f"removed the reports of {runs}: {', '.join(gone)}")
     if everywhere:
-        repositories = remove_orphans(session.home, session.store.runs())
-        said += [
-            f"removed what was kept of {repository}, which is gone" for repository in repositories
-        ]
+        orphans = remove_orphans(session.home, session.store.runs())
+        said += [f"removed what was kept of {orphan}, which is gone" for orphan in orphans]
     return said
 
 
 async def drop_repository(session: Session) -> None:
-    """The repository is about to go: so do its workshop and its work trees."""
-    drop_workshop(session.repository_folder)
+    """Delete punchlist's own repository and its trees; issues and permissions stay."""
+    for name in ("git", "trees"):
+        remove_folder(session.repository_folder / name)

@@ -6,16 +6,17 @@ from posixpath import normpath
 
 from msgspec import Struct
 
+from punchlist.adapters.reports import WRITTEN
 from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.app.after.rewrite_reports import apply_dismissal
 from punchlist.app.session import Session
-from punchlist.app.start.wiring import run_folder
+from punchlist.app.start.tracker import trackers_of
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Fact, Item, Move, Status
 from punchlist.model.ledger.events import Dismissal, Dismissed, Entry
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
+from punchlist.settings import decode_settings
 
 
 def load_dismissals(store: SqliteStore, repository: str) -> dict[str, Dismissal]:
@@ -23,14 +24,10 @@ def load_dismissals(store: SqliteStore, repository: str) -> dict[str, Dismissal]
     known: dict[str, Dismissal] = {}
     for entry in _sort_entries(store.read_kind("dismissed", repository)):
         match entry.event:
-            case Dismissed(fingerprints=told, revoked=True):
-                known = {
-                    fingerprint: saying
-                    for fingerprint, saying in known.items()
-                    if fingerprint not in told
-                }
-            case Dismissed(fingerprints=told, by=by, why=why):
-                known |= dict.fromkeys(told, Dismissal(by, why, entry.run))
+            case Dismissed(fingerprints=fingerprints, revoked=True):
+                known = {name: known[name] for name in known if name not in fingerprints}
+            case Dismissed(fingerprints=fingerprints, by=by, why=why):
+                known |= dict.fromkeys(fingerprints, Dismissal(by, why, entry.run))
     return known
 
 
@@ -56,15 +53,11 @@ class ItemSelection(Struct, frozen=True, kw_only=True):
         return number in self.numbers or any(number in each for each in self.ranges)
 
     def matches_item(self, item: Item) -> bool:
-        return (
-            not self.rules or any(finding.rule in self.rules for finding in item.findings)
-        ) and (
-            not self.paths
-            or any(
-                _is_below(finding.spot.path, path)
-                for finding in item.findings
-                for path in self.paths
-            )
+        if self.rules and not any(finding.rule in self.rules for finding in item.findings):
+            return False
+        places = [finding.spot.path for finding in item.findings]
+        return not self.paths or any(
+            _is_below(place, path) for place in places for path in self.paths
         )
 
 
@@ -73,8 +66,7 @@ def select_items(run: Run, chosen: ItemSelection, *, undo: bool = False) -> list
     number, or if there is none.
     """
     _check_numbers(run, chosen.numbers, undo=undo)
-    filtered = bool(chosen.rules or chosen.paths)
-    everything = filtered and not (chosen.numbers or chosen.ranges)
+    everything = (chosen.rules or chosen.paths) and not (chosen.numbers or chosen.ranges)
     items = [
         item
         for item in run.items.values()
@@ -97,35 +89,30 @@ def make_dismissal(
     """Return the event of a dismissal or its undoing. Raise UsageError without a reason."""
     if not saying.why.strip() and not undo:
         raise UsageError("a dismissal needs a reason", hint='give one with --why "..."')
-    moves = (
-        _make_restores(run, items, saying) if undo else [_make_move(item, saying) for item in items]
-    )
+    by, why = saying.by, saying.why
+    moves = [Move(item.number, Fact.DISMISSED, by=by, why=why) for item in items]
+    if undo:
+        moves = list(_make_restores(run, items, saying))
     fingerprints = tuple(item.fingerprint for item in items)
-    return Dismissed(
-        by=saying.by, why=saying.why, fingerprints=fingerprints, revoked=undo, moves=tuple(moves)
-    )
+    return Dismissed(by=by, why=why, fingerprints=fingerprints, revoked=undo, moves=tuple(moves))
 
 
 def _check_numbers(run: Run, numbers: Sequence[int], *, undo: bool) -> None:
     for number in numbers:
         item = run.items.get(number)
+        show = f"punchlist show {run.id}"
         if item is None:
-            raise UsageError(
-                f"run {run.id} has no item {number}", hint=f"punchlist show {run.id} lists them"
-            )
+            raise UsageError(f"run {run.id} has no item {number}", hint=f"{show} lists them")
         if undo and item.status is not Status.DISMISSED:
             raise UsageError(
                 f"item {number} is {item.status}, not dismissed: there is nothing to undo",
-                hint=f"punchlist show {run.id} {number}",
+                hint=f"{show} {number}",
             )
         if item.status is Status.FIXED:
             raise UsageError(
-                f"item {number} is fixed: there is nothing to dismiss",
-                hint=f"punchlist show {run.id} {number}",
+                f"item {number} is fixed: there is nothing to dismiss", hint=f"{show} {number}"
             )
-        if (
-            item.status is Status.CLAIMED
-        ):  # no word of a person moves it from there, and it may be fixed in a moment
+        if item.status is Status.CLAIMED:  # it may be fixed in a moment
             raise UsageError(
                 f"item {number} is claimed: its fix is not judged yet",
                 hint=f"punchlist resume {run.id}",
@@ -139,58 +126,55 @@ def _can_dismiss(item: Item, chosen: ItemSelection, *, undo: bool) -> bool:
     return not undo and item.status not in {Status.FIXED, Status.CLAIMED}
 
 
-def _make_move(item: Item, saying: Dismissal) -> Move:
-    return Move(item.number, Fact.DISMISSED, by=saying.by, why=saying.why)
-
-
 def _make_restores(run: Run, items: Sequence[Item], saying: Dismissal) -> Iterator[Move]:
     """Yield moves to where the run left the items. Those dismissed when it ended stay so: only
     later runs take them up.
     """
+    by, why = saying.by, saying.why or "the dismissal was taken back"
+    reopened = "its issue is open again"
     for item in items:
         if not run.ended or item.issue or item.number in run.filing.listed:
-            yield Move(
-                item.number,
-                Fact.RESTORED,
-                by=saying.by,
-                why=saying.why or "the dismissal was taken back",
-            )
+            yield Move(item.number, Fact.RESTORED, by=by, why=why)
             if item.issue:
-                yield Move(
-                    item.number,
-                    Fact.FILED,
-                    by=saying.by,
-                    why="its issue is open again",
-                    ref=item.issue,
-                )
+                yield Move(item.number, Fact.FILED, by=by, why=reopened, ref=item.issue)
 
 
-def _is_below(path: str, asked: str) -> bool:
-    folder = normpath(asked)
+def _is_below(path: str, folder: str) -> bool:
+    folder = normpath(folder)
     return folder in {".", path} or path.startswith(f"{folder}/")
 
 
 def dismiss_items(
     session: Session, run_id: str, chosen: ItemSelection, saying: Dismissal, *, undo: bool = False
 ) -> tuple[Run, list[int]]:
-    """Somebody who may says that items need no work; later runs remember it, until it is
-    undone. Returns which they were.
-    """
+    """Dismiss items, also for later runs, or undo that. Return the run and the items' numbers."""
     found = session.find(run_id)
-    with Lease.acquire(
-        session.home, found
-    ):  # loaded inside: what another just said is part of what this is about
-        run = session.load(found)
+    with Lease.acquire(session.home, found):
+        run = session.load(found)  # inside the lease: with what other processes recorded
         items = select_items(run, chosen, undo=undo)
         event = make_dismissal(run, items, saying, undo=undo)
         run = fold(
             run, session.store.append(run.id, "people", f"dismissal {run.seq}", event, time.time())
         )
-        apply_dismissal(
-            run,
-            items,
-            event,
-            folder=run_folder(session.home, run.id),
-            workshop=session.repository_folder,
-        )
+        _update_issues(session, run, items, event)
+        if run.ended and run.filing.artifacts:
+            _rewrite_reports(session, run)
     return run, [item.number for item in items]
+
+
+def _update_issues(session: Session, run: Run, items: Sequence[Item], event: Dismissed) -> None:
+    track = decode_settings(run.started.settings).settings.track
+    fingerprints = {item.fingerprint for item in items}
+    refs = (item.issue for item in items)
+    for tracker in trackers_of(track, refs, session.repository_folder):
+        if event.revoked:
+            tracker.reopen(fingerprints)
+        else:
+            tracker.close(fingerprints, event.by, event.why)
+
+
+def _rewrite_reports(session: Session, run: Run) -> None:
+    artifacts = session.artifacts(run.id)
+    for name, render in WRITTEN.items():
+        if content := render(run):
+            artifacts.write(name, content)

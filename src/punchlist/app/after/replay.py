@@ -1,9 +1,8 @@
-"""Replay a recorded run offline: is it the same byte for byte, and what would
-other rules change?
-"""
+"""Replay a recorded run offline: is it the same byte for byte, and what would other rules do?"""
 
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
+from functools import partial
 
 from msgspec import MsgspecError, Struct
 from msgspec.structs import replace
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 from punchlist._version import __version__
 from punchlist.adapters.reports import WRITTEN
 from punchlist.app.session import Session
+from punchlist.app.start.role_assignment import list_steps
 from punchlist.errors import WorkflowError
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger import events as ev
@@ -22,10 +22,9 @@ from punchlist.ports.artifacts import Artifacts
 from punchlist.steps.plan import Options as PlanOptions
 from punchlist.views.findings_document import FOLDER, findings_document
 from punchlist.views.what_if import UNKNOWN, Difference, ReplayRules, hash_state, what_if
-from punchlist.workflow import Do, Repeat
 from punchlist.workflow.loader import parse_workflow
 
-Render = Callable[[], bytes]
+RenderFile = Callable[[], bytes]
 
 
 class FileMatch(StrEnum):
@@ -70,14 +69,13 @@ def replay_entries(
     """Fold the entries again and compare. `written` are their bytes on disk."""
     run = fold_entries(run_id, entries)
     state = hash_state(run)
-    tried_on = rules != ReplayRules()
-    differences = what_if(run_id, entries, _load_rules(run), rules) if tried_on else ()
+    differences: tuple[Difference, ...] = ()
+    if rules != ReplayRules():
+        differences = what_if(run_id, entries, _load_rules(run), rules)
     fates = dict.fromkeys(difference.fate for difference in differences)
     problems = tuple(_find_problems(entries, written, state))
-    files = tuple(
-        _compare_file(name, render, artifacts, run)
-        for name, render in _collect_renders(run_id, entries).items()
-    )
+    renders = _collect_renders(run_id, entries)
+    files = tuple(_compare_file(name, renders[name], artifacts, run) for name in renders)
     seen = {each.likeness for each in files}
     return ReplayResult(
         run=run_id,
@@ -108,56 +106,56 @@ def _find_problems(
         return
     if entries and again != state:
         yield f"the exported ledger folds to another state: {again[:16]}, not {state[:16]}"
+    for run, entry, _ in _fold_steps(run_id, entries):
+        if not isinstance(entry.event, ev.Ended):
+            continue
+        then, now = entry.event.outcome, run_outcome(run).value
+        if then != now:
+            yield f'entry {entry.seq}: the run ended "{then}", and folded again it ends "{now}"'
+
+
+def _fold_steps(run_id: str, entries: Sequence[ev.Entry]) -> Iterator[tuple[Run, ev.Entry, Run]]:
+    """Yield the run before each entry after the first, the entry, and the run after it."""
     lines = iter(entries)
     run = begin(run_id, lines)
     for entry in lines:
-        if isinstance(entry.event, ev.Ended) and entry.event.outcome != run_outcome(run).value:
-            yield (
-                f'entry {entry.seq}: the run ended "{entry.event.outcome}", and folded again it'
-                f' ends "{run_outcome(run).value}"'
-            )
-        run = fold(run, entry)
+        after = fold(run, entry)
+        yield run, entry, after
+        run = after
 
 
-def _collect_renders(run_id: str, entries: Sequence[ev.Entry]) -> dict[str, Render]:
+def _collect_renders(run_id: str, entries: Sequence[ev.Entry]) -> dict[str, RenderFile]:
     """Return how each file was rendered, by name; the last writer counts."""
-    files: dict[str, Render] = {}
-    lines = iter(entries)
-    run = begin(run_id, lines)
-    for entry in lines:
-        event = entry.event
-        if isinstance(event, ev.Reported):
-            files |= _report_renders(run, event)
-        run = fold(run, entry)
-        if isinstance(event, ev.Dismissed) and run.ended and run.filing.artifacts:
-            files |= {name: _make_render(name, run) for name in WRITTEN if WRITTEN[name](run)}
+    files: dict[str, RenderFile] = {}
+    for before, entry, after in _fold_steps(run_id, entries):
+        if isinstance(entry.event, ev.Reported):
+            files |= _report_renders(before, entry.event)
+        elif isinstance(entry.event, ev.Dismissed) and after.ended and after.filing.artifacts:
+            files |= {
+                name: partial(WRITTEN[name], after) for name in WRITTEN if WRITTEN[name](after)
+            }
     return files
 
 
-def _report_renders(run: Run, event: ev.Reported) -> dict[str, Render]:
+def _report_renders(run: Run, event: ev.Reported) -> dict[str, RenderFile]:
     filing = replace(run.filing, listed=event.listed)
-    told = replace(run, filing=filing, ended=run_outcome(run).value)
+    ended = replace(run, filing=filing, ended=run_outcome(run).value)
     names = [path.partition(f"/{run.id}/")[2] for path in event.artifacts]
-    reports = {name: _make_render(name, told) for name in names if name in WRITTEN}
+    reports: dict[str, RenderFile] = {
+        name: partial(WRITTEN[name], ended) for name in names if name in WRITTEN
+    }
     return reports | {
-        name: _document_render(run) for name in names if name.startswith(f"{FOLDER}/")
+        name: lambda: findings_document(run, run.position.round)[1]
+        for name in names
+        if name.startswith(f"{FOLDER}/")
     }
 
 
-def _make_render(name: str, run: Run) -> Render:
-    return lambda: WRITTEN[name](run)
-
-
-def _document_render(run: Run) -> Render:
-    return lambda: findings_document(run, run.position.round)[1]
-
-
-def _compare_file(name: str, render: Render, artifacts: Artifacts, run: Run) -> FileComparison:
+def _compare_file(name: str, render: RenderFile, artifacts: Artifacts, run: Run) -> FileComparison:
     kept = artifacts.read(name)
     if kept is None:
-        return FileComparison(
-            name, FileMatch.GONE, "it is not there any more, so there is nothing to compare"
-        )
+        gone = "it is not there any more, so there is nothing to compare"
+        return FileComparison(name, FileMatch.GONE, gone)
     made = render()
     if made == kept:
         return FileComparison(name, FileMatch.SAME)
@@ -165,15 +163,10 @@ def _compare_file(name: str, render: Render, artifacts: Artifacts, run: Run) -> 
         (at for at, (old, new) in enumerate(zip(kept, made, strict=False)) if old != new),
         min(len(kept), len(made)),
     )
-    version = run.started.version
-    other = (
-        f"; the run is of punchlist {version}, and this is {__version__}"
-        if version != __version__
-        else ""
-    )
-    return FileComparison(
-        name, FileMatch.DIFFERS, f"from byte {first + 1:,} on, of {len(kept):,}{other}"
-    )
+    why = f"from byte {first + 1:,} on, of {len(kept):,}"
+    if run.started.version != __version__:
+        why += f"; the run is of punchlist {run.started.version}, and this is {__version__}"
+    return FileComparison(name, FileMatch.DIFFERS, why)
 
 
 def _load_rules(run: Run) -> ReplayRules:
@@ -183,18 +176,14 @@ def _load_rules(run: Run) -> ReplayRules:
         workflow = parse_workflow(started.workflow, started.workflow_name, started.workflow_name)
     except WorkflowError:  # of another version of the language
         return ReplayRules()
-    bodies = [step.steps if isinstance(step, Repeat) else (step,) for step in workflow.steps]
-    chosen = (step.options for body in bodies for step in body if isinstance(step, Do))
-    plan = next((options for options in chosen if isinstance(options, PlanOptions)), None)
-    return (
-        ReplayRules(attempts=plan.attempts, floor=plan.floor) if plan is not None else ReplayRules()
-    )
+    for step in list_steps(workflow):
+        if isinstance(step.options, PlanOptions):
+            return ReplayRules(attempts=step.options.attempts, floor=step.options.floor)
+    return ReplayRules()
 
 
 def replay_run(session: Session, run_id: str, rules: ReplayRules) -> ReplayResult:
-    """Folds a recorded run again, offline, and says what other rules would have made of it."""
     found = session.find(run_id)
+    entries = list(session.store.read(found))
     written = [line.rstrip(b"\n") for line in session.store.export(found)]
-    return replay_entries(
-        found, list(session.store.read(found)), written, session.artifacts(found), rules
-    )
+    return replay_entries(found, entries, written, session.artifacts(found), rules)

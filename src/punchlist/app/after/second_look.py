@@ -55,13 +55,9 @@ async def make_request(session: Session, earlier: Run, numbers: Sequence[int]) -
     """Return the request to review these items' files at the checked-out commit."""
     if session.checkout is None:
         raise UsageError("a second look needs the repository", hint="go to it and try again")
-    paths = _item_paths(earlier, numbers)
-    there = [
-        path
-        for path in paths
-        if await session.checkout.read_file(session.checkout.head, path) is not None
-    ]
-    return Request(kind=ScopeKind.ALL, paths=tuple(there), workflow=WORKFLOW, force=True)
+    read, head = session.checkout.read_file, session.checkout.head
+    paths = [path for path in _item_paths(earlier, numbers) if await read(head, path) is not None]
+    return Request(kind=ScopeKind.ALL, paths=tuple(paths), workflow=WORKFLOW, force=True)
 
 
 def is_look(look: Run, earlier: Run) -> bool:
@@ -81,27 +77,19 @@ async def find_suppressions(
     if checkout is None:
         return NewSuppressions()
     before, after = earlier.started.change.head, later.started.change.head
-    files = {
-        path: (await checkout.read_file(before, path), await checkout.read_file(after, path))
-        for path in _item_paths(earlier, numbers)
-    }
+    settings = session.settings().settings
+    marks = suppressions_of(settings.analyzers)
+    hiding = set()
+    for path in _item_paths(earlier, numbers):
+        old, new = await checkout.read_file(before, path), await checkout.read_file(after, path)
+        if _count_hidden(path, new, marks) > _count_hidden(path, old, marks):
+            hiding.add(path)
     differ = await checkout.git.run(
         "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after
     )
-    settings = session.settings().settings
-    marks = suppressions_of(settings.analyzers)
-    return NewSuppressions(
-        frozenset(
-            path
-            for path, (old, new) in files.items()
-            if _count_hidden(path, new, marks) > _count_hidden(path, old, marks)
-        ),
-        tuple(
-            path
-            for path in split_fields(differ.stdout)
-            if matches_any(path, settings.protected.steering)
-        ),
-    )
+    changed = split_fields(differ.stdout)
+    steering = (path for path in changed if matches_any(path, settings.protected.steering))
+    return NewSuppressions(frozenset(hiding), tuple(steering))
 
 
 def _count_hidden(path: str, content: bytes | None, marks: Suppressions) -> int:
@@ -109,10 +97,8 @@ def _count_hidden(path: str, content: bytes | None, marks: Suppressions) -> int:
 
 
 def _item_paths(earlier: Run, numbers: Sequence[int]) -> list[str]:
-    return sorted(
-        {finding.spot.path for number in numbers for finding in earlier.items[number].findings}
-        - {""}
-    )
+    findings = (finding for number in numbers for finding in earlier.items[number].findings)
+    return sorted({finding.spot.path for finding in findings} - {""})
 
 
 def judge_items(
@@ -124,56 +110,37 @@ def judge_items(
     pairs = match_findings([finding for _, finding in old], [finding for _, finding in new])
     again = {old[mine][0]: new[other][0] for other, mine in pairs.items()}
     others = [item for item in later.items.values() if item.number not in again.values()]
-    return tuple(
-        _judge_item(earlier.items[number], again.get(number), others, later, quiet)
-        for number in numbers
-    )
+    verdicts = []
+    for number in numbers:
+        item, code = earlier.items[number], item_code(number)
+        seen, said = _judge_item(item, again.get(number), others, later, quiet)
+        title = item.lead.title
+        verdicts.append(LookVerdict(number=number, code=code, title=title, seen=seen, said=said))
+    return tuple(verdicts)
 
 
 def _judge_item(
     item: Item, again: int | None, others: Sequence[Item], later: Run, quiet: NewSuppressions
-) -> LookVerdict:
+) -> tuple[ItemPresence, str]:
     if again is not None:
-        place = later.items[again].lead.spot
-        return _make_verdict(
-            item,
-            ItemPresence.STILL_THERE,
-            f"seen again at {place.path}:{place.line or '?'} (item {again} of run {later.id})",
-        )
-    alike = _find_similar(item, others)
-    if alike:
+        spot = later.items[again].lead.spot
+        where = f"{spot.path}:{spot.line or '?'} (item {again} of run {later.id})"
+        return ItemPresence.STILL_THERE, f"seen again at {where}"
+    if alike := _find_similar(item, others):
         where = f"item {alike.number} of run {later.id}"
-        return _make_verdict(
-            item,
-            ItemPresence.UNKNOWN,
-            f"something very like it is in the same file ({where}): look at it",
-        )
+        said = f"something very like it is in the same file ({where}): look at it"
+        return ItemPresence.UNKNOWN, said
     silent, blind = _split_reporters(item, later)
     if blind or not silent:
-        return _make_verdict(
-            item, ItemPresence.UNKNOWN, "; ".join(blind) or "its reviewers did not look again"
-        )
+        return ItemPresence.UNKNOWN, "; ".join(blind) or "its reviewers did not look again"
     if hidden := sorted(quiet.files & {finding.spot.path for finding in item.sighted}):
-        return _make_verdict(
-            item,
-            ItemPresence.UNKNOWN,
-            f"not seen again, but more of {hidden[0]} is hidden from tools than before",
-        )
-    commit = later.started.change.head[:12]
-    steered = (
-        f"; but what steers tools has changed since: {', '.join(quiet.settings[:3])}"
-        if quiet.settings
-        else ""
-    )
-    return _make_verdict(
-        item, ItemPresence.GONE, f"not seen again by {', '.join(silent)} at {commit}{steered}"
-    )
-
-
-def _make_verdict(item: Item, seen: ItemPresence, said: str) -> LookVerdict:
-    return LookVerdict(
-        number=item.number, code=item_code(item.number), title=item.lead.title, seen=seen, said=said
-    )
+        said = f"not seen again, but more of {hidden[0]} is hidden from tools than before"
+        return ItemPresence.UNKNOWN, said
+    said = f"not seen again by {', '.join(silent)} at {later.started.change.head[:12]}"
+    if quiet.settings:
+        changed = ", ".join(quiet.settings[:3])
+        said += f"; but what steers tools has changed since: {changed}"
+    return ItemPresence.GONE, said
 
 
 def _find_similar(item: Item, others: Sequence[Item]) -> Item | None:
@@ -199,9 +166,8 @@ def _split_reporters(item: Item, later: Run) -> tuple[list[str], list[str]]:
         elif review is None:
             blind.append(f"{source} does not look again by itself")
         elif not review.has_seen(path):
-            blind.append(
-                f"{source} did not look to the end{': ' + review.failed if review.failed else ''}"
-            )
+            why = f": {review.failed}" if review.failed else ""
+            blind.append(f"{source} did not look to the end{why}")
         else:
             silent.append(source)
     return silent, blind
@@ -227,8 +193,6 @@ def _describe_baseline(seen: Baselined | None) -> str:
         return f"cannot judge here: {seen.unusable}"
     if seen.failed:
         return f"red: {pluralize(seen.failed, 'test fails', 'tests fail')}, {seen.passed} pass"
-    return (
-        f"green: {pluralize(seen.passed, 'test passes', 'tests pass')}"
-        if seen.passed
-        else f"exit code {seen.exit_code}"
-    )
+    if seen.passed:
+        return f"green: {pluralize(seen.passed, 'test passes', 'tests pass')}"
+    return f"exit code {seen.exit_code}"

@@ -1,4 +1,4 @@
-"""Check a user's answer to a run that waits."""
+"""Check and record a user's answer to a run that waits."""
 
 import time
 from collections.abc import Mapping
@@ -12,18 +12,14 @@ from punchlist.model.ledger.run import Run
 
 
 def waiting_error(run: Run) -> UsageError:
-    """Return the error that says what the run waits for and how to answer."""
-    question = run.waiting_for
-    if question is not None:
-        return UsageError(
-            f"run {run.id} waits for an answer: {question.question}",
-            hint=f"punchlist answer {run.id} {'|'.join(question.choices)}",
-        )
-    first = run.unanswered[0]
-    more = f" (and {len(run.unanswered) - 1} more)" if len(run.unanswered) > 1 else ""
+    if run.waiting_for is not None:
+        question, answer = run.waiting_for.question, "|".join(run.waiting_for.choices)
+    else:
+        first, more = run.unanswered[0], len(run.unanswered) - 1
+        question = f"{first.id}: {first.question}" + (f" (and {more} more)" if more else "")
+        answer = f'{first.id}="..."'
     return UsageError(
-        f"run {run.id} waits for an answer: {first.id}: {first.question}{more}",
-        hint=f'punchlist answer {run.id} {first.id}="..."',
+        f"run {run.id} waits for an answer: {question}", hint=f"punchlist answer {run.id} {answer}"
     )
 
 
@@ -42,10 +38,8 @@ def make_answer(
     """
     if isinstance(said, str):
         if asked and len(run.asking.questions) > asked:
-            raise UsageError(
-                f"run {run.id} asks something else by now",
-                hint="read the question, and answer again",
-            )
+            now = f"run {run.id} asks something else by now"
+            raise UsageError(now, hint="read the question, and answer again")
         return _make_choice(run, said, by)
     unknown = [name for name in said if name not in run.asking.doubts]
     if unknown:
@@ -53,8 +47,8 @@ def make_answer(
         raise UsageError(
             f'run {run.id} has no question "{unknown[0]}"', hint=f"open questions: {known}"
         )
-    if not run.unanswered:  # somebody else was quicker, and others have built on that
-        raise UsageError(f"run {run.id} has no open question", hint=f"punchlist status {run.id}")
+    if not run.unanswered:  # it was answered meanwhile, and the run went on with that
+        raise _no_question(run)
     texts = {name: text.strip() for name, text in said.items()}
     empty = [name for name, text in texts.items() if not text]
     if empty or not texts:
@@ -68,11 +62,7 @@ def make_answer(
 def _make_choice(run: Run, choice: str, by: str) -> tuple[str, str, Answered]:
     question = run.waiting_for
     if question is None:
-        raise (
-            waiting_error(run)
-            if run.waits
-            else UsageError(f"run {run.id} has no open question", hint=f"punchlist status {run.id}")
-        )
+        raise waiting_error(run) if run.waits else _no_question(run)
     if choice not in question.choices:
         known = ", ".join(f"{key} ({text})" for key, text in question.choices.items())
         raise UsageError(
@@ -83,11 +73,15 @@ def _make_choice(run: Run, choice: str, by: str) -> tuple[str, str, Answered]:
     return question.place, key, Answered(choice=choice, by=by)
 
 
+def _no_question(run: Run) -> UsageError:
+    return UsageError(f"run {run.id} has no open question", hint=f"punchlist status {run.id}")
+
+
 async def answer_run(
     session: Session, run_id: str, said: str | Mapping[str, str], by: str, *, asked: int = 0
 ) -> Run:
-    """A choice, for the question that a run waits with; or texts, by the ids of what agents
-    want to know. See `answered`.
+    """Record the choice that answers the run's question, or texts by the ids of the agents'
+    questions. `asked`: see `make_answer`.
     """
     found = session.find(run_id)
     with Lease.acquire(session.home, found):

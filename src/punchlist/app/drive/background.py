@@ -22,9 +22,9 @@ from punchlist.steps import Action
 
 _log = logging.getLogger("punchlist")
 STOPPED = "the process that drove it was stopped"
-"""Why a run was interrupted that nobody wanted stopped."""
+"""The reason of a run's interruption if no user asked for it."""
 _KEPT = 256
-"""Pieces of agents' talk kept of a run, for whoever looks on; all of it is in the transcripts."""
+"""Pieces of agents' output kept of a run for viewers; all of it is in the transcripts."""
 _LONGEST = 16_000
 """Characters kept of a piece: its end."""
 
@@ -44,7 +44,7 @@ class Bell:
     def ring(self, run: str) -> None:
         loop, event = self._waiting.pop(run, (None, None))
         if loop is not None and event is not None:
-            with suppress(RuntimeError):  # that loop is closed: nobody listens there any more
+            with suppress(RuntimeError):  # that loop is closed, with all its listeners
                 loop.call_soon_threadsafe(event.set)
 
     def ring_all(self) -> None:
@@ -53,7 +53,7 @@ class Bell:
 
 
 async def wait_ring(event: asyncio.Event, seconds: float) -> bool:
-    """Wait at most `seconds` for the event; return whether it came."""
+    """Return whether the event came within `seconds`."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -63,20 +63,17 @@ async def wait_ring(event: asyncio.Event, seconds: float) -> bool:
 
 
 class AgentOutput(Struct, frozen=True):
-    """A piece of an agent's output."""
-
     number: int
     label: str
     text: str
 
 
 class ActiveAction(Struct, frozen=True):
-    """A running action. `at` is when it began."""
-
     place: str
     key: str
     about: str
     at: float
+    """When it began."""
 
 
 class Talk:
@@ -89,17 +86,12 @@ class Talk:
     def add(self, run: str, label: str, piece: str) -> None:
         self._number += 1
         text = piece if len(piece) <= _LONGEST else f"…{piece[-_LONGEST:]}"
-        self._said.setdefault(run, deque(maxlen=_KEPT)).append(
-            AgentOutput(self._number, label, text)
-        )
+        kept = self._said.setdefault(run, deque(maxlen=_KEPT))
+        kept.append(AgentOutput(self._number, label, text))
 
     def list_after(self, run: str, number: int) -> tuple[AgentOutput, ...]:
-        said = tuple(self._said.get(run, ()))  # a copy: it may be asked for from another thread
-        return (
-            tuple(each for each in said if each.number > number)
-            if said and said[-1].number > number
-            else ()
-        )
+        said = tuple(self._said.get(run, ()))  # a copy: another thread may call this
+        return tuple(each for each in said if each.number > number)
 
     def forget(self, run: str) -> None:
         self._said.pop(run, None)
@@ -114,12 +106,9 @@ class _RunWatcher:
         self.under_way: dict[tuple[str, str], ActiveAction] = {}
 
     def handle_start(self, place: str, action: Action) -> None:
-        """Actions begin after the first entry."""
-        run = self.began_as.result()
-        self.under_way[place, action.key] = ActiveAction(
-            place, action.key, action.about or action.key, time.time()
-        )
-        self._driving.bell.ring(run)
+        key, about = action.key, action.about or action.key
+        self.under_way[place, key] = ActiveAction(place, key, about, time.time())
+        self._driving.bell.ring(self.began_as.result())
 
     def handle_event(self, entry: Entry, run: Run) -> None:
         if not self.began_as.done():
@@ -136,7 +125,7 @@ class _RunWatcher:
 
 
 class RunDriver:
-    """The runs driven by this process. Each has its own app, closed at its end."""
+    """The runs driven by this process. Each has its own session, closed at its end."""
 
     def __init__(self) -> None:
         self.bell = Bell()
@@ -151,7 +140,6 @@ class RunDriver:
         return await self.drive(session, lambda watcher: start_run(session, ready, watcher))
 
     async def resume_run(self, session: Session, run: str) -> str:
-        """Resume a run; return once the ledger says so."""
         return await self.drive(session, lambda watcher: resume_run(session, run, watcher))
 
     def is_driving(self, run: str) -> bool:
@@ -159,11 +147,9 @@ class RunDriver:
         return task is not None and not task.done()
 
     def list_driven(self) -> tuple[str, ...]:
-        """Return the runs that are driven here now."""
         return tuple(run for run in tuple(self._tasks) if self.is_driving(run))
 
     def active_actions(self, run: str) -> tuple[ActiveAction, ...]:
-        """Return the running actions of a run driven here."""
         post = self._posts.get(run)
         return tuple(post.under_way.copy().values()) if post else ()
 
@@ -172,9 +158,7 @@ class RunDriver:
         return self._broke.get(run, "")
 
     async def cancel_run(self, run: str, by: str = "", seconds: float | None = None) -> bool:
-        """Stop a run at an event boundary and wait at most `seconds`; return whether it was driven
-        here.
-        """
+        """Stop a run between two events; wait at most `seconds`. Return whether it is ours."""
         task = self._tasks.get(run)
         if task is None or task.done():
             return False
@@ -184,8 +168,7 @@ class RunDriver:
 
     async def wait_settled(self, run: str) -> None:
         """Wait until this process no longer drives the run."""
-        task = self._tasks.get(run)
-        if task is not None:
+        if task := self._tasks.get(run):
             await asyncio.wait({task})
 
     def stop_all(self) -> None:
@@ -203,7 +186,6 @@ class RunDriver:
             _log.warning("run %s did not stop in time; it can be resumed", run)
 
     def take_run(self, run: str, post: _RunWatcher) -> None:
-        """Record the current task as the run's driver."""
         task = asyncio.current_task()
         if task is not None:
             self._tasks[run] = task
@@ -223,7 +205,7 @@ class RunDriver:
             raise UsageError("the run has ended meanwhile", hint="look at it again")
         return post.began_as.result()
 
-    def _finish_task(self, task: "asyncio.Task[object]", post: _RunWatcher) -> None:
+    def _finish_task(self, task: asyncio.Task[object], post: _RunWatcher) -> None:
         self._running.discard(task)
         error = None if task.cancelled() else task.exception()
         if not post.began_as.done():
@@ -238,7 +220,7 @@ class RunDriver:
         self.bell.ring(run)
 
 
-def _cancel_task(task: "asyncio.Task[object]", why: str) -> None:
+def _cancel_task(task: asyncio.Task[object], why: str) -> None:
     """Cancel once: a second time would break its shutdown."""
     if not task.cancelling():
         task.cancel(why or None)

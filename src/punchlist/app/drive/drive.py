@@ -1,4 +1,4 @@
-"""Drives a run to its end, a question or a limit; goes on with one that stopped."""
+"""Drive a run to its end, a question or a limit; resume one that stopped."""
 
 import time
 
@@ -6,7 +6,7 @@ from punchlist._version import __version__
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.store.lease import Lease
 from punchlist.app.drive.answers import has_ended
-from punchlist.app.drive.stop_watcher import drive_until_stopped
+from punchlist.app.drive.stop import drive_until_stopped
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
 from punchlist.app.start.agents import remove_agent_homes
@@ -20,20 +20,17 @@ from punchlist.workflow.loader import parse_workflow
 
 
 async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
-    """Goes on with what the ledger says; scope, settings and workflow are those the run was
-    started with.
-    """
+    """Resume a run from its ledger, with the scope, settings and workflow it was started with."""
     run = session.load(run_id)
     if has_ended(run):
         return run
     workshop = await session.workshop()
-    if run.started.repository != session.repository:
-        raise UsageError(
-            f"run {run.id} is about another repository", hint=f"go to {run.started.repository}"
-        )
+    repository = run.started.repository
+    if repository != session.repository:
+        raise UsageError(f"run {run.id} is about another repository", hint=f"go to {repository}")
     with Lease.acquire(session.home, run.id, run.started.request):
         run = fold_entries(run.id, session.store.read(run.id))
-        if has_ended(run):  # another drove it meanwhile
+        if has_ended(run):  # another process drove it meanwhile
             return run
         entry = session.store.append(
             run.id, "signal", f"resumed {run.seq}", ev.Resumed(version=__version__), time.time()
@@ -44,19 +41,12 @@ async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
 
 
 async def drive_run(session: Session, run: Run, workshop: Workshop, watcher: Watcher) -> Run:
-    started = run.started
-    limits = decode_settings(started.settings).settings.limits
-    workflow = parse_workflow(
-        started.workflow,
-        started.workflow_name,
-        f"{started.workflow_name} (as pinned by run {run.id})",
-    )
+    started, store = run.started, session.store
+    name = started.workflow_name
+    workflow = parse_workflow(started.workflow, name, f"{name} (as pinned by run {run.id})")
     folder = wiring.run_folder(session.home, run.id)
-    engine = Engine(
-        workflow,
-        wiring.build_world(workshop, run, started, session.store, folder, watcher.handle_output),
-        session.store,
-        Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width),
-        watcher,
-    )
+    world = wiring.build_world(workshop, run, started, store, folder, watcher.handle_output)
+    limits = decode_settings(started.settings).settings.limits
+    allowed = Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width)
+    engine = Engine(workflow, world, store, allowed, watcher)
     return remove_agent_homes(await drive_until_stopped(folder, engine.drive, run), folder)

@@ -8,17 +8,13 @@ from punchlist.workflow.loader import parse_workflow
 
 def find_due(run: Run) -> tuple[Action, ...]:
     """Return the present step's actions without an event: running, or about to."""
-    started = run.started
     if run.ended or run.waits:
         return ()
-    here = find_position(
-        parse_workflow(started.workflow, started.workflow_name, f"run {run.id}"), run
-    )
+    started = run.started
+    workflow = parse_workflow(started.workflow, started.workflow_name, f"run {run.id}")
+    here = find_position(workflow, run)
     if not isinstance(here, PendingStep):
         return ()
     done = set(run.position.here) if run.position.place == here.place else set[str]()
-    return tuple(
-        action
-        for action in VERBS[here.do.verb].step(run, here.do.options, here.place)
-        if action.key not in done
-    )
+    actions = VERBS[here.do.verb].step(run, here.do.options, here.place)
+    return tuple(action for action in actions if action.key not in done)

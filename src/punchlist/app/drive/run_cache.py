@@ -13,8 +13,6 @@ _RUNS = 8
 
 
 class RunCache:
-    """Keeps the runs used last."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: OrderedDict[str, Run] = OrderedDict()
@@ -32,7 +30,7 @@ class RunCache:
         return now
 
     def find_outcome(self, row: RunRow) -> str:
-        """Return what an ended run comes to now; one that people added something to is folded."""
+        """Return the outcome of an ended run; fold it only if users added something since."""
         if not row.amended:
             return row.outcome
         entries, known = self._outcomes.get(row.id, (0, ""))

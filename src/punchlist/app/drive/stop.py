@@ -1,7 +1,9 @@
-"""Stop a run that any process drives, by a stop file."""
+"""Stop a run that any process drives: one writes a stop file, the driving one polls for it."""
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -13,7 +15,8 @@ from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Interrupted, Resumed
 from punchlist.model.ledger.run import Run
 
-_LOOK = 0.1
+_ASK_EVERY = 0.1
+_POLL_EVERY = 0.2
 
 
 class StopResult(Struct, frozen=True):
@@ -25,11 +28,8 @@ class StopResult(Struct, frozen=True):
 
 def list_driven(session: Session) -> list[str]:
     """Return the driven runs of this repository, or of all; newest first."""
-    return [
-        row.id
-        for row in session.runs()
-        if not row.outcome and find_holder(session.home, row.id) is not None
-    ]
+    rows = (row for row in session.runs() if not row.outcome)
+    return [row.id for row in rows if find_holder(session.home, row.id) is not None]
 
 
 async def stop_run(session: Session, run_id: str, by: str, seconds: float = 30) -> StopResult:
@@ -43,14 +43,14 @@ async def stop_run(session: Session, run_id: str, by: str, seconds: float = 30) 
     until = time.monotonic() + seconds
     while not (over := _is_over(session, run)) and time.monotonic() < until:
         _request_stop(session, run, by)
-        await asyncio.sleep(_LOOK)
+        await asyncio.sleep(_ASK_EVERY)
     if over:
         clear_stop(run_folder(session.home, run.id))
     return StopResult(session.load(run.id), over)
 
 
 def _is_over(session: Session, run: Run) -> bool:
-    """Return whether no process drives the run, or another one resumed it."""
+    """Return whether no process drives the run, or another resumed it."""
     return find_holder(session.home, run.id) is None or any(
         isinstance(event, Resumed) for event in _events_since(session, run)[1:]
     )
@@ -67,3 +67,30 @@ def _request_stop(session: Session, run: Run, by: str) -> None:
 
 def _events_since(session: Session, run: Run) -> list[object]:
     return [entry.event for entry in session.store.read(run.id, run.seq)]
+
+
+async def drive_until_stopped(
+    folder: Path, drive: Callable[[Run], Awaitable[Run]], run: Run
+) -> Run:
+    """Run `drive`, polling the stop file every 200 ms; on a stop request cancel it as Ctrl-C would.
+    The caller has the lease: older requests are deleted.
+    """
+    clear_stop(folder)
+    driver = asyncio.current_task()
+    polling = asyncio.create_task(_poll_stop(folder, driver))
+    try:
+        return await drive(run)
+    finally:
+        polling.cancel()
+        if driver is not None and polling.done() and polling.result():
+            driver.uncancel()  # the run has stopped; its caller goes on
+        clear_stop(folder)
+
+
+async def _poll_stop(folder: Path, driver: "asyncio.Task[object] | None") -> bool:
+    """Poll until a stop is requested; return whether this cancelled the driver."""
+    while (stop := read_stop(folder)) is None:  # noqa: ASYNC110 - another process writes it
+        await asyncio.sleep(_POLL_EVERY)
+    if driver is None or driver.cancelling():
+        return False
+    return driver.cancel(f"stopped by {stop.by}" if stop.by else None)

@@ -13,9 +13,7 @@ from punchlist.ports.agent import Task
 
 
 class Tasks:
-    """Tasks of one outside agent. A taken task is locked until it is answered, given back, or the
-    process ends.
-    """
+    """A taken task is locked until it is answered, given back, or the process ends."""
 
     def __init__(self, home: Path, agent: str, find_run: Callable[[str], Run]) -> None:
         self._home = home
@@ -40,26 +38,20 @@ class Tasks:
         if mine and not another:
             return mine[0]
         for task in tasks:
-            if (
-                _task_name(run, task) not in self._taken
-                and (lease := box.take(task.id, who)) is not None
-            ):
-                self._taken[_task_name(run, task)] = lease
+            name = _task_name(run, task)
+            if name not in self._taken and (lease := box.take(task.id, who)):
+                self._taken[name] = lease
                 return task
         return None
 
     def claim_task(self, name: str, who: str) -> tuple[Run, Task]:
-        """Return a task this client has; a free one is locked, so that it can answer after a
-        restart.
-        """
+        """Return a task this client has; lock a free one, as it may be from before a restart."""
         run, task = self._find_task(name)
         if name not in self._taken:
             lease = self._open_mailbox(run).take(task.id, who)
             if lease is None:
-                raise UsageError(
-                    f"task {name} was taken by another client",
-                    hint="next_task gives you one of your own",
-                )
+                taken = f"task {name} was taken by another client"
+                raise UsageError(taken, hint="next_task gives you one of your own")
             self._taken[name] = lease
         return run, task
 
@@ -68,15 +60,13 @@ class Tasks:
         wrong = self._open_mailbox(run).hand_in(task.id, MailAnswer(text=text, by=who))
         self.give_back(name)
         if wrong:
-            raise UsageError(
-                f"task {name}: {wrong}", hint=f"next_task of run {run.id} says what comes now"
-            )
+            hint = f"next_task of run {run.id} says what comes now"
+            raise UsageError(f"task {name}: {wrong}", hint=hint)
         return run
 
     def give_back(self, name: str) -> bool:
         """Release a task; return whether this client had it."""
-        lease = self._taken.pop(name, None)
-        if lease is not None:
+        if lease := self._taken.pop(name, None):
             lease.release()
         return lease is not None
 
@@ -98,9 +88,8 @@ class Tasks:
                 hint="next_task gives you the next one; what was not answered in time comes again",
             )
         if run.ended:
-            raise UsageError(
-                f"run {run.id} has ended without task {name}", hint="start_run starts another"
-            )
+            ended = f"run {run.id} has ended without task {name}"
+            raise UsageError(ended, hint="start_run starts another")
         return run, task
 
 

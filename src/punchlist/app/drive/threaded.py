@@ -9,7 +9,7 @@ from functools import cached_property
 from threading import Thread
 from typing import TypeVar
 
-from punchlist.app.drive.background import ActiveAction, RunDriver
+from punchlist.app.drive.background import RunDriver
 from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
 from punchlist.engine import Watcher
@@ -32,12 +32,10 @@ class LoopThread:
         async def await_work() -> T:
             return await work()
 
-        return await asyncio.shield(
-            asyncio.wrap_future(asyncio.run_coroutine_threadsafe(await_work(), self._loop))
-        )
+        future = asyncio.run_coroutine_threadsafe(await_work(), self._loop)
+        return await asyncio.shield(asyncio.wrap_future(future))
 
     def call_soon(self, work: Callable[[], None]) -> None:
-        """Schedule the work in the thread, without waiting."""
         self._loop.call_soon_threadsafe(work)
 
     async def aclose(self) -> None:
@@ -53,9 +51,10 @@ class ThreadedDriver:
     """A RunDriver that can be called from any one loop."""
 
     def __init__(self) -> None:
-        self._driving = RunDriver()
-        self.bell = self._driving.bell
-        self.talk = self._driving.talk
+        self._driving = driver = RunDriver()
+        self.bell, self.talk = driver.bell, driver.talk
+        self.is_driving, self.list_driven = driver.is_driving, driver.list_driven
+        self.active_actions, self.failure_reason = driver.active_actions, driver.failure_reason
 
     @cached_property
     def _aside(self) -> LoopThread:
@@ -70,18 +69,6 @@ class ThreadedDriver:
     async def resume_run(self, session: Session, run: str) -> str:
         return await self._aside.run_work(lambda: self._driving.resume_run(session, run))
 
-    def is_driving(self, run: str) -> bool:
-        return self._driving.is_driving(run)
-
-    def list_driven(self) -> tuple[str, ...]:
-        return self._driving.list_driven()
-
-    def active_actions(self, run: str) -> tuple[ActiveAction, ...]:
-        return self._driving.active_actions(run)
-
-    def failure_reason(self, run: str) -> str:
-        return self._driving.failure_reason(run)
-
     async def cancel_run(self, run: str, by: str = "", seconds: float | None = None) -> bool:
         return self.is_driving(run) and await self._aside.run_work(
             lambda: self._driving.cancel_run(run, by, seconds)
@@ -92,7 +79,6 @@ class ThreadedDriver:
             await self._aside.run_work(lambda: self._driving.wait_settled(run))
 
     def stop_all(self) -> None:
-        """Ask all runs to stop, without waiting."""
         if self._begun:
             self._aside.call_soon(self._driving.stop_all)
         self.bell.ring_all()

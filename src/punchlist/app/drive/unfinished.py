@@ -18,35 +18,25 @@ class UnfinishedRun(Struct, frozen=True, kw_only=True):
     run: str
     workflow: str
     repository: str
-    """As people call it."""
+    """Its name."""
 
 
 def find_unfinished(
     home: Path, store: SqliteStore, repositories: Iterable[RepositoryEntry]
 ) -> tuple[UnfinishedRun, ...]:
-    """Return the unfinished runs, newest first; none that waits for a user or was
-    stopped by one.
-    """
-    return tuple(
-        UnfinishedRun(
-            run=row.id,
-            workflow=started.workflow_name if (started := read_start(store, row.id)) else "",
-            repository=each.name,
-        )
-        for each in repositories
-        for row in store.runs(each.git_dir)
-        if not row.outcome and _was_left(store, row) and find_holder(home, row.id) is None
-    )
+    """Return the runs that neither wait for a user nor were stopped by one, newest first."""
+    found = []
+    for repository in repositories:
+        for row in store.runs(repository.git_dir):
+            if not row.outcome and _was_left(store, row) and find_holder(home, row.id) is None:
+                started = read_start(store, row.id)
+                name = started.workflow_name if started else ""
+                found.append(UnfinishedRun(run=row.id, workflow=name, repository=repository.name))
+    return tuple(found)
 
 
 def _was_left(store: SqliteStore, row: RunRow) -> bool:
-    if row.last_kind == "interrupted":
-        return _last_reason(store, row) == STOPPED
-    return not row.waits
-
-
-def _last_reason(store: SqliteStore, row: RunRow) -> str:
-    said = (
-        entry.event.reason for entry in store.read(row.id) if isinstance(entry.event, Interrupted)
-    )
-    return list(said)[-1]
+    if row.last_kind != "interrupted":
+        return not row.waits
+    events = (entry.event for entry in store.read(row.id))
+    return [event.reason for event in events if isinstance(event, Interrupted)][-1] == STOPPED

@@ -1,6 +1,4 @@
-"""Build the agents of a run from its pinned settings; calls are journaled, so none is paid for
-twice.
-"""
+"""Build the agents of a run from its pinned settings; no call is paid for twice."""
 
 import re
 import shutil
@@ -9,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from punchlist.adapters.agents import AgentSettings, RoleSettings
+from punchlist.adapters.agents import RoleSettings
 from punchlist.adapters.agents.cli_agent import AgentSetup
 from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.journal import Journal
@@ -26,24 +24,21 @@ from punchlist.roles.crew import build_crew
 from punchlist.settings import Settings, load_settings
 
 Hear = Callable[[str, str], None]
-"""Is told the label of a call and what the agent says, in pieces."""
+"""Called with the label of a call and a piece of the agent's output."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _TALKING = frozenset({"clarifier", "planner", "fixer"})
-"""Who goes on with each other's conversations. All others have a home apart, even where the same
-agent plays them: what a reviewer, a challenger or a reproducer said lies there, and private tests
-are nothing for a fixer to find.
+"""Roles that continue each other's conversations. Every other role has a home of its own, even if
+the same agent plays it: a fixer must not find the private tests of a reproducer there.
 """
 
 
 def mail_folder(run_folder: Path) -> Path:
-    """Return the folder of a run's tasks for outside agents."""
+    """Return the folder of the run's tasks for outside agents."""
     return run_folder / "tasks"
 
 
 class RunAgents:
-    """All agents of one run."""
-
     def __init__(
         self,
         cast: Mapping[str, tuple[str, ...]],
@@ -69,34 +64,22 @@ class RunAgents:
         )
 
     def has_answer(self, label: str) -> bool:
-        """Return whether an answer with this label is stored, or an outside agent may be at work on
-        it.
-        """
+        """Return whether this answer is stored, or an outside agent may be at work on it."""
         kept = any(player.find_reply(label) is not None for player in self._players.values())
         return kept or Mailbox(self._mail).has_label(label)
 
     def _make_player(self, role: str, names: tuple[str, ...]) -> Journal:
-        chosen = self._settings.role.get(role, RoleSettings())
-        place = (
-            self._place
-            if role in _TALKING
-            else replace(self._place, folder=self._place.folder / role)
-        )
-        agents = [
-            build_agent(
-                AgentSetup(name, self._merge_settings(name, chosen), place, self._artifacts)
-            )
-            for name in names
-        ]
-        return Journal(
-            RetryingAgent(agents, AgentRetryPolicy(retries=self._settings.agents.retries)),
-            self._artifacts,
-        )
-
-    def _merge_settings(self, name: str, chosen: RoleSettings) -> AgentSettings:
-        """Return an agent's settings with the role's model and effort."""
-        own = merge_settings(name, self._settings.agent, self._settings.agents)
-        return replace(own, model=chosen.model or own.model, effort=chosen.effort or own.effort)
+        settings, place = self._settings, self._place
+        if role not in _TALKING:
+            place = replace(place, folder=place.folder / role)
+        chosen = settings.role.get(role, RoleSettings())
+        agents = []
+        for name in names:
+            own = merge_settings(name, settings.agent, settings.agents)
+            own = replace(own, model=chosen.model or own.model, effort=chosen.effort or own.effort)
+            agents.append(build_agent(AgentSetup(name, own, place, self._artifacts)))
+        policy = AgentRetryPolicy(retries=settings.agents.retries)
+        return Journal(RetryingAgent(agents, policy), self._artifacts)
 
 
 def check_agents(cast: Mapping[str, tuple[str, ...]], settings: Settings, home: Path) -> None:
@@ -109,30 +92,28 @@ def check_client_name(name: str, flags: Mapping[str, str]) -> None:
     """Raise UsageError if the client's name is that of an agent punchlist starts."""
     own = load_settings(None, flags).settings.agent.get(name)
     kind = own.kind if own and own.kind else name
-    if not _NAME.fullmatch(name) or (kind in AGENTS and kind != OUTSIDE):
+    fits = _NAME.fullmatch(name)
+    if not fits or (kind in AGENTS and kind != OUTSIDE):
+        wrong = f"punchlist starts {kind} itself" if fits else "is no name"
         raise UsageError(
-            f"--as {name}:"
-            f" {'is no name' if not _NAME.fullmatch(name) else f'punchlist starts {kind} itself'}",
+            f"--as {name}: {wrong}",
             hint=f'a name of letters and digits, or that of an agent with kind = "{OUTSIDE}"',
         )
 
 
 def load_prompts(settings: Settings) -> dict[str, str]:
-    """Return the user's own prompts by role."""
-    return {
-        role: _read_prompt(role, chosen.prompt)
-        for role, chosen in settings.role.items()
-        if chosen.prompt
-    }
+    """Return the prompts that the user's settings name, by role."""
+    files = {role: chosen.prompt for role, chosen in settings.role.items() if chosen.prompt}
+    return {role: _read_prompt(role, file) for role, file in files.items()}
 
 
 def _read_prompt(role: str, file: str) -> str:
     try:
         return Path(file).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        hint = "give the path of a prompt file, or leave the setting out"
         raise SettingsError(
-            f"role.{role}.prompt: {file}: cannot be read: {error}", hint=hint
+            f"role.{role}.prompt: {file}: cannot be read: {error}",
+            hint="give the path of a prompt file, or leave the setting out",
         ) from error
 
 

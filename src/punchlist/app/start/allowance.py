@@ -22,7 +22,7 @@ class Allowance:
         return fingerprint in self._load_granted().fingerprints
 
     def grant(self, *fingerprints: str) -> None:
-        self._save_granted(GrantedHashes(self._load_granted().fingerprints | set(fingerprints)))
+        self._save_granted(GrantedHashes(self._load_granted().fingerprints.union(fingerprints)))
 
     def revoke(self) -> None:
         self._save_granted(GrantedHashes())
@@ -30,10 +30,8 @@ class Allowance:
     def _load_granted(self) -> GrantedHashes:
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=GrantedHashes)
-        except FileNotFoundError:
+        except (FileNotFoundError, msgspec.MsgspecError):  # a damaged file allows nothing
             return GrantedHashes()
-        except msgspec.MsgspecError:
-            return GrantedHashes()  # a damaged memory allows nothing
 
     def _save_granted(self, allowed: GrantedHashes) -> None:
         try:
@@ -47,9 +45,8 @@ class Allowance:
 
 
 def hash_checks(checks: tuple[Check, ...]) -> str:
-    return sha256(
-        msgspec.json.encode(sorted((check.name, check.command) for check in checks))
-    ).hexdigest()
+    commands = sorted((check.name, check.command) for check in checks)
+    return sha256(msgspec.json.encode(commands)).hexdigest()
 
 
 def hash_settings(text: str) -> str:

@@ -8,16 +8,17 @@ from pathlib import Path
 from punchlist.adapters.git.command import Git
 
 _TEMPLATE = ".txt"
-"""Kept as text, so that no tool takes the demo's defects for ours."""
+"""The demo's files end with .txt, so that no tool takes its defects for ours."""
 _REVIEW = "review.json"
 _DELETED = "stockroom/legacy_import.py"
 _AUTHOR = {
-    f"GIT_{who}_{what}": said
-    for who in ("AUTHOR", "COMMITTER")
-    for what, said in (("NAME", "Ada"), ("EMAIL", "ada@example.org"))
+    "GIT_AUTHOR_NAME": "Ada",
+    "GIT_AUTHOR_EMAIL": "ada@example.org",
+    "GIT_COMMITTER_NAME": "Ada",
+    "GIT_COMMITTER_EMAIL": "ada@example.org",
 }
 _FIRST = 1_767_600_000
-"""Commits are an hour apart from a fixed moment, so that they have the same names everywhere."""
+"""Seconds of the first commit, fixed so that commits have the same names everywhere."""
 
 
 async def make_demo(folder: Path) -> tuple[Path, Path]:
@@ -40,18 +41,13 @@ async def make_demo(folder: Path) -> tuple[Path, Path]:
 
 async def _commit_all(git: Git, message: str, number: int) -> None:
     when = f"{_FIRST + 3600 * number} +0000"
+    env = {**_AUTHOR, "GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when}
     await git.check_output("add", "--all")
-    await git.check_output(
-        "commit",
-        "--quiet",
-        "--message",
-        message,
-        env={**_AUTHOR, "GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when},
-    )
+    await git.check_output("commit", "--quiet", "--message", message, env=env)
 
 
 def _read_template(folder: Traversable, below: str = "") -> Iterator[tuple[str, str]]:
-    """Yield path and text of every file of the template."""
+    """Yield path and text of each file."""
     for entry in sorted(folder.iterdir(), key=lambda each: each.name):
         if entry.is_dir():
             yield from _read_template(entry, f"{below}{entry.name}/")

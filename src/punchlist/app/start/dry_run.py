@@ -14,6 +14,7 @@ from punchlist.app.session import Session
 from punchlist.app.start import wiring
 from punchlist.app.start.agents import load_prompts
 from punchlist.app.start.request import Prepared
+from punchlist.app.start.role_assignment import list_steps
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.model.ledger.events import AnyEvent, Entry, Started
 from punchlist.model.ledger.fold import fold_entries
@@ -21,14 +22,12 @@ from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.agent import Ask, Hear, Reply
 from punchlist.roles.crew import build_crew
 from punchlist.steps import plan
-from punchlist.workflow import Do, Repeat, Workflow
+from punchlist.workflow import Do, Workflow
 
-_AHEAD = frozenset({"review", "consolidate", "clarify", "plan", "fix"})
+_AHEAD = frozenset({"review", "consolidate", "clarify", "fix"})
 
 
 class Prompt(Struct, frozen=True):
-    """The prompt that a role would get."""
-
     role: str
     text: str
 
@@ -36,27 +35,25 @@ class Prompt(Struct, frozen=True):
 class _PromptRecorder:
     """Agent that records prompts and fails."""
 
-    name = "nobody"
+    name = "dry-run"
 
     def __init__(self) -> None:
-        self.heard: list[Prompt] = []
+        self.prompts: list[Prompt] = []
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
-        self.heard.append(Prompt(ask.role, ask.prompt))
+        self.prompts.append(Prompt(ask.role, ask.prompt))
         return Reply(agent=self.name, failed="dry run: no agent was asked")
 
 
 class _MemoryStore:
-    """Ledger in memory."""
-
     def __init__(self) -> None:
         self._entries: list[Entry] = []
 
     def append(self, run: str, place: str, key: str, event: AnyEvent, at: float) -> Entry:
-        self._entries.append(
-            Entry(run=run, seq=len(self._entries) + 1, at=at, place=place, key=key, event=event)
-        )
-        return self._entries[-1]
+        seq = len(self._entries) + 1
+        entry = Entry(run=run, seq=seq, at=at, place=place, key=key, event=event)
+        self._entries.append(entry)
+        return entry
 
     def read(self, run: str, after: int = 0) -> Iterator[Entry]:
         return iter(self._entries[after:])
@@ -66,13 +63,11 @@ class _MemoryStore:
 
 
 async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> list[Prompt]:
-    """The prompts, in the order in which they would be asked. No agent, analyzer or check runs;
-    nothing is written down.
-    """
+    """Return the prompts in their order. No agent, analyzer or check runs; nothing is recorded."""
     if not ready.crew:
         return []
     workshop = await session.workshop()
-    listener, memory = _PromptRecorder(), _MemoryStore()
+    recorder, memory = _PromptRecorder(), _MemoryStore()
     started = replace(
         ready.started(session.repository),
         reviewers=(),
@@ -84,19 +79,12 @@ async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> l
         run = fold_entries("dry-run", (begun,))
         world = wiring.build_world(workshop, run, replace(started, crew={}), session.store, folder)
         settings = ready.loaded.settings
-        played = build_crew(
-            dict.fromkeys(ready.crew, listener),
-            load_prompts(settings),
-            settings.agents.prompt_limit,
-        )
-        await Engine(
-            _cut_workflow(ready.workflow),
-            with_(world, crew=played),
-            memory,
-            Limits(width=1),
-            watcher,
-        ).drive(run)
-    return listener.heard
+        players = dict.fromkeys(ready.crew, recorder)
+        crew = build_crew(players, load_prompts(settings), settings.agents.prompt_limit)
+        workflow = _cut_workflow(ready.workflow)
+        engine = Engine(workflow, with_(world, crew=crew), memory, Limits(width=1), watcher)
+        await engine.drive(run)
+    return recorder.prompts
 
 
 def _make_folder(root: Path, ready: Prepared, started: Started) -> Path:
@@ -108,23 +96,14 @@ def _make_folder(root: Path, ready: Prepared, started: Started) -> Path:
     return folder
 
 
-def _skip_question(step: Do) -> Do:
-    """Let a plan step go on without asking the user."""
-    return (
-        replace(step, options=replace(step.options, ask=False))
-        if isinstance(step.options, plan.Options)
-        else step
-    )
-
-
 def _cut_workflow(workflow: Workflow) -> Workflow:
-    """Return the workflow up to the first fix: later prompts depend on answers."""
+    """Return the workflow up to the first fix, without questions: later prompts need answers."""
     steps: list[Do] = []
-    for step in workflow.steps:
-        body = step.steps if isinstance(step, Repeat) else (step,)
-        for each in body:
-            if isinstance(each, Do) and each.verb in _AHEAD:
-                steps.append(_skip_question(each))
-            if isinstance(each, Do) and each.verb == "fix":
-                return replace(workflow, steps=tuple(steps))
+    for step in list_steps(workflow):
+        if isinstance(step.options, plan.Options):
+            steps.append(replace(step, options=replace(step.options, ask=False)))
+        elif step.verb in _AHEAD:
+            steps.append(step)
+        if step.verb == "fix":
+            break
     return replace(workflow, steps=tuple(steps))

@@ -18,8 +18,8 @@ SETTLED = frozenset({Status.FIXED, Status.DISMISSED})
 
 
 def keep_findings(home: Path, name: str, content: bytes, key: bytes = b"") -> str:
-    """Write received findings to a file and return its path; the same key and content give the same
-    path. Raise UsageError for a format that is not known.
+    """Write received findings to a file and return its path, which depends on key and content only.
+    Raise UsageError for an unknown format.
     """
     digest = sha256(key + content).hexdigest()[:24]
     path = write_state(home, f"requests/findings/{digest}/{name}", content)
@@ -28,9 +28,7 @@ def keep_findings(home: Path, name: str, content: bytes, key: bytes = b"") -> st
 
 
 def write_items(home: Path, run: Run, numbers: Iterable[int], *, hashed: bool = False) -> str:
-    """Write items of a run as SARIF into its folder and return the path; `hashed` puts the hash of
-    the content into the name.
-    """
+    """Write items of a run as SARIF into its folder; return the path, with a hash if `hashed`."""
     items = {number: run.items[number] for number in numbers}
     content = REPORTS["report.sarif"](replace(run, items=items))
     name = f"handed-on-{sha256(content).hexdigest()[:12]}" if hashed else "handed-on"

@@ -1,9 +1,12 @@
 """Decide everything about a run before it begins; nothing is written."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from punchlist.adapters.analyzers.registry import build_analyzers
+from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.checks import detect
 from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.adapters.git.hooks import Hooks
@@ -11,7 +14,6 @@ from punchlist.adapters.git.scope import join_few, resolve_change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.session import Session
-from punchlist.app.start import wiring
 from punchlist.app.start.agents import check_agents
 from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings
 from punchlist.app.start.request import Prepared, Request
@@ -32,7 +34,6 @@ from punchlist.workflow import load_workflow
 
 
 async def prepare_run(session: Session, request: Request) -> Prepared:
-    """Decide everything about a run that a request asks for."""
     workshop, allowance = await session.workshop(), session.allowance
     scope = await resolve_change(
         workshop, kind=request.kind, base=request.base, commit=request.commit, paths=request.paths
@@ -42,46 +43,39 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         request.allow_checks is True or allowance.covers(hash_settings(text))
     )
     loaded = load_settings(text if trusted else None, session.flags)
+    settings = loaded.settings
     check_tracker_settings(loaded)
     check_agent_settings(loaded)
     checks = await find_checks(workshop, scope.base, loaded)
-    steered = await _note_configuration(workshop, scope, loaded.settings.protected)
-    notes = (
-        *scope.notes,
-        *steered,
-        *_note_untrusted(text, trusted=trusted),
-        *await _note_hooks(workshop),
-    )
-    workflow = load_workflow(request.workflow or loaded.settings.workflow)
-    tools = (
-        wiring.make_reviewers(loaded.settings, workshop.checkout.root)
-        if uses_analyzers(workflow)
-        else {}
-    )
-    crew = assign_roles(workflow, loaded.settings)
+    notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
+    if text is not None and not trusted:
+        notes.append(f"{REPOSITORY_FILE} was not used: it is not allowed yet (`punchlist allow`)")
+    if skipped := await Hooks(workshop, WorkTrees(workshop)).explain_skipped():
+        notes.append(skipped)
+    workflow = load_workflow(request.workflow or settings.workflow)
+    tools: Iterable[str] = ()
+    if uses_analyzers(workflow):
+        tools = build_analyzers(settings.analyzers, Kit(checkout=workshop.checkout.root))
+    crew = assign_roles(workflow, settings)
     ready = Prepared(
-        change=replace(
-            scope, notes=notes
-        ),  # into the ledger, where every report finds what was left out
+        change=replace(scope, notes=tuple(notes)),
         workflow=workflow,
         loaded=loaded,
         reviewers=tuple(tools),
         documents=_name_documents(request.findings),
         checks=checks,
         checks_allowed=_find_permission(request, checks, allowance, loaded),
-        notes=notes,
+        notes=tuple(notes),
         force=request.force,
         crew=crew,
-        outside=find_outside(crew, loaded.settings),
+        outside=find_outside(crew, settings),
         specification=await _expand_paths(request.specification, workshop, scope.head),
         user_notes=request.notes,
     )
-    check_agents(ready.crew, loaded.settings, workshop.folder.parents[1])
-    if not ready.reviewers and not ready.documents and not ready.crew.keys() & set(REVIEWERS):
-        raise SettingsError(
-            "no analyzer is enabled and no findings were given: there is no reviewer",
-            hint="punchlist doctor",
-        )
+    check_agents(crew, settings, session.home)
+    if not ready.reviewers and not ready.documents and crew.keys().isdisjoint(REVIEWERS):
+        none = "no analyzer is enabled and no findings were given: there is no reviewer"
+        raise SettingsError(none, hint="punchlist doctor")
     return ready
 
 
@@ -93,10 +87,8 @@ async def _expand_paths(named: tuple[str, ...], workshop: Workshop, head: str) -
         path = name.strip("/")
         below = [known for known in listing if known == path or known.startswith(f"{path}/")]
         if not below:
-            raise UsageError(
-                f"--spec {name}: the reviewed commit has no such file or folder",
-                hint="give a path from the root",
-            )
+            none = "the reviewed commit has no such file or folder"
+            raise UsageError(f"--spec {name}: {none}", hint="give a path from the root")
         found += below
     return tuple(dict.fromkeys(found))
 
@@ -122,9 +114,7 @@ async def find_checks(workshop: Workshop, commit: str, loaded: LoadedSettings) -
 def _find_permission(
     request: Request, checks: tuple[Check, ...], allowance: Allowance, loaded: LoadedSettings
 ) -> bool | None:
-    """Return whether checks may run, or None if the user must be asked. Commands in the user's own
-    settings may.
-    """
+    """Return whether checks may run, or None to ask the user. Those in the user's settings may."""
     if request.allow_checks is not None:
         return request.allow_checks
     own = loaded.origins.get("checks", REPOSITORY_FILE) != REPOSITORY_FILE
@@ -133,43 +123,30 @@ def _find_permission(
     return None if checks else False
 
 
-def _note_untrusted(text: str | None, *, trusted: bool) -> tuple[str, ...]:
-    if text is None or trusted:
-        return ()
-    return (f"{REPOSITORY_FILE} was not used: it is not allowed yet (`punchlist allow`)",)
-
-
-async def _note_configuration(
-    workshop: Workshop, scope: Change, protected: Protected
-) -> tuple[str, ...]:
+async def _note_configuration(workshop: Workshop, scope: Change, protected: Protected) -> list[str]:
     """Return notes on tool and check configuration that the change edits."""
     before, after = await workshop.list_tree(scope.base), await workshop.list_tree(scope.head)
-    differ = sorted(
-        path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
-    )
+    paths = sorted(before.keys() | after.keys())
+    differ = [path for path in paths if before.get(path) != after.get(path)]
     changed = [path for path in differ if matches_any(path, protected.configuration)]
     steering = [path for path in changed if matches_any(path, protected.steering)]
     others = [path for path in changed if path not in steering]
-    analyzers = (
-        "analyzers and checks are configured as on the base; changed here and not used:"
-        f" {join_few(steering)}"
-    )
-    checks = f"checks run with what the base has of these, and no other: {join_few(others)}"
-    return (*([analyzers] if steering else []), *([checks] if others else []))
-
-
-async def _note_hooks(workshop: Workshop) -> tuple[str, ...]:
-    note = await Hooks(workshop, WorkTrees(workshop)).explain_skipped()
-    return (note,) if note else ()
+    notes = []
+    if steering:
+        as_on_base = "analyzers and checks are configured as on the base"
+        notes.append(f"{as_on_base}; changed here and not used: {join_few(steering)}")
+    if others:
+        notes.append(
+            f"checks run with what the base has of these, and no other: {join_few(others)}"
+        )
+    return notes
 
 
 def _name_documents(files: tuple[str, ...]) -> dict[str, str]:
     named: dict[str, str] = {}
     for file in files:
-        name = FindingsDocument.open(Path(file)).name
-        if name in named:
-            name = f"{name} ({len(named) + 1})"
-        if str(Path(file).resolve()) in named.values():
+        name, path = FindingsDocument.open(Path(file)).name, str(Path(file).resolve())
+        if path in named.values():
             raise UsageError(f"{file} was given twice", hint="give each file once")
-        named[name] = str(Path(file).resolve())
+        named[f"{name} ({len(named) + 1})" if name in named else name] = path
     return named

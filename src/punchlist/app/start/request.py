@@ -14,9 +14,7 @@ from punchlist.workflow import Workflow
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """`allow_checks`: True lets the checks run, False does not, None goes by what was allowed
-    before.
-    """
+    """`allow_checks` None: as the user allowed before."""
 
     kind: ScopeKind | None = None
     base: str = ""
@@ -29,7 +27,7 @@ class Request(Struct, frozen=True, kw_only=True):
     specification: tuple[str, ...] = ()
     """Files that say what the change is meant to do."""
     notes: str = ""
-    """What agents shall know."""
+    """What agents are told about this run."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -48,7 +46,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     crew: dict[str, tuple[str, ...]] = {}
     """By role, the agents that play it."""
     outside: tuple[str, ...] = ()
-    """Those of them that punchlist does not start."""
+    """The agents among them that punchlist does not start."""
     specification: tuple[str, ...] = ()
     user_notes: str = ""
 

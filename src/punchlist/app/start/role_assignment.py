@@ -1,6 +1,6 @@
 """Assign the agents in the settings to the roles of a workflow."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from punchlist.adapters.agents.registry import AGENTS
@@ -12,7 +12,7 @@ from punchlist.steps import challenge, clarify, fix, plan, reproduce, review
 from punchlist.workflow import Do, Repeat, Workflow
 
 _SECOND_LOOKS = frozenset({"challenger", "reproducer"})
-"""Roles that shall not be played by whoever fixes, if there is anybody else."""
+"""Roles that the fixer shall not play if another agent can."""
 
 
 def assign_roles(workflow: Workflow, settings: Settings) -> dict[str, tuple[str, ...]]:
@@ -22,29 +22,21 @@ def assign_roles(workflow: Workflow, settings: Settings) -> dict[str, tuple[str,
     found = {role: _find_players(role, settings) for role in ROLES if role in wanted}
     lacking = [role for role, needed in wanted.items() if needed and not found.get(role)]
     if lacking:
+        roles = ", ".join(lacking)
+        use = "--agent NAME, or `agents.use` in your settings"
         raise UsageError(
-            f'the workflow "{workflow.name}" needs an agent to play'
-            f" {', '.join(dict.fromkeys(lacking))}, and none is named",
-            hint=(
-                "--agent NAME, or `agents.use` in your settings; `punchlist doctor` shows which are"
-                " there"
-            ),
+            f'the workflow "{workflow.name}" needs an agent to play {roles}, and none is named',
+            hint=f"{use}; `punchlist doctor` shows which are there",
         )
     return {role: players for role, players in found.items() if players}
 
 
 def check_agent_settings(loaded: LoadedSettings) -> None:
-    """Raise SettingsError if the repository's own file sets agents, prompts or the
-    agents' sandbox.
-    """
+    """Raise SettingsError if the repository's own file sets agents, prompts or their sandbox."""
     for name, origin in loaded.origins.items():
         table, _, field = name.partition(".")
-        theirs = (
-            table == "agent"
-            or (table == "role" and field.endswith(".prompt"))
-            or name == "agents.sandbox"
-        )
-        if origin == REPOSITORY_FILE and theirs:
+        prompt = table == "role" and field.endswith(".prompt")
+        if origin == REPOSITORY_FILE and (table == "agent" or prompt or name == "agents.sandbox"):
             raise SettingsError(
                 f"{REPOSITORY_FILE}: {name}: a repository does not choose what an agent is, is"
                 " given, is told or is kept from",
@@ -55,17 +47,14 @@ def check_agent_settings(loaded: LoadedSettings) -> None:
 def _find_roles(workflow: Workflow) -> Iterator[tuple[str, bool]]:
     """Yield every role of the workflow, and whether any step needs it."""
     needed: dict[str, bool] = {}
-    for do in _list_steps(workflow):
+    for do in list_steps(workflow):
         for role, must in _step_roles(do):
             if role not in ROLES:
                 near = get_close_matches(role, REVIEWERS, 1)
+                known = f"reviewers are {', '.join(REVIEWERS)}"
                 raise UsageError(
                     f'{workflow.name}: review.by: no reviewer is called "{role}"',
-                    hint=(
-                        f'did you mean "{near[0]}"?'
-                        if near
-                        else f"reviewers are {', '.join(REVIEWERS)}"
-                    ),
+                    hint=f'did you mean "{near[0]}"?' if near else known,
                 )
             needed[role] = needed.get(role, False) or must
     yield from needed.items()
@@ -73,13 +62,12 @@ def _find_roles(workflow: Workflow) -> Iterator[tuple[str, bool]]:
 
 def uses_analyzers(workflow: Workflow) -> bool:
     """Return whether any review step asks the analyzers."""
-    return any(
-        isinstance(do.options, review.Options) and do.options.analyzers
-        for do in _list_steps(workflow)
-    )
+    options = (do.options for do in list_steps(workflow))
+    return any(isinstance(each, review.Options) and each.analyzers for each in options)
 
 
-def _list_steps(workflow: Workflow) -> Iterator[Do]:
+def list_steps(workflow: Workflow) -> Iterator[Do]:
+    """Yield the steps of a workflow in order, those of its loop too."""
     for step in workflow.steps:
         body = step.steps if isinstance(step, Repeat) else (step,)
         yield from (each for each in body if isinstance(each, Do))
@@ -104,27 +92,20 @@ def _step_roles(do: Do) -> Iterator[tuple[str, bool]]:
 
 
 def _find_players(role: str, settings: Settings) -> tuple[str, ...]:
-    """Return the agents of a role. An outside agent that fixes neither challenges
-    nor reproduces.
-    """
+    """Return the agents of a role. An outside fixer neither challenges nor reproduces."""
     named = _named_agents(role, settings)
     if role not in _SECOND_LOOKS:
         return named
-    fixers = {
-        name for name in _named_agents("fixer", settings) if _agent_kind(name, settings) == OUTSIDE
-    }
-    return tuple(name for name in named if name not in fixers)
+    fixers = _named_agents("fixer", settings)
+    return tuple(
+        name for name in named if name not in fixers or _agent_kind(name, settings) != OUTSIDE
+    )
 
 
 def find_outside(crew: Mapping[str, tuple[str, ...]], settings: Settings) -> tuple[str, ...]:
     """Return the agents of a crew that fetch their tasks themselves."""
-    return tuple(
-        sorted(
-            name
-            for name in set[str]().union(*crew.values())
-            if _agent_kind(name, settings) == OUTSIDE
-        )
-    )
+    names = {name for agents in crew.values() for name in agents}
+    return tuple(sorted(name for name in names if _agent_kind(name, settings) == OUTSIDE))
 
 
 def _agent_kind(name: str, settings: Settings) -> str:
@@ -142,23 +123,23 @@ def _named_agents(role: str, settings: Settings) -> tuple[str, ...]:
 
 def _check_names(settings: Settings) -> None:
     """Raise SettingsError for an unknown agent or role."""
-    named = [
-        *settings.agents.use,
-        *(name for role in settings.role.values() for name in role.agents),
-    ]
+    named = [*settings.agents.use]
+    named += [name for role in settings.role.values() for name in role.agents]
     known = [*AGENTS, *settings.agent]
     for name in named:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            guess = f'; did you mean "{near[0]}"?' if near else ""
             raise SettingsError(
-                f'no agent is called "{name}"{guess}', hint=f"there are {', '.join(known)}"
+                f'no agent is called "{name}"{_guess_name(name, known)}',
+                hint=f"there are {', '.join(known)}",
             )
     for role in settings.role:
         if role not in ROLES:
-            near = get_close_matches(role, ROLES, 1)
-            guess = f'; did you mean "{near[0]}"?' if near else ""
             raise SettingsError(
-                f'role.{role}: no role is called "{role}"{guess}',
+                f'role.{role}: no role is called "{role}"{_guess_name(role, ROLES)}',
                 hint=f"roles are {', '.join(ROLES)}",
             )
+
+
+def _guess_name(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, 1)
+    return f'; did you mean "{near[0]}"?' if near else ""

@@ -1,27 +1,25 @@
 """What a user sets up in a repository: a settings file, and which checks may run."""
 
+from importlib.resources import files
 from pathlib import Path
 
 from punchlist.app.session import Session
 from punchlist.app.start.allowance import hash_checks, hash_settings
 from punchlist.app.start.prepare import find_checks, repository_settings
-from punchlist.app.start.settings_template import render_template
 from punchlist.errors import UsageError
 from punchlist.model.checks.check import Check
 from punchlist.settings import REPOSITORY_FILE, load_settings
 
 
 async def write_settings_file(session: Session) -> Path:
-    """Writes a commented settings file into the checkout; never over one that is there."""
+    """Write a commented settings file into the checkout; never over an existing one."""
     checkout = session.required_checkout
     path = checkout.root / REPOSITORY_FILE
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(
-                render_template(
-                    await find_checks(await session.workshop(), checkout.head, session.settings())
-                )
-            )
+            workshop = await session.workshop()
+            checks = await find_checks(workshop, checkout.head, session.settings())
+            file.write(_render_settings(checks))
     except FileExistsError:
         raise UsageError(f"{path} is there already", hint="edit it, or remove it first") from None
     except OSError as error:
@@ -30,7 +28,7 @@ async def write_settings_file(session: Session) -> Path:
 
 
 async def allow_found_checks(session: Session, *, revoke: bool = False) -> tuple[Check, ...]:
-    """Remembers that the checks found here, and the repository's own settings, may be used."""
+    """Remember that the checks found here, and the repository's own settings, may be used."""
     workshop = await session.workshop()
     if revoke:
         session.allowance.revoke()
@@ -42,3 +40,29 @@ async def allow_found_checks(session: Session, *, revoke: bool = False) -> tuple
         hash_checks(checks), *([hash_settings(text)] if text is not None else [])
     )
     return checks
+
+
+def _render_settings(checks: tuple[Check, ...]) -> str:
+    """Return the settings file that `punchlist init` writes; it sets only the checks."""
+    if not checks:
+        return _read_template("template_settings.toml") + _read_template("template_checks.toml")
+    return (
+        _read_template("template_settings.toml")
+        + "\n# The checks that must stay green, as they were found here.\n"
+        + "\n".join(map(_render_check, checks))
+    )
+
+
+def _read_template(name: str) -> str:
+    return (files("punchlist.app.start") / name).read_text("utf-8")
+
+
+def _render_check(check: Check) -> str:
+    command = ", ".join(map(_quote_text, check.command))
+    name, kind = _quote_text(check.name), _quote_text(check.kind)
+    return f"[[checks]]\nname = {name}\ncommand = [{command}]\nkind = {kind}\n"
+
+
+def _quote_text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,4 +1,4 @@
-"""Starts a run: its first entry in the ledger, then drives it."""
+"""Start a run: write its first entry in the ledger, then drive it."""
 
 import secrets
 import time
@@ -7,34 +7,35 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from punchlist.adapters.store.lease import Lease
+from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.after.dismissals import load_dismissals
 from punchlist.app.drive.drive import drive_run
 from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
-from punchlist.app.start.unfiled import load_debts
 from punchlist.engine import Watcher
 from punchlist.errors import UsageError
+from punchlist.model.ledger.events import Debt, Filed
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
 
 
 async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
-    """Starts a run and drives it to its end, a question or a limit."""
-    workshop = await session.workshop()
-    run_id = _new_id()
-    request = ready.fingerprint(session.repository)
+    """Start a run and drive it to its end, a question or a limit."""
+    workshop, repository = await session.workshop(), session.repository
+    run_id = f"{time.strftime('%y%m%d')}-{secrets.token_hex(3)}"
+    request = ready.fingerprint(repository)
+    paths = enumerate(ready.documents.values())
+    files = {f"findings-{index}-{Path(path).name}": path for index, path in paths}
     with Lease.acquire(session.home, run_id, request, force=ready.force):
         artifacts = session.artifacts(run_id)
-        for index, path in enumerate(ready.documents.values()):
-            artifacts.write(_document(index, path), _content(path))
+        for name, path in files.items():
+            artifacts.write(name, _read_findings(path))
         started = replace(
-            ready.started(session.repository),
-            document_files=tuple(
-                _document(index, path) for index, path in enumerate(ready.documents.values())
-            ),
+            ready.started(repository),
+            document_files=tuple(files),
             request=request,
-            owed=load_debts(session.store, session.repository),
-            dismissed=load_dismissals(session.store, session.repository),
+            owed=load_debts(session.store, repository),
+            dismissed=load_dismissals(session.store, repository),
             outside=ready.outside,
         )
         entry = session.store.append(run_id, "start", "started", started, time.time())
@@ -43,12 +44,7 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
         return await drive_run(session, run, workshop, watcher)
 
 
-def _new_id() -> str:
-    return f"{time.strftime('%y%m%d')}-{secrets.token_hex(3)}"
-
-
-def _content(path: str) -> bytes:
-    """A file of findings that was there a moment ago."""
+def _read_findings(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
@@ -58,5 +54,20 @@ def _content(path: str) -> bytes:
         ) from error
 
 
-def _document(index: int, path: str) -> str:
-    return f"findings-{index}-{Path(path).name}"
+def load_debts(store: SqliteStore, repository: str) -> tuple[Debt, ...]:
+    """Return the items that earlier runs could not file and no later run has filed, oldest first.
+    Only runs that have some are folded.
+    """
+    due: dict[str, list[int]] = {}
+    settled: set[str] = set()
+    for entry in store.read_kind("filed", repository):
+        if isinstance(entry.event, Filed):
+            settled.update(entry.event.settled)
+            due.setdefault(entry.run, []).extend(entry.event.failed)
+    debts = []
+    for run_id, numbers in due.items():
+        if any(f"{run_id}/{number}" not in settled for number in numbers):
+            items = fold_entries(run_id, store.read(run_id)).items
+            known = sorted(items.keys() & set(numbers))
+            debts += [Debt(run_id, items[number]) for number in known]
+    return tuple(debt for debt in debts if debt.name not in settled)

@@ -13,14 +13,11 @@ _WITH_THE_TOKEN = ("track.api", "track.token")
 
 
 def check_tracker_settings(loaded: LoadedSettings) -> None:
-    """Raise SettingsError if `track.to` is unknown, or if the repository's own file sets the API or
-    token.
-    """
-    track = loaded.settings.track
-    if track.to not in _TRACKERS:
+    """Raise SettingsError for an unknown tracker, or a repository that sets the API or token."""
+    name, origin = loaded.settings.track.to, loaded.origins.get("track.to", "settings")
+    if name not in _TRACKERS:
         raise SettingsError(
-            f"{loaded.origins.get('track.to', 'settings')}: track.to: no tracker is called"
-            f" {track.to!r}",
+            f"{origin}: track.to: no tracker is called {name!r}",
             hint=f"one of: {', '.join(_TRACKERS)}",
         )
     for name in _WITH_THE_TOKEN:
@@ -38,8 +35,8 @@ def make_tracker(loaded: LoadedSettings, workshop: Workshop) -> Tracker:
 
 
 def trackers_of(track: TrackSettings, refs: Iterable[str], state: Path) -> list[Tracker]:
-    """Return the trackers to be told when items are dismissed: where a run with these settings
-    files, and where earlier runs filed the issues `refs`. `state` is the repository's state folder.
+    """Return the trackers that a dismissal must update: where a run with these settings files, and
+    where earlier runs filed the issues `refs`. `state` is the repository's state folder.
     """
     folders = (Path(ref).parent for ref in refs if ref and "://" not in ref)
     return list(map(FilesTracker, dict.fromkeys((_issue_folder(track, state), *folders))))
@@ -54,7 +51,7 @@ def _make_files(track: TrackSettings, workshop: Workshop) -> Tracker:
 
 
 def _make_github(track: TrackSettings, workshop: Workshop) -> Tracker:
-    # Only who files on GitHub waits for its client to be loaded.
+    # The GitHub client loads slowly, so only runs that need it import it.
     from punchlist.adapters.trackers.github.remote import make_token_reader
     from punchlist.adapters.trackers.github.tracker import GithubTarget, GithubTracker
 

@@ -1,7 +1,6 @@
 """Connect the adapters to the ports of a run."""
 
 import time
-from collections.abc import Collection
 from pathlib import Path
 
 from punchlist.adapters.analyzers.registry import build_analyzers, suppressions_of
@@ -20,30 +19,12 @@ from punchlist.app.start.agents import Hear, RunAgents
 from punchlist.app.start.tracker import make_tracker
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
-from punchlist.ports.analyzer import Analyzer
 from punchlist.ports.world import World
-from punchlist.settings import Settings, decode_settings
-
-
-def _ignore_output(label: str, piece: str) -> None: ...
+from punchlist.settings import decode_settings
 
 
 def run_folder(home: Path, run_id: str) -> Path:
     return home / "runs" / run_id
-
-
-def make_reviewers(settings: Settings, checkout: Path) -> dict[str, Analyzer]:
-    """Return the analyzers that a run starting now would have."""
-    return build_analyzers(settings.analyzers, Kit(checkout=checkout))
-
-
-def _open_documents(started: Started, folder: Path, heard: Collection[str]) -> dict[str, Analyzer]:
-    files = zip(started.documents, started.document_files, strict=True)
-    return {
-        name: FindingsDocument.open(folder / file, name=name)
-        for name, file in files
-        if name not in heard
-    }
 
 
 def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
@@ -52,30 +33,30 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     started: Started,
     store: SqliteStore,
     folder: Path,
-    hear: Hear = _ignore_output,
+    hear: Hear = lambda label, piece: None,
 ) -> World:
     """`folder` is the run's own; documents already reviewed are not read again."""
     loaded = decode_settings(started.settings)
-    settings = loaded.settings
+    settings, checkout = loaded.settings, workshop.checkout.root
     suppressions = suppressions_of(settings.analyzers)
     trees = WorkTrees(workshop)
     artifacts = FolderArtifacts(folder)
-    stage = RunAgents(started.crew, settings, folder, artifacts)
+    agents = RunAgents(started.crew, settings, folder, artifacts)
+    files = dict(zip(started.documents, started.document_files, strict=True))
+    hidden = (workshop.folder.parents[1],)
     return World(
         change=started.change,
         trees=trees,
         repository=GitRepository(workshop, trees, when=int(run.started_at)),
-        # Those it began with, whatever is installed by now: who is gone has to say so.
-        analyzers=build_analyzers(
-            settings.analyzers, Kit(checkout=workshop.checkout.root), started.reviewers
-        ),
-        documents=_open_documents(started, folder, run.reviewing.reviews),
+        # Those the run began with: one that is not installed any more reports that.
+        analyzers=build_analyzers(settings.analyzers, Kit(checkout=checkout), started.reviewers),
+        documents={
+            name: FindingsDocument.open(folder / files[name], name=name)
+            for name in files
+            if name not in run.reviewing.reviews
+        },
         fixers={"edits": EditFixer(suppressions)},
-        checks=LocalCheckRunner(
-            workshop.checkout.root,
-            hidden=(workshop.folder.parents[1],),
-            protected=settings.protected,
-        ),
+        checks=LocalCheckRunner(checkout, hidden=hidden, protected=settings.protected),
         tracker=make_tracker(loaded, workshop),
         artifacts=artifacts,
         cache=store,
@@ -83,12 +64,9 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         protected=settings.protected,
         suppressions=suppressions,
         clock=time.time,
-        crew=stage.make_crew(hear),
-        answered=stage.has_answer,
+        crew=agents.make_crew(hear),
+        answered=agents.has_answer,
         comparer=Comparison(
-            workshop.checkout.root,
-            checks=started.checks,
-            hidden=(workshop.folder.parents[1],),
-            protected=settings.protected,
+            checkout, checks=started.checks, hidden=hidden, protected=settings.protected
         ),
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from punchlist.app import Session
 from punchlist.app.drive.answers import answer_run
@@ -14,9 +15,11 @@ from punchlist.cli.run_driver import resume_and_show, show_result
 from punchlist.cli.session import login_name, run_session
 from punchlist.errors import UsageError
 
+_EXAMPLE = 'for example {"F003-q1": "return 404"}'
+
 
 @click.command()
-@click.argument("run_id", metavar="RUN", callback=options.check_run_id)
+@options.required_run_argument
 @click.argument("said", metavar="CHOICE|ID=TEXT...", nargs=-1)
 @click.option(
     "--file",
@@ -24,7 +27,7 @@ from punchlist.errors import UsageError
     help="Answers from a JSON file: an object of ID and text.",
 )
 @click.option("--by", default="", help="Who answers. Default: your login name.")
-@click.option("--no-resume", is_flag=True, help="Only record the answer.")
+@options.flag("--no-resume", help="Only record the answer.")
 @options.watch_option
 @options.output_options
 def command(run_id: str, said: tuple[str, ...], **chosen: Any) -> Exit:
@@ -55,9 +58,8 @@ def _parse_answer(said: tuple[str, ...], file: str | None) -> str | dict[str, st
             raise UsageError(f'"{each}" is no answer', hint='one letter for a choice, or ID="text"')
         pairs[name.strip()] = text
     if not pairs:
-        raise UsageError(
-            "nothing was answered", hint="`punchlist status` shows what the run waits for"
-        )
+        hint = "`punchlist status` shows what the run waits for"
+        raise UsageError("nothing was answered", hint=hint)
     return pairs
 
 
@@ -66,20 +68,12 @@ def _read_answers(file: str) -> dict[str, str]:
     try:
         data = json.loads(Path(file).read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{file}: cannot be read: {error}", hint='for example {"F003-q1": "return 404"}'
-        ) from error
+        raise UsageError(f"{file}: cannot be read: {error}", hint=_EXAMPLE) from error
     if isinstance(data, list):
-        data = {
-            each.get("question_id", each.get("id")): each.get("answer")
-            for each in data
-            if isinstance(each, dict)
-        }
-    if not isinstance(data, dict) or not all(
-        isinstance(part, str) for pair in data.items() for part in pair
-    ):
-        raise UsageError(
-            f"{file}: must be an object of question ids and texts",
-            hint='for example {"F003-q1": "return 404"}',
-        )
-    return data
+        objects = [each for each in data if isinstance(each, dict)]
+        data = {each.get("question_id", each.get("id")): each.get("answer") for each in objects}
+    try:
+        return msgspec.convert(data, dict[str, str])
+    except msgspec.ValidationError:
+        wrong = f"{file}: must be an object of question ids and texts"
+        raise UsageError(wrong, hint=_EXAMPLE) from None

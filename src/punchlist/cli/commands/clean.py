@@ -5,17 +5,14 @@ import click
 from punchlist.app import Session
 from punchlist.app.after.clean import clean_state
 from punchlist.cli import options
-from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import run_session
 from punchlist.cli.terminal import show_done
 from punchlist.errors import UsageError
 
 
 @click.command()
-@click.option(
-    "--reports",
-    is_flag=True,
-    help="Also the reports of runs that ended; `punchlist report` makes them again.",
+@options.flag(
+    "--reports", help="Also the reports of runs that ended; `punchlist report` makes them again."
 )
 @click.option(
     "--older-than",
@@ -25,14 +22,13 @@ from punchlist.errors import UsageError
     default=None,
     help="With --reports: how many days ago.",
 )
-@click.option(
+@options.flag(
     "--all",
     "everywhere",
-    is_flag=True,
     help="Also all that is kept of repositories that are gone; works anywhere.",
 )
 @options.json_option
-def command(reports: bool, days: float | None, everywhere: bool, json_: bool) -> Exit:
+def command(reports: bool, days: float | None, everywhere: bool, json_: bool) -> None:
     """Remove the work trees of this repository that no run uses; ledgers always stay."""
     if reports != (days is not None):
         raise UsageError(
@@ -40,8 +36,8 @@ def command(reports: bool, days: float | None, everywhere: bool, json_: bool) ->
             hint="punchlist clean --reports --older-than 30",
         )
 
-    async def work(session: Session) -> Exit:
+    async def work(session: Session) -> None:
         said = await clean_state(session, reports_older_than=days, everywhere=everywhere)
-        return show_done(*(said or ["There was nothing to remove."]), json=json_)
+        show_done(*(said or ["There was nothing to remove."]), json=json_)
 
-    return run_session(work, repository=None if everywhere else True)
+    run_session(work, repository=None if everywhere else True)

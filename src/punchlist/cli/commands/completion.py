@@ -3,14 +3,13 @@
 import click
 from click.shell_completion import get_completion_class
 
-from punchlist.cli.exit_codes import Exit
 from punchlist.cli.root import root
 from punchlist.cli.terminal import print_bytes
 
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def command(shell: str) -> Exit:
+def command(shell: str) -> None:
     """Print the completion script of a shell.
 
     \b
@@ -18,7 +17,6 @@ def command(shell: str) -> Exit:
     zsh:  punchlist completion zsh > "${fpath[1]}/_punchlist"
     fish: punchlist completion fish > ~/.config/fish/completions/punchlist.fish
     """
-    kind = get_completion_class(shell)
-    if kind is not None:
-        print_bytes([kind(root, {}, "punchlist", "_PUNCHLIST_COMPLETE").source().encode() + b"\n"])
-    return Exit.FINE
+    if kind := get_completion_class(shell):
+        script = kind(root, {}, "punchlist", "_PUNCHLIST_COMPLETE").source()
+        print_bytes([script.encode() + b"\n"])

@@ -7,7 +7,6 @@ import click
 from punchlist.app import Session
 from punchlist.app.after.dismissals import ItemSelection, dismiss_items
 from punchlist.cli import options
-from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import login_name, run_session
 from punchlist.cli.terminal import show_done
 from punchlist.errors import UsageError
@@ -19,30 +18,20 @@ _FEW = 10
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN", callback=options.check_run_id)
+@options.required_run_argument
 @click.argument("items", metavar="[ITEM...]", nargs=-1)
-@click.option(
-    "--rule",
-    "rules",
-    metavar="RULE",
-    multiple=True,
-    help="All items of a rule, say S101; among ITEM... if given.",
+@options.repeatable(
+    "--rule", "rules", metavar="RULE", help="All items of a rule, say S101; among ITEM... if given."
 )
-@click.option(
-    "--path",
-    "paths",
-    metavar="PATH",
-    multiple=True,
-    help="All items of a file or folder; among ITEM... if given.",
+@options.repeatable(
+    "--path", "paths", metavar="PATH", help="All items of a file or folder; among ITEM... if given."
 )
 @click.option("--why", default="", help="The reason, which every report shows.")
 @click.option(
     "--by", default="", help="Who says so. Default: your name as git knows it, or your login name."
 )
-@click.option(
-    "--undo",
-    is_flag=True,
-    help="Take it back: their issues are open again, and later runs take them up.",
+@options.flag(
+    "--undo", help="Take it back: their issues are open again, and later runs take them up."
 )
 @options.json_option
 def command(  # noqa: PLR0913 - one parameter per option
@@ -55,7 +44,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     by: str,
     undo: bool,
     json_: bool,
-) -> Exit:
+) -> None:
     """Say that items need no work; later runs remember it, and list them as dismissed.
 
     RUN may be "last". ITEM is a number, or a range of them: 3-20 means those of them that are not
@@ -63,18 +52,16 @@ def command(  # noqa: PLR0913 - one parameter per option
     """
     chosen = _parse_selection(items, rules, paths)
 
-    async def work(session: Session) -> Exit:
+    async def work(session: Session) -> None:
         saying = Dismissal(by or await session.who() or login_name(), why, "")
         run, numbers = dismiss_items(session, run_id, chosen, saying, undo=undo)
-        which = f"{pluralize(len(numbers), 'item')} of run {run.id}" + (
-            f": {_join_numbers(numbers)}" if len(numbers) <= _FEW else ""
-        )
-        return show_done(
-            f"taken up again, {which}" if undo else f"dismissed, and in later runs too, {which}",
-            json=json_,
-        )
+        which = f"{pluralize(len(numbers), 'item')} of run {run.id}"
+        if len(numbers) <= _FEW:
+            which += f": {', '.join(map(str, numbers))}"
+        done = "taken up again" if undo else "dismissed, and in later runs too"
+        show_done(f"{done}, {which}", json=json_)
 
-    return run_session(work)
+    run_session(work)
 
 
 def _parse_selection(
@@ -85,12 +72,10 @@ def _parse_selection(
             "which items?",
             hint="give numbers or a range (3-20), or --rule or --path; punchlist show lists them",
         )
-    spans = [_parse_range(item) for item in items]
+    spans = {item: _parse_range(item) for item in items}
     return ItemSelection(
-        numbers=tuple(
-            span.start for item, span in zip(items, spans, strict=True) if "-" not in item
-        ),
-        ranges=tuple(span for item, span in zip(items, spans, strict=True) if "-" in item),
+        numbers=tuple(spans[item].start for item in items if "-" not in item),
+        ranges=tuple(spans[item] for item in items if "-" in item),
         rules=rules,
         paths=paths,
     )
@@ -104,7 +89,3 @@ def _parse_range(item: str) -> range:
             hint="like this: punchlist dismiss last 3 7-20",
         )
     return range(int(found[1]), int(found[2] or found[1]) + 1)
-
-
-def _join_numbers(numbers: list[int]) -> str:
-    return ", ".join(str(number) for number in numbers)

@@ -11,18 +11,14 @@ from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import current_folder, run_session
 from punchlist.cli.show.tables import probes_table, settings_table
-from punchlist.cli.terminal import print_json, say
+from punchlist.cli.terminal import print_result
 from punchlist.settings import LoadedSettings, list_names
 
 
 @click.command()
-@click.option(
-    "--settings", "show", is_flag=True, help="Every setting, its value, and where that comes from."
-)
-@click.option(
-    "--ask",
-    is_flag=True,
-    help="Ask each agent in agents.use for one word; that costs what they charge for it.",
+@options.flag("--settings", "show", help="Every setting, its value, and where that comes from.")
+@options.flag(
+    "--ask", help="Ask each agent in agents.use for one word; that costs what they charge for it."
 )
 @options.set_option
 @options.json_option
@@ -34,9 +30,8 @@ def command(show: bool, ask: bool, json_: bool, settings: tuple[str, ...]) -> Ex
             return _show_settings(session.settings(), json=json_)
         return _show_probes(await examine_setup(session, ask=ask), json=json_)
 
-    return run_session(
-        work, options.parse_flags({"settings": settings}), repository=_is_repository()
-    )
+    flags = options.parse_flags({"settings": settings})
+    return run_session(work, flags, repository=_is_repository())
 
 
 def _is_repository() -> bool:
@@ -46,10 +41,7 @@ def _is_repository() -> bool:
 
 
 def _show_probes(probes: list[Probe], *, json: bool) -> Exit:
-    if json:
-        print_json(probes)
-    else:
-        say(probes_table(probes))
+    print_result(probes, [probes_table(probes)], json=json)
     return Exit.FINE if all(probe.found or not probe.needed for probe in probes) else Exit.SETUP
 
 
@@ -58,17 +50,13 @@ def _show_settings(loaded: LoadedSettings, *, json: bool) -> Exit:
         (name, _get_setting(loaded.settings, name), loaded.origins.get(name, "default"))
         for name in list_names()
     ]
-    if json:
-        print_json({name: {"value": value, "origin": origin} for name, value, origin in rows})
-    else:
-        say(settings_table(rows))
+    document = {name: {"value": value, "origin": origin} for name, value, origin in rows}
+    print_result(document, [settings_table(rows)], json=json)
     return Exit.FINE
 
 
 def _get_setting(settings: Any, name: str) -> object:
     for key in name.split("."):
-        field = next(
-            field for field in msgspec.structs.fields(settings) if field.encode_name == key
-        )
-        settings = getattr(settings, field.name)
+        fields = msgspec.structs.fields(settings)
+        settings = getattr(settings, next(each.name for each in fields if each.encode_name == key))
     return msgspec.to_builtins(settings)

@@ -44,9 +44,8 @@ def command(**chosen: Any) -> Exit:
         )
 
     async def work(session: Session) -> Exit:
-        return await start_and_show(
-            session, _add_items(session, request, chosen["earlier"]), output, dry=chosen["dry_run"]
-        )
+        wanted = _add_items(session, request, chosen["earlier"])
+        return await start_and_show(session, wanted, output, dry=chosen["dry_run"])
 
     return run_session(work, options.parse_flags(chosen))
 

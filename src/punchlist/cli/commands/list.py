@@ -7,15 +7,16 @@ import click
 from punchlist.app import Session
 from punchlist.app.after.branch_state import standings_of
 from punchlist.cli import options
-from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import run_session
 from punchlist.cli.show.tables import runs_table
 from punchlist.cli.terminal import print_json, say
 from punchlist.views.run_line import RunLine, build_run_line
 
+_FIELDS = "state outcome standing started_at seconds entries repository".split()
+
 
 @click.command()
-@click.option("--all", "everywhere", is_flag=True, help="The runs of all repositories.")
+@options.flag("--all", "everywhere", help="The runs of all repositories.")
 @click.option(
     "-n",
     "limit",
@@ -25,10 +26,10 @@ from punchlist.views.run_line import RunLine, build_run_line
     help="How many; 0 for all.",
 )
 @options.json_option
-def command(everywhere: bool, limit: int, json_: bool) -> Exit:
+def command(everywhere: bool, limit: int, json_: bool) -> None:
     """The runs of this repository, newest first."""
 
-    async def look(session: Session) -> Exit:
+    async def look(session: Session) -> None:
         chosen = session.runs()[: limit or None]
         standings = await standings_of(session, chosen)
         lines = [
@@ -46,20 +47,10 @@ def command(everywhere: bool, limit: int, json_: bool) -> Exit:
             say(runs_table(lines, time.time()))
         else:
             say("No run is recorded here yet. `punchlist run` starts one.")
-        return Exit.FINE
 
-    return run_session(look, repository=not everywhere, readonly=True)
+    run_session(look, repository=not everywhere, readonly=True)
 
 
 def _document(line: RunLine) -> dict[str, object]:
     """Return what --json prints of a run."""
-    return {
-        "run": line.id,
-        "state": line.state,
-        "outcome": line.outcome,
-        "standing": line.standing,
-        "started_at": line.started_at,
-        "seconds": line.seconds,
-        "entries": line.entries,
-        "repository": line.repository,
-    }
+    return {"run": line.id, **{name: getattr(line, name) for name in _FIELDS}}

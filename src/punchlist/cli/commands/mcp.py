@@ -10,7 +10,6 @@ from punchlist.app.access import Role
 from punchlist.app.repositories import find_repositories
 from punchlist.app.start.agents import check_client_name
 from punchlist.cli import options
-from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import current_folder
 from punchlist.cli.terminal import note, print_bytes
 from punchlist.errors import SettingsError
@@ -20,11 +19,10 @@ _CLIENTS = ("claude", "codex", "gemini", "opencode", "vscode", "other")
 
 
 @click.command()
-@click.option(
+@options.repeatable(
     "--repository",
     "folders",
     metavar="PATH",
-    multiple=True,
     type=click.Path(exists=True, file_okay=False, resolve_path=True),
     help="A repository to work on; may be given several times. Default: the one you are in.",
 )
@@ -54,7 +52,7 @@ _CLIENTS = ("claude", "codex", "gemini", "opencode", "vscode", "other")
     help="Print what a client needs, and end.",
 )
 @options.set_option
-def command(**chosen: Any) -> Exit:
+def command(**chosen: Any) -> None:
     """Punchlist for other agents: the Model Context Protocol, on standard input and output.
 
     A client starts this by itself. It can start runs, follow them, read items, submit findings, be
@@ -65,22 +63,20 @@ def command(**chosen: Any) -> Exit:
     flags = options.parse_flags(chosen)
     load_settings(None, flags)
     folders = [Path(folder) for folder in chosen["folders"]] or [current_folder()]
-    return (
+    if chosen["client"]:
         _print_config(chosen, folders)
-        if chosen["client"]
-        else _serve_client(chosen, folders, flags)
-    )
+    else:
+        _serve_client(chosen, folders, flags)
 
 
-def _serve_client(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) -> Exit:
+def _serve_client(chosen: dict[str, Any], folders: list[Path], flags: dict[str, str]) -> None:
     try:
         from punchlist.mcp.server import serve
         from punchlist.mcp.session import Options
     except ModuleNotFoundError as error:
         missing = str(error.name).partition("_")[0]  # the package comes in parts
-        raise SettingsError(
-            f"{missing} is not installed", hint='pip install "punchlist[mcp]"'
-        ) from error
+        hint = 'pip install "punchlist[mcp]"'
+        raise SettingsError(f"{missing} is not installed", hint=hint) from error
     check_client_name(chosen["name"], flags)
 
     async def serve_stdio() -> None:
@@ -88,25 +84,24 @@ def _serve_client(chosen: dict[str, Any], folders: list[Path], flags: dict[str, 
         await serve(home_folder(), await find_repositories(folders), own)
 
     asyncio.run(serve_stdio())
-    return Exit.FINE
 
 
-def _print_config(chosen: dict[str, Any], folders: list[Path]) -> Exit:
+def _print_config(chosen: dict[str, Any], folders: list[Path]) -> None:
     from punchlist.mcp.client_config import CLIENTS, Launcher
 
     home = home_folder()
-    trees = tuple(
-        str(home / "repos" / each.id / "trees") for each in asyncio.run(find_repositories(folders))
-    )
-    named = [part for folder in folders for part in ("--repository", str(folder))]
-    role = [] if chosen["role"] == Role.RUN.value else ["--role", chosen["role"]]
-    name = [] if chosen["name"] == "outside" else ["--as", chosen["name"]]
-    own = [part for setting in chosen["settings"] for part in ("--set", setting)]
-    # A client gives its servers little of its environment, so what is not where it usually is has
-    # to be told.
+    repositories = asyncio.run(find_repositories(folders))
+    trees = tuple(str(home / "repos" / each.id / "trees") for each in repositories)
+    words = [word for folder in folders for word in ("--repository", str(folder))]
+    if chosen["role"] != Role.RUN.value:
+        words += ["--role", chosen["role"]]
+    if chosen["name"] != "outside":
+        words += ["--as", chosen["name"]]
+    words += [word for setting in chosen["settings"] for word in ("--set", setting)]
+    # A client gives its servers little of its environment: name the folders that differ from their
+    # defaults.
     env = {"PUNCHLIST_HOME": str(home)} if home != home_folder({}) else {}
     env |= {"PUNCHLIST_CONFIG": str(user_file())} if user_file() != user_file({}) else {}
-    snippet = CLIENTS[chosen["client"]](Launcher((*named, *role, *name, *own), env, trees))
+    snippet = CLIENTS[chosen["client"]](Launcher(tuple(words), env, trees))
     note(snippet.note)
     print_bytes([snippet.text.encode() + b"\n"])
-    return Exit.FINE

@@ -10,9 +10,10 @@ from punchlist.app import Session
 from punchlist.app.after.replay import FileMatch, ReplayResult, replay_run
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import run_reader
+from punchlist.cli.session import run_session
+from punchlist.cli.show.layout import make_table
 from punchlist.cli.show.words import one_line
-from punchlist.cli.terminal import print_json, say
+from punchlist.cli.terminal import print_result
 from punchlist.errors import UsageError
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger.timeline import pluralize
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _RULES = ("threshold", "attempts", "floor")
+_EXAMPLES = "threshold=95, attempts=2 or floor=major"
 _TOP = 100
 
 
 @click.command()
 @options.run_argument
-@click.option(
+@options.repeatable(
     "--with",
     "rules",
     metavar="RULE=VALUE",
-    multiple=True,
     help="Try another rule on: threshold=95, attempts=2, floor=major; may be given several times.",
 )
 @options.json_option
@@ -42,37 +43,29 @@ def command(run_id: str, rules: tuple[str, ...], json_: bool) -> Exit:
     With --with it says which items would have ended differently under other rules. No agent is
     started: what only an agent could tell is said to be unknown.
     """
-    tried_on = _parse_rules(rules)
+    chosen = _parse_rules(rules)
 
-    def look(session: Session) -> Exit:
-        told = replay_run(session, run_id, tried_on)
-        if json_:
-            print_json(told)
-        else:
-            say(*_render_result(told))
-        if not told.same:
+    async def look(session: Session) -> Exit:
+        result = replay_run(session, run_id, chosen)
+        print_result(result, _render_result(result), json=json_)
+        if not result.same:
             return Exit.LEDGER
-        return Exit.FINE if told.whole else Exit.INCOMPLETE
+        return Exit.FINE if result.whole else Exit.INCOMPLETE
 
-    return run_reader(look)
+    return run_session(look, readonly=True)
 
 
 def _parse_rules(given: tuple[str, ...]) -> ReplayRules:
     named: dict[str, str] = {}
     for rule in given:
-        name, found, value = rule.partition("=")
+        name, found, value = map(str.strip, rule.partition("="))
         if not found:
-            raise UsageError(
-                f"--with {rule}: must be RULE=VALUE", hint="threshold=95, attempts=2 or floor=major"
-            )
-        if name.strip() not in _RULES:
-            close = get_close_matches(name.strip(), _RULES, n=1)
+            raise UsageError(f"--with {rule}: must be RULE=VALUE", hint=_EXAMPLES)
+        if name not in _RULES:
+            close = get_close_matches(name, _RULES, n=1)
             guess = f'; did you mean "{close[0]}"?' if close else ""
-            raise UsageError(
-                f"--with {rule}: no such rule{guess}",
-                hint="threshold=95, attempts=2 or floor=major",
-            )
-        named[name.strip()] = value.strip()
+            raise UsageError(f"--with {rule}: no such rule{guess}", hint=_EXAMPLES)
+        named[name] = value
     return ReplayRules(
         threshold=_parse_number("threshold", named.get("threshold"), _TOP),
         attempts=_parse_number("attempts", named.get("attempts"), None),
@@ -101,41 +94,35 @@ def _parse_floor(text: str | None) -> Severity | None:
     )
 
 
-def _render_result(told: ReplayResult) -> "Iterator[RenderableType]":
-    verdict = (
-        "the same, byte for byte"
-        if told.same and told.whole
-        else ("the same, as far as it is there" if told.same else "NOT the same")
-    )
-    yield f"Run {told.run}: {pluralize(told.entries, 'entry', 'entries')} folded again: {verdict}"
-    yield f"  state  {told.state}"
-    for each in told.files:
+def _render_result(result: ReplayResult) -> "Iterator[RenderableType]":
+    verdict = "NOT the same"
+    if result.same:
+        verdict = f"the same, {'byte for byte' if result.whole else 'as far as it is there'}"
+    entries = pluralize(result.entries, "entry", "entries")
+    yield f"Run {result.run}: {entries} folded again: {verdict}"
+    yield f"  state  {result.state}"
+    for each in result.files:
         why = f"  {one_line(each.why)}" if each.why else ""
         yield f"  {each.likeness:<7}  {each.name}{why}"
-    if not told.files:
+    if not result.files:
         yield f"  {FileMatch.GONE:<7}  no report was written so far"
-    yield from (f"  problem: {one_line(problem)}" for problem in told.problems)
-    if told.rules != ReplayRules():
-        yield from _render_differences(told)
+    yield from (f"  problem: {one_line(problem)}" for problem in result.problems)
+    if result.rules != ReplayRules():
+        yield from _render_differences(result)
 
 
-def _render_differences(told: ReplayResult) -> "Iterator[RenderableType]":
-    from rich.table import Table
-
-    tried = ", ".join(
-        f"{name} {value}" for name in _RULES if (value := getattr(told.rules, name)) is not None
-    )
+def _render_differences(result: ReplayResult) -> "Iterator[RenderableType]":
+    values = {name: getattr(result.rules, name) for name in _RULES}
+    rules = ", ".join(f"{name} {values[name]}" for name in _RULES if values[name] is not None)
     yield ""
-    if not told.differences:
-        yield f"With {tried}: every item ends as it did."
+    if not result.differences:
+        yield f"With {rules}: every item ends as it did."
         return
-    yield f"With {tried}: {pluralize(len(told.differences), 'item')} would have gone differently."
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in ("Item", "Ended", "Round", "Instead", "Why"):
-        table.add_column(column, overflow="fold")
-    for each in told.differences:
+    yield f"With {rules}: {pluralize(len(result.differences), 'item')} would have gone differently."
+    table = make_table("Item", "Ended", "Round", "Instead", "Why")
+    for each in result.differences:
         table.add_row(
             str(each.item), each.ended.value, str(each.round), each.fate.value, one_line(each.why)
         )
     yield table
-    yield from (f"Not known: {line}." for line in told.unknown)
+    yield from (f"Not known: {line}." for line in result.unknown)

@@ -10,8 +10,6 @@ from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import start_and_show
 from punchlist.cli.session import run_session
 
-WORKFLOW = "review"
-
 
 @click.command()
 @options.scope_options
@@ -25,7 +23,7 @@ def command(**chosen: Any) -> Exit:
     from there.
     """
     output = options.parse_output(chosen)
-    request = replace(options.make_request(chosen), workflow=WORKFLOW)
+    request = replace(options.make_request(chosen), workflow="review")
     return run_session(
         lambda session: start_and_show(session, request, output, dry=chosen["dry_run"]),
         options.parse_flags(chosen),

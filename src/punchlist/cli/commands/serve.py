@@ -37,12 +37,8 @@ _FEW = 10
     show_default=True,
     help="0 for any that is free.",
 )
-@click.option(
-    "--allow-host",
-    "names",
-    metavar="NAME",
-    multiple=True,
-    help="Another name under which it may be called.",
+@options.repeatable(
+    "--allow-host", "names", metavar="NAME", help="Another name under which it may be called."
 )
 @click.option(
     "--new-token",
@@ -55,20 +51,17 @@ _FEW = 10
     default="",
     help="With --new-token: whose it is; answers are recorded under that name.",
 )
-@click.option(
-    "--open", "browse", is_flag=True, help="Open the dashboard in the browser, signed in."
-)
+@options.flag("--open", "browse", help="Open the dashboard in the browser, signed in.")
 @click.option(
     "--here/--not-here",
     default=True,
     show_default=True,
     help="Register the repository that it is started in, if there is one.",
 )
-@click.option("--tokens", is_flag=True, help="List the tokens' ids, roles and names, and end.")
+@options.flag("--tokens", help="List the tokens' ids, roles and names, and end.")
 @click.option("--drop-token", metavar="ID", default="", help="Make a token worthless, and end.")
-@click.option(
+@options.flag(
     "--resume",
-    is_flag=True,
     help="Go on with the runs that were left in the middle, when a server was killed, say.",
 )
 @options.set_option
@@ -111,25 +104,21 @@ def _start_server(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
         from punchlist.web.server import ListenOptions, ServerInfo, serve
         from punchlist.web.state import Options
     except ModuleNotFoundError as error:
-        raise SettingsError(
-            f"{error.name} is not installed", hint='pip install "punchlist[web]"'
-        ) from error
+        hint = 'pip install "punchlist[web]"'
+        raise SettingsError(f"{error.name} is not installed", hint=hint) from error
     place = ListenOptions(host=chosen["host"], port=chosen["port"], names=chosen["names"])
-    here = (
-        [f"with {one_line(added)}, where it was started"]
-        if chosen["here"] and (added := _register_here())
-        else []
-    )
+    here = _register_here() if chosen["here"] else ""
 
     def show_address(opened: ServerInfo) -> None:
-        link = (
-            [f"the dashboard, signed in (works once): {opened.link}"]
-            if stderr_console().is_terminal
-            else []
-        )
-        token = [f"token for this start (admin): {opened.token}"] if opened.token else []
-        left = _list_unfinished(opened.left, resume=chosen["resume"])
-        note(f"listening on {opened.address}", *here, *token, *link, *left, "Ctrl-C stops it")
+        lines = [f"listening on {opened.address}"]
+        if here:
+            lines.append(f"with {one_line(here)}, where it was started")
+        if opened.token:
+            lines.append(f"token for this start (admin): {opened.token}")
+        if stderr_console().is_terminal:
+            lines.append(f"the dashboard, signed in (works once): {opened.link}")
+        lines += _list_unfinished(opened.left, resume=chosen["resume"])
+        note(*lines, "Ctrl-C stops it")
         if chosen["browse"]:
             webbrowser.open(opened.link)
 
@@ -149,18 +138,14 @@ def _register_here() -> str:
 def _list_unfinished(runs: "Sequence[UnfinishedRun]", *, resume: bool) -> list[str]:
     if not runs:
         return []
-    listed = [
+    count = pluralize(len(runs), "run")
+    lines = [f"going on with {count}:" if resume else f"{count} left in the middle:"]
+    lines += [
         f"  {each.run}  {each.workflow:<12} {one_line(each.repository)}" for each in runs[:_FEW]
     ]
-    more = [f"  and {len(runs) - _FEW} more: punchlist list"] if len(runs) > _FEW else []
-    if resume:
-        return [f"going on with {pluralize(len(runs), 'run')}:", *listed, *more]
-    return [
-        f"{pluralize(len(runs), 'run')} left in the middle:",
-        *listed,
-        *more,
-        (
-            "  --resume goes on with all of them; the dashboard, or POST /api/runs/RUN/resume,"
-            " with one"
-        ),
-    ]
+    if len(runs) > _FEW:
+        lines.append(f"  and {len(runs) - _FEW} more: punchlist list")
+    if not resume:
+        one = "the dashboard, or POST /api/runs/RUN/resume, with one"
+        lines.append(f"  --resume goes on with all of them; {one}")
+    return lines

@@ -4,59 +4,59 @@ import click
 
 from punchlist.app import Session
 from punchlist.cli import options
-from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import run_reader
+from punchlist.cli.session import with_session
 from punchlist.cli.show.item import render_item
 from punchlist.cli.show.tables import items_table
 from punchlist.cli.terminal import print_json, say
 from punchlist.errors import UsageError
-from punchlist.model.item.item import Item, Status, reading_order
+from punchlist.model.item.item import Status, reading_order
 from punchlist.model.ledger.run import Run
 from punchlist.views.report_document import make_report
-
-_STATUSES = [status.value for status in Status]
 
 
 @click.command()
 @options.run_argument
 @click.argument("item", required=False, type=int)
-@click.option(
+@options.repeatable(
     "--status",
     "statuses",
-    multiple=True,
-    type=click.Choice(_STATUSES),
+    type=click.Choice([status.value for status in Status]),
     help="Only items of this status; may be given several times.",
 )
-@click.option("--no-diff", is_flag=True, help="Leave the diff out.")
+@options.flag("--no-diff", help="Leave the diff out.")
 @options.json_option
-def command(
-    run_id: str, item: int | None, statuses: tuple[str, ...], no_diff: bool, json_: bool
-) -> Exit:
+@with_session(readonly=True)
+async def command(  # noqa: PLR0913 - one parameter per option
+    session: Session,
+    run_id: str,
+    item: int | None,
+    statuses: tuple[str, ...],
+    *,
+    no_diff: bool,
+    json_: bool,
+) -> None:
     """The items of a run, or one with its history, proof and diff.
 
     `punchlist show last 7` is item 7 of the last run.
     """
+    run = session.load(run_id)
+    if item is None:
+        _list_items(run, statuses, json=json_)
+        return
+    if item not in run.items:
+        last = max(run.items, default=0)
+        hint = f"its items are 1 to {last}" if last else "it has none"
+        raise UsageError(f"run {run.id} has no item {item}", hint=hint)
+    if json_:
+        print_json(next(part for part in make_report(run).items if part.number == item))
+    else:
+        diff = None if no_diff else run.by_item.diffs.get(item)
+        say(*render_item(run.items[item], diff))
 
-    def look(session: Session) -> Exit:
-        run = session.load(run_id)
-        if item is None:
-            return _list_items(run, statuses, json=json_)
-        one = _get_item(run, item)
-        if json_:
-            print_json(next(part for part in make_report(run).items if part.number == item))
-        else:
-            say(*render_item(one, None if no_diff else run.by_item.diffs.get(item)))
-        return Exit.FINE
 
-    return run_reader(look)
-
-
-def _list_items(run: Run, statuses: tuple[str, ...], *, json: bool) -> Exit:
-    items = [
-        item
-        for item in sorted(run.items.values(), key=reading_order)
-        if not statuses or item.status in statuses
-    ]
+def _list_items(run: Run, statuses: tuple[str, ...], *, json: bool) -> None:
+    ordered = sorted(run.items.values(), key=reading_order)
+    items = [item for item in ordered if not statuses or item.status in statuses]
     if json:
         numbers = {item.number for item in items}
         print_json([part for part in make_report(run).items if part.number in numbers])
@@ -64,14 +64,3 @@ def _list_items(run: Run, statuses: tuple[str, ...], *, json: bool) -> Exit:
         say(items_table(items))
     else:
         say(f"Run {run.id} has no such item." if statuses else f"Run {run.id} has no items.")
-    return Exit.FINE
-
-
-def _get_item(run: Run, number: int) -> Item:
-    if number not in run.items:
-        last = max(run.items, default=0)
-        raise UsageError(
-            f"run {run.id} has no item {number}",
-            hint=f"its items are 1 to {last}" if last else "it has none",
-        )
-    return run.items[number]

@@ -5,8 +5,7 @@ import click
 from punchlist.app import Session
 from punchlist.app.after.branch_state import standing_of
 from punchlist.cli import options
-from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import run_session
+from punchlist.cli.session import with_session
 from punchlist.cli.show.json import make_document
 from punchlist.cli.show.summary import render_summary
 from punchlist.cli.terminal import print_bytes, print_json, say
@@ -15,24 +14,18 @@ from punchlist.cli.terminal import print_bytes, print_json, say
 @click.command()
 @options.run_argument
 @options.json_option
-@click.option(
-    "--events", is_flag=True, help="JSON lines on stdout: every entry of the ledger so far."
-)
-def command(run_id: str, json_: bool, events: bool) -> Exit:
+@options.flag("--events", help="JSON lines on stdout: every entry of the ledger so far.")
+@with_session(repository=None, readonly=True)
+async def command(session: Session, run_id: str, json_: bool, events: bool) -> None:
     """How a run stands: the summary, or the question it waits with. The exit code is 0 whatever the
     outcome is.
     """
-
-    async def look(session: Session) -> Exit:
-        if events:
-            print_bytes(session.export(run_id))
-            return Exit.FINE
-        run = session.load(run_id)
-        driven = session.driver_of(run.id) is not None
-        if json_:
-            print_json(make_document(run, driven=driven))
-        else:
-            say(*render_summary(run, driven=driven, standing=await standing_of(session, run)))
-        return Exit.FINE
-
-    return run_session(look, repository=None, readonly=True)
+    if events:
+        print_bytes(session.export(run_id))
+        return
+    run = session.load(run_id)
+    driven = session.driver_of(run.id) is not None
+    if json_:
+        print_json(make_document(run, driven=driven))
+    else:
+        say(*render_summary(run, driven=driven, standing=await standing_of(session, run)))

@@ -6,31 +6,26 @@ from punchlist.app import Session
 from punchlist.app.drive.stop import StopResult, list_driven, stop_run
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.session import login_name, run_session
+from punchlist.cli.session import login_name, with_session
 from punchlist.cli.terminal import show_done
 from punchlist.errors import UsageError
 
 
 @click.command()
-@click.argument(
-    "run_id", metavar="[RUN]", required=False, default="", callback=options.check_run_id
-)
+@options.run_or_none_argument
 @click.option("--by", default="", help="Who wants it. Default: your login name.")
 @options.json_option
-def command(run_id: str, by: str, json_: bool) -> Exit:
+@with_session(repository=None, readonly=True)
+async def command(session: Session, run_id: str, by: str, json_: bool) -> Exit:
     """Stop a run that is under way, in whatever terminal or server: between two events, as Ctrl-C
     there would.
 
     Nothing that was recorded is lost, and `punchlist resume` goes on. Without RUN, the run of this
     repository that is under way.
     """
-
-    async def work(session: Session) -> Exit:
-        stopped = await stop_run(session, run_id or _find_driven(session), by or login_name())
-        show_done(_describe_result(stopped), json=json_)
-        return Exit.FINE if stopped.over else Exit.RUNNING
-
-    return run_session(work, repository=None, readonly=True)
+    stopped = await stop_run(session, run_id or _find_driven(session), by or login_name())
+    show_done(_describe_result(stopped), json=json_)
+    return Exit.FINE if stopped.over else Exit.RUNNING
 
 
 def _find_driven(session: Session) -> str:

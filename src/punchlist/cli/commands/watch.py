@@ -5,17 +5,14 @@ import click
 from punchlist.app import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.options import OutputMode
 from punchlist.cli.run_driver import show_result
 from punchlist.cli.session import run_session
 from punchlist.cli.tui_launch import check_terminal, open_backend
 
 
 @click.command()
-@click.argument(
-    "run_id", metavar="[RUN]", required=False, default="", callback=options.check_run_id
-)
-@click.option("--list", "choose", is_flag=True, help="Begin with the list of runs.")
+@options.run_or_none_argument
+@options.flag("--list", "choose", help="Begin with the list of runs.")
 def command(run_id: str, choose: bool) -> Exit:
     """A run in the terminal, live: items, what is under way, the story, checks; answer, resume,
     stop and dismiss in place.
@@ -28,9 +25,9 @@ def command(run_id: str, choose: bool) -> Exit:
     async def work(session: Session) -> Exit:
         from punchlist.tui.app import watch
 
-        station = open_backend(session)
+        backend = open_backend(session)
         listed = choose or not (run_id or session.checkout)
-        driven = await watch(station, "" if listed else station.find_run(run_id or "last"))
-        return show_result(driven[-1], OutputMode()) if driven else Exit.FINE
+        driven = await watch(backend, "" if listed else backend.find_run(run_id or "last"))
+        return show_result(driven[-1], options.OutputMode()) if driven else Exit.FINE
 
     return run_session(work, repository=None, readonly=True)

@@ -3,8 +3,7 @@
 import click
 
 from punchlist.cli import options
-from punchlist.cli.exit_codes import Exit
-from punchlist.cli.terminal import print_json, say
+from punchlist.cli.terminal import print_result, say
 from punchlist.errors import UsageError
 from punchlist.workflow import builtin_names, load_builtin, load_workflow
 
@@ -25,41 +24,33 @@ class WorkflowGroup(click.Group):
 
 @click.group(cls=WorkflowGroup, invoke_without_command=True)
 @click.pass_context
-def command(context: click.Context) -> Exit:
+def command(context: click.Context) -> None:
     """List, show or check workflows."""
-    return context.invoke(list_workflows) if context.invoked_subcommand is None else Exit.FINE
+    if context.invoked_subcommand is None:
+        context.invoke(list_workflows)
 
 
 @command.command("list")
 @options.json_option
-def list_workflows(json_: bool = False) -> Exit:
+def list_workflows(json_: bool = False) -> None:
     """The built-in workflows."""
     known = {name: load_builtin(name).about for name in builtin_names()}
-    if json_:
-        print_json(known)
-    else:
-        say(*(f"{name:<12}  {about}" for name, about in known.items()))
-    return Exit.FINE
+    print_result(known, (f"{name:<12}  {known[name]}" for name in known), json=json_)
 
 
 @command.command()
 @click.argument("name")
-def show(name: str) -> Exit:
+def show(name: str) -> None:
     """The text of a workflow: a built-in one by NAME, or a file."""
     say(load_workflow(name).text.rstrip("\n"))
-    return Exit.FINE
 
 
 @command.command()
 @click.argument("file", type=click.Path())
 @options.json_option
-def check(file: str, json_: bool) -> Exit:
+def check(file: str, json_: bool) -> None:
     """Read FILE as a workflow, and name every mistake with its place and a remedy."""
-    workflow = load_workflow(
-        file if "/" in file or file.endswith((".yaml", ".yml")) else f"./{file}"
-    )
-    if json_:
-        print_json({"file": file, "ok": True, "steps": len(workflow.steps)})
-    else:
-        say(f"{file}: fine, {len(workflow.steps)} steps")
-    return Exit.FINE
+    is_path = "/" in file or file.endswith((".yaml", ".yml"))
+    steps = len(load_workflow(file if is_path else f"./{file}").steps)
+    document = {"file": file, "ok": True, "steps": steps}
+    print_result(document, [f"{file}: fine, {steps} steps"], json=json_)

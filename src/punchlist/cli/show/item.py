@@ -28,20 +28,15 @@ def render_item(item: Item, diff: Diff | None) -> "Iterator[RenderableType]":
             yield from _render_attempt(attempt)
     if item.proofs:
         yield _render_title("Proof")
-        yield from (
-            f"  {PROOF_WORDS[proof.kind][0]:<16} {one_line(proof.said)}"
-            f"{_format_evidence(proof.artifact)}"
-            for proof in item.proofs
-        )
+        for proof in item.proofs:
+            artifact = f"  ({one_line(proof.artifact)})" if proof.artifact else ""
+            yield f"  {PROOF_WORDS[proof.kind][0]:<16} {one_line(proof.said)}{artifact}"
     if item.issue:
         yield _render_title("Filed")
         yield f"  {one_line(item.issue)}"
     if diff is not None:
-        yield _render_title(
-            f"Landed as {item.commit[:12]}"
-            if item.status is Status.FIXED
-            else "Tried, and not landed"
-        )
+        landed = item.status is Status.FIXED
+        yield _render_title(f"Landed as {item.commit[:12]}" if landed else "Tried, and not landed")
         yield from map(_render_hunk, diff.hunks)
 
 
@@ -64,11 +59,8 @@ def _render_head(item: Item) -> "Text":
 
 
 def _render_findings(item: Item) -> "Iterator[RenderableType]":
-    yield _render_title(
-        "Reported by"
-        if len(item.findings) == 1
-        else f"Reported by ({len(item.findings)} findings merged)"
-    )
+    merged = f" ({len(item.findings)} findings merged)" if len(item.findings) != 1 else ""
+    yield _render_title(f"Reported by{merged}")
     for finding in item.findings:
         yield f"  {finding.source}: {format_headline(finding)} at {format_place(finding)}"
         yield from (f"    {line}" for line in _render_detail(finding))
@@ -89,10 +81,6 @@ def _render_attempt(attempt: Attempt) -> Iterator[str]:
     yield f"  {one_line(describe_attempt(attempt))}"
     lines = escape_text(attempt.evidence).splitlines()
     yield from (f"             {line}" for line in lines[-_EVIDENCE_LINES:])
-
-
-def _format_evidence(artifact: str) -> str:
-    return f"  ({one_line(artifact)})" if artifact else ""
 
 
 def _render_title(text: str) -> "Text":

@@ -29,10 +29,9 @@ class RunDocument(Struct, frozen=True, kw_only=True):
 
 def make_document(run: Run, *, driven: bool = False) -> RunDocument:
     """`driven`: a process drives the run."""
-    state = find_state(run, driven=driven)
     return RunDocument(
         run=run.id,
-        state=state,
+        state=find_state(run, driven=driven),
         exit=int(exit_code(run)),
         files=run.filing.artifacts,
         report=make_report(run),
@@ -41,9 +40,7 @@ def make_document(run: Run, *, driven: bool = False) -> RunDocument:
 
 def exit_code(run: Run) -> Exit:
     if run.ended:
-        return _EXITS[
-            run_outcome(run)
-        ]  # as it stands: people may have dismissed what was left when it ended
+        return _EXITS[run_outcome(run)]  # as of now: users may have dismissed items after the end
     if run.waits:
         return Exit.WAITING
     return Exit.INTERRUPTED if run.interrupted else Exit.INCOMPLETE

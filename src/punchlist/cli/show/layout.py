@@ -7,7 +7,6 @@ from punchlist.cli.show.words import one_line
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
-    from rich.text import Text
 
 
 def render_heading(text: str) -> "RenderableType":
@@ -25,9 +24,11 @@ def indent_text(text: str, style: str = "") -> "RenderableType":
 
 
 def render_bullets(*lines: str) -> "Table":
+    from rich.text import Text
+
     table = make_grid()
     for line in lines:
-        table.add_row("    -", plain_text(line))
+        table.add_row("    -", Text(one_line(line)))
     return table
 
 
@@ -43,6 +44,15 @@ def render_commands(known: dict[str, str]) -> "Table":
     return table
 
 
+def make_table(*columns: str) -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
 def make_grid() -> "Table":
     """Make a table of an unbroken column and a text column."""
     from rich.table import Table
@@ -51,9 +61,3 @@ def make_grid() -> "Table":
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     return table
-
-
-def plain_text(text: str) -> "Text":
-    from rich.text import Text
-
-    return Text(one_line(text))

@@ -13,20 +13,17 @@ from punchlist.views.item_words import NO_FIX, unfixed_reason
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
-    from rich.text import Text
 
 _TOP = 10
 _WIDEST_PLACE = 40
-"""A longer one does not push the titles of all others to the right."""
+"""A longer place does not move the titles of all others to the right."""
 SEVERITIES = {Severity.CRITICAL: "bold red", Severity.MAJOR: "yellow", Severity.MINOR: "dim"}
 
 
 def render_unresolved(run: Run) -> "Iterator[RenderableType]":
     """Render the items that are not fixed; filed ones are among them."""
-    unfixed = sorted(
-        (item for item in run.in_scope if item.status not in (Status.FIXED, Status.DISMISSED)),
-        key=_sort_key,
-    )
+    done = (Status.FIXED, Status.DISMISSED)
+    unfixed = sorted((item for item in run.in_scope if item.status not in done), key=_sort_key)
     if not unfixed:
         return
     yield render_heading("Not fixed, and why" if run.last_batch else "Reported, the worst first")
@@ -37,43 +34,24 @@ def render_unresolved(run: Run) -> "Iterator[RenderableType]":
 
 def render_items(items: Sequence[Item]) -> "Table":
     """Render a line and a reason for each item; a repeated reason is not shown again."""
+    from rich.text import Text
+
     table = make_grid()
-    width = max(
-        (
-            len(format_place(item.lead))
-            for item in items
-            if len(format_place(item.lead)) <= _WIDEST_PLACE
-        ),
-        default=0,
-    )
-    said = ""
+    widths = (len(format_place(item.lead)) for item in items)
+    width = max((width for width in widths if width <= _WIDEST_PLACE), default=0)
+    last = ""
     for item in items:
+        severity = (f"{item.severity:<8} ", SEVERITIES[item.severity])
+        place = (f"{format_place(item.lead):<{width}}", "cyan")
+        text = Text.assemble(place, f"  {format_headline(item.lead)}")
         why = one_line(unfixed_reason(item))
-        table.add_row(
-            _render_front(item),
-            _render_text(item, width, "as above" if why == said and why != NO_FIX else why),
-        )
-        said = why
+        if why == NO_FIX:
+            text.append(f" ({why})", "dim")
+        elif why:
+            text.append("\nas above" if why == last else f"\n{why}", "dim")
+        table.add_row(Text.assemble((f"  {item.number:>5}  ", "bold"), severity), text)
+        last = why
     return table
-
-
-def _render_front(item: Item) -> "Text":
-    from rich.text import Text
-
-    return Text.assemble(
-        (f"  {item.number:>5}  ", "bold"), (f"{item.severity:<8} ", SEVERITIES[item.severity])
-    )
-
-
-def _render_text(item: Item, width: int, why: str) -> "Text":
-    from rich.text import Text
-
-    text = Text.assemble(
-        (f"{format_place(item.lead):<{width}}", "cyan"), f"  {format_headline(item.lead)}"
-    )
-    if why:
-        text.append(f" ({why})" if why == NO_FIX else f"\n{why}", "dim")
-    return text
 
 
 def _sort_key(item: Item) -> tuple[bool, tuple[int, str, int, int]]:

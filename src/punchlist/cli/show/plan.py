@@ -9,7 +9,7 @@ from msgspec import Struct, to_builtins
 from punchlist.app import Prepared, Session
 from punchlist.app.start.dry_run import Prompt
 from punchlist.cli.show.layout import make_grid, render_bullets, render_heading
-from punchlist.cli.show.words import one_line, shorten_path
+from punchlist.cli.show.words import format_check, one_line, shorten_path
 from punchlist.model.checks.check import Check
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.model.patch.change import WHOLE, Change, ScopeKind
@@ -67,8 +67,8 @@ def plan_text(
     """`files`: how many are in scope. `verbose`: with the options of every step."""
     yield "This would be done; nothing was started, nothing was written.\n"
     table = make_grid()
-    for name, told in _make_rows(ready, files, verbose=verbose):
-        table.add_row(f"  {name:<10}", told)
+    for name, text in _make_rows(ready, files, verbose=verbose):
+        table.add_row(f"  {name:<10}", text)
     yield table
     if ready.notes:
         yield render_heading("Note")
@@ -82,22 +82,12 @@ def _make_rows(ready: Prepared, files: int, *, verbose: bool) -> Iterator[tuple[
     everything = f": {pluralize(files, 'file')}" if ready.change.kind is ScopeKind.ALL else ""
     yield "Scope", f"{describe_scope(ready.change)}{everything}"
     yield "Reviewers", ", ".join(ready.reviewers) or "none"
-    yield from (
-        ("Agents", f"{role}: {', then '.join(names)}") for role, names in ready.crew.items()
-    )
+    for role, names in ready.crew.items():
+        yield "Agents", f"{role}: {', then '.join(names)}"
     yield from (("Findings", shorten_path(path)) for path in ready.documents.values())
-    yield (
-        "Checks",
-        (
-            _ALLOWED[ready.checks_allowed]
-            if ready.checks
-            else "none were found: fixes would be unverified"
-        ),
-    )
-    yield from (
-        ("", f"{one_line(' '.join(check.command))}   ({one_line(check.origin)})")
-        for check in ready.checks
-    )
+    none = "none were found: fixes would be unverified"
+    yield "Checks", _ALLOWED[ready.checks_allowed] if ready.checks else none
+    yield from (("", format_check(check)) for check in ready.checks)
     yield "Workflow", f"{ready.workflow.name}: {one_line(ready.workflow.about)}"
     yield from (("", step) for step in _list_steps(ready, verbose=verbose))
 
@@ -112,13 +102,12 @@ async def count_files(session: Session, change: Change) -> int:
 
 
 def describe_scope(change: Change) -> str:
-    against = f" against {change.base_name}" if change.base_name else ""
+    head = change.head[:10]
     if change.kind is ScopeKind.ALL:
-        return (
-            f"everything{' below ' + ', '.join(change.paths) if change.paths else ''} at"
-            f" {change.head[:10]}"
-        )
-    return f"{change.kind}{against} at {change.head[:10]}: {_describe_extent(change)}"
+        below = f" below {', '.join(change.paths)}" if change.paths else ""
+        return f"everything{below} at {head}"
+    against = f" against {change.base_name}" if change.base_name else ""
+    return f"{change.kind}{against} at {head}: {_describe_extent(change)}"
 
 
 def _describe_extent(change: Change) -> str:
@@ -126,14 +115,12 @@ def _describe_extent(change: Change) -> str:
     partly = [ranges for ranges in change.files.values() if WHOLE not in ranges]
     whole = len(change.files) - len(partly)
     lines = sum(each.last - each.first + 1 for ranges in partly for each in ranges)
-    some = (
-        f"{pluralize(lines, 'line')} in {pluralize(len(partly), 'file')}"
-        if partly or not whole
-        else ""
-    )
-    return ", ".join(
-        filter(None, (some, f"{pluralize(whole, 'file')} as a whole" if whole else ""))
-    )
+    parts = []
+    if partly or not whole:
+        parts.append(f"{pluralize(lines, 'line')} in {pluralize(len(partly), 'file')}")
+    if whole:
+        parts.append(f"{pluralize(whole, 'file')} as a whole")
+    return ", ".join(parts)
 
 
 def _list_steps(ready: Prepared, *, verbose: bool) -> Iterator[str]:
@@ -145,11 +132,8 @@ def _render_step(step: Do | Repeat | StopWhen, *, verbose: bool) -> Iterator[str
     match step:
         case Do():
             options = to_builtins(step.options) if verbose else {}
-            yield (
-                f"{step.verb}  " + " ".join(f"{key}={value}" for key, value in options.items())
-                if options
-                else step.verb
-            )
+            listed = " ".join(f"{key}={value}" for key, value in options.items())
+            yield f"{step.verb}  {listed}" if options else step.verb
         case Repeat():
             yield f"repeat, at most {pluralize(step.rounds, 'round')}:"
             for inner in step.steps:

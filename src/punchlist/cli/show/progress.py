@@ -4,15 +4,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from punchlist.cli.options import OutputMode
 from punchlist.cli.show.plan import describe_scope
 from punchlist.cli.show.words import one_line
-from punchlist.cli.terminal import guard_stdout, stderr_console
+from punchlist.cli.terminal import print_json, stderr_console
 from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.codec import encode
 from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.ledger.timeline import Tone, make_moment
 from punchlist.steps import Action
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _REFRESHES = 4
-_SHOWN_STATUSES = tuple(Status)
 COLOURS = {
     Status.OPEN: "yellow",
     Status.CLAIMED: "cyan",
@@ -33,13 +31,11 @@ COLOURS = {
     Status.FILED: "blue",
     Status.DISMISSED: "dim",
 }
-
-
 _TONES = {Tone.PLAIN: "", Tone.GOOD: "green", Tone.BAD: "yellow"}
 
 
-class ProgressView(Protocol):
-    """Watcher that also shows messages from outside the run."""
+class ProgressView:
+    """Watcher that also shows messages from outside the run. This one shows nothing."""
 
     def handle_start(self, place: str, action: Action) -> None: ...
 
@@ -50,54 +46,25 @@ class ProgressView(Protocol):
     def say(self, text: str) -> None: ...
 
 
-class SilentView:
-    def handle_start(self, place: str, action: Action) -> None: ...
-
-    def handle_event(self, entry: ev.Entry, run: Run) -> None: ...
-
-    def handle_output(self, label: str, piece: str) -> None: ...
-
-    def say(self, text: str) -> None: ...
-
-
-class LineView:
-    """Prints a line for each result."""
-
+class LineView(ProgressView):
     def __init__(self) -> None:
         self._began = time.monotonic()
-
-    def handle_start(self, place: str, action: Action) -> None: ...
 
     def handle_event(self, entry: ev.Entry, run: Run) -> None:
         if line := _format_event(entry, run):
             self.say(line[0])
 
-    def handle_output(self, label: str, piece: str) -> None: ...
-
     def say(self, text: str) -> None:
-        print(
-            f"[{words.clock(time.monotonic() - self._began):>5}] {text}",
-            file=sys.stderr,
-            flush=True,
-        )
+        clock = words.clock(time.monotonic() - self._began)
+        print(f"[{clock:>5}] {text}", file=sys.stderr, flush=True)
 
 
-class EventView:
-    """Prints each ledger entry as JSON."""
-
-    def handle_start(self, place: str, action: Action) -> None: ...
-
+class EventView(ProgressView):
     def handle_event(self, entry: ev.Entry, run: Run) -> None:
-        with guard_stdout():
-            sys.stdout.write(encode(entry).decode() + "\n")
-            sys.stdout.flush()
-
-    def handle_output(self, label: str, piece: str) -> None: ...
-
-    def say(self, text: str) -> None: ...
+        print_json(entry)
 
 
-class LiveBoard:
+class LiveBoard(ProgressView):
     """The live view: running actions, items by status, check runs.
 
     A thread draws it, so every change replaces a whole value.
@@ -119,9 +86,8 @@ class LiveBoard:
         self._running = {**self._running, (place, action.key): (about, self._clock())}
 
     def handle_event(self, entry: ev.Entry, run: Run) -> None:
-        self._running = {
-            key: value for key, value in self._running.items() if key != (entry.place, entry.key)
-        }
+        done = (entry.place, entry.key)
+        self._running = {key: self._running[key] for key in self._running if key != done}
         self._run = run
         if line := _format_event(entry, run):
             self._line(*line)
@@ -137,12 +103,9 @@ class LiveBoard:
     def render_board(self) -> "Group":
         from rich.console import Group
 
-        now = self._clock()
-        running = [
-            self._render_row(key, about, now - since)
-            for key, (about, since) in self._running.items()
-        ]
-        return Group(*running, self._render_foot(now))
+        now, running = self._clock(), self._running.items()
+        rows = [self._render_row(key, about, now - since) for key, (about, since) in running]
+        return Group(*rows, self._render_foot(now))
 
     def _render_row(self, key: tuple[str, str], about: str, seconds: float) -> "Text":
         from rich.spinner import Spinner
@@ -163,13 +126,10 @@ class LiveBoard:
         the batch's number, if any.
         """
         number = key.rpartition(" ")[2]
-        mine = [words for label, words in self._words.items() if label.startswith(f"{place} ")]
-        exact = [
-            words
-            for label, words in self._words.items()
-            if label.startswith(f"{place} ") and label.endswith(f" {number}")
-        ]
-        return (exact or (mine if len(self._running) == 1 else [""]))[-1] if mine else ""
+        labels = [label for label in self._words if label.startswith(f"{place} ")]
+        exact = [label for label in labels if label.endswith(f" {number}")]
+        chosen = exact or (labels if len(self._running) == 1 else [])
+        return self._words[chosen[-1]] if chosen else ""
 
     def _render_foot(self, now: float) -> "Text":
         from rich.text import Text
@@ -180,11 +140,8 @@ class LiveBoard:
             (f" {words.clock(now - self._since)} ", "bold"),
             (f"· round {run.position.round if run else 1} ", ""),
         ]
-        parts += [
-            (f"· {status} {tally[status]} ", COLOURS[status])
-            for status in _SHOWN_STATUSES
-            if tally[status]
-        ]
+        statuses = (status for status in Status if tally[status])
+        parts += [(f"· {status} {tally[status]} ", COLOURS[status]) for status in statuses]
         parts.append((f"· check runs {run.usage.checks if run else 0}", ""))
         if self._notice:
             parts.append((f" · {self._notice}", "bold yellow"))
@@ -194,20 +151,19 @@ class LiveBoard:
 def _format_event(entry: ev.Entry, run: Run) -> tuple[str, Tone] | None:
     """Return the log line of an entry, or None; an idle reviewer is shown only once."""
     idle = isinstance(entry.event, ev.Reviewed) and entry.event.skipped and run.landing.landed
-    told = make_moment(entry, run.active, run.position.round)
-    if told is None or idle:
+    moment = make_moment(entry, run.active, run.position.round)
+    if moment is None or idle:
         return None
     if isinstance(entry.event, ev.Started):
-        return f"{told.verb:<11} run {run.id}; {_format_scope(entry.event)}", told.tone
-    why = f" ({told.why})" if told.why else ""
-    return f"{told.verb:<11} {one_line(told.said + why)}", told.tone
+        return f"{moment.verb:<11} run {run.id}; {_format_scope(entry.event)}", moment.tone
+    why = f" ({moment.why})" if moment.why else ""
+    return f"{moment.verb:<11} {one_line(moment.said + why)}", moment.tone
 
 
 def _format_scope(event: ev.Started) -> str:
     """Return the scope, and why everything is reviewed if the user did not ask for it."""
-    because = next(
-        (f" ({note})" for note in event.change.notes if "so everything is reviewed" in note), ""
-    )
+    reasons = (note for note in event.change.notes if "so everything is reviewed" in note)
+    because = next((f" ({note})" for note in reasons), "")
     return one_line(f"scope: {describe_scope(event.change)}{because}")
 
 
@@ -219,7 +175,7 @@ def open_view(output: OutputMode) -> Iterator[ProgressView]:
     if output.events:
         yield EventView()
     elif not live:
-        yield SilentView() if output.quiet or output.machine else LineView()
+        yield ProgressView() if output.quiet or output.machine else LineView()
     else:
         yield from _open_board()
 
@@ -231,8 +187,7 @@ def _open_board() -> Iterator[ProgressView]:
     console = stderr_console()
 
     def print_above(line: str, tone: Tone) -> None:
-        # else what has just ended is drawn once more, and stays while the next thing is worked out
-        live.refresh()
+        live.refresh()  # else an action that has ended is drawn once more, and stays for a while
         console.print(Text(line, _TONES[tone]), overflow="ellipsis", no_wrap=True)
 
     board = LiveBoard(print_above)

@@ -15,8 +15,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import format_proofs
 from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, find_state
-from punchlist.views.summary import Numbers
-from punchlist.views.summary import summarize_run as summed
+from punchlist.views.summary import Numbers, summarize_run
 from punchlist.views.words import format_dollars, format_duration, tokens
 
 if TYPE_CHECKING:
@@ -36,9 +35,7 @@ _STYLES = {
 def render_summary(
     run: Run, *, driven: bool = False, standing: str = ""
 ) -> "Iterator[RenderableType]":
-    """Yield the parts in order. `driven`: a process drives the run. `standing`: what became of its
-    fixes.
-    """
+    """`driven`: a process drives the run. `standing`: what became of its fixes."""
     yield from render_account(run, driven=driven)
     yield from _render_questions(run)
     yield from _render_next(run, driven=driven, standing=standing)
@@ -55,17 +52,13 @@ def render_account(run: Run, *, driven: bool = False) -> "Iterator[RenderableTyp
 def _render_title(run: Run, *, driven: bool) -> "Text":
     from rich.text import Text
 
-    told = summed(run)
+    summary = summarize_run(run)
     verdict, style = STATE_WORDS[find_state(run, driven=driven)], "bold yellow"
     if run.ended:
-        verdict, style = ": ".join(OUTCOME_WORDS[told.outcome]), _STYLES[told.outcome]
-    name = run.started.workflow_name
-    head = (
-        (f"Run {run.id}", "bold"),
-        f" · {name} · {format_duration(run.active)} · ",
-        (verdict, style),
-    )
-    return Text.assemble("\n", *head, f"\n{told.headline}\n")
+        verdict, style = ": ".join(OUTCOME_WORDS[summary.outcome]), _STYLES[summary.outcome]
+    name = (f"Run {run.id}", "bold")
+    about = f" · {run.started.workflow_name} · {format_duration(run.active)} · "
+    return Text.assemble("\n", name, about, (verdict, style), f"\n{summary.headline}\n")
 
 
 def _render_tally(run: Run) -> "Table":
@@ -75,18 +68,18 @@ def _render_tally(run: Run) -> "Table":
     table.add_column(style="bold", min_width=11)
     table.add_column(justify="right", min_width=5)
     table.add_column(overflow="fold")
-    numbers = summed(run).numbers
+    numbers = summarize_run(run).numbers
+    fixed = (item for item in run.find_items(Status.FIXED) if item.in_scope)
     table.add_row("  Found", f"{numbers.reported:,}", _format_found(run, numbers))
-    table.add_row("  Fixed", f"{numbers.fixed:,}", _format_fixed(run))
-    for name, number, told in (
+    table.add_row("  Fixed", f"{numbers.fixed:,}", _join_counts(Counter(map(format_proofs, fixed))))
+    for name, number, detail in (
         ("Filed", numbers.filed, _format_filed(run)),
         ("Dismissed", numbers.dismissed, ""),
-        ("Left", numbers.left, _format_left(run)),
+        ("Left", numbers.left, _join_counts(Counter(item.status for item in run.left))),
+        ("Check runs", numbers.check_runs, _format_baselines(run)),
     ):
         if number:
-            table.add_row(f"  {name}", f"{number:,}", told)
-    if numbers.check_runs:
-        table.add_row("  Check runs", f"{numbers.check_runs:,}", _format_baselines(run))
+            table.add_row(f"  {name}", f"{number:,}", detail)
     if run.usage.input_tokens or run.usage.output_tokens or run.usage.dollars:
         table.add_row("  Agents", format_dollars(run.usage.dollars), _format_tokens(run))
     return table
@@ -98,22 +91,13 @@ def _format_tokens(run: Run) -> str:
 
 
 def _format_baselines(run: Run) -> str:
-    known = [
-        f"{name}: {each.failed:,} failed before any fix"
-        for name, each in run.checks.baselines.items()
-        if each.failed
-    ]
-    return "; ".join(known)
+    failed = {name: each.failed for name, each in run.checks.baselines.items() if each.failed}
+    return "; ".join(f"{name}: {failed[name]:,} failed before any fix" for name in failed)
 
 
 def _format_found(run: Run, numbers: Numbers) -> str:
-    spoke = ", ".join(
-        sorted(
-            review.reviewer
-            for review in run.reviewing.reviews.values()
-            if not review.failed and not review.skipped
-        )
-    )
+    reviews = run.reviewing.reviews.values()
+    reviewers = sorted(each.reviewer for each in reviews if not each.failed and not each.skipped)
     beside = {
         "merged": numbers.merged,
         "seen again later": numbers.again,
@@ -121,33 +105,20 @@ def _format_found(run: Run, numbers: Numbers) -> str:
         "not understood": numbers.refused,
         "not sorted yet": numbers.pending,
     }
-    parts = [
-        pluralize(numbers.items, "item"),
-        *(f"{number:,} {what}" for what, number in beside.items() if number),
-    ]
-    if not spoke and not numbers.reported and not numbers.refused:
+    if not reviewers and not numbers.reported and not numbers.refused:
         return "no findings"
-    return (f"by {spoke}: " if spoke else "") + ", ".join(parts)
-
-
-def _format_fixed(run: Run) -> str:
-    return _format_parts(
-        Counter(format_proofs(item) for item in run.find_items(Status.FIXED) if item.in_scope)
-    )
+    parts = [pluralize(numbers.items, "item")]
+    parts += [f"{number:,} {what}" for what, number in beside.items() if number]
+    return (f"by {', '.join(reviewers)}: " if reviewers else "") + ", ".join(parts)
 
 
 def _format_filed(run: Run) -> str:
-    folders = Counter(
-        item.issue.rpartition("/")[0] for item in run.find_items(Status.FILED) if item.issue
-    )
-    return "in " + shorten_path(folders.most_common(1)[0][0]) if folders else ""
+    issues = (item.issue for item in run.find_items(Status.FILED) if item.issue)
+    folders = Counter(issue.rpartition("/")[0] for issue in issues)
+    return f"in {shorten_path(folders.most_common(1)[0][0])}" if folders else ""
 
 
-def _format_left(run: Run) -> str:
-    return _format_parts(Counter(item.status for item in run.left))
-
-
-def _format_parts(parts: Counter[str] | Counter[Status]) -> str:
+def _join_counts(parts: Counter[str] | Counter[Status]) -> str:
     """Join the counts; a single part needs no number."""
     if len(parts) == 1:
         return str(next(iter(parts)))
@@ -159,11 +130,9 @@ def _render_questions(run: Run) -> "Iterator[RenderableType]":
     if question is not None:
         yield render_heading("The run asks")
         yield indent_text(question.question)
+        choices = question.choices.items()
         yield render_commands(
-            {
-                f"punchlist answer {run.id} {choice}": text
-                for choice, text in question.choices.items()
-            }
+            {f"punchlist answer {run.id} {choice}": text for choice, text in choices}
         )
     if run.unanswered:
         yield render_heading("An agent wants to know")
@@ -171,21 +140,14 @@ def _render_questions(run: Run) -> "Iterator[RenderableType]":
             yield indent_text(f"{doubt.id}  {doubt.question}")
             if doubt.context:
                 yield indent_text(f"  {doubt.context}", "dim")
-        yield render_commands(
-            {
-                f'punchlist answer {run.id} {run.unanswered[0].id}="..."': (
-                    "one or more answers, or --file answers.json"
-                )
-            }
-        )
+        command = f'punchlist answer {run.id} {run.unanswered[0].id}="..."'
+        yield render_commands({command: "one or more answers, or --file answers.json"})
 
 
 def _render_next(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]":
     known = dict(next_commands(run, driven=driven, standing=standing))
-    report = next(
-        (path for path in run.filing.artifacts if path.endswith(".html") and Path(path).exists()),
-        "",
-    )
+    pages = (path for path in run.filing.artifacts if path.endswith(".html"))
+    report = next((path for path in pages if Path(path).exists()), "")
     if run.landing.landed:
         fate = {"applied": "they are part of your branch", "discarded": "they were discarded"}.get(
             standing, "your checkout is as it was"
@@ -218,11 +180,12 @@ def next_commands(
 
 def render_stop(run: Run) -> Iterator[str]:
     """Yield three lines after Ctrl-C: what is done, what is open, how to resume."""
-    numbers = summed(run).numbers
+    numbers = summarize_run(run).numbers
     ends = {"fixed": numbers.fixed, "filed": numbers.filed, "dismissed": numbers.dismissed}
     done = ", ".join(f"{number:,} {end}" for end, number in ends.items() if number)
     still = [pluralize(numbers.left, "item")] if numbers.left else []
-    pending = [f"{pluralize(numbers.pending, 'finding')} not sorted yet"] if numbers.pending else []
+    if numbers.pending:
+        still.append(f"{pluralize(numbers.pending, 'finding')} not sorted yet")
     yield f"stopped after {format_duration(run.active)}; done: {done or 'nothing yet'}"
-    yield f"  still open: {', '.join([*still, *pending]) or 'no item so far'}"
+    yield f"  still open: {', '.join(still) or 'no item so far'}"
     yield f"  `punchlist resume {run.id}` goes on"

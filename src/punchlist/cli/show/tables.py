@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from punchlist.app import Audit, Probe
+from punchlist.cli.show.layout import make_table
 from punchlist.cli.show.leftovers import SEVERITIES
 from punchlist.cli.show.progress import COLOURS
 from punchlist.cli.show.words import format_headline, format_place, one_line
@@ -16,22 +17,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def _make_table(*columns: str) -> "Table":
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
-
-
 def items_table(items: Sequence[Item]) -> "Table":
     from rich.text import Text
 
-    table = _make_table("Item", "Status", "Severity", "Where", "What")
+    table = make_table("Item", "Status", "Severity", "Where", "What")
     for item in items:
-        tail = format_proofs(item) if item.status is Status.FIXED else unfixed_reason(item)
-        what = Text(format_headline(item.lead)).append(f"\n{one_line(tail)}" if tail else "", "dim")
+        why = format_proofs(item) if item.status is Status.FIXED else unfixed_reason(item)
+        what = Text(format_headline(item.lead)).append(f"\n{one_line(why)}" if why else "", "dim")
         status = item.status.value if item.in_scope else f"{item.status} (outside)"
         table.add_row(
             str(item.number),
@@ -44,7 +36,7 @@ def items_table(items: Sequence[Item]) -> "Table":
 
 
 def runs_table(lines: Sequence[RunLine], now: float) -> "Table":
-    table = _make_table("Run", "Result", "Started", "Took", "Repository")
+    table = make_table("Run", "Result", "Started", "Took", "Repository")
     for line in lines:
         table.add_row(
             line.id,
@@ -59,20 +51,17 @@ def runs_table(lines: Sequence[RunLine], now: float) -> "Table":
 def probes_table(probes: Sequence[Probe]) -> "Table":
     from rich.text import Text
 
-    table = _make_table("", "Name", "Version", "Note")
+    table = make_table("", "Name", "Version", "Note")
     for probe in probes:
-        plain = (
-            ("found", "green")
-            if probe.found
-            else (("missing", "bold red") if probe.needed else ("absent", "dim"))
-        )
-        mark = (probe.mark or plain[0], plain[1])
-        table.add_row(Text(*mark), probe.name, one_line(probe.version), one_line(probe.note))
+        missing = ("missing", "bold red") if probe.needed else ("absent", "dim")
+        word, style = ("found", "green") if probe.found else missing
+        mark = Text(probe.mark or word, style)
+        table.add_row(mark, probe.name, one_line(probe.version), one_line(probe.note))
     return table
 
 
 def settings_table(rows: Sequence[tuple[str, object, str]]) -> "Table":
-    table = _make_table("Setting", "Value", "From")
+    table = make_table("Setting", "Value", "From")
     for name, value, origin in rows:
         table.add_row(name, one_line(_format_value(value)), one_line(origin))
     return table
@@ -92,19 +81,13 @@ def _format_value(value: object) -> str:
 
 
 def audit_text(audit: Audit) -> Iterator[str]:
-    yield f"Run {audit.run}: {audit.entries:,} entries, " + (
-        "the ledger adds up" if audit.ok else "the ledger does NOT add up"
-    )
+    verdict = "adds up" if audit.ok else "does NOT add up"
+    yield f"Run {audit.run}: {audit.entries:,} entries, the ledger {verdict}"
     pending = audit.reported - audit.items - audit.merged - audit.seen_again
     unsorted = f" + {pending:,} not sorted yet" if pending else ""
     sums = f"{audit.items:,} items + {audit.merged:,} merged + {audit.seen_again:,} again{unsorted}"
     yield f"  reported    {audit.reported:>7,}  = {sums}"
-    ends = {
-        "fixed": audit.fixed,
-        "filed": audit.filed,
-        "dismissed": audit.dismissed,
-        "listed": audit.listed,
-    }
+    ends = {name: getattr(audit, name) for name in ("fixed", "filed", "dismissed", "listed")}
     yield from (f"  {name:<10}  {number:>7,}" for name, number in ends.items())
     if (still := audit.items - sum(ends.values())) > 0:
         yield f"  open        {still:>7,}  without an end so far"

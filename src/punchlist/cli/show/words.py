@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from punchlist.model.checks.check import Check
 from punchlist.model.finding.finding import Finding
 from punchlist.views import words
 
@@ -18,6 +19,13 @@ def escape_text(text: str) -> str:
     return _UNSAFE.sub(_escape_char, text)
 
 
+def _escape_char(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
 def one_line(text: str) -> str:
     return escape_text(" ".join(text.split()))
 
@@ -25,17 +33,9 @@ def one_line(text: str) -> str:
 def shorten_path(path: str) -> str:
     """Return the path with ~ for the home folder."""
     try:
-        inside = Path(path).relative_to(Path.home())
-    except (ValueError, RuntimeError):  # it is elsewhere, or nobody knows where home is
+        return one_line(f"~/{Path(path).relative_to(Path.home())}")
+    except (ValueError, RuntimeError):  # it is elsewhere, or the home folder is not known
         return one_line(path)
-    return one_line(f"~/{inside}")
-
-
-def _escape_char(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if 0xDC80 <= code <= 0xDCFF:
-        code -= 0xDC00
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def format_place(finding: Finding) -> str:
@@ -45,3 +45,7 @@ def format_place(finding: Finding) -> str:
 
 def format_headline(finding: Finding) -> str:
     return one_line(words.headline(finding))
+
+
+def format_check(check: Check) -> str:
+    return f"{one_line(' '.join(check.command))}   ({one_line(check.origin)})"

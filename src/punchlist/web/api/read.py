@@ -10,8 +10,13 @@ from litestar.params import HeaderParameter, PathParameter, QueryParameter
 from litestar.response import Stream
 
 from punchlist.app.after.branch_state import load_diff
-from punchlist.app.after.reports import REPORT_NAMES, find_report, render_report
-from punchlist.app.report_formats import FORMATS, content_type
+from punchlist.app.after.reports import (
+    FORMATS,
+    REPORT_NAMES,
+    content_type,
+    find_report,
+    render_report,
+)
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.run import Run

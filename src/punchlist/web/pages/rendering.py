@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 
 from punchlist._version import __version__
 from punchlist.app.access import Role
-from punchlist.app.report_formats import OFFERED
+from punchlist.app.after.reports import OFFERED
 from punchlist.views.escaping import escape_controls
 from punchlist.web.api.routes import AnyRequest
 from punchlist.web.pages import words

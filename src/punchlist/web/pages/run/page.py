@@ -3,7 +3,7 @@
 from litestar import Response
 from litestar.di import NamedDependency
 
-from punchlist.app.report_formats import content_type
+from punchlist.app.after.reports import content_type
 from punchlist.web.api.artifacts import read_artifact
 from punchlist.web.api.read import make_report_file
 from punchlist.web.api.routes import AnyRequest, App
