@@ -28,7 +28,7 @@ from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action, Verb
 from punchlist.steps.verb import NoOptions, select_pending
-from punchlist.workflow import Do, Workflow
+from punchlist.workflow.language import Do, Workflow
 
 WIDTH = 4
 CHANGE = Change(kind=ScopeKind.ALL, base="base", head="base")

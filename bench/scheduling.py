@@ -18,8 +18,9 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from punchlist.app import Request, Session
+from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
 from punchlist.app.start.start import start_run
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.events import Committed, Planned

@@ -19,7 +19,8 @@ import surfaces_reference
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.root import SECTIONS, root
 from punchlist.steps import VERBS
-from punchlist.workflow import Until, builtin_names, load_builtin
+from punchlist.workflow.language import Until
+from punchlist.workflow.loader import builtin_names, load_builtin
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 _MADE = "<!-- Made by tools/reference.py; do not edit. -->\n"

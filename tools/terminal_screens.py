@@ -13,9 +13,10 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from punchlist.app import Request, Session
+from punchlist.app.session import Session
 from punchlist.app.start.demo import make_demo
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
 from punchlist.model.patch.change import ScopeKind
 from punchlist.tui.app import WatchApp
 from punchlist.tui.backend import Backend

@@ -125,6 +125,10 @@ def home_folder(environment: Mapping[str, str] | None = None) -> Path:
     return _xdg_folder(env, "XDG_STATE_HOME", Path(".local/state")) / "punchlist"
 
 
+def run_folder(home: Path, run_id: str) -> Path:
+    return home / "runs" / run_id
+
+
 def user_file(environment: Mapping[str, str] | None = None) -> Path:
     env = os.environ if environment is None else environment
     if own := env.get("PUNCHLIST_CONFIG"):

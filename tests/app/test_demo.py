@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from punchlist.app import Audit, Request, Session
-from punchlist.app.after.audit import audit_run
+from punchlist.app.after.audit import Audit, audit_run
+from punchlist.app.session import Session
 from punchlist.app.start.demo import make_demo
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
 from punchlist.app.start.start import start_run
 from punchlist.model.item.item import Fact, Item, Status
 from punchlist.model.item.proof import ProofClass

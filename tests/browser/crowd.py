@@ -26,7 +26,7 @@ from punchlist.model.patch.hunk import Hunk
 from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.settings import encode_settings, load_settings
 from punchlist.steps.support.item_matching import consolidate_findings
-from punchlist.workflow import load_builtin
+from punchlist.workflow.loader import load_builtin
 
 RUN = "crowd"
 _CLAIMS = (

@@ -5,7 +5,7 @@ from io import StringIO
 from rich.console import Console, Group
 
 from made import made_run
-from punchlist.app import Audit
+from punchlist.app.after.audit import Audit
 from punchlist.cli.show.caveats import render_caveats
 from punchlist.cli.show.tables import audit_text
 from punchlist.model.finding.finding import Finding, Spot

@@ -11,8 +11,8 @@ from made import STARTED, made_run
 from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.store.stop_request import StopRequest, read_stop, request_stop
-from punchlist.app import Session
 from punchlist.app.drive.stop import drive_until_stopped, stop_run
+from punchlist.app.session import Session
 from punchlist.model.ledger.events import Interrupted, Resumed
 from punchlist.model.ledger.run import Run
 

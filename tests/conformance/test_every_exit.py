@@ -14,7 +14,7 @@ from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.ports.analyzer import Analysis
-from punchlist.workflow import load_builtin
+from punchlist.workflow.loader import load_builtin
 
 SHOP = {"a.py": "bad = worse\nhopeless = 1\n", "b.py": "bad\n"}
 

@@ -10,9 +10,10 @@ import pytest
 from scripted import Watch, finding
 
 from made import made_run
-from punchlist.app import Request, Session
 from punchlist.app.drive.drive import resume_run
+from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
 from punchlist.app.start.start import start_run
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Item, Status

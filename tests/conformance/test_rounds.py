@@ -8,7 +8,8 @@ from punchlist.engine.stop_rules import stop_reason
 from punchlist.errors import WorkflowError
 from punchlist.model.item.item import Fact, Item, Status
 from punchlist.model.ledger.run import Round, Run, WorkflowPosition
-from punchlist.workflow import Until, load_builtin
+from punchlist.workflow.language import Until
+from punchlist.workflow.loader import load_builtin
 
 ASKING = """
 steps:

@@ -23,7 +23,7 @@ from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action, Verb
 from punchlist.steps.verb import NoOptions
-from punchlist.workflow import Do, Workflow
+from punchlist.workflow.language import Do, Workflow
 
 CHANGE = Change(kind=ScopeKind.ALL, base="base", head="base")
 

@@ -21,7 +21,7 @@ from punchlist.steps.consolidate import Options as Consolidate
 from punchlist.steps.report import Options as Report
 from punchlist.steps.review import Options as Review
 from punchlist.steps.verb import NoOptions
-from punchlist.workflow import Do, OnLimit, Repeat, StopWhen, Until
+from punchlist.workflow.language import Do, OnLimit, Repeat, StopWhen, Until
 
 quick = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

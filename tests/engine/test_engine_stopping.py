@@ -14,7 +14,7 @@ from punchlist.model.ledger import events as ev
 from punchlist.steps.report import FilingScope
 from punchlist.steps.report import Options as Report
 from punchlist.steps.verb import NoOptions, select_pending
-from punchlist.workflow import Do, OnLimit, Repeat, StopWhen, Until
+from punchlist.workflow.language import Do, OnLimit, Repeat, StopWhen, Until
 
 FOREVER = 30
 

@@ -7,8 +7,9 @@ import sys
 import pytest
 from hostile_ground import RUFF, notes, untouched
 
-from punchlist.app import Request, Session
+from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
 from punchlist.errors import SettingsError
 from punchlist.model.patch.change import ScopeKind
 

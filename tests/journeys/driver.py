@@ -16,10 +16,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from shop import FLAGS
 
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.app import Request, Session
 from punchlist.app.after.audit import audit_run
 from punchlist.app.drive.drive import resume_run
+from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
 from punchlist.app.start.start import start_run
 from punchlist.model.patch.change import ScopeKind
 

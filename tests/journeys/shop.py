@@ -5,10 +5,11 @@ import contextlib
 import sys
 from pathlib import Path
 
-from punchlist.app import Request, Session
 from punchlist.app.after.audit import audit_run
 from punchlist.app.drive.drive import resume_run
+from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
 from punchlist.app.start.start import start_run
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind

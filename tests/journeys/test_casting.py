@@ -7,9 +7,9 @@ import pytest
 from shop import Watch
 from workbench import finding, review
 
-from punchlist.app import Request
 from punchlist.app.start.dry_run import rehearse_run
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
 from punchlist.errors import SettingsError, UsageError
 
 

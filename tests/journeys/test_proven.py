@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from shop import Watch
 
-from punchlist.app import Request
 from punchlist.app.drive.answers import answer_run
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
 from punchlist.app.start.start import start_run
 from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.model.item.item import Fact, Status

@@ -6,9 +6,9 @@ import json
 from watching import Watch
 from workbench import BASE, FAULTS, finding, fix, fixer, review
 
-from punchlist.app import Request
 from punchlist.app.start.dry_run import rehearse_run
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
 from punchlist.app.start.start import start_run
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.ledger.events import Attempted, Tried

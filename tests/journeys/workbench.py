@@ -7,10 +7,10 @@ import sys
 from shop import Place, Watch
 
 from punchlist.adapters.agents.scripted.agent import read_calls
-from punchlist.app import Request
 from punchlist.app.drive.answers import answer_run
 from punchlist.app.drive.drive import resume_run
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
 from punchlist.app.start.start import start_run
 from punchlist.model.ledger.run import Run
 

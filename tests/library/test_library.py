@@ -12,15 +12,15 @@ import pytest
 
 import punchlist
 from punchlist import ReviewFixResult, review_and_fix
-from punchlist.app import Session
 from punchlist.app.after.replay import replay_run
+from punchlist.app.session import Session
 from punchlist.errors import PunchlistError, UsageError, WorkflowError
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
 from punchlist.views.what_if import ReplayFate, ReplayRules
-from punchlist.workflow import Repeat, load_builtin
-from punchlist.workflow.loader import with_rounds
+from punchlist.workflow.language import Repeat
+from punchlist.workflow.loader import load_builtin, with_rounds
 
 SHOP = """\
 def mean(prices):

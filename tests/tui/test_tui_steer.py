@@ -12,7 +12,7 @@ from crowd import crowd
 from window import FLAGS
 from workbench import FAULTS, fix, fixer, review, scores
 
-from punchlist.app import Request
+from punchlist.app.start.request import Request
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.events import Answered, Asked

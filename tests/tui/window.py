@@ -8,8 +8,9 @@ from pathlib import Path
 from textual.app import App as Textual
 from textual.pilot import Pilot
 
-from punchlist.app import Request, Session
+from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
 from punchlist.tui.app import WatchApp
 from punchlist.tui.backend import Backend
 

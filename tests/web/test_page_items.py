@@ -7,7 +7,7 @@ from test_api_runs import READY
 from workbench import fix, fixer, homes, review, scores
 
 from made import made_run
-from punchlist.app import Session
+from punchlist.app.session import Session
 from punchlist.model.item.batch import AGENT, Batch
 from punchlist.model.item.claim import ClaimOutcome, ItemClaim
 from punchlist.model.item.item import Status

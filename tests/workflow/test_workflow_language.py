@@ -4,17 +4,8 @@ import pytest
 
 from punchlist.errors import WorkflowError
 from punchlist.steps.plan import Options as Plan
-from punchlist.workflow import (
-    Do,
-    OnLimit,
-    Repeat,
-    StopWhen,
-    Until,
-    builtin_names,
-    load_builtin,
-    load_workflow,
-)
-from punchlist.workflow.loader import parse_workflow
+from punchlist.workflow.language import Do, OnLimit, Repeat, StopWhen, Until
+from punchlist.workflow.loader import builtin_names, load_builtin, load_workflow, parse_workflow
 
 GOOD = """
 about: a test

@@ -12,13 +12,12 @@ from punchlist.adapters.store.lease import LeaseHolder, find_holder
 from punchlist.adapters.store.permissions import keep_private
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.start.allowance import Allowance
-from punchlist.app.start.wiring import run_folder
 from punchlist.errors import RepositoryError
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
-from punchlist.settings import LoadedSettings, home_folder, load_settings
+from punchlist.settings import LoadedSettings, home_folder, load_settings, run_folder
 
 
 class Session:

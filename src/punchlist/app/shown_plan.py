@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.lease import Lease
 from punchlist.app.session import Session
-from punchlist.app.start.wiring import run_folder
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Planned
 from punchlist.model.ledger.run import Run
+from punchlist.settings import run_folder
 from punchlist.views.plans.plan_files import decode_file, encode_file, read_plan
 from punchlist.views.plans.plan_forms import (
     MASTER,

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 from msgspec import Struct
 
-from punchlist.app import Request
+from punchlist.app.start.request import Request
 from punchlist.errors import UsageError
 from punchlist.model.patch.change import ScopeKind
 

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from punchlist.app import Prepared, Request, Session
 from punchlist.app.drive.answers import answer_run
 from punchlist.app.drive.drive import resume_run
 from punchlist.app.drive.threaded import ThreadedDriver
+from punchlist.app.session import Session
 from punchlist.app.start.dry_run import rehearse_run
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.set_up import allow_found_checks
 from punchlist.app.start.start import start_run
 from punchlist.cli.exit_codes import Exit

@@ -10,7 +10,7 @@ from getpass import getuser
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from punchlist.app import Session
+from punchlist.app.session import Session
 from punchlist.cli.terminal import stderr_console
 from punchlist.errors import UsageError
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from punchlist.app import Session
+from punchlist.app.session import Session
 from punchlist.cli.session import current_folder, login_name
 from punchlist.cli.terminal import is_interactive, stderr_console
 from punchlist.errors import SettingsError, UsageError

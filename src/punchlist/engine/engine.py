@@ -18,7 +18,7 @@ from punchlist.model.ledger.run import Question, Run
 from punchlist.ports.store import Store
 from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action, Verb
-from punchlist.workflow import Workflow
+from punchlist.workflow.language import Workflow
 
 _Running = dict[asyncio.Task[ev.AnyEvent], Action]
 

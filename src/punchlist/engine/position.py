@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from punchlist.model.ledger.run import Run
 from punchlist.steps import VERBS
-from punchlist.workflow import Do, Repeat, StopWhen, Until, Workflow
+from punchlist.workflow.language import Do, Repeat, StopWhen, Until, Workflow
 
 MORE = "c"
 """The answer that grants one more round."""

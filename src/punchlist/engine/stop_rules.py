@@ -6,7 +6,7 @@ from punchlist.model.item.item import ACTIONABLE, Move
 from punchlist.model.ledger.run import Run
 from punchlist.steps.support.batching import CHURN, can_try, give_up_items
 from punchlist.steps.support.batching import Options as PlanOptions
-from punchlist.workflow import Do, Repeat, Until, Workflow
+from punchlist.workflow.language import Do, Repeat, Until, Workflow
 
 _NO_FEWER = 2
 """Rounds without fewer items before the loop is called churning."""

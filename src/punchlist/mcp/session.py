@@ -6,11 +6,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist.app import Request, Session
 from punchlist.app.access import Role
 from punchlist.app.drive.background import RunDriver, wait_ring
 from punchlist.app.drive.tasks import Tasks
 from punchlist.app.repositories import RepositoryEntry
+from punchlist.app.session import Session
+from punchlist.app.start.request import Request
 from punchlist.app.workspace import Workspace
 from punchlist.errors import UsageError
 from punchlist.model.ledger.run import Run

@@ -8,11 +8,11 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.app import Session
 from punchlist.app.after.dismissals import ItemSelection, dismiss_items
 from punchlist.app.drive.background import ActiveAction
 from punchlist.app.drive.next_actions import find_due
 from punchlist.app.drive.threaded import ThreadedDriver
+from punchlist.app.session import Session
 from punchlist.app.workspace import Workspace
 from punchlist.model.ledger.events import Dismissal
 from punchlist.model.ledger.run import Run

@@ -10,14 +10,15 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from punchlist.app import Request, Session
 from punchlist.app.access import Role
 from punchlist.app.drive.background import AgentOutput
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.app.drive.unfinished import UnfinishedRun
 from punchlist.app.repositories import Repositories, RepositoryEntry
+from punchlist.app.session import Session
 from punchlist.app.start.findings_files import keep_findings
+from punchlist.app.start.request import Request
 from punchlist.app.workspace import Workspace
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run

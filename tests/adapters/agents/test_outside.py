@@ -21,7 +21,7 @@ from punchlist.app.start.role_assignment import assign_roles
 from punchlist.errors import StoreError, UsageError
 from punchlist.ports.agent import AgentTrouble, Ask, Task
 from punchlist.settings import load_settings
-from punchlist.workflow import load_workflow
+from punchlist.workflow.loader import load_workflow
 
 LONG = 60
 

@@ -7,8 +7,9 @@ import time
 import pytest
 from github_standin import FAULTS, TOKEN, Github
 
-from punchlist.app import Request, Session
+from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
 from punchlist.app.start.start import start_run
 from punchlist.errors import SettingsError
 from punchlist.model.item.item import Status

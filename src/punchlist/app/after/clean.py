@@ -11,9 +11,9 @@ from punchlist.adapters.git.workshop import hash_git_dir
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.store.lease import find_holder
 from punchlist.app.session import Session
-from punchlist.app.start.wiring import run_folder
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.model.ledger.timeline import pluralize
+from punchlist.settings import run_folder
 
 
 def remove_reports(home: Path, rows: Iterable[RunRow], before: float) -> list[str]:

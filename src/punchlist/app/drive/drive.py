@@ -15,7 +15,7 @@ from punchlist.errors import UsageError
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold, fold_entries
 from punchlist.model.ledger.run import Run
-from punchlist.settings import decode_settings
+from punchlist.settings import decode_settings, run_folder
 from punchlist.workflow.loader import parse_workflow
 
 
@@ -44,7 +44,7 @@ async def drive_run(session: Session, run: Run, workshop: Workshop, watcher: Wat
     started, store = run.started, session.store
     name = started.workflow_name
     workflow = parse_workflow(started.workflow, name, f"{name} (as pinned by run {run.id})")
-    folder = wiring.run_folder(session.home, run.id)
+    folder = run_folder(session.home, run.id)
     world = wiring.build_world(workshop, run, started, store, folder, watcher.handle_output)
     limits = decode_settings(started.settings).settings.limits
     allowed = Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width)

@@ -10,10 +10,10 @@ from msgspec import Struct
 from punchlist.adapters.store.lease import find_holder
 from punchlist.adapters.store.stop_request import StopRequest, clear_stop, read_stop, request_stop
 from punchlist.app.session import Session
-from punchlist.app.start.wiring import run_folder
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Interrupted, Resumed
 from punchlist.model.ledger.run import Run
+from punchlist.settings import run_folder
 
 _ASK_EVERY = 0.1
 _POLL_EVERY = 0.2

@@ -6,10 +6,10 @@ from pathlib import Path
 from punchlist.adapters.agents.outside.mailbox import MailAnswer, Mailbox
 from punchlist.adapters.store.lease import Lease
 from punchlist.app.start.agents import mail_folder
-from punchlist.app.start.wiring import run_folder
 from punchlist.errors import UsageError
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import Task
+from punchlist.settings import run_folder
 
 
 class Tasks:

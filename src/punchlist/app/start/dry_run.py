@@ -22,7 +22,7 @@ from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.agent import Ask, Hear, Reply
 from punchlist.roles.crew import build_crew
 from punchlist.steps import plan
-from punchlist.workflow import Do, Workflow
+from punchlist.workflow.language import Do, Workflow
 
 _AHEAD = frozenset({"review", "consolidate", "clarify", "fix"})
 

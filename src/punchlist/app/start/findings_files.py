@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.adapters.reports import REPORTS
 from punchlist.adapters.store.artifacts import FolderArtifacts
-from punchlist.app.start.wiring import run_folder
 from punchlist.app.state_folder import write_state
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.run import Run
+from punchlist.settings import run_folder
 
 SETTLED = frozenset({Status.FIXED, Status.DISMISSED})
 

@@ -30,7 +30,7 @@ from punchlist.model.checks.protected import Protected, matches_any
 from punchlist.model.patch.change import Change
 from punchlist.ports.roles import REVIEWERS
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, load_settings
-from punchlist.workflow import load_workflow
+from punchlist.workflow.loader import load_workflow
 
 
 async def prepare_run(session: Session, request: Request) -> Prepared:

@@ -10,7 +10,7 @@ from punchlist.model.checks.check import Check
 from punchlist.model.ledger.events import Started
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.settings import LoadedSettings, encode_settings
-from punchlist.workflow import Workflow
+from punchlist.workflow.language import Workflow
 
 
 class Request(Struct, frozen=True, kw_only=True):

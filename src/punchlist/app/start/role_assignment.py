@@ -9,7 +9,7 @@ from punchlist.ports.agent import OUTSIDE
 from punchlist.ports.roles import REVIEWERS, ROLES
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, Settings
 from punchlist.steps import challenge, clarify, fix, plan, reproduce, review
-from punchlist.workflow import Do, Repeat, Workflow
+from punchlist.workflow.language import Do, Repeat, Workflow
 
 _SECOND_LOOKS = frozenset({"challenger", "reproducer"})
 """Roles that the fixer shall not play if another agent can."""

@@ -23,10 +23,6 @@ from punchlist.ports.world import World
 from punchlist.settings import decode_settings
 
 
-def run_folder(home: Path, run_id: str) -> Path:
-    return home / "runs" / run_id
-
-
 def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     workshop: Workshop,
     run: Run,

@@ -7,8 +7,8 @@ from typing import Any
 import click
 import msgspec
 
-from punchlist.app import Session
 from punchlist.app.drive.answers import answer_run
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import resume_and_show, show_result

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from punchlist.app import Session
 from punchlist.app.after.audit import audit_run
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import with_session

@@ -2,8 +2,8 @@
 
 import click
 
-from punchlist.app import Session
 from punchlist.app.after.clean import clean_state
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.session import run_session
 from punchlist.cli.terminal import show_done

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from punchlist.app import Request
 from punchlist.app.after.clean import drop_repository
 from punchlist.app.start.demo import make_demo
+from punchlist.app.start.request import Request
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import start_and_show

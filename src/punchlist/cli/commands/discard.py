@@ -2,8 +2,8 @@
 
 import click
 
-from punchlist.app import Session
 from punchlist.app.after.apply import discard_branch
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.session import with_session
 from punchlist.cli.terminal import show_done

@@ -4,8 +4,8 @@ import re
 
 import click
 
-from punchlist.app import Session
 from punchlist.app.after.dismissals import ItemSelection, dismiss_items
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.session import login_name, run_session
 from punchlist.cli.terminal import show_done

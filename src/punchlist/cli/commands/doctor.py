@@ -5,8 +5,8 @@ from typing import Any
 import click
 import msgspec
 
-from punchlist.app import Probe, Session
-from punchlist.app.doctor import examine_setup
+from punchlist.app.doctor import Probe, examine_setup
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import current_folder, run_session

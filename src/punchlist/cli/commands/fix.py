@@ -5,8 +5,9 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from punchlist.app import Request, Session
+from punchlist.app.session import Session
 from punchlist.app.start.findings_files import SETTLED, write_items
+from punchlist.app.start.request import Request
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import start_and_show

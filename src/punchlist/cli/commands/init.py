@@ -2,7 +2,7 @@
 
 import click
 
-from punchlist.app import Session
+from punchlist.app.session import Session
 from punchlist.app.start.set_up import write_settings_file
 from punchlist.cli import options
 from punchlist.cli.session import with_session

@@ -4,8 +4,8 @@ import time
 
 import click
 
-from punchlist.app import Session
 from punchlist.app.after.branch_state import standings_of
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.session import run_session
 from punchlist.cli.show.tables import runs_table

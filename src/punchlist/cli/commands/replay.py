@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from punchlist.app import Session
 from punchlist.app.after.replay import FileMatch, ReplayResult, replay_run
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import run_session

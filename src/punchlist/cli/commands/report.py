@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from punchlist.app import Session
 from punchlist.app.after.reports import FORMATS, render_run
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.session import with_session
 from punchlist.cli.terminal import print_bytes, write_file

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from punchlist.app import Session
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import resume_and_show

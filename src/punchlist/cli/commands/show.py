@@ -2,7 +2,7 @@
 
 import click
 
-from punchlist.app import Session
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.session import with_session
 from punchlist.cli.show.item import render_item

@@ -2,8 +2,8 @@
 
 import click
 
-from punchlist.app import Session
 from punchlist.app.after.branch_state import standing_of
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.session import with_session
 from punchlist.cli.show.json import make_document

@@ -2,8 +2,8 @@
 
 import click
 
-from punchlist.app import Session
 from punchlist.app.drive.stop import StopResult, list_driven, stop_run
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import login_name, with_session

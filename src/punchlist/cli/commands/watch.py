@@ -2,7 +2,7 @@
 
 import click
 
-from punchlist.app import Session
+from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import show_result

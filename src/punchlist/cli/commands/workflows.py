@@ -5,7 +5,7 @@ import click
 from punchlist.cli import options
 from punchlist.cli.terminal import print_result, say
 from punchlist.errors import UsageError
-from punchlist.workflow import builtin_names, load_builtin, load_workflow
+from punchlist.workflow.loader import builtin_names, load_builtin, load_workflow
 
 
 class WorkflowGroup(click.Group):

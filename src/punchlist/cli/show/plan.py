@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 
-from punchlist.app import Prepared, Session
-from punchlist.app.start.dry_run import Prompt
+from punchlist.app.session import Session
+from punchlist.app.start.request import Prepared
 from punchlist.cli.show.layout import make_grid, render_bullets, render_heading
 from punchlist.cli.show.words import format_check, one_line, shorten_path
 from punchlist.model.checks.check import Check
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.model.patch.change import WHOLE, Change, ScopeKind
-from punchlist.workflow import Do, Repeat, StopWhen
+from punchlist.workflow.language import Do, Repeat, StopWhen
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from punchlist.app.start.dry_run import Prompt
 
 _ALLOWED = {
     True: "allowed",
@@ -38,11 +40,11 @@ class PlanDocument(Struct, frozen=True, kw_only=True):
     checks_allowed: bool | None
     notes: tuple[str, ...]
     crew: dict[str, tuple[str, ...]]
-    prompts: tuple[Prompt, ...]
+    prompts: "tuple[Prompt, ...]"
     """What agents would be asked first."""
 
 
-def plan_document(ready: Prepared, prompts: Sequence[Prompt] = ()) -> PlanDocument:
+def plan_document(ready: Prepared, prompts: "Sequence[Prompt]" = ()) -> PlanDocument:
     change = ready.change
     return PlanDocument(
         kind=change.kind,
@@ -62,7 +64,7 @@ def plan_document(ready: Prepared, prompts: Sequence[Prompt] = ()) -> PlanDocume
 
 
 def plan_text(
-    ready: Prepared, files: int, prompts: Sequence[Prompt] = (), *, verbose: bool = False
+    ready: Prepared, files: int, prompts: "Sequence[Prompt]" = (), *, verbose: bool = False
 ) -> "Iterator[RenderableType]":
     """`files`: how many are in scope. `verbose`: with the options of every step."""
     yield "This would be done; nothing was started, nothing was written.\n"

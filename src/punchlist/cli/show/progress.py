@@ -14,12 +14,13 @@ from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.ledger.timeline import Tone, make_moment
-from punchlist.steps import Action
 from punchlist.views import words
 
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.text import Text
+
+    from punchlist.steps import Action
 
 _REFRESHES = 4
 COLOURS = {
@@ -37,7 +38,7 @@ _TONES = {Tone.PLAIN: "", Tone.GOOD: "green", Tone.BAD: "yellow"}
 class ProgressView:
     """Watcher that also shows messages from outside the run. This one shows nothing."""
 
-    def handle_start(self, place: str, action: Action) -> None: ...
+    def handle_start(self, place: str, action: "Action") -> None: ...
 
     def handle_event(self, entry: ev.Entry, run: Run) -> None: ...
 
@@ -81,7 +82,7 @@ class LiveBoard(ProgressView):
         self._words: dict[str, str] = {}
         self._notice = ""
 
-    def handle_start(self, place: str, action: Action) -> None:
+    def handle_start(self, place: str, action: "Action") -> None:
         about = one_line(action.about or action.key)
         self._running = {**self._running, (place, action.key): (about, self._clock())}
 

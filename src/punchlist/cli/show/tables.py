@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from punchlist.app import Audit, Probe
 from punchlist.cli.show.layout import make_table
 from punchlist.cli.show.leftovers import SEVERITIES
 from punchlist.cli.show.progress import COLOURS
@@ -15,6 +14,9 @@ from punchlist.views.words import format_age, format_duration
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from punchlist.app.after.audit import Audit
+    from punchlist.app.doctor import Probe
 
 
 def items_table(items: Sequence[Item]) -> "Table":
@@ -48,7 +50,7 @@ def runs_table(lines: Sequence[RunLine], now: float) -> "Table":
     return table
 
 
-def probes_table(probes: Sequence[Probe]) -> "Table":
+def probes_table(probes: "Sequence[Probe]") -> "Table":
     from rich.text import Text
 
     table = make_table("", "Name", "Version", "Note")
@@ -80,7 +82,7 @@ def _format_value(value: object) -> str:
             return str(value)
 
 
-def audit_text(audit: Audit) -> Iterator[str]:
+def audit_text(audit: "Audit") -> Iterator[str]:
     verdict = "adds up" if audit.ok else "does NOT add up"
     yield f"Run {audit.run}: {audit.entries:,} entries, the ledger {verdict}"
     pending = audit.reported - audit.items - audit.merged - audit.seen_again

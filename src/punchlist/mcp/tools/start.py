@@ -6,11 +6,11 @@ from hashlib import sha256
 import msgspec
 from msgspec.structs import replace
 
-from punchlist.app import Request
 from punchlist.app.access import Role
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.start.findings_files import keep_findings
+from punchlist.app.start.request import Request
 from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.mcp import inputs
 from punchlist.mcp.outputs import RunStatus, SubmitResult
@@ -22,7 +22,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import OUTSIDE
 from punchlist.ports.roles import ROLES
 from punchlist.settings import load_settings
-from punchlist.workflow import builtin_names
+from punchlist.workflow.loader import builtin_names
 
 _JUDGES = ("challenger", "reproducer")
 _LARGEST = 4 << 20

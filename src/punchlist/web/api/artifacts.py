@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from punchlist.app.start.wiring import run_folder
+from punchlist.settings import run_folder
 from punchlist.web.schemas import ArtifactLine
 
 _PRIVATE = frozenset({"agents", "lock", "stop"})

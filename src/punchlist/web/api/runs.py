@@ -6,11 +6,11 @@ import msgspec
 from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParameter
 from msgspec.structs import asdict
 
-from punchlist.app import Request
 from punchlist.app.access import Role
 from punchlist.app.after.apply import apply_branch
 from punchlist.app.after.dismissals import ItemSelection
 from punchlist.app.repositories import RepositoryEntry
+from punchlist.app.start.request import Request
 from punchlist.model.item.item import Item
 from punchlist.model.ledger.events import Dismissal
 from punchlist.model.ledger.run import Run
@@ -29,7 +29,7 @@ from punchlist.web.schemas import (
     Starting,
 )
 from punchlist.web.state import RunRequest, WebSession
-from punchlist.workflow import builtin_names
+from punchlist.workflow.loader import builtin_names
 
 KEY = Annotated[
     str | None,

@@ -21,7 +21,7 @@ from punchlist.web.pages.routes import form_page, get_visitor, page
 from punchlist.web.problem import Problem, Refused, make_problem
 from punchlist.web.schemas import LARGEST_BODY, Document, Starting
 from punchlist.web.state import WebSession
-from punchlist.workflow import builtin_names, load_builtin
+from punchlist.workflow.loader import builtin_names, load_builtin
 
 _DEFAULT = "proven"
 

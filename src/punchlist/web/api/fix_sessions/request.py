@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from punchlist.app import Request
 from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.start.findings_files import SETTLED, write_items
+from punchlist.app.start.request import Request
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 from punchlist.web.api.fix_sessions.schemas import Session
