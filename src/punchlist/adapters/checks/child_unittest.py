@@ -1,6 +1,4 @@
-"""Run `python -m unittest` in the project's own Python and write each test's outcome beside this
-file.
-"""
+"""Run `python -m unittest` in the project's own Python and write each outcome beside this file."""
 # ruff: noqa: N802  # the names are unittest's
 
 import json
