@@ -44,8 +44,8 @@ async def _detect_python(tree: Tree, files: tuple[str, ...], checkout: Path) -> 
         command = (found, "-m", "pytest")
         return [_make_check("pytest", command, CheckKind.PYTEST, origin or tests[0])]
     if not for_pytest and pythons and any("unittest" in text for text in texts):
-        command = (pythons[0], "-m", "unittest", "discover", *_discovery_options(tests, files))
-        return [_make_check("unittest", command, CheckKind.UNITTEST, tests[0])]
+        discover = (pythons[0], "-m", "unittest", "discover", *_discovery_options(tests, files))
+        return [_make_check("unittest", discover, CheckKind.UNITTEST, tests[0])]
     return []
 
 

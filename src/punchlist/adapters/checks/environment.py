@@ -40,7 +40,7 @@ class LaunchSpec(Struct, frozen=True, kw_only=True):
 
     cwd: Path
     env: dict[str, str]
-    walls: Sandbox
+    sandbox: Sandbox
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def _prepare_sandboxed(
         binds.append((reports, reports, True))
         hidden = (*secret_paths(_real_home()), *ground.hidden)
         env = _build_environment(HOME, [checkout, checkout / "src"])
-        yield LaunchSpec(cwd=checkout, env=env, walls=Sandbox(binds=tuple(binds), hidden=hidden))
+        yield LaunchSpec(cwd=checkout, env=env, sandbox=Sandbox(binds=tuple(binds), hidden=hidden))
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def _prepare_unsandboxed(
     paths = [root, root / "src", *_find_editable(ground.checkout, root)]
     env = {**_build_environment(home, paths), "TMPDIR": str(temporary)}
     try:
-        yield LaunchSpec(cwd=root, env=env, walls=Sandbox(network=True))
+        yield LaunchSpec(cwd=root, env=env, sandbox=Sandbox(network=True))
     finally:
         for target in made:
             target.unlink(missing_ok=True)

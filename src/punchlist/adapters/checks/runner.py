@@ -94,7 +94,7 @@ async def _run_session(
             command,
             cwd=stage.cwd,
             env=stage.env,
-            walls=stage.walls,
+            walls=stage.sandbox,
             timeout=check.timeout,
             limit=evidence.LIMIT,
             trim=True,

@@ -164,7 +164,9 @@ class Unittest:
 
     def parse_results(self, session: CheckSession, ran: ProcessResult) -> ParsedTests:
         try:
-            lines = junit.read_untrusted(session.reports / "told.jsonl", junit.LIMIT).splitlines()
+            lines = junit.read_untrusted(
+                session.reports / "outcomes.jsonl", junit.LIMIT
+            ).splitlines()
             parsed = [msgspec.json.decode(line, type=tuple[str, str]) for line in lines]
             tests: dict[str, TestOutcome] = {}
             for name, outcome in parsed[:-1]:

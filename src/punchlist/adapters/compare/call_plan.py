@@ -45,7 +45,7 @@ class CallPlan(Struct, frozen=True, kw_only=True):
 
     targets: tuple[Target, ...] = ()
     changed: tuple[ChangedFunction, ...] = ()
-    told: frozenset[str] = frozenset()
+    test_values: frozenset[str] = frozenset()
     apart: tuple[str, ...] = ()
 
 
@@ -74,7 +74,10 @@ def plan_calls(before: Tree, after: Tree, paths: Sequence[str], words: str) -> C
             targets.append(_make_target(each, inputs, files))
             changed.append(each)
     return CallPlan(
-        targets=tuple(targets), changed=tuple(changed), told=known.told, apart=tuple(apart)
+        targets=tuple(targets),
+        changed=tuple(changed),
+        test_values=known.test_values,
+        apart=tuple(apart),
     )
 
 

@@ -233,5 +233,5 @@ if __name__ == "__main__":
     wanted = json.loads((HERE / "plan.json").read_text(encoding="utf-8"))
     sys.path[:0] = wanted["folders"]
     sys.argv = ["compared"]
-    with (HERE / "told.jsonl").open("w", encoding="utf-8") as lines:
+    with (HERE / "outcomes.jsonl").open("w", encoding="utf-8") as lines:
         compare(wanted, wanted["side"], lines)

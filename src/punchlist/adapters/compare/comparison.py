@@ -93,13 +93,13 @@ class Comparison:
                     command,
                     cwd=stage.cwd,
                     env=stage.env,
-                    walls=replace(stage.walls, rlimits=limits),
+                    walls=replace(stage.sandbox, rlimits=limits),
                     timeout=_SECONDS * 2 + 4,
                     limit=1 << 20,
                     trim=True,
                 )
             try:
-                return parse_calls(read_untrusted(folder / "told.jsonl", _LIMIT), ran.trouble)
+                return parse_calls(read_untrusted(folder / "outcomes.jsonl", _LIMIT), ran.trouble)
             except OSError:
                 lines = ran.stderr.decode(errors="replace").strip().splitlines()
                 last = lines[-1] if lines else f"it ended with exit code {ran.exit_code}"

@@ -39,11 +39,11 @@ class Example(Struct, frozen=True):
 
 
 class MinedExamples(Struct, frozen=True, kw_only=True):
-    """`told`: the constants in tests and in the finding; `constants` has the code's own too."""
+    """`test_values`: constants in tests and in the finding; `constants` has the code's own too."""
 
     calls: dict[str, tuple[Example, ...]] = {}
     constants: tuple[str, ...] = ()
-    told: frozenset[str] = frozenset()
+    test_values: frozenset[str] = frozenset()
 
 
 def mine_examples(
@@ -58,13 +58,14 @@ def mine_examples(
             known = calls.setdefault(name, [])
             if example not in known:
                 known.append(example)
-    told = [text for tree in written for text in _find_constants(tree)] + list(_parse_words(words))
+    constants = [text for tree in written for text in _find_constants(tree)]
+    test_values = [*constants, *_parse_words(words)]
     code = [tree for source in sources if (tree := parse_python(source)) is not None]
     own = [text for tree in code for text in _find_constants(tree)]
     return MinedExamples(
         calls={name: tuple(found[:_ROWS]) for name, found in calls.items()},
-        constants=tuple(dict.fromkeys((*own, *told))),
-        told=frozenset(told),
+        constants=tuple(dict.fromkeys((*own, *test_values))),
+        test_values=frozenset(test_values),
     )
 
 

@@ -26,14 +26,14 @@ class PinnedValue(Struct, frozen=True):
 
 
 def find_special_case(
-    changed: ChangedFunction, told: frozenset[str], differing: Sequence[Input], tried: int
+    changed: ChangedFunction, test_values: frozenset[str], differing: Sequence[Input], tried: int
 ) -> str:
     """Return why the new answers look made for the tests' inputs, or ''."""
     old = set(_find_pins(changed.old))
     # Code that compared with plain values before may rightly get another one.
     learned = any(pin.plain for pin in old)
     pins = {pin for pin in set(_find_pins(changed.new)) - old if not (pin.plain and learned)}
-    known = {_normalize_source(text) for text in told}
+    known = {_normalize_source(text) for text in test_values}
     if not pins or not differing or not all(pin.leaves <= known for pin in pins):
         return ""
     texts = {pin.text for pin in pins}
