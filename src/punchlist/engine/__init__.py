@@ -1,6 +1,4 @@
-"""The engine: asks the step which actions may start, performs each at most once, records it, asks
-again.
-"""
+"""The engine: asks the step for actions, performs each at most once, records it, asks again."""
 
 from punchlist.engine.engine import Engine, Limits, Watcher
 from punchlist.engine.position import PendingDecision, PendingStep, find_position

@@ -1,6 +1,4 @@
-"""Drives one run: asks the step, performs actions, records and folds events; actions of a step run
-side by side.
-"""
+"""Drives one run: asks the step, performs its actions in parallel, records and folds events."""
 
 import asyncio
 from typing import Protocol
@@ -23,9 +21,7 @@ from punchlist.workflow.language import Workflow
 _Running = dict[asyncio.Task[ev.AnyEvent], Action]
 
 _ITSELF = ""
-"""The key of what is about a step itself. Actions bear the names of people's tools, and one of
-those may well be "done".
-"""
+"""The key of a step's own event: any other could be the name of a tool, and so of an action."""
 
 
 class Limits(Struct, frozen=True):
@@ -44,7 +40,7 @@ class Watcher(Protocol):
     def handle_event(self, entry: ev.Entry, run: Run) -> None: ...
 
     def handle_output(self, label: str, piece: str) -> None:
-        """Receive a piece of an agent's output while it works; it is not in the ledger."""
+        """Receive a piece of an agent's output, which is not in the ledger."""
         ...
 
 
@@ -61,38 +57,30 @@ class Engine:
         self._watcher = watcher
 
     async def drive(self, run: Run) -> Run:
-        """Drive the run to its end, a question or a limit; cancelling stops it
-        between two events.
-        """
+        """Drive the run to its end, a question or a limit; can be cancelled between two events."""
         self._run = run
         try:
             while not self._run.ended and not self._run.waits:
-                await asyncio.sleep(
-                    0
-                    # steps with nothing to do wait for nothing, and a signal must be heard between
-                    # them
-                )
-                match find_position(self._workflow, self._run):
-                    case None:
-                        self._record_event(
-                            "end", "ended", ev.Ended(outcome=run_outcome(self._run).value)
-                        )
-                    case PendingStep() as at if VERBS[at.do.verb].last and self._run.find_items(
-                        Status.CLAIMED
-                    ):
-                        self._return_claims(at)
-                    case PendingStep() as at:
-                        await self._run_step(at)
-                    case PendingDecision() as decide:
-                        self._decide_round(decide)
-        except (
-            asyncio.CancelledError
-        ) as stop:  # its message says on whose word, where somebody gave it
+                await asyncio.sleep(0)  # between steps with nothing to do it can be cancelled, too
+                await self._advance()
+        except asyncio.CancelledError as stop:
             reason = str(stop) or "stopped by a person or a signal"
-            self._record_event(
-                "signal", f"interrupted {self._run.seq}", ev.Interrupted(reason=reason)
-            )
+            key = f"interrupted {self._run.seq}"
+            self._record_event("signal", key, ev.Interrupted(reason=reason))
         return self._run
+
+    async def _advance(self) -> None:
+        match find_position(self._workflow, self._run):
+            case None:
+                outcome = run_outcome(self._run).value
+                self._record_event("end", "ended", ev.Ended(outcome=outcome))
+            case PendingStep() as at:
+                if VERBS[at.do.verb].last and self._run.find_items(Status.CLAIMED):
+                    self._return_claims(at)
+                else:
+                    await self._run_step(at)
+            case PendingDecision() as decide:
+                self._decide_round(decide)
 
     async def _run_step(self, at: PendingStep) -> None:
         """Run the actions of one step, asking the step again after every event. At a limit no
@@ -104,27 +92,22 @@ class Engine:
         begun = set(self._run.position.here if self._run.position.place == at.place else ())
         try:
             while True:
-                self._start_actions(
-                    verb.step(self._run, at.do.options, at.place), at, running, begun
-                )
+                actions = verb.step(self._run, at.do.options, at.place)
+                self._start_actions(actions, at, running, begun)
                 if not running:
                     break
-                await asyncio.wait(
-                    running,
-                    timeout=self._time_left(verb, running),
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
+                left = self._time_left(verb, running)
+                await asyncio.wait(running, timeout=left, return_when=asyncio.FIRST_COMPLETED)
                 ended = _pop_done(running)
                 self._record_results(at, ended)
                 if not ended:
                     self._halt("time")
                     break
         finally:
-            by_itself = _pop_done(running)
+            done = _pop_done(running)
             stop = await _finish_running(running)
-            self._record_results(
-                at, by_itself | {task: action for task, action in running.items() if action.whole}
-            )
+            whole = {task: action for task, action in running.items() if action.whole}
+            self._record_results(at, done | whole)
             if stop is not None:
                 raise stop
         if not self._run.waits and (verb.last or not self._run.halted):
@@ -138,9 +121,9 @@ class Engine:
             held = frozenset[str]().union(*(each.holds for each in running.values()))
             if action.key in begun or action.holds & held:
                 continue
-            if 0 < self._limits.width <= len(running) or not (
-                last or action.whole or self._can_begin()
-            ):
+            if 0 < self._limits.width <= len(running):
+                return
+            if not (last or action.whole or self._can_begin()):
                 return
             self._watcher.handle_start(at.place, action)
             running[asyncio.create_task(self._perform_action(at, action))] = action
@@ -159,7 +142,7 @@ class Engine:
         try:
             return await performer(action.input, self._run, self._world)
         except StoreError:
-            raise  # what cannot be written down must not look done
+            raise  # an action that cannot be recorded must not look done
         except PunchlistError as error:
             return ev.Failed(reason=str(error), hint=error.hint)
         except OSError as error:
@@ -179,26 +162,15 @@ class Engine:
     def _decide_round(self, at: PendingDecision) -> None:
         reason = stop_reason(at.until, self._run, self._workflow)
         question = next((q for q in self._run.asking.questions if q.place == at.place), None)
-        if reason or not at.at_limit:
-            self._record_event(
-                at.place,
-                "decision",
-                ev.RoundEnded(
-                    round=at.round, stop=reason, moves=block_deferred(self._run, self._workflow)
-                ),
-            )
-        elif not at.may_ask:
-            self._record_event(at.place, "decision", self._end_at_limit(at))
+        if reason or not at.at_limit or not at.may_ask:
+            limit = f"limit: {at.round} rounds" if at.at_limit else ""
+            moves = block_deferred(self._run, self._workflow)
+            ended = ev.RoundEnded(round=at.round, stop=reason or limit, moves=moves)
+            self._record_event(at.place, "decision", ended)
         elif question is None:
             self._record_event(at.place, "question", self._ask_user(at))
         else:
             self._record_event(at.place, "decision", self._apply_answer(at, question))
-
-    def _end_at_limit(self, at: PendingDecision) -> ev.RoundEnded:
-        stop = f"limit: {at.round} rounds"
-        return ev.RoundEnded(
-            round=at.round, stop=stop, moves=block_deferred(self._run, self._workflow)
-        )
 
     def _ask_user(self, at: PendingDecision) -> ev.Asked:
         choices = {
@@ -208,20 +180,15 @@ class Engine:
         if at.left > 0:
             choices[MORE] = f"one more round ({at.left} can still be granted)"
         still = sum(item.must_fix for item in self._run.find_items(*ACTIONABLE))
-        blind = (
-            f" Not reviewed to the end: {'; '.join(self._run.blind)}." if self._run.blind else ""
-        )
-        return ev.Asked(
-            question=f"After {at.round} rounds {still} must-fix items are open.{blind}",
-            choices=choices,
-        )
+        asked = f"After {at.round} rounds {still} must-fix items are open."
+        if self._run.blind:
+            asked += f" Not reviewed to the end: {'; '.join(self._run.blind)}."
+        return ev.Asked(question=asked, choices=choices)
 
     def _apply_answer(self, at: PendingDecision, question: Question) -> ev.RoundEnded:
-        fact, stop = (
-            (Fact.DISMISSED, "accepted")
-            if question.answer == "b"
-            else (Fact.SAID_BLOCKED, "blocked")
-        )
+        fact, stop = Fact.SAID_BLOCKED, "blocked"
+        if question.answer == "b":
+            fact, stop = Fact.DISMISSED, "accepted"
         moves = tuple(
             Move(item.number, fact, by=question.by, why=f"{stop} after {at.round} rounds")
             for item in self._run.find_items(*ACTIONABLE)
@@ -239,20 +206,16 @@ class Engine:
 
     def _halt(self, limit: str) -> None:
         if not self._run.halted:
-            spent = {"time": f"{self._limits.seconds:g} s", "money": f"${self._limits.dollars:g}"}[
-                limit
-            ]
-            self._record_event(
-                "limit", "halted", ev.Halted(limit=f"{limit} limit of {spent} reached")
-            )
+            limits = self._limits
+            spent = f"{limits.seconds:g} s" if limit == "time" else f"${limits.dollars:g}"
+            halted = ev.Halted(limit=f"{limit} limit of {spent} reached")
+            self._record_event("limit", "halted", halted)
 
     def _time_left(self, verb: Verb, running: _Running) -> float | None:
         uncut = verb.last or all(action.whole for action in running.values())
-        return (
-            None
-            if uncut or not self._limits.seconds
-            else max(0.0, self._limits.seconds - self._driven_seconds())
-        )
+        if uncut or not self._limits.seconds:
+            return None
+        return max(0.0, self._limits.seconds - self._driven_seconds())
 
     def _driven_seconds(self) -> float:
         """Return how many seconds the run was driven, up to now."""
@@ -282,10 +245,9 @@ async def _finish_running(running: _Running) -> asyncio.CancelledError | None:
     while left := [task for task in running if not task.done()]:
         try:
             await asyncio.wait(left)
-        except asyncio.CancelledError as told:
-            stop = told
+        except asyncio.CancelledError as error:
+            stop = error
     for task, action in running.items():
         if not action.whole and not task.cancelled():
-            # looked at, so that nobody is told of an error that was never retrieved
-            task.exception()
+            task.exception()  # retrieved, so that asyncio does not warn about it
     return stop

@@ -1,6 +1,4 @@
-"""Where in the workflow a run is, computed from the ledger alone: resuming is the
-same as going on.
-"""
+"""Where in the workflow a run is, by its ledger alone: resuming is the same as going on."""
 
 from collections.abc import Iterator
 
@@ -22,9 +20,7 @@ class PendingStep(Struct, frozen=True):
 
 
 class PendingDecision(Struct, frozen=True):
-    """A loop that must decide about another round. `left`: how many rounds the user can still
-    grant.
-    """
+    """A loop that must decide about another round. `left`: rounds the user can still grant."""
 
     place: str
     round: int
@@ -39,11 +35,11 @@ def find_position(workflow: Workflow, run: Run) -> PendingStep | PendingDecision
     if run.halted:
         return next(_find_last_steps(workflow, run), None)
     for index, step in enumerate(workflow.steps):
-        here = (
-            _find_in_loop(step, index, run)
-            if isinstance(step, Repeat)
-            else _find_step(str(index), step, run)
-        )
+        here: PendingStep | PendingDecision | None
+        if isinstance(step, Repeat):
+            here = _find_in_loop(step, index, run)
+        else:
+            here = _find_step(str(index), step, run)
         if here is not None:
             return here
     return None
@@ -51,8 +47,9 @@ def find_position(workflow: Workflow, run: Run) -> PendingStep | PendingDecision
 
 def _find_last_steps(workflow: Workflow, run: Run) -> Iterator[PendingStep]:
     for index, step in enumerate(workflow.steps):
-        if isinstance(step, Do) and VERBS[step.verb].last and str(index) not in run.position.done:
-            yield PendingStep(str(index), step)
+        if isinstance(step, Do) and VERBS[step.verb].last:
+            here = _find_step(str(index), step, run)
+            yield from [here] if here else []
 
 
 def _find_step(place: str, step: Do, run: Run) -> PendingStep | None:
@@ -71,13 +68,9 @@ def _find_in_loop(loop: Repeat, index: int, run: Run) -> PendingStep | PendingDe
             if isinstance(step, StopWhen):
                 decision = run.position.decisions.get(place)
                 if decision is None:
+                    may_ask, left = loop.on_limit == "ask", loop.hard_cap - number
                     return PendingDecision(
-                        place,
-                        number,
-                        step.until,
-                        number >= limit,
-                        loop.on_limit == "ask",
-                        loop.hard_cap - number,
+                        place, number, step.until, number >= limit, may_ask, left
                     )
                 if decision:
                     return None

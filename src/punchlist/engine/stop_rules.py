@@ -52,13 +52,10 @@ def _churn_reason(run: Run) -> str:
     if undone:
         return f"churning: item {undone[0]} came back after {CHURN} fixes"
     left = [item for item in run.find_items(*ACTIONABLE) if item.in_scope]
-    if (
-        left
-        and _is_stuck([*(past.open for past in run.position.rounds), len(left)])
-        and _is_stuck(
-            [*(past.must_fix for past in run.position.rounds), sum(item.must_fix for item in left)]
-        )
-    ):
+    rounds = run.position.rounds
+    open_ = [*(past.open for past in rounds), len(left)]
+    must_fix = [*(past.must_fix for past in rounds), sum(item.must_fix for item in left)]
+    if left and _is_stuck(open_) and _is_stuck(must_fix):
         return f"churning: no fewer items in {_NO_FEWER} rounds"
     return ""
 

@@ -20,14 +20,14 @@ from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
 from punchlist.steps.support.batching import standing
 from punchlist.steps.support.canary_planting import run_canaries
-from punchlist.steps.support.project_context import load_background
-from punchlist.steps.verb import Action, Verb, select_pending
+from punchlist.steps.support.project_context import find_answered, load_background
+from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 
 CHUNK = 12
-"""Items that are judged in one call; more make judges careless."""
+"""Items that are judged in one call; with more, agents look less closely."""
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class Options(VerbOptions, frozen=True):
     """`threshold`: the least score that approves a fix. `all`: tools' fixes are judged, too.
     `optional`: without a challenger the step does nothing. `canaries`: how many known-bad and
     known-good patches are mixed in.
@@ -49,91 +49,73 @@ class JudgeFixes(Struct, frozen=True):
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     batches = tuple(batch.number for batch in standing(run) if options.all or batch.uses_agent)
     contested = tuple(run.work.contested)
-    there = "challenger" in run.started.crew
-    if (
-        not (batches or contested)
-        or (options.optional and not there)
-        or run.work.challenged is not None
-    ):
+    players = run.started.crew.get("challenger")
+    missing = players is None and options.optional
+    if not (batches or contested) or missing or run.work.challenged is not None:
         return ()
-    who = run.started.crew["challenger"][0] if there else "nobody"
-    return select_pending(
-        run,
-        Action(
-            "judge",
-            JudgeFixes(batches, contested, options, f"{place} challenger"),
-            f"{who} judges the fixes",
-        ),
-    )
+    task = JudgeFixes(batches, contested, options, f"{place} challenger")
+    about = f"{players[0] if players else 'nobody'} judges the fixes"
+    return select_pending(run, Action("judge", task, about))
 
 
 async def judge_fixes(task: JudgeFixes, run: Run, world: World) -> Challenged:
-    challenger = world.crew.challenger
+    challenger, threshold = world.crew.challenger, task.options.threshold
     batches = [run.work.batches[number] for number in task.batches]
-    said, spent = "", Usage()
+    canaries, spent = "", Usage()
+    answers: list[Judgement] = []
     try:
-        heard = await _ask_challenger(challenger, task, batches, run, world) if challenger else []
-        said, spent = await run_canaries(
-            task.options.canaries, task.options.threshold, challenger, run, world
+        if challenger:
+            answers = await _ask_challenger(challenger, task, batches, run, world)
+        canaries, spent = await run_canaries(
+            task.options.canaries, threshold, challenger, run, world
         )
     except RepositoryError as error:  # as a failed action it would leave the claims standing
-        heard = [_failed_judgement(str(error), batches)]
-    heard = heard or [_failed_judgement("no agent plays the challenger any more", batches)]
-    scores = tuple(
-        lowest_scores(score for judgement in heard for score in judgement.scores).values()
-    )
-    agent = next((judgement.agent for judgement in heard if judgement.agent), "challenger")
-    verdict = judge_batches(batches, run.items, scores, task.options.threshold, by=agent)
+        answers = [_failed_judgement(str(error), batches)]
+    answers = answers or [_failed_judgement("no agent plays the challenger any more", batches)]
+    scores = tuple(lowest_scores(score for each in answers for score in each.scores).values())
+    agent = next((each.agent for each in answers if each.agent), "challenger")
+    verdict = judge_batches(batches, run.items, scores, threshold, by=agent)
     return Challenged(
         scores=scores,
-        threshold=task.options.threshold,
+        threshold=threshold,
         approved=verdict.approved,
-        failed="; ".join(
-            dict.fromkeys(judgement.failed for judgement in heard if judgement.failed)
-        ),
+        failed="; ".join(dict.fromkeys(each.failed for each in answers if each.failed)),
         agent=agent,
-        transcript=next((judgement.transcript for judgement in heard if judgement.transcript), ""),
-        canaries=said,
+        transcript=next((each.transcript for each in answers if each.transcript), ""),
+        canaries=canaries,
         moves=(*verdict.moves, *_close_contested(task, scores, run, agent)),
-        usage=sum((judgement.usage for judgement in heard), spent),
+        usage=sum((each.usage for each in answers), spent),
     )
 
 
 async def _ask_challenger(
     challenger: Challenger, task: JudgeFixes, batches: Sequence[Batch], run: Run, world: World
 ) -> list[Judgement]:
-    told = await load_background(run, world)
-    heard: list[Judgement] = []
+    background = await load_background(run, world)
+    answers: list[Judgement] = []
     patches = [run.work.patches[batch.number] for batch in batches]
-    pristine = Pristine(
-        origin=world.change.base, alone=STEERS_AGENTS
-    )  # neither the change nor a fix tells its judge what to do
+    # Files of the change or of a fix must not steer the agent that judges them.
+    pristine = Pristine(origin=world.change.base, alone=STEERS_AGENTS)
     async with world.trees.open_tree(
         run.landing.tip, patches, pristine=pristine, apart=run.has_outside_agent("challenger")
     ) as tree:
         before = await world.trees.collect_changes(tree)
         for turn, (some, contested) in enumerate(_split_chunks(batches, task.contested), 1):
-            numbers = (
-                *(number for batch in some for number in run.claimed_items(batch)),
-                *contested,
-            )
+            claimed = [number for batch in some for number in run.claimed_items(batch)]
+            numbers = (*claimed, *contested)
             asked = RoleTask(
                 label=f"{task.label} {turn}",
                 items=tuple(run.items[number] for number in numbers),
-                told=told,
+                told=background,
                 batches=tuple(some),
-                doubts=tuple(
-                    doubt
-                    for doubt in run.asking.doubts.values()
-                    if doubt.item in numbers and doubt.answer
-                ),
+                doubts=find_answered(numbers, run),
             )
-            heard.append(
-                await challenger.judge(asked, await _build_exhibits(some, run, world), tree)
-            )
-        spoiled = before != await world.trees.collect_changes(tree)
-    spoilt = _failed_judgement("it changed the files that it was to judge", batches)
-    return [*(replace(each, scores=()) for each in heard), spoilt] if spoiled else heard
+            exhibits = await _build_exhibits(some, run, world)
+            answers.append(await challenger.judge(asked, exhibits, tree))
+        if before == await world.trees.collect_changes(tree):
+            return answers
+    failed = _failed_judgement("it changed the files that it was to judge", batches)
+    return [*(replace(each, scores=()) for each in answers), failed]
 
 
 def _failed_judgement(why: str, batches: Iterable[Batch]) -> Judgement:
@@ -159,16 +141,13 @@ def _split_chunks(
 
 
 async def _build_exhibits(batches: Sequence[Batch], run: Run, world: World) -> list[Exhibit]:
-    paths = sorted({path for batch in batches for path in run.work.patches[batch.number].paths})
+    patches = {batch.number: run.work.patches[batch.number] for batch in batches}
+    paths = sorted({path for patch in patches.values() for path in patch.paths})
     texts = {path: await world.repository.text(run.landing.tip, path) for path in paths}
     before = {path: text for path, text in texts.items() if text is not None}
     return [
-        Exhibit(
-            batch.number,
-            render_diff(run.work.patches[batch.number], before),
-            run.claimed_items(batch),
-        )
-        for batch in batches
+        Exhibit(each.number, render_diff(patches[each.number], before), run.claimed_items(each))
+        for each in batches
     ]
 
 
@@ -180,9 +159,8 @@ def _close_contested(
     for number in task.contested:
         score = known.get(number)
         if score is not None and score.approves(task.options.threshold):
-            why = (
-                f"{run.work.contested[number]} (agreed by {agent}: {score.feedback or score.score})"
-            )
+            agreed = f"agreed by {agent}: {score.feedback or score.score}"
+            why = f"{run.work.contested[number]} ({agreed})"
             yield Move(number, Fact.CONTEST_AGREED, by=agent, why=why)
 
 

@@ -7,11 +7,11 @@ from punchlist.model.item.item import ACTIONABLE, Item, reading_order
 from punchlist.model.ledger.events import Clarified
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
-from punchlist.steps.support.project_context import build_task
-from punchlist.steps.verb import Action, Verb, select_pending
+from punchlist.steps.support.project_context import build_task, open_tip
+from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class Options(VerbOptions, frozen=True):
     """`rounds`: how often the agent may ask. `floor`: the lowest severity it asks about."""
 
     rounds: int = 3
@@ -28,16 +28,15 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     """Return nothing while the user must answer, or once the agent is ready, failed, or out of
     rounds.
     """
-    heard = [event for event in run.position.here.values() if isinstance(event, Clarified)]
-    over = run.asking.clear or len(heard) >= options.rounds or any(event.failed for event in heard)
+    past = [event for event in run.position.here.values() if isinstance(event, Clarified)]
+    over = run.asking.clear or len(past) >= options.rounds or any(event.failed for event in past)
     items = tuple(item.number for item in _select_items(run, options))
     if over or run.unanswered or not items or "clarifier" not in run.started.crew:
         return ()
-    turn = len(heard) + 1
+    turn = len(past) + 1
     about = f"{run.started.crew['clarifier'][0]} looks for what is unclear"
-    return select_pending(
-        run, Action(f"questions {turn}", Inquire(turn, items, f"{place} clarifier {turn}"), about)
-    )
+    task = Inquire(turn, items, f"{place} clarifier {turn}")
+    return select_pending(run, Action(f"questions {turn}", task, about))
 
 
 def _select_items(run: Run, options: Options) -> list[Item]:
@@ -54,9 +53,7 @@ async def ask_clarifier(task: Inquire, run: Run, world: World) -> Clarified:
     if clarifier is None:
         return Clarified(failed="no agent plays the clarifier any more")
     asked = await build_task(task.label, task.items, run, world)
-    async with world.trees.open_tree(
-        run.landing.tip, apart=run.has_outside_agent("clarifier")
-    ) as tree:
+    async with open_tip("clarifier", run, world) as tree:
         said = await clarifier.clarify(asked, tree)
     known = {doubt.id for doubt in run.asking.doubts.values()}
     return Clarified(

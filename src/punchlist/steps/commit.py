@@ -11,25 +11,25 @@ from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Move
 from punchlist.model.item.proof import Proof, ProofClass, strongest_proof
 from punchlist.model.item.score import lowest_scores
-from punchlist.model.ledger.events import Committed, Failed, Landed, Published, Returned
+from punchlist.model.ledger.events import Baselined, Committed, Failed, Landed, Published, Returned
 from punchlist.model.ledger.run import Run
 from punchlist.ports.repository import Draft, Heard
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import judge_view
+from punchlist.steps.judging.patch_text_scan import PROSE
 from punchlist.steps.support.batching import current_fix_key, standing
-from punchlist.steps.verb import Action, Verb, select_pending
+from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 from punchlist.views.item_words import describe_proof
 from punchlist.views.safe_text import safe_text
 
 _SUBJECT = 72
-_PROSE = (".md", ".rst", ".txt", ".adoc")
 UNHEARD = (
     "it may run what the repository names, and that was not allowed; `punchlist allow` or --yes"
     " lets it"
 )
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class Options(VerbOptions, frozen=True):
     """`needs`: the least proof for an agent's fix to be committed; `claim` accepts its word, if
     there is a diff.
     """
@@ -63,28 +63,18 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     unproven = tuple(
         batch.number for batch in judged if batch.uses_agent and batch.number not in passed
     )
-    if unproven and (
-        first := select_pending(
-            run, Action("unproven", GiveBack(unproven, options.needs), "what is unproven goes back")
-        )
-    ):
-        return first
-    land = Action(
-        "land", Land(passed, f"{run.id}/{place}/land"), f"{len(passed)} commits", whole=True
-    )
-    if passed and (first := select_pending(run, land)):
-        return first
-    if not run.landing.landed or run.landing.published == run.landing.tip:
-        return ()
-    return select_pending(
-        run,
-        Action(
-            "publish",
-            Publish(run.landing.branch, run.landing.tip),
-            f"{run.landing.branch} is shown",
-            whole=True,
-        ),
-    )
+    landing = run.landing
+    actions: list[Action] = []
+    if unproven:
+        task = GiveBack(unproven, options.needs)
+        actions.append(Action("unproven", task, "what is unproven goes back"))
+    if passed:
+        land = Land(passed, f"{run.id}/{place}/land")
+        actions.append(Action("land", land, f"{len(passed)} commits", whole=True))
+    if landing.landed and landing.published != landing.tip:
+        publish = Publish(landing.branch, landing.tip)
+        actions.append(Action("publish", publish, f"{landing.branch} is shown", whole=True))
+    return select_pending(run, *actions)[:1]
 
 
 async def give_back(task: GiveBack, run: Run, world: World) -> Returned:
@@ -118,24 +108,21 @@ async def _commit_batches(
     batches: Sequence[Batch], action: str, run: Run, world: World
 ) -> Committed:
     """Create the commits, or find those of an earlier try; the hook runs only before new ones."""
-    shas = await world.repository.find_commits(run.landing.branch, run.landing.tip, action)
-    heard = Heard() if shas else await _run_hook(batches, run, world)
-    if heard.refused:
-        return Committed(
-            branch=run.landing.branch,
-            tip=run.landing.tip,
-            refused=heard.refused,
-            moves=_reject_batches(batches, run, heard.refused),
-        )
-    shas = shas or await world.repository.commit_chain(
-        run.landing.branch, run.landing.tip, _build_drafts(batches, run), action
-    )
+    branch, tip = run.landing.branch, run.landing.tip
+    shas = await world.repository.find_commits(branch, tip, action)
+    hook = Heard() if shas else await _run_hook(batches, run, world)
+    if hook.refused:
+        moves = _reject_batches(batches, run, hook.refused)
+        return Committed(branch=branch, tip=tip, refused=hook.refused, moves=moves)
+    if not shas:
+        drafts = [
+            Draft(render_message(each, run), run.work.patches[each.number]) for each in batches
+        ]
+        shas = await world.repository.commit_chain(branch, tip, drafts, action)
     if len(shas) != len(batches):
-        raise RepositoryError(
-            f"{len(batches)} commits were to be made on {run.landing.branch}, and git has"
-            f" {len(shas)}"
-        )
-    landed = tuple(Landed(batch.number, sha) for batch, sha in zip(batches, shas, strict=True))
+        made = f"{len(batches)} commits were to be made on {branch}"
+        raise RepositoryError(f"{made}, and git has {len(shas)}")
+    pairs = list(zip(batches, shas, strict=True))
     moves = tuple(
         Move(
             item,
@@ -144,17 +131,17 @@ async def _commit_batches(
             why=_commit_title(batch, run),
             proofs=find_proofs(batch, run, item),
             ref=sha,
-            flag=_protected_flag(batch),
+            flag="changes tests or CI configuration: review it" if batch.protected else "",
         )
-        for batch, sha in zip(batches, shas, strict=True)
+        for batch, sha in pairs
         for item in run.claimed_items(batch)
     )
     return Committed(
-        branch=run.landing.branch,
+        branch=branch,
         tip=shas[-1],
-        landed=landed,
+        landed=tuple(Landed(batch.number, sha) for batch, sha in pairs),
         moves=moves,
-        unheard=UNHEARD if heard.unheard else "",
+        unheard=UNHEARD if hook.unheard else "",
     )
 
 
@@ -163,65 +150,45 @@ async def publish_branch(task: Publish, run: Run, world: World) -> Published:
     try:
         await world.repository.publish(task.branch)
     except RepositoryError as error:
-        return Published(
-            branch=task.branch,
-            tip=task.tip,
-            failed=f"{error} (hint: {error.hint})" if error.hint else str(error),
-        )
+        failed = f"{error} (hint: {error.hint})" if error.hint else str(error)
+        return Published(branch=task.branch, tip=task.tip, failed=failed)
     return Published(branch=task.branch, tip=task.tip)
 
 
 async def _run_hook(batches: Sequence[Batch], run: Run, world: World) -> Heard:
     """Run the pre-commit hook with configuration files of the base."""
     patches = [run.work.patches[batch.number] for batch in batches]
-    fixed = {
-        path
-        for patch in patches
-        for path in patch.paths
-        if not matches_any(path, world.protected.configuration)
-    }
-    allowed = run.started.checks_allowed
+    paths = {path for patch in patches for path in patch.paths}
+    fixed = {path for path in paths if not matches_any(path, world.protected.configuration)}
+    pristine = judge_view(world, fixed) if run.started.checks_allowed else None
     return await world.repository.run_hook(
-        "pre-commit",
-        run.landing.tip,
-        patches,
-        pristine=judge_view(world, fixed) if allowed else None,
+        "pre-commit", run.landing.tip, patches, pristine=pristine
     )
 
 
-def _build_drafts(batches: Sequence[Batch], run: Run) -> list[Draft]:
-    return [Draft(render_message(batch, run), run.work.patches[batch.number]) for batch in batches]
-
-
-def _protected_flag(batch: Batch) -> str:
-    """Return the warning for a batch that edits tests or check configuration, else ''."""
-    return "changes tests or CI configuration: review it" if batch.protected else ""
+def _list_claimed(batches: Sequence[Batch], run: Run) -> list[int]:
+    return [item for batch in batches for item in run.claimed_items(batch)]
 
 
 def _reject_batches(batches: Sequence[Batch], run: Run, refused: str) -> tuple[Move, ...]:
-    why = "a git hook refused the commit"
     return tuple(
         Move(
             item,
             Fact.REJECTED,
             by="pre-commit",
-            why=why,
+            why="a git hook refused the commit",
             evidence=refused[-4000:],
             ref=current_fix_key(run.items[item]),
         )
-        for batch in batches
-        for item in run.claimed_items(batch)
+        for item in _list_claimed(batches, run)
     )
 
 
-def _return_claims(batches: Sequence[Batch], run: Run, why: str) -> tuple[Move, ...]:
+def _return_claims(batches: Sequence[Batch], run: Run, error: str) -> tuple[Move, ...]:
     """Return moves without a fix key, so that the same fixes may be tried again."""
-    said = f"it could not be committed: {why}"
-    return tuple(
-        Move(item, Fact.REJECTED, by="git", why=said)
-        for batch in batches
-        for item in run.claimed_items(batch)
-    )
+    why = f"it could not be committed: {error}"
+    items = _list_claimed(batches, run)
+    return tuple(Move(item, Fact.REJECTED, by="git", why=why) for item in items)
 
 
 def _commit_title(batch: Batch, run: Run) -> str:
@@ -237,21 +204,19 @@ def render_message(batch: Batch, run: Run) -> str:
     """Render the commit message: subject, location, proofs, and trailers for machines."""
     claims = run.claimed_items(batch) or batch.items
     lead = run.items[claims[0]].current
-    subject = safe_text(" ".join(f"Fix {_commit_title(batch, run)}".split()))
+    subject = _one_line(f"Fix {_commit_title(batch, run)}")
     short = subject if len(subject) <= _SUBJECT else subject[: _SUBJECT - 1].rstrip() + "…"
-    path = safe_text(
-        " ".join(lead.spot.path.split())
-    )  # a name with line ends in it could pose as a trailer
+    path = _one_line(lead.spot.path)
     where = f"{path}:{lead.spot.line}" if lead.spot.line else path
     known = dict.fromkeys(proof for item in claims for proof in find_proofs(batch, run, item))
-    proven = "\n".join(
-        f"Proof: {safe_text(' '.join(describe_proof(proof).split()))}" for proof in known
-    )
-    numbers = ", ".join(str(number) for number in claims)
-    return (
-        f"{short}\n\n{where}: {safe_text(lead.title)}\n\n{proven}\n\nPunchlist-Run:"
-        f" {run.id}\nPunchlist-Items: {numbers}\n"
-    )
+    proven = "\n".join(f"Proof: {_one_line(describe_proof(proof))}" for proof in known)
+    trailers = f"Punchlist-Run: {run.id}\nPunchlist-Items: {', '.join(map(str, claims))}\n"
+    return f"{short}\n\n{where}: {safe_text(lead.title)}\n\n{proven}\n\n{trailers}"
+
+
+def _one_line(text: str) -> str:
+    """Return safe text without line ends: with them a file's name could pose as a trailer."""
+    return safe_text(" ".join(text.split()))
 
 
 def is_proven(batch: Batch, run: Run, needs: ProofClass) -> bool:
@@ -282,12 +247,10 @@ def _find_batch_proofs(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
     reporters = {finding.source for number in numbers for finding in run.items[number].sighted}
     tools = sorted(reporters.intersection(run.started.reviewers))
     if rechecked is not None and batch.number in rechecked.silent and tools:
-        extra = (
-            f"; follow-up: {', '.join(rechecked.followed_by[batch.number])}"
-            if batch.number in rechecked.followed_by
-            else ""
-        )
-        yield Proof(ProofClass.RECHECKED, f"no longer reported by {', '.join(tools)}{extra}")
+        said = f"no longer reported by {', '.join(tools)}"
+        if batch.number in rechecked.followed_by:
+            said += f"; follow-up: {', '.join(rechecked.followed_by[batch.number])}"
+        yield Proof(ProofClass.RECHECKED, said)
     if verified is not None and not verified.unverified and judges and not batch.protected:
         yield Proof(ProofClass.CHECKED, _describe_checks(run, judges))
 
@@ -297,40 +260,35 @@ def _find_agent_proofs(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
     if not batch.uses_agent:
         return
     report = run.work.reports.get(item)
-    yield Proof(
-        ProofClass.CLAIM,
-        report.why if report and report.why else "the agent says so, and there is a diff",
-    )
+    why = report.why if report else ""
+    yield Proof(ProofClass.CLAIM, why or "the agent says so, and there is a diff")
     examined = run.work.examined.get(batch.number)
     yield from examined.proofs.get(item, ()) if examined is not None else ()
     challenged = run.work.challenged
     score = lowest_scores(challenged.scores).get(item) if challenged is not None else None
     if challenged is not None and score is not None and score.approves(challenged.threshold):
         said = f"scored {score.score} by {challenged.agent}"
-        yield Proof(
-            ProofClass.REVIEWED, f"{said}; {challenged.canaries}" if challenged.canaries else said
-        )
+        canaries = f"; {challenged.canaries}" if challenged.canaries else ""
+        yield Proof(ProofClass.REVIEWED, f"{said}{canaries}")
 
 
 def _judged_paths(batch: Batch) -> tuple[str, ...]:
-    """Return the files a check must judge: of an agent's batch without prose, unless it has only
+    """Return the files a check must judge; an agent's batch of code and prose needs none for the
     prose.
     """
-    code = tuple(path for path in batch.paths if not path.endswith(_PROSE))
+    code = tuple(path for path in batch.paths if not path.endswith(PROSE))
     return code if batch.uses_agent and code else batch.paths
 
 
 def _describe_checks(run: Run, names: Iterable[str]) -> str:
-    judges = [run.checks.baselines[name] for name in names]
-    return "; ".join(
-        (
-            f"{judge.check}: {judge.passed} tests as on the base"
-            + (f", where {judge.failed} failed already" if judge.failed else "")
-            if judge.passed or judge.failed
-            else f"{judge.check}: exit code 0"
-        )
-        for judge in judges
-    )
+    return "; ".join(_describe_check(run.checks.baselines[name]) for name in names)
+
+
+def _describe_check(judge: Baselined) -> str:
+    if not judge.passed and not judge.failed:
+        return f"{judge.check}: exit code 0"
+    failed = f", where {judge.failed} failed already" if judge.failed else ""
+    return f"{judge.check}: {judge.passed} tests as on the base{failed}"
 
 
 VERB = Verb(

@@ -10,11 +10,11 @@ from punchlist.model.ledger.events import Dismissed, Reported
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
 from punchlist.steps.support.item_matching import Sort, sort_findings
-from punchlist.steps.verb import Action, Verb, select_pending
+from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 from punchlist.views.findings_document import findings_document
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class Options(VerbOptions, frozen=True):
     """`rule`: when two findings are one item. `document`: write the findings as a document each
     round.
     """
@@ -34,20 +34,14 @@ class Remember(Struct, frozen=True):
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if run.reviewing.fresh_from or run.reviewing.fresh:
         return select_pending(run, Action("items", Sort(options.rule), "findings become items"))
-    known = _find_dismissed(run)
-    if known and (
-        first := select_pending(
-            run, Action("remembered", Remember(known), f"{len(known)} were dismissed before")
-        )
-    ):
-        return first
-    return (
-        select_pending(
-            run, Action("document", WriteDown(run.position.round), "the findings are written down")
-        )
-        if options.document
-        else ()
-    )
+    actions: list[Action] = []
+    if known := _find_dismissed(run):
+        about = f"{len(known)} were dismissed before"
+        actions.append(Action("remembered", Remember(known), about))
+    if options.document:
+        task = WriteDown(run.position.round)
+        actions.append(Action("document", task, "the findings are written down"))
+    return select_pending(run, *actions)[:1]
 
 
 async def write_document(task: WriteDown, run: Run, world: World) -> Reported:
@@ -56,23 +50,20 @@ async def write_document(task: WriteDown, run: Run, world: World) -> Reported:
 
 
 def _find_dismissed(run: Run) -> tuple[int, ...]:
-    told = run.started.dismissed
-    return tuple(item.number for item in run.find_items(*ACTIONABLE) if item.fingerprint in told)
+    known = run.started.dismissed
+    return tuple(item.number for item in run.find_items(*ACTIONABLE) if item.fingerprint in known)
 
 
 async def apply_dismissals(task: Remember, run: Run, world: World) -> Dismissed:
     """Dismiss items that the user dismissed in an earlier run."""
-    told = run.started.dismissed
-    said = {number: told[run.items[number].fingerprint] for number in task.items}
+    known = run.started.dismissed
+    earlier = {number: known[run.items[number].fingerprint] for number in task.items}
     moves = tuple(
         Move(number, Fact.DISMISSED, by=each.by, why=f"{each.why} (dismissed in run {each.run})")
-        for number, each in said.items()
+        for number, each in earlier.items()
     )
-    return Dismissed(
-        by=", ".join(sorted({each.by for each in said.values()})),
-        why="dismissed in earlier runs",
-        moves=moves,
-    )
+    by = ", ".join(sorted({each.by for each in earlier.values()}))
+    return Dismissed(by=by, why="dismissed in earlier runs", moves=moves)
 
 
 VERB = Verb(

@@ -18,7 +18,7 @@ from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 from punchlist.steps.support.agent_fix import AgentFix, fix_with_agent
 from punchlist.steps.support.batching import current_fix_key
-from punchlist.steps.verb import Action, Verb, select_pending
+from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 
 
 class Mode(StrEnum):
@@ -30,7 +30,7 @@ class Mode(StrEnum):
     SINGLE = "single"
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class Options(VerbOptions, frozen=True):
     """`mode`: how agents work in parallel. `sessions`: whether they continue their earlier
     conversation.
     """
@@ -53,12 +53,9 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
         Action(name, ToolFix(name, tuple(numbers)), f"{len(numbers)} fixes by {name}")
         for name, numbers in by_fixer.items()
     ]
-    theirs = (
-        _plan_single(agents, options, place)
-        if options.mode is Mode.SINGLE
-        else _plan_fan_out(agents, run, options, place)
-    )
-    return select_pending(run, *tools, *theirs)
+    if options.mode is Mode.SINGLE:
+        return select_pending(run, *tools, *_plan_single(agents, options, place))
+    return select_pending(run, *tools, *_plan_fan_out(agents, run, options, place))
 
 
 def _plan_single(batches: list[Batch], options: Options, place: str) -> Iterator[Action]:
@@ -72,32 +69,22 @@ def _plan_fan_out(batches: list[Batch], run: Run, options: Options, place: str) 
     """Yield an action per batch that waits for no other, first those whose files have most items
     left.
     """
-    left = [batch for batch in batches if _batch_key(batch) not in run.position.here]
+    left = [batch for batch in batches if _is_pending(batch.number, run)]
     load: dict[str, int] = defaultdict(int)
     for batch in left:
         for path in batch.paths:
             load[path] += len(batch.items)
-    waiting = {
-        number
-        for number, earlier in run.work.after.items()
-        if any(_is_pending(each, run) for each in earlier)
-    }
-    for batch in sorted(
-        left, key=lambda each: (-max((load[path] for path in each.paths), default=0), each.number)
-    ):
-        if batch.number not in waiting:
-            task = AgentFix(
-                (batch.number,),
-                f"{place} fixer {batch.number}",
-                fork=True,
-                sessions=options.sessions,
-            )
+
+    def order(batch: Batch) -> tuple[int, int]:
+        return -max((load[path] for path in batch.paths), default=0), batch.number
+
+    for batch in sorted(left, key=order):
+        number = batch.number
+        if not any(_is_pending(each, run) for each in run.work.after.get(number, ())):
+            label = f"{place} fixer {number}"
+            task = AgentFix((number,), label, fork=True, sessions=options.sessions)
             about = f"an agent fixes {batch.title}"
-            yield Action(_batch_key(batch), task, about, holds=_held_paths(batch, run))
-
-
-def _batch_key(batch: Batch) -> str:
-    return f"batch {batch.number}"
+            yield Action(f"batch {number}", task, about, holds=_held_paths(batch, run))
 
 
 def _is_pending(number: int, run: Run) -> bool:
@@ -106,10 +93,9 @@ def _is_pending(number: int, run: Run) -> bool:
 
 def _held_paths(batch: Batch, run: Run) -> frozenset[str]:
     """Return the batch's files and those of the patches it builds on."""
-    below = [
-        patch.paths for patch in run.work.patches.values() if set(patch.paths) & set(batch.paths)
-    ]
-    return frozenset(batch.paths).union(*below)
+    own = frozenset(batch.paths)
+    patched = [patch.paths for patch in run.work.patches.values()]
+    return own.union(*(paths for paths in patched if not own.isdisjoint(paths)))
 
 
 async def run_tool_fixer(task: ToolFix, run: Run, world: World) -> Attempted:
@@ -117,9 +103,8 @@ async def run_tool_fixer(task: ToolFix, run: Run, world: World) -> Attempted:
     batches = [run.work.batches[number] for number in task.batches]
     async with world.trees.open_tree(run.landing.tip) as tree:
         answers = _merge_answers(await world.fixers[task.fixer].fix(batches, run.items, tree))
-        shown = _build_hunks(
-            {number: fixed.patch for number, fixed in answers.items() if fixed.patch}, tree
-        )
+        offered = {number: answer.patch for number, answer in answers.items() if answer.patch}
+        hunks = _build_hunks(offered, tree)
     patches: dict[int, Patch] = {}
     refused: dict[int, str] = {}
     for batch in batches:
@@ -137,7 +122,7 @@ async def run_tool_fixer(task: ToolFix, run: Run, world: World) -> Attempted:
     )
     spent = Usage(seconds=world.clock() - began)
     return Attempted(
-        fixer=task.fixer, patches=patches, refused=refused, hunks=shown, moves=moves, usage=spent
+        fixer=task.fixer, patches=patches, refused=refused, hunks=hunks, moves=moves, usage=spent
     )
 
 
@@ -145,39 +130,27 @@ def _merge_answers(said: Iterable[BatchFix]) -> dict[int, BatchFix]:
     """Return one answer per batch; two different answers count as a refusal."""
     answers: dict[int, BatchFix] = {}
     for fixed in said:
-        known = answers.setdefault(fixed.batch, fixed)
-        if known != fixed:
-            answers[fixed.batch] = BatchFix(
-                batch=fixed.batch, refused="two answers contradict each other"
-            )
+        if answers.setdefault(fixed.batch, fixed) != fixed:
+            why = "two answers contradict each other"
+            answers[fixed.batch] = BatchFix(batch=fixed.batch, refused=why)
     return answers
 
 
 def _build_hunks(patches: dict[int, Patch], tree: Tree) -> dict[int, tuple[Hunk, ...]]:
     """Return the patches as hunks; each file is read once."""
-    texts = {
-        splice.path: tree.text(splice.path)
-        for patch in patches.values()
-        for splice in patch.splices
-    }
+    paths = {splice.path for patch in patches.values() for splice in patch.splices}
+    texts = {path: tree.text(path) for path in paths}
     originals = {path: OriginalFile(path, text) for path, text in texts.items() if text is not None}
     return {number: make_hunks(patch, originals) for number, patch in patches.items()}
 
 
 def _build_moves(batch: Batch, items: dict[int, Item], refused: str | None) -> list[Move]:
+    by = batch.fixer
     if refused is None:
-        return [
-            Move(number, Fact.SAID_FIXED, by=batch.fixer, why=batch.title) for number in batch.items
-        ]
+        return [Move(item, Fact.SAID_FIXED, by=by, why=batch.title) for item in batch.items]
+    keys = {item: current_fix_key(items[item]) for item in batch.items}
     return [
-        Move(
-            number,
-            Fact.SAID_DEFERRED,
-            by=batch.fixer,
-            why=refused,
-            ref=current_fix_key(items[number]),
-        )
-        for number in batch.items
+        Move(item, Fact.SAID_DEFERRED, by=by, why=refused, ref=key) for item, key in keys.items()
     ]
 
 

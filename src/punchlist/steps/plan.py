@@ -19,13 +19,15 @@ from punchlist.steps.support.batching import (
     is_for_agent,
     make_batches,
 )
-from punchlist.steps.support.project_context import build_task
+from punchlist.steps.support.project_context import build_task, open_tip
 from punchlist.steps.verb import Action, Verb, select_pending
 from punchlist.views.plans.plan_files import EditedPlan, plan_files, read_plan
 
 GONE = "Referenced file deleted"
 GO, STOP = "a", "b"
 _FOLDER = "plan"
+_Order = Mapping[int, tuple[int, ...]]
+"""What must come before, by number."""
 
 __all__ = ["CHURN", "GO", "GONE", "STOP", "VERB", "Options", "can_try", "plan_batches"]
 
@@ -57,27 +59,19 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     """
     if not run.find_items(*ACTIONABLE):
         return ()
-    theirs = [
-        item
-        for item in sorted(run.items.values(), key=reading_order)
-        if is_for_agent(item, options, run)
-    ]
-    wanted = tuple(item.number for item in theirs if item.number not in run.by_item.todos)
-    if (
-        options.planner
-        and wanted
-        and "planner" in run.started.crew
-        and "todos" not in run.position.here
-    ):
-        about = f"{run.started.crew['planner'][0]} plans {len(wanted)} items"
-        return select_pending(run, Action("todos", Consider(wanted, f"{place} planner"), about))
-    if "batches" not in run.position.here:
-        return select_pending(run, Action("batches", Arrange(options), "batches are planned"))
-    return (
-        _confirm_plan(run, place)
-        if options.ask and options.files and run.position.round == 1
-        else ()
-    )
+    here = run.position.here
+    if options.planner and "planner" in run.started.crew and "todos" not in here:
+        ordered = sorted(run.items.values(), key=reading_order)
+        theirs = [item.number for item in ordered if is_for_agent(item, options, run)]
+        wanted = tuple(number for number in theirs if number not in run.by_item.todos)
+        if wanted:
+            about = f"{run.started.crew['planner'][0]} plans {len(wanted)} items"
+            return (Action("todos", Consider(wanted, f"{place} planner"), about),)
+    if "batches" not in here:
+        return (Action("batches", Arrange(options), "batches are planned"),)
+    if options.ask and options.files and run.position.round == 1:
+        return _confirm_plan(run, place)
+    return ()
 
 
 def _confirm_plan(run: Run, place: str) -> tuple[Action, ...]:
@@ -93,11 +87,8 @@ def _confirm_plan(run: Run, place: str) -> tuple[Action, ...]:
     read = run.position.here.get(key)
     if not isinstance(read, Planned):
         return select_pending(run, Action(key, Reread(), "the plan is read again"))
-    return (
-        (Action(f"shown {len(asked) + 1}", Show(read.failed), "the plan is shown again"),)
-        if read.failed
-        else ()
-    )
+    again = Action(f"shown {len(asked) + 1}", Show(read.failed), "the plan is shown again")
+    return (again,) if read.failed else ()
 
 
 async def ask_planner(task: Consider, run: Run, world: World) -> Planned:
@@ -105,9 +96,7 @@ async def ask_planner(task: Consider, run: Run, world: World) -> Planned:
     if planner is None:
         return Planned(batches=(), failed="no agent plays the planner any more")
     asked = await build_task(task.label, task.items, run, world)
-    async with world.trees.open_tree(
-        run.landing.tip, apart=run.has_outside_agent("planner")
-    ) as tree:
+    async with open_tip("planner", run, world) as tree:
         said = await planner.plan(asked, tree)
     return Planned(
         batches=(),
@@ -128,11 +117,9 @@ async def arrange_batches(task: Arrange, run: Run, world: World) -> Planned:
     considered = run.position.here.get("todos")
     if isinstance(considered, Planned) and considered.after:
         plan = replace(plan, after=order_batches(plan.batches, considered.after))
-    return (
-        replace(plan, files=_write_files(plan.batches, plan.after, run, world))
-        if task.options.files
-        else plan
-    )
+    if task.options.files:
+        plan = replace(plan, files=_write_files(plan.batches, plan.after, run, world))
+    return plan
 
 
 def plan_batches(
@@ -153,57 +140,48 @@ def _block_deleted(run: Run, present: frozenset[str]) -> Iterator[Move]:
     for item in run.items.values():
         path = item.current.spot.path
         if item.in_scope and item.status in ACTIONABLE and path and path not in present:
-            yield Move(
-                item.number,
-                Fact.SAID_BLOCKED,
-                by="punchlist",
-                why=GONE,
-                evidence=f"{path} is not in the tree at {run.landing.tip[:12]}",
-            )
+            seen = f"{path} is not in the tree at {run.landing.tip[:12]}"
+            yield Move(item.number, Fact.SAID_BLOCKED, by="punchlist", why=GONE, evidence=seen)
 
 
-def order_batches(
-    batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]]
-) -> dict[int, tuple[int, ...]]:
+def order_batches(batches: tuple[Batch, ...], after: _Order) -> dict[int, tuple[int, ...]]:
     """Turn the order of items into an order of batches."""
     home = {item: batch.number for batch in batches for item in batch.items}
     found: dict[int, tuple[int, ...]] = {}
     for item, earlier in sorted(after.items()):
         if item in home:
-            found[home[item]] = (
-                *found.get(home[item], ()),
-                *sorted({home[each] for each in earlier if each in home}),
-            )
+            before = sorted({home[each] for each in earlier if each in home})
+            found[home[item]] = (*found.get(home[item], ()), *before)
     return merge_orders(found)
 
 
-def merge_orders(*rules: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+def merge_orders(*rules: _Order) -> dict[int, tuple[int, ...]]:
     """Merge the rules, earlier ones first; a rule that would close a circle is dropped."""
     found: dict[int, tuple[int, ...]] = {}
-    for here, each in (
-        (here, each) for rule in rules for here, earlier in rule.items() for each in earlier
-    ):
-        if here != each and each not in found.get(here, ()) and not _waits_for(each, here, found):
-            found[here] = (*found.get(here, ()), each)
+    orders = [order for rule in rules for order in rule.items()]
+    pairs = [(late, early) for late, earlier in orders for early in earlier]
+    for late, early in pairs:
+        known = found.get(late, ())
+        if late != early and early not in known and not _waits_for(early, late, found):
+            found[late] = (*known, early)
     return found
 
 
-def _waits_for(batch: int, other: int, after: Mapping[int, tuple[int, ...]]) -> bool:
+def _waits_for(batch: int, other: int, after: _Order) -> bool:
     """Return whether a batch comes after another, directly or through others."""
     return any(each == other or _waits_for(each, other, after) for each in after.get(batch, ()))
 
 
 def _write_files(
-    batches: tuple[Batch, ...], after: Mapping[int, tuple[int, ...]], run: Run, world: World
+    batches: tuple[Batch, ...], after: _Order, run: Run, world: World
 ) -> tuple[str, ...]:
     mine = tuple(batch for batch in batches if batch.uses_agent)
     if not mine:
         return ()
-    folder = world.artifacts.write(f"{_FOLDER}/README.txt", _README).rpartition("/")[0]
+    write = world.artifacts.write
+    folder = write(f"{_FOLDER}/README.txt", _README).rpartition("/")[0]
     files = plan_files(run, mine, folder, after=after)
-    return tuple(
-        world.artifacts.write(f"{_FOLDER}/{name}", content) for name, content in files.items()
-    )
+    return tuple(write(f"{_FOLDER}/{name}", content) for name, content in files.items())
 
 
 _README = b"""These files say how the items will be fixed. Change them before you answer the run's
@@ -214,11 +192,8 @@ remove from master_todo.json is not worked on in this round, and stays open.
 
 async def show_plan(task: Show, run: Run, world: World) -> Asked:
     arranged = run.position.here["batches"]
-    where = (
-        arranged.files[0].rpartition("/")[0]
-        if isinstance(arranged, Planned) and arranged.files
-        else ""
-    )
+    files = arranged.files if isinstance(arranged, Planned) else ()
+    where = files[0].rpartition("/")[0] if files else ""
     wrong = f"The plan cannot be used as it is: {task.problem}. " if task.problem else ""
     return Asked(
         question=f"{wrong}The plan is in {where}; change it there if you like.",
@@ -235,12 +210,9 @@ async def reread_plan(task: Reread, run: Run, world: World) -> Planned:
     batches = arranged.batches if isinstance(arranged, Planned) else ()
     after = arranged.after if isinstance(arranged, Planned) else {}
     mine = tuple(batch for batch in batches if batch.uses_agent)
-    names = plan_files(run, mine, "", after=after).keys()
-    texts = {
-        name: content
-        for name in names
-        if (content := world.artifacts.read(f"{_FOLDER}/{name}")) is not None
-    }
+    names = plan_files(run, mine, "", after=after)
+    contents = {name: world.artifacts.read(f"{_FOLDER}/{name}") for name in names}
+    texts = {name: content for name, content in contents.items() if content is not None}
     edited = read_plan(texts, run, mine, after=after)
     if edited.problems:
         return Planned(batches=batches, after=after, failed="; ".join(edited.problems))

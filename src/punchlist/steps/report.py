@@ -14,7 +14,7 @@ from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
 from punchlist.steps.support.item_matching import Sort, sort_findings
-from punchlist.steps.verb import Action, Verb, select_pending
+from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 from punchlist.views.issue_text import IssueText, render_issue
 
 CHUNK = 500
@@ -26,7 +26,7 @@ class FilingScope(StrEnum):
     NONE = "none"
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class Options(VerbOptions, frozen=True):
     """`file`: which unresolved items go to the tracker; the others are only listed."""
 
     file: FilingScope = FilingScope.ALL
@@ -55,45 +55,30 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
         for item in sorted(run.left, key=reading_order)
         if _should_file(item, options) and item.number not in run.filing.unfiled
     ]
-    # Named by their first item: what is left shrinks as chunks are filed, and a finished chunk must
-    # not be named again.
-    chunks = [
-        Action(f"file {numbers[0]}", File(tuple(numbers)), f"{len(numbers)} items are filed")
-        for numbers in _split_chunks(wanted)
-    ]
-    unsorted = (
-        [Action("items", Sort(MergeRule.SMART), "findings become items")]
-        if run.reviewing.fresh
-        else []
-    )
-    owed = run.started.owed if options.file is not FilingScope.NONE else ()
-    debts = (
-        [Action("debts", Settle(owed), f"{len(owed)} items of earlier runs are filed")]
-        if owed
-        else []
-    )
-    first = select_pending(run, *unsorted, *chunks, *debts)[:1]
-    return first or select_pending(run, Action("report", WriteReports(), "reports are written"))
-
-
-def _split_chunks(numbers: list[int]) -> list[list[int]]:
-    return [numbers[start : start + CHUNK] for start in range(0, len(numbers), CHUNK)]
+    actions: list[Action] = []
+    if run.reviewing.fresh:
+        actions.append(Action("items", Sort(MergeRule.SMART), "findings become items"))
+    for start in range(0, len(wanted), CHUNK):
+        chunk = tuple(wanted[start : start + CHUNK])
+        # Named by its first item: fewer items are left after each chunk, so numbers would repeat.
+        actions.append(Action(f"file {chunk[0]}", File(chunk), f"{len(chunk)} items are filed"))
+    owed = run.started.owed
+    if owed and options.file is not FilingScope.NONE:
+        about = f"{len(owed)} items of earlier runs are filed"
+        actions.append(Action("debts", Settle(owed), about))
+    actions.append(Action("report", WriteReports(), "reports are written"))
+    return select_pending(run, *actions)[:1]
 
 
 def _should_file(item: Item, options: Options) -> bool:
-    match options.file:
-        case FilingScope.ALL:
-            return True
-        case FilingScope.MUST_FIX:
-            return item.must_fix
-        case FilingScope.NONE:
-            return False
+    if options.file is FilingScope.MUST_FIX:
+        return item.must_fix
+    return options.file is FilingScope.ALL
 
 
 async def file_items(task: File, run: Run, world: World) -> Filed:
-    refs, failed = await _file_dossiers(
-        [render_issue(run.items[number], run.id) for number in task.items], world
-    )
+    issues = [render_issue(run.items[number], run.id) for number in task.items]
+    refs, failed = await _file_issues(issues, world)
     moves = tuple(
         Move(number, Fact.FILED, by=world.tracker.name, why="left over", ref=ref)
         for number, ref in refs.items()
@@ -107,40 +92,30 @@ async def settle_debts(task: Settle, run: Run, world: World) -> Filed:
     settled = {debt.name: "" for debt in task.owed if debt.item.fingerprint in done}
     owed: dict[str, str] = {}
     for run_id in dict.fromkeys(debt.run for debt in task.owed):
-        due = [
-            debt.item
-            for debt in task.owed
-            if debt.run == run_id and debt.item.fingerprint not in done
-        ]
-        refs, failed = await _file_dossiers([render_issue(item, run_id) for item in due], world)
+        items = [debt.item for debt in task.owed if debt.run == run_id]
+        due = [render_issue(item, run_id) for item in items if item.fingerprint not in done]
+        refs, failed = await _file_issues(due, world)
         settled |= {f"{run_id}/{number}": ref for number, ref in refs.items()}
         owed |= {f"{run_id}/{number}": why for number, why in failed.items()}
     return Filed(tracker=world.tracker.name, settled=settled, owed=owed)
 
 
-async def _file_dossiers(
-    dossiers: Sequence[IssueText], world: World
+async def _file_issues(
+    issues: Sequence[IssueText], world: World
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Return by item the issue reference, and by item the error; an item the tracker does not
     mention is an error.
     """
     silence = "the tracker did not answer for it"
     try:
-        filings = {
-            filing.item: filing
-            for filing in (await world.tracker.file(dossiers) if dossiers else ())
-        }
+        filings = await world.tracker.file(issues) if issues else ()
     except ToolError as error:
-        filings, silence = {}, str(error)
-    refs: dict[int, str] = {}
-    failed: dict[int, str] = {}
-    for number in (each.item.number for each in dossiers):
-        filing = filings.get(number)
-        if filing is not None and not filing.failed:
-            refs[number] = filing.ref
-        else:
-            failed[number] = filing.failed if filing is not None else silence
-    return refs, failed
+        filings, silence = (), str(error)
+    refs = {filing.item: filing.ref for filing in filings if not filing.failed}
+    errors = {filing.item: filing.failed for filing in filings if filing.failed}
+    numbers = [issue.item.number for issue in issues]
+    failed = {number: errors.get(number, silence) for number in numbers if number not in refs}
+    return {number: refs[number] for number in numbers if number in refs}, failed
 
 
 async def write_reports(task: WriteReports, run: Run, world: World) -> Reported:
@@ -148,10 +123,9 @@ async def write_reports(task: WriteReports, run: Run, world: World) -> Reported:
     listed = tuple(item.number for item in run.items.values() if item.status not in ENDED)
     filing = replace(run.filing, listed=listed)
     ended = replace(run, filing=filing, ended=run_outcome(run).value)
-    rendered = {
-        name: content for name, render in world.reports.items() if (content := render(ended))
-    }
-    written = tuple(world.artifacts.write(name, content) for name, content in rendered.items())
+    rendered = {name: render(ended) for name, render in world.reports.items()}
+    write = world.artifacts.write
+    written = tuple(write(name, content) for name, content in rendered.items() if content)
     return Reported(artifacts=written, listed=listed)
 
 

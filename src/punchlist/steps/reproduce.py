@@ -16,16 +16,16 @@ from punchlist.model.ledger.run import Run
 from punchlist.ports.roles import Reproduction, Reproductions, RoleTask
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
-from punchlist.steps.judging.baseline import Measure, measure_baseline
+from punchlist.steps.judging.baseline import Measure, measure_baseline, unmeasured_checks
 from punchlist.steps.judging.witness import confirm_red, per_test_checks
-from punchlist.steps.support.project_context import load_background
-from punchlist.steps.verb import Action, Verb, select_pending
+from punchlist.steps.support.project_context import load_background, open_tip
+from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 
 _ENDING = re.compile(r"(?:_test\.go|\.(?:test|spec)\.\w+|_test\.\w+|_spec\.rb)$")
 _PYTHON = ".py"
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class Options(VerbOptions, frozen=True):
     """`must-fix`: only for must-fix items. `width`: how many run in parallel."""
 
     must_fix: bool = True
@@ -43,38 +43,29 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     wanted = _select_items(run, options)
     if not started.checks_allowed or "reproducer" not in started.crew or not wanted:
         return ()
-    unmeasured = [check for check in started.checks if check.name not in run.checks.baselines]
-    if unmeasured:
-        return select_pending(
-            run,
-            *(
-                Action(f"baseline {c.name}", Measure(c), f"{c.name} on the base")
-                for c in unmeasured
-            ),
-        )
+    if unmeasured := unmeasured_checks(run):
+        return select_pending(run, *unmeasured)
     if not per_test_checks(run):
         return ()
     who = started.crew["reproducer"][0]
-    actions = (
-        Action(
-            f"item {item.number}",
-            Reproduce(item.number, f"{place} reproducer {item.number}"),
-            f"{who} reproduces {item.number}",
-        )
+    tasks = [
+        Reproduce(item.number, f"{place} reproducer {item.number}")
         for item in wanted[: max(options.width, 1)]
+    ]
+    return select_pending(
+        run, *(Action(f"item {task.item}", task, f"{who} reproduces {task.item}") for task in tasks)
     )
-    return select_pending(run, *actions)
 
 
 def _select_items(run: Run, options: Options) -> list[Item]:
     items = [
         item
         for item in run.find_items(*ACTIONABLE)
-        if item.in_scope and item.number not in run.by_item.reproductions
+        if item.in_scope
+        and item.number not in run.by_item.reproductions
+        and (item.must_fix or not options.must_fix)
     ]
-    return sorted(
-        (item for item in items if item.must_fix or not options.must_fix), key=reading_order
-    )
+    return sorted(items, key=reading_order)
 
 
 async def reproduce_item(task: Reproduce, run: Run, world: World) -> Reproduced:
@@ -83,21 +74,18 @@ async def reproduce_item(task: Reproduce, run: Run, world: World) -> Reproduced:
     reproducer = world.crew.reproducer
     if reproducer is None:
         return Reproduced(item=task.item, why="no agent plays the reproducer any more")
-    asked = RoleTask(
-        label=task.label, items=(run.items[task.item],), told=await load_background(run, world)
-    )
-    async with world.trees.open_tree(
-        run.landing.tip, apart=run.has_outside_agent("reproducer")
-    ) as tree:
+    background = await load_background(run, world)
+    asked = RoleTask(label=task.label, items=(run.items[task.item],), told=background)
+    async with open_tip("reproducer", run, world) as tree:
         said = await reproducer.reproduce(asked, tree)
         offered = _find_test(said, task.item)
         path = choose_path(offered, run.id, tree, world.protected) if offered else ""
-    why = (
-        said.failed
-        or ("" if offered else "no test was written")
-        or ("" if path else "its test is of a kind that no check here runs")
-    )
-    if not why and offered is not None:
+    why = said.failed
+    if not why and offered is None:
+        why = "no test was written"
+    elif not why and not path:
+        why = "its test is of a kind that no check here runs"
+    elif not why and offered is not None:
         why = await _unseen_reason(path, offered.content, run, world)
     spent = said.usage + Usage(seconds=world.clock() - began)
     return Reproduced(
@@ -130,22 +118,17 @@ def choose_path(offered: Reproduction, run_id: str, tree: Tree, protected: Prote
     """Return a path where checks find tests, with a name that cannot be guessed; '' if no check
     runs it.
     """
-    token = sha256(
-        f"{run_id}/{offered.item}/{offered.content}".encode(errors="surrogateescape")
-    ).hexdigest()[:16]
+    basis = f"{run_id}/{offered.item}/{offered.content}".encode(errors="surrogateescape")
+    token = sha256(basis).hexdigest()[:16]
     place = PurePosixPath(offered.path.replace("\\", "/"))
+    folder = str(place.parent)
     inside = not place.is_absolute() and ".." not in place.parts
     if place.suffix == _PYTHON:
-        folder = (
-            str(place.parent)
-            if inside
-            and matches_any(str(place), protected.tests)
-            and _has_folder(tree, str(place.parent))
-            else ""
-        )
-        return _join_path(folder or _find_folder(tree.files(), protected), f"test_{token}.py")
+        fits = inside and matches_any(str(place), protected.tests) and _has_folder(tree, folder)
+        folder = folder if fits else _find_folder(tree.files(), protected)
+        return _join_path(folder, f"test_{token}.py")
     ending = _ENDING.search(place.name)
-    return _join_path(str(place.parent), f"p{token}{ending[0]}") if ending and inside else ""
+    return _join_path(folder, f"p{token}{ending[0]}") if ending and inside else ""
 
 
 def _has_folder(tree: Tree, folder: str) -> bool:
@@ -154,14 +137,11 @@ def _has_folder(tree: Tree, folder: str) -> bool:
 
 def _find_folder(files: Sequence[str], protected: Protected) -> str:
     """Return the folder with the most tests."""
-    names = (
-        path
-        for path in files
-        if path.endswith(_PYTHON)
-        and matches_any(path, protected.tests)
-        and "test" in PurePosixPath(path).name
-    )
-    folders = Counter(str(PurePosixPath(path).parent) for path in names)
+    tests = [
+        path for path in files if path.endswith(_PYTHON) and matches_any(path, protected.tests)
+    ]
+    places = [PurePosixPath(path) for path in tests]
+    folders = Counter(str(place.parent) for place in places if "test" in place.name)
     return min(folders, key=lambda folder: (-folders[folder], folder)) if folders else "tests"
 
 

@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.checks.protected import STEERS_AGENTS
+from punchlist.model.finding.finding import Finding
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Reviewed
 from punchlist.model.ledger.run import Run
@@ -15,13 +16,13 @@ from punchlist.ports.roles import Opinion
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
 from punchlist.steps.support.project_context import load_background, select_files
-from punchlist.steps.verb import Action, Verb, select_pending
+from punchlist.steps.support.wording import join_few
+from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 
-_NAMED = 3
 EVERYTHING = "the whole repository"
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class Options(VerbOptions, frozen=True):
     """`again`: only reviewers that have not seen the current tip; documents are never read again.
 
     `by`: agent roles that review as well; `optional` skips them if no agent is set up.
@@ -49,29 +50,16 @@ class Consult(Struct, frozen=True):
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
-    started = run.started
-    unheard = (
-        ()
-        if options.again
-        else tuple(name for name in started.documents if name not in run.reviewing.reviews)
-    )
-    names = (*(started.reviewers if options.analyzers else ()), *unheard)
-    roles = tuple(role for role in options.by if role in started.crew)
-    looks = [
-        Action(name, Analyze(name, run.landing.tip, place), f"{name} reviews")
-        for name in names
-        if _is_stale(run, options, name)
-    ]
-    consults = [
-        Action(
-            role,
-            Consult(role, run.landing.tip, place),
-            f"{started.crew[role][0]} reviews as {role}",
-        )
-        for role in roles
-        if _is_stale(run, options, role)
-    ]
-    return select_pending(run, *looks, *consults)
+    started, tip = run.started, run.landing.tip
+    names = list(started.reviewers) if options.analyzers else []
+    if not options.again:
+        names += [name for name in started.documents if name not in run.reviewing.reviews]
+    actions = [Action(name, Analyze(name, tip, place), f"{name} reviews") for name in names]
+    for role in options.by:
+        if role in started.crew:
+            about = f"{started.crew[role][0]} reviews as {role}"
+            actions.append(Action(role, Consult(role, tip, place), about))
+    return select_pending(run, *(each for each in actions if _is_stale(run, options, each.key)))
 
 
 def _is_stale(run: Run, options: Options, name: str) -> bool:
@@ -83,20 +71,15 @@ def _is_stale(run: Run, options: Options, name: str) -> bool:
 async def run_analyzer(task: Analyze, run: Run, world: World) -> Reviewed:
     reviewer = world.analyzers.get(task.reviewer) or world.documents[task.reviewer]
     began = world.clock()
-    # A file of findings is not steered by anything; what it speaks of must be there.
+    # Nothing steers a document, and the files it is about must be in the tree.
     steering = world.protected.steering if task.reviewer in world.analyzers else ()
-    async with world.trees.open_tree(
-        task.commit, pristine=Pristine(origin=world.change.base, alone=steering)
-    ) as tree:
+    pristine = Pristine(origin=world.change.base, alone=steering)
+    async with world.trees.open_tree(task.commit, pristine=pristine) as tree:
         analysis = await reviewer.analyze(tree, select_files(world.change, run, tree))
-    found = tuple(
-        replace(finding, id=f"{task.place}/{task.reviewer}:{n}")
-        for n, finding in enumerate(analysis.findings)
-    )
     return Reviewed(
         reviewer=task.reviewer,
         commit=task.commit,
-        findings=found,
+        findings=_number_findings(analysis.findings, f"{task.place}/{task.reviewer}"),
         refused=analysis.refused,
         looked_at=analysis.looked_at,
         failed=analysis.failed,
@@ -109,35 +92,30 @@ async def run_analyzer(task: Analyze, run: Run, world: World) -> Reviewed:
 async def consult_reviewer(task: Consult, run: Run, world: World) -> Reviewed:
     """Ask the agent; if it changed the tree, its review counts as failed."""
     began = world.clock()
-    told = await load_background(run, world)
+    background = await load_background(run, world)
     pristine = Pristine(origin=world.change.base, alone=STEERS_AGENTS)
+    reviewer = world.crew.reviewers[task.role]
     async with world.trees.open_tree(
         task.commit, pristine=pristine, apart=run.has_outside_agent(task.role)
     ) as tree:
         view = select_files(world.change, run, tree)
         shown = [path for path in view or () if _has_lines(path, world.change, tree)]
         before = await world.trees.collect_changes(tree)
-        opinion = await world.crew.reviewers[task.role].review(
-            tree, view, told, f"{task.place} {task.role}"
-        )
+        opinion = await reviewer.review(tree, view, background, f"{task.place} {task.role}")
         after = await world.trees.collect_changes(tree)
     written = _describe_writes(before, after) if before != after else ""
-    found = tuple(
-        replace(finding, id=f"{task.place}/{task.role}:{n}")
-        for n, finding in enumerate(opinion.findings)
-    )
+    found = _number_findings(opinion.findings, f"{task.place}/{task.role}")
+    unopened = find_unopened(shown, opinion)
     return Reviewed(
         reviewer=task.role,
         commit=task.commit,
         findings=found,
         refused=opinion.refused,
-        looked_at=len(shown) - len(find_unopened(shown, opinion)),
+        looked_at=len(shown) - len(unopened),
         failed=opinion.failed or written or opinion.incomplete,
         unread=find_unseen(task.role, opinion, run, world.change),
         agent=opinion.agent,
-        unopened=find_unopened(shown, opinion)
-        if view is not None
-        else _unopened_repository(opinion),
+        unopened=unopened if view is not None else _unopened_repository(opinion),
         groups=tuple(
             tuple(found[index].id for index in group if index < len(found))
             for group in opinion.groups
@@ -147,10 +125,14 @@ async def consult_reviewer(task: Consult, run: Run, world: World) -> Reviewed:
     )
 
 
+def _number_findings(findings: Sequence[Finding], prefix: str) -> tuple[Finding, ...]:
+    numbered = enumerate(findings)
+    return tuple(replace(finding, id=f"{prefix}:{number}") for number, finding in numbered)
+
+
 def _describe_writes(before: Patch, after: Patch) -> str:
     named = sorted(set(before.paths) ^ set(after.paths)) or sorted(after.paths)
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    return f"it changed files, though it was only to look: {', '.join(named[:_NAMED])}{more}"
+    return f"it changed files, though it was only to look: {join_few(named)}"
 
 
 def _has_lines(path: str, change: Change, tree: Tree) -> bool:
@@ -175,24 +157,12 @@ def find_unseen(role: str, opinion: Opinion, run: Run, change: Change) -> tuple[
     """Return files with earlier findings of this role that it was not shown, did not open and does
     not mention now.
     """
-    before = {
-        finding.spot.path
-        for item in run.items.values()
-        for finding in item.findings
-        if finding.source == role
-    }
-    shown = (
-        change.files.keys() - set(opinion.unshown) if change.kind is not ScopeKind.ALL else set()
-    )
-    return tuple(
-        sorted(
-            before
-            - shown
-            - set(opinion.opened)
-            - {finding.spot.path for finding in opinion.findings}
-            - {""}
-        )
-    )
+    earlier = [finding for item in run.items.values() for finding in item.findings]
+    before = {finding.spot.path for finding in earlier if finding.source == role}
+    seen = {"", *opinion.opened, *(finding.spot.path for finding in opinion.findings)}
+    if change.kind is not ScopeKind.ALL:
+        seen |= change.files.keys() - set(opinion.unshown)
+    return tuple(sorted(before - seen))
 
 
 VERB = Verb(

@@ -12,24 +12,24 @@ from punchlist.ports.world import World
 
 
 class Action(Struct, frozen=True):
-    """An action that runs once, identified by `(run, place, key)`; `about` is its
-    text for users.
-    """
+    """An action that runs once, identified by `(run, place, key)`; `about` is shown to users."""
 
     key: str
     input: Struct
     about: str = ""
     whole: bool = False
-    """Changes what others see: no limit keeps it from beginning or cuts it, so that the ledger
-    always knows what came of it.
+    """Changes what users see: limits neither prevent nor cancel it, so that the ledger always has
+    its result.
     """
     holds: frozenset[str] = frozenset()
-    """What nobody else may have meanwhile, such as files: it begins when no running action holds
-    any of it.
-    """
+    """What it needs for itself, such as files: it waits for running actions that hold any of it."""
 
 
-class NoOptions(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class VerbOptions(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Options of a verb in a workflow file."""
+
+
+class NoOptions(VerbOptions, frozen=True):
     """For verbs without options."""
 
 
@@ -39,8 +39,8 @@ Performer = Callable[[Any, Run, World], Awaitable[AnyEvent]]
 
 @dataclass(frozen=True)
 class Verb:
-    """`step(run, options, place)` returns the actions that may start now; the step is done when
-    none is returned and none runs.
+    """`step(run, options, place)` returns the actions that may start now; with none, and none
+    running, the step is done.
     """
 
     about: str

@@ -25,20 +25,19 @@ from punchlist.model.patch.patch import ReservedSpans
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import (
     Measure,
-    allowed_checks,
     measure_baseline,
+    unmeasured_checks,
     usable_checks,
 )
 from punchlist.steps.judging.examine import Examine, examine_batch
 from punchlist.steps.judging.recheck import Recheck, recheck_batches
 from punchlist.steps.judging.trial import Try, run_trial
 from punchlist.steps.support.batching import current_fix_key
-from punchlist.steps.verb import Action, Verb, select_pending
+from punchlist.steps.support.wording import join_few
+from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 
-_NAMED = 3
 
-
-class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class Options(VerbOptions, frozen=True):
     """`unsafe-needs`: the proof a tool's unsafe fix needs. `trials`: the most check runs."""
 
     unsafe_needs: ProofClass = ProofClass.CHECKED
@@ -59,57 +58,37 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
         return ()
     first = run.position.here.get("recheck")
     if not isinstance(first, Rechecked):
-        clashing = find_conflicts(run)
-        return select_pending(
-            run,
-            _recheck_action(
-                1, tuple(number for number in run.work.patches if number not in clashing)
-            ),
-        )
+        conflicts = find_conflicts(run)
+        apart = tuple(number for number in run.work.patches if number not in conflicts)
+        return select_pending(run, _recheck_action(1, apart))
     candidates = _sort_batches(run, first.passed)
-    unmeasured = (
-        [check for check in allowed_checks(run) if check.name not in run.checks.baselines]
-        if candidates
-        else []
-    )
-    if unmeasured:
-        return select_pending(
-            run,
-            *(
-                Action(f"baseline {c.name}", Measure(c), f"{c.name} on the base")
-                for c in unmeasured
-            ),
-        )
-    unexamined = [
-        batch for batch in candidates if batch.uses_agent and batch.number not in run.work.examined
+    if candidates and (unmeasured := unmeasured_checks(run)):
+        return select_pending(run, *unmeasured)
+    examinations = [
+        Action(f"examine {batch.number}", Examine(batch.number), f"a look at: {batch.title}")
+        for batch in candidates
+        if batch.uses_agent and batch.number not in run.work.examined
     ]
-    if unexamined:
-        return select_pending(run, *(_examine_action(batch) for batch in unexamined))
+    if examinations:
+        return select_pending(run, *examinations)
     refuted = {number: seen.refuted for number, seen in run.work.examined.items() if seen.refuted}
     sound = [batch for batch in candidates if batch.number not in refuted]
-    so_far = Conclude(
-        SearchResult(), {**first.failed, **find_conflicts(run), **refuted}, options=options
-    )
+    refused = {**first.failed, **find_conflicts(run), **refuted}
+    so_far = Conclude(SearchResult(), refused, options=options)
     return select_pending(run, _next_action(run, sound, so_far))
-
-
-def _examine_action(batch: Batch) -> Action:
-    return Action(f"examine {batch.number}", Examine(batch.number), f"a look at: {batch.title}")
 
 
 def find_conflicts(run: Run) -> dict[int, str]:
     """Return agents' batches whose patch overlaps an earlier one, with the reason."""
     taken = ReservedSpans()
     found: dict[int, str] = {}
+    why = "it changes what another fix of this round changes; it is tried again on top of that"
     for batch in _sort_batches(run, run.work.patches):
         patch = run.work.patches[batch.number]
         if not batch.uses_agent or taken.admits(patch):
             taken.reserve(patch)
         else:
-            found[batch.number] = (
-                "it changes what another fix of this round changes; it is tried again on top of"
-                " that"
-            )
+            found[batch.number] = why
     return found
 
 
@@ -124,22 +103,19 @@ def _next_action(run: Run, candidates: Sequence[Batch], so_far: Conclude) -> Act
         found = SearchResult(good=tuple(batch.number for batch in candidates))
         return Action("verdict", replace(so_far, found=found, unverified=_unverified_reason(run)))
     tried = [event for event in run.position.here.values() if isinstance(event, Tried)]
-    results = [
-        TrialResult(event.green, _failing_tests(event), _join_trouble(event)) for event in tried
-    ]
+    results = [_trial_result(event) for event in tried]
     culprits: dict[int, tuple[str, ...]] = {}
     for turn in count(2):
         stands, used = replay_search(_search_culprits(candidates), results)
         if isinstance(stands, GroupTrial):
-            return _trial_action(
-                stands, tried, replace(so_far, found=SearchResult(culprits=culprits))
-            )
+            so_far = replace(so_far, found=SearchResult(culprits=culprits))
+            return _trial_action(stands, tried, so_far)
         results = results[used:]
         found = replace(stands, culprits=culprits | stands.culprits)
         again = run.position.here.get(_recheck_action(turn, ()).key)
         if not found.good or len(found.good) == len(candidates):
             break
-        if not isinstance(again, Rechecked):  # what lands is less than what was looked at
+        if not isinstance(again, Rechecked):  # fewer batches are left than were rechecked
             return _recheck_action(turn, found.good)
         if not again.failed:
             break
@@ -153,39 +129,28 @@ def _trial_action(trial: GroupTrial, tried: Sequence[Tried], so_far: Conclude) -
     limit = so_far.options.trials
     if len(tried) >= limit:
         green = [event.batches for event in tried if event.complete and event.green]
-        spent = replace(
-            so_far.found,
-            good=green[-1] if green else (),
-            gave_up=f"not judged: {limit} check runs were spent",
+        good, why = green[-1] if green else (), f"not judged: {limit} check runs were spent"
+        return Action(
+            "verdict", replace(so_far, found=replace(so_far.found, good=good, gave_up=why))
         )
-        return Action("verdict", replace(so_far, found=spent))
-    about = f"checks over {len(trial.batches)} fixes" + (
-        f", {len(trial.only)} tests" if trial.only else ""
-    )
+    only = f", {len(trial.only)} tests" if trial.only else ""
+    about = f"checks over {len(trial.batches)} fixes{only}"
     return Action(f"trial {len(tried) + 1}", Try(trial), about)
 
 
-def _failing_tests(event: Tried) -> tuple[str, ...]:
-    return tuple(test for verdict in event.verdicts for test in verdict.failing)
-
-
-def _join_trouble(event: Tried) -> str:
-    return "; ".join(
-        f"{verdict.check}: {verdict.trouble}" for verdict in event.verdicts if verdict.trouble
-    )
+def _trial_result(event: Tried) -> TrialResult:
+    failing = tuple(test for verdict in event.verdicts for test in verdict.failing)
+    troubles = (f"{each.check}: {each.trouble}" for each in event.verdicts if each.trouble)
+    return TrialResult(event.green, failing, "; ".join(troubles))
 
 
 def _sort_batches(run: Run, numbers: Iterable[int]) -> list[Batch]:
-    return sorted(
-        (run.work.batches[number] for number in numbers),
-        key=lambda batch: (batch.level, batch.number),
-    )
+    batches = (run.work.batches[number] for number in numbers)
+    return sorted(batches, key=lambda batch: (batch.level, batch.number))
 
 
 def _search_culprits(candidates: Sequence[Batch]) -> Search:
-    """Search the batches that leave protected files alone, then, on top of the
-    good ones, the rest.
-    """
+    """Search the batches that edit no protected files, then, on top of the good ones, the rest."""
     plain = yield from search([batch.number for batch in candidates if not batch.protected])
     if plain.gave_up:
         return plain
@@ -205,26 +170,16 @@ def _unverified_reason(run: Run) -> str:
             f"the checks found here were not allowed to run ({names}); `punchlist allow` or --yes"
             " lets them"
         )
-    return "; ".join(
-        f"{name}: {baseline.unusable}"
-        for name, baseline in run.checks.baselines.items()
-        if baseline.unusable
-    )
+    baselines = run.checks.baselines.items()
+    return "; ".join(f"{name}: {each.unusable}" for name, each in baselines if each.unusable)
 
 
 async def conclude(task: Conclude, run: Run, world: World) -> Verified:
-    return conclude_batches(task, run)
-
-
-def conclude_batches(task: Conclude, run: Run) -> Verified:
     """Return which batches passed, and why the others failed."""
     failed = dict(task.refused)
     for number in run.work.patches:
-        if (
-            number in run.work.batches
-            and number not in failed
-            and (why := _find_objection(run.work.batches[number], task, run))
-        ):
+        batch = run.work.batches.get(number)
+        if batch and number not in failed and (why := _find_objection(batch, task, run)):
             failed[number] = why
     evidence = _first_evidence(run)
     moves = tuple(
@@ -254,26 +209,20 @@ def _find_objection(batch: Batch, task: Conclude, run: Run) -> str:
     found = task.found
     if batch.number in found.culprits:
         broken = found.culprits[batch.number]
-        more = f" and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
-        return f"breaks {', '.join(broken[:_NAMED])}{more}" if broken else "turns the checks red"
+        return f"breaks {join_few(broken)}" if broken else "turns the checks red"
     if batch.number not in found.good:
         return found.gave_up or "not judged"
     if batch.uses_agent:
-        # what it takes to land is the commit step's to say: a challenger may still be heard
-        return ""
+        return ""  # the commit step decides, after the challenger
     silent = run.work.rechecked is not None and batch.number in run.work.rechecked.silent
     blind = task.unverified or _unjudged_reason(batch, run)
     if not silent and (blind or batch.protected):
         reason = blind or "it changes tests or CI configuration"
         return f"nothing could prove it: no analyzer to ask again, and no check judged it: {reason}"
-    if (
-        blind
-        and batch.safety is not Safety.SAFE
-        and task.options.unsafe_needs is ProofClass.CHECKED
-    ):
-        return (
-            f"its tool calls it {batch.safety}, so it needs the checks, and none judged it: {blind}"
-        )
+    strict = task.options.unsafe_needs is ProofClass.CHECKED
+    if blind and strict and batch.safety is not Safety.SAFE:
+        needs = "so it needs the checks, and none judged it"
+        return f"its tool calls it {batch.safety}, {needs}: {blind}"
     return ""
 
 
@@ -286,17 +235,9 @@ def _unjudged_reason(batch: Batch, run: Run) -> str:
 
 def _first_evidence(run: Run) -> str:
     """Return the check output, trimmed, of the first red trial."""
-    red = next(
-        (
-            v
-            for event in run.position.here.values()
-            if isinstance(event, Tried)
-            for v in event.verdicts
-            if not v.passed
-        ),
-        None,
-    )
-    return red.evidence[-4000:] if red else ""
+    tried = (event for event in run.position.here.values() if isinstance(event, Tried))
+    verdicts = (verdict for event in tried for verdict in event.verdicts)
+    return next((verdict.evidence[-4000:] for verdict in verdicts if not verdict.passed), "")
 
 
 VERB = Verb(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,31 +28,24 @@ class _Loop(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def builtin_names() -> list[str]:
-    folder = files("punchlist.workflow") / "builtin"
-    return sorted(
-        entry.name.removesuffix(".yaml")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".yaml")
-    )
+    names = (entry.name for entry in _builtin_folder().iterdir())
+    return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
+
+
+def _builtin_folder() -> Traversable:
+    return files("punchlist.workflow") / "builtin"
 
 
 def load_builtin(name: str) -> Workflow:
     if name not in builtin_names():
-        raise WorkflowError(
-            f'no workflow is called "{name}"{_suggest_name(name, builtin_names())}',
-            hint="`punchlist workflows` lists them",
-        )
-    return parse_workflow(
-        (files("punchlist.workflow") / "builtin" / f"{name}.yaml").read_text("utf-8"),
-        name,
-        f"{name}.yaml",
-    )
+        what = f'no workflow is called "{name}"{_suggest_name(name, builtin_names())}'
+        raise WorkflowError(what, hint="`punchlist workflows` lists them")
+    file = f"{name}.yaml"
+    return parse_workflow((_builtin_folder() / file).read_text("utf-8"), name, file)
 
 
 def load_workflow(name: str) -> Workflow:
-    """Load a built-in workflow by name, or a file by path (with a slash, or ending in .yaml or
-    .yml).
-    """
+    """Load a built-in workflow by name, or a file by path (with a slash, .yaml or .yml)."""
     path = Path(name)
     if "/" not in name and path.suffix not in (".yaml", ".yml"):
         return load_builtin(name)
@@ -66,13 +60,12 @@ def load_workflow(name: str) -> Workflow:
 
 
 def parse_workflow(text: str, name: str, origin: str) -> Workflow:
-    mistakes: list[str] = []
     data = _parse_yaml(text, origin)
-    unknown = set(data) - {"about", "steps"}
-    mistakes += (
-        f"{origin}: {key}: unknown key{_suggest_name(str(key), ['about', 'steps'])}"
-        for key in sorted(unknown, key=str)
-    )
+    known = ["about", "steps"]
+    mistakes = [
+        f"{origin}: {key}: unknown key{_suggest_name(str(key), known)}"
+        for key in sorted(set(data) - set(known), key=str)
+    ]
     about = data.get("about", "")
     if not isinstance(about, str):
         mistakes.append(f"{origin}: about: must be a line of text")
@@ -84,17 +77,13 @@ def parse_workflow(text: str, name: str, origin: str) -> Workflow:
         )
     steps = _parse_elements(listed, f"{origin}: steps", mistakes, outer=True)
     if not mistakes and not _ends_with_report(steps):
-        mistakes.append(
-            f"{origin}: steps: must end with `report`; without it what is left is neither filed nor"
-            " listed"
-        )
+        why = "without it what is left is neither filed nor listed"
+        mistakes.append(f"{origin}: steps: must end with `report`; {why}")
     if mistakes:
-        raise WorkflowError(
-            "\n".join(mistakes), hint="`punchlist workflows show proven` prints one that works"
-        )
-    return Workflow(
-        name, about.strip(), tuple(step for step in steps if isinstance(step, Do | Repeat)), text
-    )
+        hint = "`punchlist workflows show proven` prints one that works"
+        raise WorkflowError("\n".join(mistakes), hint=hint)
+    outer = tuple(step for step in steps if isinstance(step, Do | Repeat))
+    return Workflow(name, about.strip(), outer, text)
 
 
 def _ends_with_report(steps: list[Do | Repeat | StopWhen]) -> bool:
@@ -104,21 +93,18 @@ def _ends_with_report(steps: list[Do | Repeat | StopWhen]) -> bool:
 
 def _parse_yaml(text: str, origin: str) -> Mapping[Any, Any]:
     if len(text) > _LARGEST:
-        raise WorkflowError(
-            f"{origin}: {len(text)} characters is no workflow; the limit is {_LARGEST}"
-        )
+        size = f"{len(text)} characters"
+        raise WorkflowError(f"{origin}: {size} is no workflow; the limit is {_LARGEST}")
     try:
         if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-            raise WorkflowError(
-                f"{origin}: aliases (*name) are not part of the language", hint="write the step out"
-            )
+            why = f"{origin}: aliases (*name) are not part of the language"
+            raise WorkflowError(why, hint="write the step out")
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}, column {mark.column + 1}:" if mark else ""
-        raise WorkflowError(
-            f"{origin}:{where} not YAML: {getattr(error, 'problem', None) or error}"
-        ) from error
+        problem = getattr(error, "problem", None) or error
+        raise WorkflowError(f"{origin}:{where} not YAML: {problem}") from error
     if not isinstance(data, dict):
         raise WorkflowError(
             f"{origin}: must have `about` and `steps`", hint="see `punchlist workflows show proven`"
@@ -149,9 +135,8 @@ def _parse_element(
 ) -> Do | Repeat | StopWhen | None:
     read = _FORMS.get(key)
     if read is None and key not in VERBS:
-        mistakes.append(
-            f'{where}: no verb is called "{key}"{_suggest_name(key, [*VERBS, *_FORMS])}'
-        )
+        close = _suggest_name(key, [*VERBS, *_FORMS])
+        mistakes.append(f'{where}: no verb is called "{key}"{close}')
         return None
     if (key == "repeat") != outer and key in _FORMS:
         place = "only inside repeat" if key == "stop-when" else "not inside another repeat"
@@ -178,22 +163,15 @@ def _parse_repeat(value: Any, where: str, mistakes: list[str]) -> Repeat | None:
     stops = sum(isinstance(step, StopWhen) for step in body)
     if stops != 1:
         mistakes.append(f"{where}.steps: needs exactly one `stop-when`, has {stops}")
-    cap = max(loop.hard_cap, loop.rounds)
-    return Repeat(
-        loop.rounds,
-        loop.on_limit,
-        cap,
-        tuple(step for step in body if not isinstance(step, Repeat)),
-    )
+    steps = tuple(step for step in body if not isinstance(step, Repeat))
+    return Repeat(loop.rounds, loop.on_limit, max(loop.hard_cap, loop.rounds), steps)
 
 
 def _parse_stop(value: Any, where: str, mistakes: list[str]) -> StopWhen | None:
     known = [until.value for until in Until]
     if value not in known:
-        mistakes.append(
-            f"{where}: {value!r} is no condition{_suggest_name(str(value), known)}; there are"
-            f" {', '.join(known)}"
-        )
+        wrong = f"{value!r} is no condition{_suggest_name(str(value), known)}"
+        mistakes.append(f"{where}: {wrong}; there are {', '.join(known)}")
         return None
     return StopWhen(Until(value))
 
@@ -208,9 +186,8 @@ def _convert_options(value: Any, kind: type[T], where: str, mistakes: list[str])
     if isinstance(value, dict):
         fields = [field.encode_name for field in msgspec.structs.fields(kind)]
         unknown = [str(key) for key in value if key not in fields]
-        mistakes += (
-            f"{where}.{key}: no such option{_suggest_name(key, fields)}" for key in unknown
-        )
+        close = {key: _suggest_name(key, fields) for key in unknown}
+        mistakes += (f"{where}.{key}: no such option{name}" for key, name in close.items())
         value = {key: entry for key, entry in value.items() if key in fields}
     try:
         return msgspec.convert(value, kind)
@@ -226,13 +203,10 @@ def _suggest_name(word: str, known: Iterable[str]) -> str:
 
 
 def with_rounds(workflow: Workflow, rounds: int) -> Workflow:
-    """Return the workflow with every loop limited to `rounds`; its text, which a run pins, changes
-    too.
-    """
+    """Return the workflow, and its text that a run pins, with every loop limited to `rounds`."""
     if rounds < 1:
-        raise WorkflowError(
-            f"{workflow.name}: {rounds} rounds prove nothing", hint="ask for at least one"
-        )
+        why = f"{workflow.name}: {rounds} rounds prove nothing"
+        raise WorkflowError(why, hint="ask for at least one")
     loops = [step for step in workflow.steps if isinstance(step, Repeat)]
     if all(loop.rounds == rounds for loop in loops):
         return workflow

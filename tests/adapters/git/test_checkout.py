@@ -111,12 +111,12 @@ def test_a_linked_work_tree_shares_the_repository_but_has_its_own_head(repo, tmp
     assert asyncio.run(linked.current_branch()) == "side"
 
 
-def test_a_detached_head_is_named_by_its_commit(repo):
+def test_a_detached_head_has_a_commit_and_no_branch(repo):
     commit = repo.commit({"a.py": "a\n"})
     repo.git("checkout", "--quiet", "--detach")
     checkout = find(repo.root)
     assert asyncio.run(checkout.current_branch()) == ""
-    assert asyncio.run(checkout.describe_head()) == f"detached at {commit[:10]}"
+    assert checkout.head == commit
 
 
 def test_uncommitted_files_are_counted_by_kind(repo):

@@ -1,6 +1,4 @@
-"""Run `python -m unittest` in the project's own Python and write each test's outcome beside this
-file.
-"""
+"""Run `python -m unittest` in the project's own Python and write each outcome beside this file."""
 # ruff: noqa: N802  # the names are unittest's
 
 import json
@@ -18,10 +16,10 @@ HERE = Path(__file__).resolve().parent
 class Telling(unittest.TextTestResult):
     """Writes each outcome to disk before the next test starts, so that an early end is seen."""
 
-    told = HERE / "told.jsonl"
+    outcomes = HERE / "outcomes.jsonl"
 
     def tell(self, test: str, outcome: str) -> None:
-        with self.told.open("a", encoding="utf-8") as lines:
+        with self.outcomes.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps([test, outcome]) + "\n")
 
     def addSuccess(self, test: Any) -> None:

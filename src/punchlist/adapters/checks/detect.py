@@ -1,6 +1,4 @@
-"""Detect a project's checks from its files; they are proposals until the user or a setting allows
-them.
-"""
+"""Detect a project's checks from its files; the user or a setting must allow them."""
 
 import configparser
 import sys
@@ -21,14 +19,14 @@ _SECTIONS = {
     "tox.ini": "pytest",
     "setup.cfg": "tool:pytest",
 }
+_LOCKS = {"pnpm": "pnpm-lock.yaml", "yarn": "yarn.lock"}
 _PROBE = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)"
 
 
 async def detect(tree: Tree, checkout: Path) -> tuple[Check, ...]:
     """Return the most direct check per language; tox, nox and make only if there is none.
 
-    Only the tree is read; the checkout gives its Python environment, unless that is tracked in
-    git.
+    Files are read from the tree; the checkout gives its Python environment, unless git tracks it.
     """
     files = tuple(tree.files())
     direct = [*await _detect_python(tree, files, checkout), *_detect_manifests(tree, files)]
@@ -43,12 +41,11 @@ async def _detect_python(tree: Tree, files: tuple[str, ...], checkout: Path) -> 
     pythons = _list_pythons(files, checkout)
     found = await _find_pytest_python(pythons) if tests or origin else None
     if found and (for_pytest or texts):
-        return [
-            _make_check("pytest", (found, "-m", "pytest"), CheckKind.PYTEST, origin or tests[0])
-        ]
+        command = (found, "-m", "pytest")
+        return [_make_check("pytest", command, CheckKind.PYTEST, origin or tests[0])]
     if not for_pytest and pythons and any("unittest" in text for text in texts):
-        command = (pythons[0], "-m", "unittest", "discover", *_discovery_options(tests, files))
-        return [_make_check("unittest", command, CheckKind.UNITTEST, tests[0])]
+        discover = (pythons[0], "-m", "unittest", "discover", *_discovery_options(tests, files))
+        return [_make_check("unittest", discover, CheckKind.UNITTEST, tests[0])]
     return []
 
 
@@ -65,33 +62,27 @@ def _find_pytest_config(tree: Tree, files: tuple[str, ...]) -> str:
 
 def _list_pythons(files: tuple[str, ...], checkout: Path) -> list[str]:
     """Return Python interpreters in order of trust: the project's environment, PATH, ours."""
-    own = [
-        str(checkout / name / "bin/python")
-        for name in (".venv", "venv")
-        if (checkout / name / "bin/python").exists()
-        and not any(path.startswith(f"{name}/") for path in files)
+    folders = [
+        name for name in (".venv", "venv") if not any(path.startswith(f"{name}/") for path in files)
     ]
+    pythons = [checkout / name / "bin/python" for name in folders]
+    own = [str(path) for path in pythons if path.exists()]
     return list(dict.fromkeys(path for path in (*own, which("python3"), sys.executable) if path))
 
 
 async def _find_pytest_python(pythons: list[str]) -> str | None:
+    env = base_environment(home=True)
     for python in pythons:
-        # Run from the root folder, so that nothing of the project is imported before anybody
-        # allowed it.
-        ran = await run(
-            [python, "-c", _PROBE, "pytest"],
-            cwd=Path("/"),
-            env=base_environment(home=True),
-            timeout=30,
-        )
-        if ran.ok:
+        # Runs in the root folder: nothing of the project is imported before the user allowed it.
+        command = [python, "-c", _PROBE, "pytest"]
+        if (await run(command, cwd=Path("/"), env=env, timeout=30)).ok:
             return python
     return None
 
 
 def _discovery_options(tests: list[str], files: tuple[str, ...]) -> tuple[str, ...]:
-    top = tests[0].partition("/")[0] if "/" in tests[0] else ""
-    if not top:
+    top, slash, _ = tests[0].partition("/")
+    if not slash or not top:
         return ()
     return ("-s", top, "-t", ".") if f"{top}/__init__.py" in files else ("-s", top)
 
@@ -108,21 +99,15 @@ def _detect_manifests(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
         yield from _check_if_installed("go", ("go", "test", "./..."), "go.mod")
 
 
-_LOCKS = {"pnpm": "pnpm-lock.yaml", "yarn": "yarn.lock"}
-
-
 def _detect_indirect(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
     if _has_section(tree.text("tox.ini"), "tox") or "tox.toml" in files:
         yield from _check_if_installed("tox", ("tox",), "tox.ini")
     elif "noxfile.py" in files:
         yield from _check_if_installed("nox", ("nox",), "noxfile.py")
     else:
-        names = [
-            name
-            for name in ("GNUmakefile", "makefile", "Makefile")
-            if _has_test_target(tree.text(name))
-        ]
-        for name in names[:1]:
+        makefiles = ("GNUmakefile", "makefile", "Makefile")
+        name = next((name for name in makefiles if _has_test_target(tree.text(name))), "")
+        if name:
             yield from _check_if_installed("make", ("make", "test"), f"{name}: test")
 
 

@@ -1,5 +1,5 @@
 """Prepare where a check runs: the work tree mounted at the checkout's path or, without a sandbox,
-similar by paths and links.
+paths and links that come close to that.
 """
 
 import os
@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,6 +18,13 @@ from punchlist.ports.tree import Tree
 
 Bind = tuple[Path, Path, bool]
 _OBJECTS = Path("/tmp/objects")  # noqa: S108  # inside the sandbox, where /tmp is the child's own
+_TOOLCHAINS = {
+    "PYTHONUSERBASE": ".local",
+    "RUSTUP_HOME": ".rustup",
+    "CARGO_HOME": ".cargo",
+    "GOPATH": "go",
+}
+"""Folders of the home by the variables that name them."""
 
 
 class CheckoutContext(Struct, frozen=True, kw_only=True):
@@ -33,7 +40,7 @@ class LaunchSpec(Struct, frozen=True, kw_only=True):
 
     cwd: Path
     env: dict[str, str]
-    walls: Sandbox
+    sandbox: Sandbox
 
 
 @contextmanager
@@ -41,41 +48,37 @@ def prepare_launch(
     tree: Tree, ground: CheckoutContext, reports: Path, command: Sequence[str]
 ) -> Iterator[LaunchSpec]:
     """Prepare the launch of one run; files added to the tree are removed afterwards."""
-    with ExitStack() as stack:
-        if sandbox_kind() == "bubblewrap":
-            yield stack.enter_context(_prepare_sandboxed(tree, ground, reports, command))
-        else:
-            yield stack.enter_context(_prepare_unsandboxed(tree, ground, reports))
+    if sandbox_kind() == "bubblewrap":
+        launch = _prepare_sandboxed(tree, ground, reports, command)
+    else:
+        launch = _prepare_unsandboxed(tree, ground, reports)
+    with launch as spec:
+        yield spec
 
 
 @contextmanager
 def _prepare_sandboxed(
     tree: Tree, ground: CheckoutContext, reports: Path, command: Sequence[str]
 ) -> Iterator[LaunchSpec]:
-    """Mount the tree over the checkout's path, so that editable installs and absolute paths lead to
-    it.
-    """
+    """Mount the tree over the checkout's path: editable installs and absolute paths lead to it."""
     checkout = ground.checkout
     with _make_mount_points(tree.root, checkout, ground.leftovers) as borrowed:
-        binds: list[Bind] = [
-            (path, path, False) for path in _find_programs(command, checkout) if path.exists()
-        ]
+        programs = (path for path in _find_programs(command, checkout) if path.exists())
+        binds: list[Bind] = [(path, path, False) for path in programs]
         binds += [*_bind_repository(tree.root, reports, checkout), (tree.root, checkout, True)]
         binds += [((checkout / name).resolve(), checkout / name, False) for name in borrowed]
         binds.append((reports, reports, True))
-        home = _real_home()
-        walls = Sandbox(binds=tuple(binds), hidden=(*secret_paths(home), *ground.hidden))
-        yield LaunchSpec(
-            cwd=checkout, env=_build_environment(HOME, [checkout, checkout / "src"]), walls=walls
-        )
+        hidden = (*secret_paths(_real_home()), *ground.hidden)
+        env = _build_environment(HOME, [checkout, checkout / "src"])
+        yield LaunchSpec(cwd=checkout, env=env, sandbox=Sandbox(binds=tuple(binds), hidden=hidden))
 
 
 @contextmanager
 def _prepare_unsandboxed(
     tree: Tree, ground: CheckoutContext, reports: Path
 ) -> Iterator[LaunchSpec]:
-    """Run in the tree itself, with its folders first on PYTHONPATH; untracked files are copied,
-    node_modules linked.
+    """Run in the tree itself, first on PYTHONPATH; untracked files are copied, node_modules
+    linked.
     """
     root, made = tree.root, []
     for name in ground.leftovers:
@@ -89,15 +92,13 @@ def _prepare_unsandboxed(
         else:
             continue
         made.append(target)
-    home = reports / "home"
+    home, temporary = reports / "home", reports / "tmp"
     home.mkdir()
+    temporary.mkdir()
     paths = [root, root / "src", *_find_editable(ground.checkout, root)]
+    env = {**_build_environment(home, paths), "TMPDIR": str(temporary)}
     try:
-        yield LaunchSpec(
-            cwd=root,
-            env={**_build_environment(home, paths), "TMPDIR": str(_make_folder(reports / "tmp"))},
-            walls=Sandbox(network=True),
-        )
+        yield LaunchSpec(cwd=root, env=env, sandbox=Sandbox(network=True))
     finally:
         for target in made:
             target.unlink(missing_ok=True)
@@ -105,19 +106,10 @@ def _prepare_unsandboxed(
 
 def _build_environment(home: Path, paths: Sequence[Path]) -> dict[str, str]:
     """Return a reproducible environment; toolchains in the real home are still found."""
-    real = _real_home()
-    toolchains = {
-        "PYTHONUSERBASE": ".local",
-        "RUSTUP_HOME": ".rustup",
-        "CARGO_HOME": ".cargo",
-        "GOPATH": "go",
-    }
-    found = {
-        name: str(real / folder) for name, folder in toolchains.items() if (real / folder).is_dir()
-    }
+    toolchains = {name: _real_home() / folder for name, folder in _TOOLCHAINS.items()}
     return {
         **base_environment(),
-        **found,
+        **{name: str(folder) for name, folder in toolchains.items() if folder.is_dir()},
         "HOME": str(home),
         "CI": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -132,9 +124,7 @@ def _build_environment(home: Path, paths: Sequence[Path]) -> dict[str, str]:
 
 @contextmanager
 def _make_mount_points(root: Path, checkout: Path, names: Sequence[str]) -> Iterator[list[str]]:
-    """Create empty files and folders as mount points for untracked files, and remove them
-    afterwards.
-    """
+    """Create empty mount points for untracked files, and remove them afterwards."""
     made: list[Path] = []
     usable: list[str] = []
     for name in names:
@@ -150,9 +140,7 @@ def _make_mount_points(root: Path, checkout: Path, names: Sequence[str]) -> Iter
         yield usable
     finally:
         for path in reversed(made):
-            with suppress(
-                OSError
-            ):  # not empty any more: the check wrote beside it, and the tree's owner cleans up
+            with suppress(OSError):  # a folder into which the check wrote is left
                 path.rmdir() if path.is_dir() else path.unlink()
 
 
@@ -168,23 +156,13 @@ def _is_free(target: Path, root: Path) -> bool:
 
 
 def _find_programs(command: Sequence[str], checkout: Path) -> list[Path]:
-    """Return installations below folders that the sandbox hides, if the command or
-    PATH needs them.
-    """
-    candidates = [
-        Path(command[0]),
-        Path(sys.executable),
-        *map(Path, base_environment()["PATH"].split(":")),
-    ]
-    found = dict.fromkeys(
-        form for path in candidates if path.is_absolute() for form in (path, path.resolve())
-    )
-    prefixes = (
-        _install_prefix(path)
-        for path in found
-        if any(path.is_relative_to(private) for private in PRIVATE)
-    )
-    return [path for path in dict.fromkeys(prefixes) if not path.is_relative_to(checkout)]
+    """Return what the command and PATH need of the folders that the sandbox hides."""
+    names = (command[0], sys.executable, *base_environment()["PATH"].split(":"))
+    candidates = [path for path in map(Path, names) if path.is_absolute()]
+    found = [form for path in candidates for form in (path, path.resolve())]
+    private = [path for path in found if any(path.is_relative_to(hidden) for hidden in PRIVATE)]
+    prefixes = dict.fromkeys(map(_install_prefix, private))
+    return [path for path in prefixes if not path.is_relative_to(checkout)]
 
 
 def _install_prefix(path: Path) -> Path:
@@ -203,19 +181,15 @@ def _bind_repository(root: Path, reports: Path, checkout: Path) -> list[Bind]:
     common = (folder / _read_text(folder / "commondir").strip()).resolve()
     if not pointer.is_file() or not (common / "objects").is_dir():
         return []
-    note = common / "objects/info/alternates"
-    borrowed = [
-        Path(line) for line in _read_text(note).splitlines() if Path(line).is_relative_to(checkout)
-    ]
-    moved = {path: _OBJECTS / str(number) for number, path in enumerate(borrowed)}
-    binds = [
-        (common, common, False),
-        *((source, target, False) for source, target in moved.items() if source.is_dir()),
-    ]
+    note, changed = common / "objects/info/alternates", reports / "alternates"
+    listed = _read_text(note).splitlines()
+    borrowed = [line for line in listed if Path(line).is_relative_to(checkout)]
+    moved = {line: str(_OBJECTS / str(number)) for number, line in enumerate(borrowed)}
+    binds = [(common, common, False)]
+    binds += [(Path(old), Path(new), False) for old, new in moved.items() if Path(old).is_dir()]
     if moved:
-        lines = (str(moved.get(Path(line), line)) for line in _read_text(note).splitlines())
-        (reports / "alternates").write_text("".join(f"{line}\n" for line in lines))
-        binds.append((reports / "alternates", note, False))
+        changed.write_text("".join(f"{moved.get(line, line)}\n" for line in listed))
+        binds.append((changed, note, False))
     return binds
 
 
@@ -226,22 +200,14 @@ def _find_editable(checkout: Path, root: Path) -> list[Path]:
     for environment in (".venv", "venv"):
         for file in sorted((checkout / environment).glob("lib/python*/site-packages/*")):
             if file.suffix == ".pth" or file.name.startswith("__editable__"):
-                paths += [
-                    root / (found[1] or "").strip("/")
-                    for found in mention.finditer(_read_text(file))
-                ]
-    return [
-        path.parent if (path / "__init__.py").exists() else path for path in paths if path.is_dir()
-    ]
+                mentioned = mention.findall(_read_text(file))
+                paths += [root / below.strip("/") for below in mentioned]
+    folders = [path for path in paths if path.is_dir()]
+    return [path.parent if (path / "__init__.py").exists() else path for path in folders]
 
 
 def _read_text(file: Path) -> str:
     return file.read_text(errors="replace") if file.is_file() else ""
-
-
-def _make_folder(path: Path) -> Path:
-    path.mkdir()
-    return path
 
 
 def _real_home() -> Path:

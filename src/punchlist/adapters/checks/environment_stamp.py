@@ -1,5 +1,5 @@
-"""Hash what a check's result depends on besides the tree: programs, environments and untracked
-files, by name, size and time.
+"""Hash the programs, environments and untracked files that a check's result depends on, by name,
+size and time.
 """
 
 import os
@@ -17,7 +17,7 @@ from punchlist.adapters.process.sandbox import sandbox_kind
 from punchlist.model.checks.check import Check
 
 _PROTOCOL = 1
-"""Raise it whenever checks are started, read or believed in another way."""
+"""Raise it whenever checks are started or their results read in another way."""
 _LIMIT = 2000
 _PACKAGES = (
     "lib/python3*/site-packages",
@@ -30,16 +30,12 @@ Mark = tuple[str, int, int]
 
 
 def compute_stamp(check: Check, ground: CheckoutContext) -> str:
-    """Return a short hash. New packages, interpreters or build products change it; edits deep
+    """Return a short hash; new packages, interpreters or build products change it, edits deep
     inside them may not.
     """
     path = base_environment().get("PATH", "")
-    marks = (
-        *_stamp_programs(check, ground),
-        *_stamp_environments(ground),
-        *_stamp_leftovers(ground),
-    )
-    basis = (_PROTOCOL, sandbox_kind(), path, marks)
+    marks = [*_stamp_programs(check, ground), *_stamp_environments(ground)]
+    basis = (_PROTOCOL, sandbox_kind(), path, [*marks, *_stamp_leftovers(ground)])
     return sha256(msgspec.json.encode(basis)).hexdigest()[:16]
 
 
@@ -88,9 +84,8 @@ def _stamp_leftovers(ground: CheckoutContext) -> Iterator[Mark]:
 
 def _stamp_folder(folder: Path) -> Iterator[Mark]:
     for root, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            name for name in folders if not is_unwanted(name) and name not in ENVIRONMENTS
-        )
+        wanted = [name for name in folders if not is_unwanted(name) and name not in ENVIRONMENTS]
+        folders[:] = sorted(wanted)
         for name in sorted([*folders, *files]):
             if not is_unwanted(name):
                 yield from _stamp_path(Path(root) / name)

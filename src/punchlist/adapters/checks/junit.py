@@ -50,27 +50,20 @@ class _JunitParser:
             self.declared += _parse_count(attributes.get("tests", ""))
         elif tag == "testcase":
             self._open, self._outcome = attributes, TestOutcome.PASSED
-        elif self._open is not None and tag in _FAILING:
+        elif self._open is None:
+            return
+        elif tag in _FAILING:
             self._outcome = TestOutcome.FAILED
             self.failures += 1
-        elif (
-            self._open is not None
-            and tag in ("skipped", "disabled")
-            and self._outcome is TestOutcome.PASSED
-        ):
+        elif tag in ("skipped", "disabled") and self._outcome is TestOutcome.PASSED:
             self._outcome = TestOutcome.SKIPPED
 
     def end(self, tag: str) -> None:
         if tag.rpartition(":")[2] == "testcase" and self._open is not None:
-            given = self._open
-            self.cases.append(
-                JunitCase(
-                    given.get("classname", ""),
-                    given.get("name", ""),
-                    given.get("file", ""),
-                    self._outcome,
-                )
+            classname, name, file = (
+                self._open.get(key, "") for key in ("classname", "name", "file")
             )
+            self.cases.append(JunitCase(classname, name, file, self._outcome))
             self._open = None
 
 
@@ -81,17 +74,13 @@ def read_report(path: Path) -> JunitReport:
         return JunitReport(trouble="it wrote no report of its tests: it ended early")
     except OSError as error:
         return JunitReport(trouble=f"its report of the tests cannot be read: {error.strerror}")
-    return (
-        JunitReport(trouble=f"its report of the tests is over {LIMIT >> 20} MiB")
-        if len(data) > LIMIT
-        else parse_report(data)
-    )
+    if len(data) > LIMIT:
+        return JunitReport(trouble=f"its report of the tests is over {LIMIT >> 20} MiB")
+    return parse_report(data)
 
 
 def read_untrusted(path: Path, limit: int) -> bytes:
-    """Read a file that the checked code could write: links are not followed, pipes
-    not waited for.
-    """
+    """Read a file that the checked code could write; follows no link, waits for no pipe."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(fd, "rb") as stream:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -104,8 +93,7 @@ def parse_report(data: bytes) -> JunitReport:
     parser = expat.ParserCreate()
     parser.StartElementHandler = reading.start
     parser.EndElementHandler = reading.end
-    # A report has no use for a document type, and entities are how a small file becomes a large
-    # one.
+    # A report needs no document type, and its entities could make a small file a large one.
     parser.StartDoctypeDeclHandler = _refuse_doctype
     try:
         parser.Parse(data, True)  # noqa: FBT003  # expat takes no keyword

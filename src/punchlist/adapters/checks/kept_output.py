@@ -1,6 +1,4 @@
-"""Select what is stored of a check's output: both streams, from the first failure on, at most 1
-MiB.
-"""
+"""Select what is stored of a check's output: both streams, from the first failure, up to 1 MiB."""
 
 import re
 
@@ -23,9 +21,7 @@ def join_streams(ran: ProcessResult) -> str:
 
 
 def trim_output(output: str) -> str:
-    """Cut what comes before the first failure; over 1 MiB keep only the first and last lines, with
-    a note.
-    """
+    """Cut what comes before the first failure; over 1 MiB only the first and last lines stay."""
     found = _FAILURES.search(output)
     text = output[found.start() :] if found else output
     return limit_text(text.encode(errors="replace"), LIMIT).decode(errors="replace")

@@ -2,8 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -23,7 +22,7 @@ from punchlist.model.checks.protected import Protected
 from punchlist.ports.tree import Tree
 
 _SENTINEL_FAILURES = 25
-"""After so many failures the planted one was seen or never will be; a few may be older than it."""
+"""After so many failures the planted one was seen, or will not be; a few may be older than it."""
 
 
 class CheckRunOutput(Struct, frozen=True):
@@ -34,9 +33,7 @@ class CheckRunOutput(Struct, frozen=True):
 
 
 class LocalCheckRunner:
-    """Runs the checks of one checkout. `hidden` are folders that no check may read, such as
-    punchlist's state.
-    """
+    """Runs the checks of one checkout; no check can read the folders in `hidden`."""
 
     def __init__(
         self, checkout: Path, *, hidden: Sequence[Path] = (), protected: Protected | None = None
@@ -53,10 +50,8 @@ class LocalCheckRunner:
         """Plant failures and run the check; the caller must throw the tree away."""
         planted = sentinel.plant(tree, self._protected, kinds)
         if not planted.files:
-            return (
-                "nothing to plant a failure in: the tree has no source file outside its tests and"
-                " configuration"
-            )
+            why = "the tree has no source file outside its tests and configuration"
+            return f"nothing to plant a failure in: {why}"
         seen = await self._run_check(check, tree, stop_after=_SENTINEL_FAILURES)
         return sentinel.judge_result(planted, seen.result, seen.text)
 
@@ -67,13 +62,14 @@ class LocalCheckRunner:
         self, check: Check, tree: Tree, *, only: tuple[str, ...] = (), stop_after: int = 0
     ) -> CheckRunOutput:
         ground = await self._load_context()
-        names = ModuleNames(tree.files())
-        with _make_report_folder() as folder:
+        with tempfile.TemporaryDirectory(
+            prefix="punchlist-check-", ignore_cleanup_errors=True
+        ) as folder:
             session = CheckSession(
                 check=check,
-                reports=folder,
+                reports=Path(folder).resolve(),
                 root=tree.root,
-                names=names,
+                names=ModuleNames(tree.files()),
                 only=only,
                 stop_after=stop_after,
             )
@@ -83,19 +79,9 @@ class LocalCheckRunner:
         """Return the context with the checkout's untracked files, looked up once."""
         async with self._surveyed:
             if self._survey is None:
-                self._survey = replace(
-                    self._ground, leftovers=await find_untracked(self._ground.checkout)
-                )
+                leftovers = await find_untracked(self._ground.checkout)
+                self._survey = replace(self._ground, leftovers=leftovers)
         return self._survey
-
-
-@contextmanager
-def _make_report_folder() -> Iterator[Path]:
-    """Create a temporary folder outside the tree for the reports of one run."""
-    with tempfile.TemporaryDirectory(
-        prefix="punchlist-check-", ignore_cleanup_errors=True
-    ) as folder:
-        yield Path(folder).resolve()
 
 
 async def _run_session(
@@ -108,20 +94,20 @@ async def _run_session(
             command,
             cwd=stage.cwd,
             env=stage.env,
-            walls=stage.walls,
+            walls=stage.sandbox,
             timeout=check.timeout,
             limit=evidence.LIMIT,
             trim=True,
         )
-    told = dialect.parse_results(session, ran)
+    parsed = dialect.parse_results(session, ran)
     printed = evidence.join_streams(ran)
     result = CheckResult(
         check=check.name,
         exit_code=ran.exit_code,
         seconds=ran.seconds,
-        tests=told.tests,
+        tests=parsed.tests,
         output=evidence.trim_output(printed),
-        trouble=ran.trouble or told.trouble,
+        trouble=ran.trouble or parsed.trouble,
     )
     return CheckRunOutput(result, printed + _read_report(session.reports / "junit.xml"))
 

@@ -1,6 +1,4 @@
-"""Plant a failure in every source file of one language: a check that stays green does not test the
-tree.
-"""
+"""Plant a failure in every source file of a language: a check that stays green does not test it."""
 
 import secrets
 from collections.abc import Sequence
@@ -33,34 +31,27 @@ class SentinelPlant(Struct, frozen=True):
 def plant(tree: Tree, protected: Protected, kinds: Sequence[str]) -> SentinelPlant:
     """Replace every source file of these kinds, except tests and configuration, by a failure."""
     nonce = f"punchlist_sentinel_{secrets.token_hex(8)}"
-    files = tuple(
-        path for path in find_plantable(tree.files(), protected) if file_kind(path) in kinds
-    )
+    plantable = find_plantable(tree.files(), protected)
+    files = tuple(path for path in plantable if file_kind(path) in kinds)
     for path in files:
         target = tree.root / path
-        target.unlink(
-            missing_ok=True
-        )  # a hard link to somebody's cache must not carry the failure there
+        # Removed first: through a hard link the failure would get into the user's files.
+        target.unlink(missing_ok=True)
         target.write_text(_PLANTS[file_kind(path)].format(nonce=nonce))
     return SentinelPlant(nonce, files)
 
 
 def judge_result(planted: SentinelPlant, result: CheckResult, text: str) -> str:
     """Return '' if the check failed because of the planted failure, else why it is unusable."""
-    seen = planted.nonce in text
+    seen, files = planted.nonce in text, f"{len(planted.files)} source files"
+    if result.green and seen:
+        return "still green though it met a planted failure: it does not report what fails"
     if result.green:
-        return (
-            f"still green with all {len(planted.files)} source files broken: it judges an installed"
-            " copy, not the work tree"
-            if not seen
-            else "still green though it met a planted failure: it does not report what fails"
-        )
+        why = "it judges an installed copy, not the work tree"
+        return f"still green with all {files} broken: {why}"
     if seen:
         return ""
     if result.trouble:
         return f"it could not be run: {result.trouble}"
     last = " ".join(result.output.split())[-_FEW:]
-    return (
-        f"it went red, but not because of the failure planted in {len(planted.files)} source files:"
-        f" ... {last}"
-    )
+    return f"it went red, but not because of the failure planted in {files}: ... {last}"

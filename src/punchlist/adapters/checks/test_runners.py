@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
@@ -14,10 +15,12 @@ from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.checks.check import Check, CheckKind, TestOutcome
 
+_TAKE_VALUE = frozenset(
+    "-c -k -m -n -o -p -r -W --rootdir --ignore --deselect --confcutdir".split()
+)
+"""Options of pytest that take the next argument."""
 _TELL_UNITTEST = Path(__file__).with_name("child_unittest.py")
-"""Only ever run by its path, in the check's own interpreter; importing it here would import
-unittest for everybody.
-"""
+"""Only run by its path, in the check's own interpreter: importing it here would import unittest."""
 
 
 class CheckSession(Struct, frozen=True, kw_only=True):
@@ -29,7 +32,7 @@ class CheckSession(Struct, frozen=True, kw_only=True):
     names: ModuleNames
     only: tuple[str, ...] = ()
     stop_after: int = 0
-    """End after so many failures; 0 goes on to the end."""
+    """End after so many failures; 0 for no limit."""
 
 
 class ParsedTests(Struct, frozen=True):
@@ -51,9 +54,7 @@ class Plain:
     def build_command(self, session: CheckSession) -> list[str]:
         return list(session.check.command)
 
-    def parse_results(
-        self, session: CheckSession, ran: ProcessResult
-    ) -> ParsedTests:  # every dialect is asked alike
+    def parse_results(self, session: CheckSession, ran: ProcessResult) -> ParsedTests:
         return ParsedTests()
 
 
@@ -78,21 +79,14 @@ class Junit:
         return ParsedTests(tests, _find_contradiction(ran, tests))
 
     def _report_file(self, session: CheckSession) -> Path:
-        """Return the report's path, always below the root, so that no file of the user is removed
-        or read.
-        """
+        """Return the report's path; below the root, so that no file of the user is removed."""
         file = session.root / session.check.junit
-        return (
-            file
-            if file.resolve().is_relative_to(session.root.resolve())
-            else session.reports / "outside"
-        )
+        inside = file.resolve().is_relative_to(session.root.resolve())
+        return file if inside else session.reports / "outside"
 
 
 class Pytest:
-    """Pytest with our own JUnit file, which must agree with the printed summary
-    and the exit code.
-    """
+    """Pytest with our own JUnit file, which must agree with the printed summary and exit code."""
 
     _OPTIONS = (
         "-o", "junit_family=xunit2", "-p", "no:sugar",
@@ -113,12 +107,8 @@ class Pytest:
         command, files = list(session.check.command), session.names.find_files(session.only)
         if files:
             command = [*_drop_paths(command, session.root), *files]
-        fresh = (
-            "--junitxml",
-            str(session.reports / "junit.xml"),
-            "-o",
-            f"cache_dir={session.reports / 'cache'}",
-        )
+        report, cache = session.reports / "junit.xml", session.reports / "cache"
+        fresh = ("--junitxml", str(report), "-o", f"cache_dir={cache}")
         return [*command, *self._OPTIONS, *fresh, f"--maxfail={session.stop_after}"]
 
     def parse_results(self, session: CheckSession, ran: ProcessResult) -> ParsedTests:
@@ -142,44 +132,31 @@ class Pytest:
             return "it printed no summary of its tests: it ended early"
         counts = {word: int(number) for number, word in self._COUNT.findall(summaries[-1])}
         failing = sum(counts.get(word, 0) for word in ("failed", "error", "errors"))
-        # A test can fail in its body, in its parts and in its teardown: printed as many, written as
-        # one.
-        if (
-            failing == report.failures
-            and len(report.cases) <= sum(counts.values()) <= len(report.cases) + failing
-        ):
+        cases, failures = len(report.cases), report.failures
+        # A test that fails in its body and its teardown is printed twice and reported once.
+        if failing == failures and cases <= sum(counts.values()) <= cases + failing:
             return ""
-        return (
-            f'it printed "{summaries[-1].strip()}" and reported {len(report.cases)} tests with'
-            f" {report.failures} failures"
-        )
+        printed = summaries[-1].strip()
+        return f'it printed "{printed}" and reported {cases} tests with {failures} failures'
 
     def _find_interruption(self, report: junit.JunitReport, ran: ProcessResult) -> str:
-        """Return the banner of an early end, or ''; with failures beside it the check is simply
-        red.
-        """
+        """Return the banner of an early end, or '' if the check simply has failures."""
         banner = self._BANNER.search(ran.stdout.decode(errors="replace"))
-        return (
-            f"it ended early: {banner[1]}"
-            if banner and (ran.exit_code == 0 or not report.failures)
-            else ""
-        )
+        red = ran.exit_code != 0 and report.failures
+        return f"it ended early: {banner[1]}" if banner and not red else ""
 
 
 class Unittest:
-    """Unittest with our own runner, which writes each outcome at once and a last
-    line at the end.
-    """
+    """Unittest with our own runner, which writes each outcome at once, and a last line."""
 
     _RAN = re.compile(rb"^Ran (\d+) tests? in ", re.MULTILINE)
 
     def build_command(self, session: CheckSession) -> list[str]:
         command = list(session.check.command)
-        at = next(
-            (i for i in range(len(command) - 1) if command[i : i + 2] == ["-m", "unittest"]), None
-        )
-        if at is None:
+        pairs = list(pairwise(command))
+        if ("-m", "unittest") not in pairs:
             return command
+        at = pairs.index(("-m", "unittest"))
         shutil.copyfile(_TELL_UNITTEST, session.reports / "tell.py")
         (session.reports / "only.json").write_bytes(msgspec.json.encode(session.only))
         fast = ["--failfast"] if session.stop_after else []
@@ -187,12 +164,14 @@ class Unittest:
 
     def parse_results(self, session: CheckSession, ran: ProcessResult) -> ParsedTests:
         try:
-            lines = junit.read_untrusted(session.reports / "told.jsonl", junit.LIMIT).splitlines()
-            told = [msgspec.json.decode(line, type=tuple[str, str]) for line in lines]
+            lines = junit.read_untrusted(
+                session.reports / "outcomes.jsonl", junit.LIMIT
+            ).splitlines()
+            parsed = [msgspec.json.decode(line, type=tuple[str, str]) for line in lines]
             tests: dict[str, TestOutcome] = {}
-            for name, outcome in told[:-1]:
+            for name, outcome in parsed[:-1]:
                 tests[name] = junit.worse_outcome(tests.get(name), TestOutcome(outcome))
-            ended = told[-1] if told else ("", "")
+            ended = parsed[-1] if parsed else ("", "")
         except (OSError, msgspec.DecodeError, ValueError) as error:
             return ParsedTests(trouble=f"its report of the tests cannot be read: {error}")
         printed = self._RAN.findall(ran.stderr)
@@ -223,32 +202,13 @@ def _find_contradiction(ran: ProcessResult, tests: Mapping[str, TestOutcome]) ->
 
 def _drop_paths(command: Sequence[str], root: Path) -> list[str]:
     """Return the command without its file and folder arguments."""
-    start = (
-        next((i for i, part in enumerate(command) if Path(part).name in ("pytest", "py.test")), 0)
-        + 1
-    )
+    names = [Path(part).name for part in command]
+    at = next((at for at, name in enumerate(names) if name in ("pytest", "py.test")), 0)
     kept = [
         part
-        for before, part in zip(command[start - 1 :], command[start:], strict=False)
+        for before, part in pairwise(command[at:])
         if part.startswith("-")
-        or _takes_value(before)
+        or before in _TAKE_VALUE
         or not (root / part.partition("::")[0]).exists()
     ]
-    return [*command[:start], *kept]
-
-
-def _takes_value(option: str) -> bool:
-    return option in {
-        "-c",
-        "-k",
-        "-m",
-        "-n",
-        "-o",
-        "-p",
-        "-r",
-        "-W",
-        "--rootdir",
-        "--ignore",
-        "--deselect",
-        "--confcutdir",
-    }
+    return [*command[: at + 1], *kept]

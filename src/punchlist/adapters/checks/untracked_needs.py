@@ -14,26 +14,16 @@ _UNWANTED = (
     ".punchlist*",
     ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "credentials*", "secrets*",
 )  # fmt: skip
-"""Caches could answer for code that is no longer there; keys and tokens are nobody's business in a
-check.
-"""
+"""Caches could answer for code that is gone; keys and tokens are kept from checks."""
 
 
 async def find_untracked(checkout: Path) -> tuple[str, ...]:
     """Return ignored paths of the checkout that a check may need, folders first."""
-    listed = await Git(checkout, theirs=True).run(
-        "ls-files",
-        "--others",
-        "--ignored",
-        "--exclude-standard",
-        "--directory",
-        "--no-empty-directory",
-        "-z",
-    )
+    flags = ("--ignored", "--exclude-standard", "--directory", "--no-empty-directory", "-z")
+    listed = await Git(checkout, theirs=True).run("ls-files", "--others", *flags)
     names = listed.stdout.decode(errors="surrogateescape").split("\0") if listed.ok else []
-    ignored = {name.rstrip("/") for name in names if name} | {
-        name for name in ENVIRONMENTS if (checkout / name).is_dir()
-    }
+    ignored = {name.rstrip("/") for name in names if name}
+    ignored |= {name for name in ENVIRONMENTS if (checkout / name).is_dir()}
     wanted = [name for name in ignored if not any(is_unwanted(part) for part in name.split("/"))]
     return tuple(sorted(wanted, key=lambda name: (not (checkout / name).is_dir(), name))[:_LIMIT])
 

@@ -10,12 +10,14 @@ from punchlist.adapters.compare.changed_code import (
     ChangedFunction,
     CodeChanges,
     Function,
+    NamedFunction,
     find_changes,
     find_impurity,
 )
-from punchlist.adapters.compare.examples import MinedExamples, mine_examples
+from punchlist.adapters.compare.examples import MinedExamples, last_name, mine_examples
 from punchlist.adapters.compare.inputs import Input, InputMaker
 from punchlist.adapters.compare.parameter_types import list_parameters
+from punchlist.adapters.compare.tables import TABLES
 from punchlist.model.checks.protected import TESTS, matches_any
 from punchlist.model.finding.python_source import parse_python
 from punchlist.ports.tree import Tree
@@ -23,26 +25,13 @@ from punchlist.ports.tree import Tree
 _TARGETS = 6
 _TESTS = 60
 _PYTHON = ".py"
-_FREE = frozenset(
-    {
-        "staticmethod",
-        "classmethod",
-        "property",
-        "cached_property",
-        "lru_cache",
-        "cache",
-        "wraps",
-        "override",
-    }
-)
+_SPECIAL = ("__call__", "__contains__", "__getitem__", "__len__")
+"""Special methods that can be called by their name."""
 
 
-class Target(Struct, frozen=True, kw_only=True):
+class Target(NamedFunction, frozen=True, kw_only=True):
     """One function to call, as sent to the child. `bound`: on an object of its class."""
 
-    path: str
-    name: str
-    owner: str = ""
     bound: bool = False
     folder: str = "."
     modules: tuple[str, ...] = ()
@@ -50,17 +39,13 @@ class Target(Struct, frozen=True, kw_only=True):
     new: tuple[int, ...] = ()
     inputs: tuple[Input, ...] = ()
 
-    @property
-    def full(self) -> str:
-        return f"{self.owner}.{self.name}" if self.owner else self.name
-
 
 class CallPlan(Struct, frozen=True, kw_only=True):
     """`apart`: changes that these calls do not show. `changed` has one entry per target."""
 
     targets: tuple[Target, ...] = ()
     changed: tuple[ChangedFunction, ...] = ()
-    told: frozenset[str] = frozenset()
+    test_values: frozenset[str] = frozenset()
     apart: tuple[str, ...] = ()
 
 
@@ -89,27 +74,28 @@ def plan_calls(before: Tree, after: Tree, paths: Sequence[str], words: str) -> C
             targets.append(_make_target(each, inputs, files))
             changed.append(each)
     return CallPlan(
-        targets=tuple(targets), changed=tuple(changed), told=known.told, apart=tuple(apart)
+        targets=tuple(targets),
+        changed=tuple(changed),
+        test_values=known.test_values,
+        apart=tuple(apart),
     )
 
 
 def _uncalled_reason(path: str, old: str | None, new: str | None) -> str:
     """Return why nothing in a changed file can be called in both trees, or ''."""
-    if not path.endswith(_PYTHON):
-        return (
-            f"{path} is not Python"
-            if old != new and not path.endswith((".md", ".rst", ".txt"))
-            else ""
-        )
-    return f"{path} is gone" if new is None else ""
+    if path.endswith(_PYTHON):
+        return f"{path} is gone" if new is None else ""
+    is_code = old != new and not path.endswith((".md", ".rst", ".txt"))
+    return f"{path} is not Python" if is_code else ""
 
 
 def _mine_tests(
     found: dict[str, CodeChanges], both: dict[str, tuple[str, str]], tree: Tree, words: str
 ) -> MinedExamples:
     """Mine examples from tests that mention one of the functions or modules."""
-    names = {each.name for piece in found.values() for each in piece.functions}
-    owners = {each.owner for piece in found.values() for each in piece.functions if each.owner}
+    functions = [each for piece in found.values() for each in piece.functions]
+    names = {each.name for each in functions}
+    owners = {each.owner for each in functions if each.owner}
     stems = {PurePosixPath(path).stem for path in found}
     texts = [
         text
@@ -134,63 +120,41 @@ def _check_functions(
     piece: CodeChanges, module: ast.Module
 ) -> Iterator[tuple[ChangedFunction, str]]:
     """Yield each function with the reason why it cannot be called alone, or ''."""
-    own = dict(_index_functions(module))
-    classes = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
+    own = {node.name: node for node in ast.walk(module) if isinstance(node, Function)}
+    classes = {node.name for node in module.body if isinstance(node, ast.ClassDef)}
     for each in piece.functions:
         yield each, _skip_reason(each, own, classes)
 
 
-def _index_functions(module: ast.Module) -> Iterator[tuple[str, Function]]:
-    for node in ast.walk(module):
-        if isinstance(node, Function):
-            yield node.name, node
-
-
-def _skip_reason(
-    each: ChangedFunction, own: dict[str, Function], classes: dict[str, ast.ClassDef]
-) -> str:
+def _skip_reason(each: ChangedFunction, own: dict[str, Function], classes: set[str]) -> str:
     if each.owner and each.owner not in classes:
         return "its class is not there any more"
-    if (
-        each.name.startswith("__")
-        and each.name.endswith("__")
-        and each.name not in ("__call__", "__contains__", "__getitem__", "__len__")
-    ):
+    if each.name.startswith("__") and each.name.endswith("__") and each.name not in _SPECIAL:
         return "it is not called by its name"
-    strange = [name for name in map(_decorator_name, each.new.decorator_list) if name not in _FREE]
-    if strange:
-        return f"it is decorated with {strange[0]}"
+    for name in _decorator_names(each):
+        if name not in TABLES.decorators:
+            return f"it is decorated with {name}"
     impure = find_impurity(each.old, own) or find_impurity(each.new, own)
     return f"it uses {impure}" if impure else ""
 
 
-def _decorator_name(node: ast.expr) -> str:
-    inner = node.func if isinstance(node, ast.Call) else node
-    return (
-        inner.attr
-        if isinstance(inner, ast.Attribute)
-        else inner.id
-        if isinstance(inner, ast.Name)
-        else "something"
-    )
+def _decorator_names(each: ChangedFunction) -> list[str]:
+    nodes = (node.func if isinstance(node, ast.Call) else node for node in each.new.decorator_list)
+    return [last_name(node) or "something" for node in nodes]
 
 
 def _make_inputs(each: ChangedFunction, module: ast.Module, known: MinedExamples) -> list[Input]:
-    needed = (
-        list_parameters(each.old, bound=_is_bound(each)),
-        list_parameters(each.new, bound=_is_bound(each)),
-    )
-    if [p.name for p in needed[0]] != [p.name for p in needed[1]] and len(needed[0]) != len(
-        [p for p in needed[1] if p.default is None]
-    ):
+    bound = _is_bound(each)
+    old, new = list_parameters(each.old, bound=bound), list_parameters(each.new, bound=bound)
+    required = [parameter for parameter in new if parameter.default is None]
+    if [p.name for p in old] != [p.name for p in new] and len(old) != len(required):
         return []  # another signature: the same inputs would mean something else
-    return InputMaker(module, known).make_inputs(each, bound=_is_bound(each))
+    return InputMaker(module, known).make_inputs(each, bound=bound)
 
 
 def _is_bound(each: ChangedFunction) -> bool:
-    free = {"staticmethod", "classmethod"}
-    return bool(each.owner) and not any(
-        _decorator_name(decorator) in free for decorator in each.new.decorator_list
+    return bool(each.owner) and not {"staticmethod", "classmethod"}.intersection(
+        _decorator_names(each)
     )
 
 

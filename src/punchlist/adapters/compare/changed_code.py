@@ -7,40 +7,33 @@ from difflib import SequenceMatcher
 
 from msgspec import Struct
 
+from punchlist.adapters.compare.tables import TABLES
 from punchlist.model.finding.python_source import parse_python
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-_IMPURE = frozenset(
-    """
-        open exec eval __import__ subprocess socket requests httpx urllib shutil tempfile threading
-        multiprocessing asyncio logging logger sqlite3 cursor connection session urlopen rmtree
-        unlink rmdir mkdir makedirs chmod chown symlink write_text write_bytes read_text read_bytes
-        getenv environ sleep fork kill system popen Popen exit _exit perf_counter monotonic now
-        today utcnow time_ns uuid4 uuid1 urandom getpid secrets Lock RLock Thread Pool
-    """.split()
-)
-"""Names whose effect no answer shows, or whose answer is another each time."""
-
 _SILENT = (ast.Global, ast.Nonlocal, ast.Pass, ast.Try)
-"""Statements that no tracer need come by."""
+"""Statements that a tracer does not report."""
 
 
-class ChangedFunction(Struct, frozen=True, kw_only=True):
-    """A function in both versions that differs, or uses a changed constant. `owner` is its class or
-    ''.
-    """
+class NamedFunction(Struct, frozen=True, kw_only=True):
+    """`owner` is the function's class, or ''."""
 
     path: str
     name: str
     owner: str = ""
-    old: Function
-    new: Function
-    old_lines: tuple[int, ...] = ()
-    new_lines: tuple[int, ...] = ()
 
     @property
     def full(self) -> str:
         return f"{self.owner}.{self.name}" if self.owner else self.name
+
+
+class ChangedFunction(NamedFunction, frozen=True, kw_only=True):
+    """A function in both versions that differs, or uses a changed constant."""
+
+    old: Function
+    new: Function
+    old_lines: tuple[int, ...] = ()
+    new_lines: tuple[int, ...] = ()
 
 
 class CodeChanges(Struct, frozen=True, kw_only=True):
@@ -61,19 +54,13 @@ def find_changes(path: str, before: str, after: str) -> CodeChanges:
     }
     names, apart = _compare_outside(old, new, path)
     users = {name for name, function in now.items() if name in was and names & list_names(function)}
-    # What another function calls needs no inputs of its own if nobody can make any; who calls it
-    # shows the difference.
     found = [
         _compare_function(path, name, was[name], now[name], names)
         for name in sorted(differing | users)
     ]
-    lost = sorted(was.keys() - now.keys())
-    gone = [f"{name} is gone from {path}" for name in lost]
-    idle = [
-        f"{name} in {path} is used by nothing that was compared"
-        for name in sorted(names)
-        if not users
-    ]
+    gone = [f"{name} is gone from {path}" for name in sorted(was.keys() - now.keys())]
+    unused = [] if users else sorted(names)
+    idle = [f"{name} in {path} is used by nothing that was compared" for name in unused]
     return CodeChanges(functions=tuple(found), apart=(*apart, *gone, *idle))
 
 
@@ -81,26 +68,18 @@ def _compare_function(
     path: str, name: str, old: Function, new: Function, constants: set[str]
 ) -> ChangedFunction:
     owner, _, last = name.rpartition(".")
-    if dump_shape(old) == dump_shape(
-        new
-    ):  # it only uses what changed: the lines that do so must be reached
-        lines = tuple(
-            sorted(
-                {n.lineno for n in ast.walk(new) if isinstance(n, ast.Name) and n.id in constants}
-            )
-        )
-        olds = tuple(
-            sorted(
-                {n.lineno for n in ast.walk(old) if isinstance(n, ast.Name) and n.id in constants}
-            )
-        )
-        return ChangedFunction(
-            path=path, name=last, owner=owner, old=old, new=new, old_lines=olds, new_lines=lines
-        )
-    gone, come = _changed_lines(old, new)
+    if dump_shape(old) != dump_shape(new):
+        gone, come = _changed_lines(old, new)
+    else:
+        gone, come = _lines_using(constants, old), _lines_using(constants, new)
     return ChangedFunction(
         path=path, name=last, owner=owner, old=old, new=new, old_lines=gone, new_lines=come
     )
+
+
+def _lines_using(constants: set[str], function: Function) -> tuple[int, ...]:
+    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    return tuple(sorted({node.lineno for node in names if node.id in constants}))
 
 
 def _changed_lines(old: Function, new: Function) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -119,9 +98,7 @@ def _changed_lines(old: Function, new: Function) -> tuple[tuple[int, ...], tuple
 
 
 def _list_statements(function: Function) -> Iterator[tuple[int, str]]:
-    """Yield each statement without its body, so that an inner change does not mark
-    the outer ones.
-    """
+    """Yield each statement without its body: an inner change does not mark the outer ones."""
     for node in ast.walk(function):
         if isinstance(node, ast.stmt) and node is not function and not isinstance(node, _SILENT):
             yield node.lineno, _dump_head(node)
@@ -141,11 +118,8 @@ def _list_functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
         if isinstance(statement, Function):
             yield statement.name, statement
         elif isinstance(statement, ast.ClassDef):
-            yield from (
-                (f"{statement.name}.{inner.name}", inner)
-                for inner in statement.body
-                if isinstance(inner, Function)
-            )
+            methods = (each for each in statement.body if isinstance(each, Function))
+            yield from ((f"{statement.name}.{method.name}", method) for method in methods)
 
 
 def _compare_outside(old: ast.Module, new: ast.Module, path: str) -> tuple[set[str], list[str]]:
@@ -163,11 +137,10 @@ def _list_outside(tree: ast.Module) -> Iterator[tuple[str, str]]:
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 yield f"= {name}", ast.dump(statement)
             case ast.ClassDef(name=name):
-                kept = [
+                head = copy.copy(statement)
+                head.body = [
                     s for s in statement.body if not isinstance(s, Function) and not _is_text(s)
                 ]
-                head = copy.copy(statement)
-                head.body = kept
                 yield f"the class {name}", ast.dump(head)
             case ast.Import() | ast.ImportFrom():
                 continue
@@ -195,18 +168,15 @@ def list_names(function: Function) -> set[str]:
 
 
 def find_impurity(function: Function, module: Mapping[str, Function]) -> str:
-    """Return the side effect of a function, or of one it calls in its module; ''
-    if none is seen.
-    """
+    """Return the side effect of a function or of one it calls in its module, or ''."""
     waiting, seen = [function], {id(function)}
     while waiting:
         current = waiting.pop()
-        names = list_names(current) - {
-            arg.arg for arg in ast.walk(current) if isinstance(arg, ast.arg)
-        }
-        if found := sorted(names & _IMPURE):
+        nodes = list(ast.walk(current))
+        names = list_names(current) - {node.arg for node in nodes if isinstance(node, ast.arg)}
+        if found := sorted(names & TABLES.impure):
             return found[0]
-        if any(isinstance(node, ast.Global) for node in ast.walk(current)):
+        if any(isinstance(node, ast.Global) for node in nodes):
             return "global state"
         for name in names & module.keys():
             if id(module[name]) not in seen:

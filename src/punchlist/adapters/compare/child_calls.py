@@ -1,8 +1,8 @@
-"""Call functions of one tree with given inputs, in the project's own Python, and write the outcomes
-beside this file.
+"""Call functions of one tree with given inputs, and write the outcomes beside this file.
+
+The project's own Python runs it by its path, so it imports nothing of punchlist and uses nothing
+newer than Python 3.8.
 """
-# Run by its path only, and by any Python a project may have: nothing of punchlist is imported, and
-# nothing newer than 3.8 used.
 
 from __future__ import annotations
 
@@ -74,10 +74,8 @@ def load(root: Path, path: str, names: list[str]) -> ModuleType:
             module = importlib.import_module(name)
         except ImportError:
             continue
-        if (
-            getattr(module, "__file__", None)
-            and Path(str(module.__file__)).resolve() == file.resolve()
-        ):
+        found = getattr(module, "__file__", None)
+        if found and Path(found).resolve() == file.resolve():
             return module
     spec = importlib.util.spec_from_file_location("compared_" + file.stem, str(file))
     if spec is None or spec.loader is None:
@@ -88,45 +86,36 @@ def load(root: Path, path: str, names: list[str]) -> ModuleType:
     return module
 
 
-def described(value: Any, depth: int = 0, seen: tuple[int, ...] = ()) -> str:
+def describe(value: Any, depth: int = 0, seen: tuple[int, ...] = ()) -> str:
     """Return a deterministic text of a value, independent of its `__eq__`."""
     kind = type(value).__qualname__
     if isinstance(value, float) or type(value) in SCALARS:
-        return (
-            kind + " " + (format(value, ".12g") if isinstance(value, float) else repr(value)[:TEXT])
-        )
+        text = format(value, ".12g") if isinstance(value, float) else repr(value)[:TEXT]
+        return kind + " " + text
     if depth > DEPTH or id(value) in seen:
         return kind + " ..."
-    inner = (*seen, id(value))
+
+    def describe_part(part: Any) -> str:
+        return describe(part, depth + 1, (*seen, id(value)))
+
     if isinstance(value, dict):
-        pairs = [
-            described(k, depth + 1, inner) + ": " + described(v, depth + 1, inner)
-            for k, v in few(value.items())
-        ]
+        pairs = [describe_part(k) + ": " + describe_part(v) for k, v in few(value.items())]
         return kind + " {" + ", ".join(pairs) + "}"
     if isinstance(value, (list, tuple, set, frozenset)):
-        parts = [described(each, depth + 1, inner) for each in few(value)]
-        return (
-            kind
-            + " ["
-            + ", ".join(sorted(parts) if isinstance(value, (set, frozenset)) else parts)
-            + "]"
-        )
-    shown = ADDRESS.sub("", repr(value))[:TEXT]
-    if (
-        hasattr(value, "__dict__")
-        and not isinstance(value, (type, ModuleType))
-        and not callable(value)
-    ):
-        return kind + " " + shown + " " + described(dict(vars(value)), depth + 1, inner)
-    return kind + " " + shown
+        parts = [describe_part(each) for each in few(value)]
+        ordered = sorted(parts) if isinstance(value, (set, frozenset)) else parts
+        return kind + " [" + ", ".join(ordered) + "]"
+    shown = kind + " " + ADDRESS.sub("", repr(value))[:TEXT]
+    if isinstance(value, (type, ModuleType)) or callable(value) or not hasattr(value, "__dict__"):
+        return shown
+    return shown + " " + describe_part(dict(vars(value)))
 
 
 def few(values: Any) -> list[Any]:
     return list(itertools.islice(iter(values), ITEMS))
 
 
-def settled(value: Any) -> Any:
+def resolve(value: Any) -> Any:
     """Resolve a lazy result: exhaust generators, run coroutines."""
     if inspect.iscoroutine(value):
         return asyncio.run(value)
@@ -135,23 +124,18 @@ def settled(value: Any) -> Any:
     return value
 
 
-def called(module: ModuleType, target: dict[str, Any], given: dict[str, Any]) -> list[str]:
-    """Make one call and return its ending, its answer with all side effects, and
-    its error message.
-    """
+def call_function(module: ModuleType, target: dict[str, Any], given: dict[str, Any]) -> list[str]:
+    """Make one call; return its ending, its answer with all side effects, and its error."""
     names = {**STANDARD, **vars(module)}
     try:
-        args, keywords = eval("_given(" + given["args"] + ")", {**names, "_given": taken})  # noqa: S307  # made by us, run behind walls
-        owner = self = None
-        if target["owner"]:
-            owner = getattr(module, target["owner"])
-            self = owner
-            if target["bound"]:
-                self = eval(target["owner"] + "(" + given["made"] + ")", names)  # noqa: S307  # same
-            for before in given["first"]:
-                with contextlib.suppress(Exception):
-                    settled(eval("_self." + before, {**names, "_self": self}))  # noqa: S307  # same
-        function = getattr(self if target["owner"] else module, target["name"])
+        args, keywords = eval("_collect(" + given["args"] + ")", {**names, "_collect": collect})  # noqa: S307  # made by us, run in a sandbox
+        self: Any = getattr(module, target["owner"]) if target["owner"] else module
+        if target["bound"]:
+            self = eval(target["owner"] + "(" + given["made"] + ")", names)  # noqa: S307  # same
+        for before in given["first"]:
+            with contextlib.suppress(Exception):
+                resolve(eval("_self." + before, {**names, "_self": self}))  # noqa: S307  # same
+        function = getattr(self, target["name"])
     except TooLong:
         raise
     except BaseException as error:  # noqa: BLE001  # whatever the constructor does, the input is of no use
@@ -160,21 +144,16 @@ def called(module: ModuleType, target: dict[str, Any], given: dict[str, Any]) ->
     random.seed(0)
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
-            answer = settled(function(*args, **keywords))
-            said = described(answer)
+            answer = describe(resolve(function(*args, **keywords)))
     except TooLong:
         raise
     except BaseException as error:  # noqa: BLE001  # how it fails is the answer
         return ["raise", type(error).__qualname__, str(error)[:TEXT]]
-    state = described(self) if target["bound"] else ""
-    return [
-        "ok",
-        said + " | " + described(args) + " | " + state + " | " + printed.getvalue()[:TEXT],
-        "",
-    ]
+    state = describe(self) if target["bound"] else ""
+    return ["ok", " | ".join([answer, describe(args), state, printed.getvalue()[:TEXT]]), ""]
 
 
-def taken(*args: Any, **keywords: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def collect(*args: Any, **keywords: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return args, keywords
 
 
@@ -203,12 +182,12 @@ def ring(_signal: int, _frame: FrameType | None) -> None:
     raise TooLong
 
 
-def timed(
+def call_timed(
     module: ModuleType, target: dict[str, Any], given: dict[str, Any], seconds: float
 ) -> list[str]:
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        return called(module, target, given)
+        return call_function(module, target, given)
     except TooLong:
         return ["slow", "", ""]
     finally:
@@ -234,7 +213,7 @@ def compare(plan: dict[str, Any], side: str, out: TextIO) -> None:
                 break
             tell(out, [number, index, "begun"])
             watch.begin()
-            ended = timed(module, target, given, plan["each"])
+            ended = call_timed(module, target, given, plan["each"])
             watch.end()
             slow += ended[0] == "slow"
             tell(out, [number, index, *ended])
@@ -254,5 +233,5 @@ if __name__ == "__main__":
     wanted = json.loads((HERE / "plan.json").read_text(encoding="utf-8"))
     sys.path[:0] = wanted["folders"]
     sys.argv = ["compared"]
-    with (HERE / "told.jsonl").open("w", encoding="utf-8") as lines:
+    with (HERE / "outcomes.jsonl").open("w", encoding="utf-8") as lines:
         compare(wanted, wanted["side"], lines)

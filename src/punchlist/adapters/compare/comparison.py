@@ -1,6 +1,4 @@
-"""Call changed functions of both trees in the sandbox with the same inputs, and report differing
-answers.
-"""
+"""Call the changed functions of both trees in the sandbox, and report differing answers."""
 
 import asyncio
 import shutil
@@ -29,12 +27,13 @@ _SECONDS = 8.0
 _EACH = 0.4
 _MEMORY = 2 << 30
 _LIMIT = 64 << 20
+_NO_SANDBOX = (
+    "there is no sandbox here (bubblewrap) in which code could be called with made-up inputs"
+)
 
 
 class Comparison:
-    """Compares trees of one checkout, in the Python of its checks. `hidden` are folders that no
-    code may read.
-    """
+    """Compares trees of one checkout, in the Python of its checks; no code can read `hidden`."""
 
     def __init__(
         self,
@@ -52,31 +51,22 @@ class Comparison:
         self, before: Tree, after: Tree, paths: Sequence[str], *, words: str = ""
     ) -> CompareResult:
         if sandbox_kind() == "none":
-            return CompareResult(
-                unusable=(
-                    "there is no sandbox here (bubblewrap) in which code could be called with"
-                    " made-up inputs"
-                )
-            )
-        plan = await asyncio.to_thread(
-            plan_calls, before, after, [p for p in paths if not self._protected.holds(p)], words
-        )
+            return CompareResult(unusable=_NO_SANDBOX)
+        code = [path for path in paths if not self._protected.holds(path)]
+        plan = await asyncio.to_thread(plan_calls, before, after, code, words)
         if not plan.targets:
-            return CompareResult(
-                unusable=plan.apart[0] if plan.apart else "no Python function changed",
-                blind="nothing was called",
-            )
+            why = plan.apart[0] if plan.apart else "no Python function changed"
+            return CompareResult(unusable=why, blind="nothing was called")
         ground = replace(self._ground, leftovers=await find_untracked(self._ground.checkout))
         old, new = await asyncio.gather(
             self._run_side(plan, before, "old", ground), self._run_side(plan, after, "new", ground)
         )
         found = compare_sides(plan, old, new)
-        if (
-            found.differing
-        ):  # what the old code does not even do twice in the same way says nothing about the new
-            again = await self._run_side(plan, before, "old", ground)
-            found = compare_sides(plan, old, new, again)
-        return found
+        if not found.differing:
+            return found
+        # Inputs for which the old code gives two different answers say nothing about the new code.
+        again = await self._run_side(plan, before, "old", ground)
+        return compare_sides(plan, old, new, again)
 
     async def _run_side(
         self, plan: CallPlan, tree: Tree, side: str, ground: CheckoutContext
@@ -84,48 +74,40 @@ class Comparison:
         with tempfile.TemporaryDirectory(
             prefix="punchlist-compare-", ignore_cleanup_errors=True
         ) as made:
-            folder = Path(made).resolve()  # a folder of our own, just made
+            folder = Path(made).resolve()
             shutil.copyfile(_SCRIPT, folder / "calls.py")
-            told = {
+            # The import folders of the changed files, as paths inside the sandbox.
+            folders = dict.fromkeys(str(ground.checkout / each.folder) for each in plan.targets)
+            child_plan = {
                 "side": side,
                 "seconds": _SECONDS,
                 "each": _EACH,
-                "folders": _package_folders(plan, ground),
+                "folders": list(folders),
                 "targets": plan.targets,
             }
-            (folder / "plan.json").write_bytes(msgspec.json.encode(told))
+            (folder / "plan.json").write_bytes(msgspec.json.encode(child_plan))
             command = [self._python, str(folder / "calls.py")]
             with prepare_launch(tree, ground, folder, command) as stage:
-                walls = replace(stage.walls, rlimits=Rlimits(memory=_MEMORY, file_size=_LIMIT))
+                limits = Rlimits(memory=_MEMORY, file_size=_LIMIT)
                 ran = await run(
                     command,
                     cwd=stage.cwd,
                     env=stage.env,
-                    walls=walls,
+                    walls=replace(stage.sandbox, rlimits=limits),
                     timeout=_SECONDS * 2 + 4,
                     limit=1 << 20,
                     trim=True,
                 )
             try:
-                return parse_calls(read_untrusted(folder / "told.jsonl", _LIMIT), ran.trouble)
+                return parse_calls(read_untrusted(folder / "outcomes.jsonl", _LIMIT), ran.trouble)
             except OSError:
-                said = ran.stderr.decode(errors="replace").strip().splitlines()
-                return SideResult(
-                    trouble=ran.trouble
-                    or (said[-1] if said else f"it ended with exit code {ran.exit_code}")
-                )
-
-
-def _package_folders(plan: CallPlan, ground: CheckoutContext) -> list[str]:
-    """Return the import folders of the changed files, as paths inside the sandbox."""
-    return list(dict.fromkeys(str(ground.checkout / target.folder) for target in plan.targets))
+                lines = ran.stderr.decode(errors="replace").strip().splitlines()
+                last = lines[-1] if lines else f"it ended with exit code {ran.exit_code}"
+                return SideResult(trouble=ran.trouble or last)
 
 
 def _find_interpreter(checks: Sequence[Check]) -> str:
     """Return the Python that runs the checks, or our own if none is named."""
-    named = (
-        check.command[0]
-        for check in checks
-        if check.command and Path(check.command[0]).name.startswith("python")
-    )
-    return next(named, sys.executable)
+    programs = (check.command[0] for check in checks if check.command)
+    pythons = (name for name in programs if Path(name).name.startswith("python"))
+    return next(pythons, sys.executable)

@@ -9,18 +9,12 @@ from itertools import islice
 
 from msgspec import Struct
 
+from punchlist.adapters.compare.tables import TABLES
 from punchlist.model.finding.python_source import parse_expression, parse_python
 
 _BACKTICKS = re.compile(r"`{1,3}([^`]{1,400})`{1,3}")
 _QUOTED = re.compile(r"""(?<!\w)(?:"([^"\n]{0,120})"|'([^'\n]{0,120})')(?!\w)""")
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,12}(?:\.\d{1,6})?(?![\w.]*\w)")
-_SAFE = frozenset(
-    """
-        int float str bool bytes list tuple dict set frozenset range len sorted min max sum abs
-        round reversed None True False datetime date timedelta time Decimal Fraction Path UUID deque
-        Counter OrderedDict StringIO BytesIO
-    """.split()
-)
 _ROWS = 60
 Value = (
     int
@@ -45,13 +39,11 @@ class Example(Struct, frozen=True):
 
 
 class MinedExamples(Struct, frozen=True, kw_only=True):
-    """Calls and constants. `told` are those of tests and of the finding; `constants` has the code's
-    own too.
-    """
+    """`test_values`: constants in tests and in the finding; `constants` has the code's own too."""
 
     calls: dict[str, tuple[Example, ...]] = {}
     constants: tuple[str, ...] = ()
-    told: frozenset[str] = frozenset()
+    test_values: frozenset[str] = frozenset()
 
 
 def mine_examples(
@@ -66,36 +58,30 @@ def mine_examples(
             known = calls.setdefault(name, [])
             if example not in known:
                 known.append(example)
-    told = [text for tree in written for text in _find_constants(tree)] + list(_parse_words(words))
-    own = [
-        text
-        for source in sources
-        if (tree := parse_python(source)) is not None
-        for text in _find_constants(tree)
-    ]
+    constants = [text for tree in written for text in _find_constants(tree)]
+    test_values = [*constants, *_parse_words(words)]
+    code = [tree for source in sources if (tree := parse_python(source)) is not None]
+    own = [text for tree in code for text in _find_constants(tree)]
     return MinedExamples(
         calls={name: tuple(found[:_ROWS]) for name, found in calls.items()},
-        constants=tuple(dict.fromkeys((*own, *told))),
-        told=frozenset(told),
+        constants=tuple(dict.fromkeys((*own, *test_values))),
+        test_values=frozenset(test_values),
     )
 
 
 def _find_constants(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, int | float | str | bytes)
-            and not isinstance(node.value, bool)
-        ):
-            text = repr(node.value)
-            if len(text) <= 200:  # longer ones are prose
-                yield text
-        elif (
-            isinstance(node, ast.UnaryOp)
-            and isinstance(node.op, ast.USub)
-            and isinstance(node.operand, ast.Constant)
-        ):
-            yield ast.unparse(node)
+        match node:
+            case ast.Constant(value=bool()):
+                continue
+            case ast.Constant(value=int() | float() | str() | bytes() as value):
+                text = repr(value)
+                if len(text) <= 200:  # longer ones are prose
+                    yield text
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
+                yield ast.unparse(node)
+            case _:
+                continue
 
 
 def _parse_words(words: str) -> Iterator[str]:
@@ -108,23 +94,15 @@ def _find_calls(tree: ast.Module, names: frozenset[str]) -> Iterator[tuple[str, 
     for scope in _list_scopes(tree):
         rows = list(islice(_list_bindings(scope), _ROWS))
         for node in ast.walk(scope):
-            if isinstance(node, ast.Call) and (name := _last_name(node.func)) in names:
-                yield from (
-                    (name, example)
-                    for row in rows
-                    if (example := _make_example(node, row)) is not None
-                )
+            if isinstance(node, ast.Call) and (name := last_name(node.func)) in names:
+                examples = (_make_example(node, row) for row in rows)
+                yield from ((name, example) for example in examples if example is not None)
 
 
 def _list_scopes(tree: ast.Module) -> Iterator[ast.AST]:
-    yield from (
-        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
-    loose = [
-        s
-        for s in tree.body
-        if not isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    ]
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    yield from (node for node in ast.walk(tree) if isinstance(node, functions))
+    loose = [node for node in tree.body if not isinstance(node, functions | ast.ClassDef)]
     yield ast.Module(body=loose, type_ignores=[])
 
 
@@ -138,15 +116,11 @@ def _list_bindings(scope: ast.AST) -> Iterator[dict[str, ast.expr]]:
                 fixed[name] = value
             case _:
                 continue
-    rows = [
-        row
-        for decorator in getattr(scope, "decorator_list", [])
-        for row in _parametrize_rows(decorator)
-    ]
-    loops = [
-        row for node in ast.walk(scope) if isinstance(node, ast.For) for row in _loop_rows(node)
-    ]
-    yield from ({**fixed, **row} for row in rows + loops or [{}])
+    decorators = getattr(scope, "decorator_list", [])
+    rows = [row for decorator in decorators for row in _parametrize_rows(decorator)]
+    loops = (node for node in ast.walk(scope) if isinstance(node, ast.For))
+    rows += [row for loop in loops for row in _loop_rows(loop)]
+    yield from ({**fixed, **row} for row in rows or [{}])
 
 
 def _parametrize_rows(decorator: ast.expr) -> Iterator[dict[str, ast.expr]]:
@@ -156,22 +130,17 @@ def _parametrize_rows(decorator: ast.expr) -> Iterator[dict[str, ast.expr]]:
             args=[names, ast.List(elts=rows) | ast.Tuple(elts=rows), *_],
         ):
             words = _parameter_names(names)
-            for row in rows:
-                inner = (
-                    row.args
-                    if isinstance(row, ast.Call) and _last_name(row.func) == "param"
-                    else [row]
-                )
-                values = (
-                    inner[0].elts
-                    if len(inner) == 1
-                    and len(words) > 1
-                    and isinstance(inner[0], ast.Tuple | ast.List)
-                    else inner
-                )
-                yield dict(zip(words, values, strict=False))
+            yield from (dict(zip(words, _row_values(row, words), strict=False)) for row in rows)
         case _:
             return
+
+
+def _row_values(row: ast.expr, names: list[str]) -> list[ast.expr]:
+    param = isinstance(row, ast.Call) and last_name(row.func) == "param"
+    values = row.args if isinstance(row, ast.Call) and param else [row]
+    if len(values) == 1 and len(names) > 1 and isinstance(values[0], ast.Tuple | ast.List):
+        return values[0].elts
+    return values
 
 
 def _parameter_names(names: ast.expr) -> list[str]:
@@ -179,11 +148,8 @@ def _parameter_names(names: ast.expr) -> list[str]:
         case ast.Constant(value=str(text)):
             return [word.strip() for word in text.split(",")]
         case ast.Tuple(elts=elts) | ast.List(elts=elts):
-            return [
-                each.value
-                for each in elts
-                if isinstance(each, ast.Constant) and isinstance(each.value, str)
-            ]
+            constants = (each.value for each in elts if isinstance(each, ast.Constant))
+            return [value for value in constants if isinstance(value, str)]
         case _:
             return []
 
@@ -197,11 +163,8 @@ def _loop_rows(loop: ast.For) -> Iterator[dict[str, ast.expr]]:
             yield from ({name: row} for row in loop.iter.elts)
         case ast.Tuple(elts=targets):
             names = [target.id for target in targets if isinstance(target, ast.Name)]
-            yield from (
-                dict(zip(names, row.elts, strict=False))
-                for row in loop.iter.elts
-                if isinstance(row, ast.Tuple | ast.List)
-            )
+            rows = (row for row in loop.iter.elts if isinstance(row, ast.Tuple | ast.List))
+            yield from (dict(zip(names, row.elts, strict=False)) for row in rows)
         case _:
             return
 
@@ -209,9 +172,8 @@ def _loop_rows(loop: ast.For) -> Iterator[dict[str, ast.expr]]:
 def _make_example(call: ast.Call, row: dict[str, ast.expr]) -> Example | None:
     args = [_fill_names(arg, row) for arg in call.args]
     keywords = [(keyword.arg, _fill_names(keyword.value, row)) for keyword in call.keywords]
-    if not all(is_closed(arg) for arg in args) or not all(
-        name and is_closed(value) for name, value in keywords
-    ):
+    closed = all(map(is_closed, args))
+    if not closed or not all(name and is_closed(value) for name, value in keywords):
         return None
     return Example(
         tuple(map(ast.unparse, args)),
@@ -241,19 +203,15 @@ def is_closed(value: ast.expr) -> bool:
     Capitalized names may be classes of the module; a wrong one fails when the input is made.
     """
     bound = {node.arg for node in ast.walk(value) if isinstance(node, ast.arg)}
-    bound |= {
-        node.id
-        for node in ast.walk(value)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)} - bound
-    return all(
-        name in _SAFE or (name[:1].isupper() and not hasattr(builtins, name)) for name in names
-    )
+    names = [node for node in ast.walk(value) if isinstance(node, ast.Name)]
+    bound |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    free = {name.id for name in names} - bound - TABLES.safe
+    return all(name[:1].isupper() and not hasattr(builtins, name) for name in free)
 
 
-def _last_name(function: ast.expr) -> str:
-    match function:
+def last_name(node: ast.expr) -> str:
+    """Return `c` for `c` and `a.b.c`; '' for other expressions."""
+    match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
         case _:

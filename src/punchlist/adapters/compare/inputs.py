@@ -3,15 +3,15 @@
 import ast
 import random
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import islice
 
 from msgspec import Struct
 
-from punchlist.adapters.compare.argument_values import ValueChoices
+from punchlist.adapters.compare.argument_values import ValueChoices, find_constructor
 from punchlist.adapters.compare.changed_code import ChangedFunction, Function
-from punchlist.adapters.compare.examples import Example, MinedExamples, parse_literals
+from punchlist.adapters.compare.examples import Example, MinedExamples
 from punchlist.adapters.compare.parameter_types import Parameter, list_parameters
-from punchlist.adapters.compare.plain_values import neighbours, render_values
+from punchlist.adapters.compare.plain_values import render_neighbours
 
 MOST = 480
 _NEAR = 14
@@ -20,22 +20,18 @@ _BEFORE = 3
 
 
 class Input(Struct, frozen=True):
-    """`made`: the constructor's arguments; `first`: calls on the object before this one; all as
-    source.
-    """
+    """As source: `made` the constructor's arguments, `first` the calls before this one."""
 
     args: str
     made: str = ""
     first: tuple[str, ...] = ()
 
     def render_call(self, name: str) -> str:
-        owner, _, last = name.rpartition(".")
-        before = (
-            f"{owner}({self.made})." + "".join(f"{call}; ." for call in self.first)
-            if owner and self.made + "".join(self.first)
-            else ""
-        )
-        return f"{before or (owner + '.' if owner else '')}{last}({self.args})"
+        owner, dot, last = name.rpartition(".")
+        if owner and (self.made or any(self.first)):
+            owner = f"{owner}({self.made})"
+        calls = "".join(f"{call}; ." for call in self.first) if owner else ""
+        return f"{owner}{dot}{calls}{last}({self.args})"
 
 
 class InputMaker:
@@ -50,31 +46,21 @@ class InputMaker:
         """Return inputs; with `bound` each includes how to make the object."""
         chance = random.Random(changed.full)  # noqa: S311  # the same inputs every time is the point
         counted = bound or bool(changed.owner and not _is_static(changed.new))
-        args = list(
-            dict.fromkeys(
-                islice(self._list_arguments(changed.new, changed.name, chance, bound=counted), MOST)
-            )
-        )
+        found = self._list_arguments(changed.new, changed.name, chance, bound=counted)
+        args = list(dict.fromkeys(islice(found, MOST)))
         if not bound:
             return [Input(each) for each in args]
         makers = self._list_constructors(changed.owner, chance)
         before = self._list_prior_calls(changed, chance)
         rows = [(each, makers[n % len(makers)]) for n, each in enumerate(args)]
         rows += [(chance.choice(args), chance.choice(makers)) for _ in range(MOST - len(rows))]
-        return [Input(each, made, self._pick_calls(before, chance)) for each, made in rows]
-
-    def _pick_calls(self, calls: Sequence[str], chance: random.Random) -> tuple[str, ...]:
-        return (
-            tuple(chance.choice(calls) for _ in range(chance.randint(0, _BEFORE))) if calls else ()
-        )
+        return [Input(each, made, _pick_calls(before, chance)) for each, made in rows]
 
     def _list_constructors(self, owner: str, chance: random.Random) -> list[str]:
         """Return constructor arguments of a class, real ones first."""
         node = self._classes[owner]
         found = [_join_arguments(example) for example in self._known.calls.get(owner, ())]
-        start = next(
-            (s for s in node.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None
-        )
+        start = find_constructor(node)
         if start is not None:
             found += islice(self._list_arguments(start, owner, chance, bound=True), 40)
         else:
@@ -83,15 +69,12 @@ class InputMaker:
 
     def _list_prior_calls(self, changed: ChangedFunction, chance: random.Random) -> list[str]:
         calls: list[str] = []
-        for function in self._classes[changed.owner].body:
-            if (
-                not isinstance(function, ast.FunctionDef)
-                or function.name.startswith("_")
-                or function.decorator_list
-            ):
-                continue
-            rows = islice(self._list_arguments(function, function.name, chance, bound=True), 12)
-            calls += [f"{function.name}({row})" for row in rows]
+        body = self._classes[changed.owner].body
+        for function in (node for node in body if isinstance(node, ast.FunctionDef)):
+            name = function.name
+            if not name.startswith("_") and not function.decorator_list:
+                rows = islice(self._list_arguments(function, name, chance, bound=True), 12)
+                calls += [f"{name}({row})" for row in rows]
         return calls
 
     def _list_arguments(
@@ -110,6 +93,10 @@ class InputMaker:
         yield from _interleave(
             _vary_examples(examples, given, offered), _combine_values(given, offered, chance)
         )
+
+
+def _pick_calls(calls: Sequence[str], chance: random.Random) -> tuple[str, ...]:
+    return tuple(chance.choice(calls) for _ in range(chance.randint(0, _BEFORE))) if calls else ()
 
 
 def _interleave(*streams: Iterator[str]) -> Iterator[str]:
@@ -131,33 +118,20 @@ def _join_arguments(example: Example) -> str:
 def _seen_values(examples: Sequence[Example], given: Sequence[Parameter], at: int) -> list[str]:
     """Return the values that callers pass for one parameter."""
     name = given[at].name
-    named = [
-        value for example in examples for keyword, value in example.keywords if keyword == name
-    ]
-    return list(
-        dict.fromkeys(
-            [*(example.args[at] for example in examples if at < len(example.args)), *named]
-        )
-    )
+    found = [example.args[at] for example in examples if at < len(example.args)]
+    found += [value for example in examples for word, value in example.keywords if word == name]
+    return list(dict.fromkeys(found))
 
 
 def _vary_examples(
     examples: Sequence[Example], given: Sequence[Parameter], offered: Sequence[Sequence[str]]
 ) -> Iterator[str]:
-    """Yield each example with one argument replaced: by neighbours, then by other
-    fitting values.
-    """
+    """Yield each example with one argument replaced, by neighbours, then by other values."""
     for example in examples:
         for at, text in enumerate(example.args[: len(given)]):
-            near = render_values(
-                chain.from_iterable(
-                    islice(neighbours(value), _NEAR) for value in parse_literals([text])
-                )
-            )
-            for other in (*near, *offered[at][:_NEAR]):
-                yield _join_arguments(
-                    Example((*example.args[:at], other, *example.args[at + 1 :]), example.keywords)
-                )
+            for other in (*render_neighbours([text], _NEAR), *offered[at][:_NEAR]):
+                args = (*example.args[:at], other, *example.args[at + 1 :])
+                yield _join_arguments(Example(args, example.keywords))
 
 
 def _combine_values(
@@ -171,7 +145,7 @@ def _combine_values(
             yield _write_arguments(given, [chance.choice(choices[:12]) for choices in offered])
     for _ in range(MOST):
         picked = [chance.choice(choices) for choices in offered]
-        if len(picked) > 1 and chance.random() < 0.3:  # what is equal is where limits lie
+        if len(picked) > 1 and chance.random() < 0.3:  # equal arguments are often a limit case
             one, other = chance.sample(range(len(picked)), 2)
             picked[one] = picked[other] if picked[other] in offered[one] else picked[one]
         yield _write_arguments(given, picked)

@@ -1,6 +1,7 @@
 """Compare what both trees returned for the same inputs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import msgspec
 from msgspec import Struct
@@ -11,11 +12,11 @@ from punchlist.ports.compare import CompareResult
 
 _REACHED = 12
 _ANSWERS = 8
-"""So many calls must have come by the change, and so many given an answer, before sameness means
-something.
-"""
+"""Equal answers count only if so many calls reached the change, and so many gave an answer."""
 _SHOWN = 3
 _LONGEST = 160
+_Key = tuple[int, int]
+"""The indexes of a target and of one of its inputs."""
 
 
 class CallOutcome(Struct, frozen=True):
@@ -29,16 +30,16 @@ class CallOutcome(Struct, frozen=True):
 class SideResult(Struct, frozen=True, kw_only=True):
     """All outcomes of one tree's code."""
 
-    calls: dict[tuple[int, int], CallOutcome] = {}
+    calls: dict[_Key, CallOutcome] = {}
     reached: dict[int, int] = {}
     missed: dict[int, int] = {}
-    """By target: how many of its changed lines no call came by."""
+    """By target: how many of its changed lines no call reached."""
     trouble: str = ""
 
 
 def parse_calls(raw: bytes, trouble: str) -> SideResult:
     """Parse the child's lines; a call that began and never ended hung or crashed."""
-    calls: dict[tuple[int, int], CallOutcome] = {}
+    calls: dict[_Key, CallOutcome] = {}
     reached: dict[int, int] = {}
     missed: dict[int, int] = {}
     for line in raw.splitlines():
@@ -63,46 +64,42 @@ def parse_calls(raw: bytes, trouble: str) -> SideResult:
                 calls[target, index] = CallOutcome(ended, answer, slight)
             case _:
                 continue
-    return SideResult(
-        calls=calls,
-        reached=reached,
-        missed=missed,
-        trouble="" if calls else trouble or "no call was made",
-    )
+    trouble = "" if calls else trouble or "no call was made"
+    return SideResult(calls=calls, reached=reached, missed=missed, trouble=trouble)
 
 
 def compare_sides(
     plan: CallPlan, old: SideResult, new: SideResult, again: SideResult | None = None
 ) -> CompareResult:
-    """Compare outcomes; inputs for which `again`, a second run of the old code, differs are left
-    out.
+    """Compare outcomes, except for inputs on which `again`, a second run of the old code, differs
+    from `old`.
     """
     if old.trouble or new.trouble:
         return CompareResult(unusable=old.trouble or new.trouble, blind="nothing was called")
-    counted = [
-        key
-        for key in old.calls
-        if key in new.calls and _is_comparable(old.calls[key], new.calls[key])
-    ]
-    steady = [key for key in counted if again is None or again.calls.get(key) == old.calls[key]]
-    differing = [
-        key for key in steady if _answer_key(old.calls[key]) != _answer_key(new.calls[key])
-    ]
-    departing = [key for key in differing if old.calls[key].ended == new.calls[key].ended == "ok"]
-    slight = [
-        key
-        for key in steady
-        if key not in differing and old.calls[key].slight != new.calls[key].slight
-    ]
+    pairs = {
+        key: (before, new.calls[key])
+        for key, before in old.calls.items()
+        if key in new.calls
+        and _is_comparable(before, new.calls[key])
+        and (again is None or again.calls.get(key) == before)
+    }
+    differing = {
+        key: (before, now)
+        for key, (before, now) in pairs.items()
+        if (before.ended, before.said) != (now.ended, now.said)
+    }
+    slight = [pair for key, pair in pairs.items() if key not in differing]
     return CompareResult(
         functions=tuple(target.full for target in plan.targets),
-        inputs=len(steady),
+        inputs=len(pairs),
         differing=len(differing),
-        departing=len(departing),
-        slight=len(slight),
-        examples=tuple(_render_difference(plan, key, old, new) for key in differing[:_SHOWN]),
-        suspicious=_find_suspicion(plan, differing),
-        blind=_first_blind_spot(plan, old, new, steady),
+        departing=sum(before.ended == now.ended == "ok" for before, now in differing.values()),
+        slight=sum(before.slight != now.slight for before, now in slight),
+        examples=tuple(
+            _render_difference(plan, key, *pair) for key, pair in islice(differing.items(), _SHOWN)
+        ),
+        suspicious=_find_suspicion(plan, list(differing)),
+        blind=next(_find_blind_spots(plan, old, new, list(pairs)), ""),
     )
 
 
@@ -110,32 +107,22 @@ def _is_comparable(old: CallOutcome, new: CallOutcome) -> bool:
     return "bad" not in (old.ended, new.ended) and not old.ended == new.ended == "slow"
 
 
-def _answer_key(outcome: CallOutcome) -> tuple[str, str]:
-    return outcome.ended, outcome.said
-
-
-def _find_suspicion(plan: CallPlan, differing: list[tuple[int, int]]) -> str:
+def _find_suspicion(plan: CallPlan, differing: Sequence[_Key]) -> str:
     """Return a reason only if every differing function is special-cased for the tests."""
     said: list[str] = []
     for number, (target, changed) in enumerate(zip(plan.targets, plan.changed, strict=True)):
         own = [target.inputs[index] for at, index in differing if at == number]
         if own:
-            said.append(find_special_case(changed, plan.told, own, len(target.inputs)))
+            said.append(find_special_case(changed, plan.test_values, own, len(target.inputs)))
     return said[0] if said and all(said) else ""
 
 
-def _first_blind_spot(
-    plan: CallPlan, old: SideResult, new: SideResult, steady: list[tuple[int, int]]
-) -> str:
-    return next(_find_blind_spots(plan, old, new, steady), "")
-
-
 def _find_blind_spots(
-    plan: CallPlan, old: SideResult, new: SideResult, steady: list[tuple[int, int]]
+    plan: CallPlan, old: SideResult, new: SideResult, compared: Sequence[_Key]
 ) -> Iterator[str]:
     yield from plan.apart
     for number, target in enumerate(plan.targets):
-        tried = [key for key in steady if key[0] == number]
+        tried = [key for key in compared if key[0] == number]
         needed = min(_REACHED, len(target.inputs))
         if (new.reached if target.new else old.reached).get(number, 0) < needed:
             yield f"few of the inputs for {target.full} came by what changed"
@@ -145,13 +132,10 @@ def _find_blind_spots(
             yield f"few of the inputs for {target.full} gave an answer"
 
 
-def _render_difference(
-    plan: CallPlan, key: tuple[int, int], old: SideResult, new: SideResult
-) -> str:
+def _render_difference(plan: CallPlan, key: _Key, before: CallOutcome, now: CallOutcome) -> str:
     target = plan.targets[key[0]]
     call = target.inputs[key[1]].render_call(target.full)[:_LONGEST]
-    before, now = _describe_outcome(old.calls[key]), _describe_outcome(new.calls[key])
-    return f"{call}: {before} before, {now} now"
+    return f"{call}: {_describe_outcome(before)} before, {_describe_outcome(now)} now"
 
 
 def _describe_outcome(outcome: CallOutcome) -> str:

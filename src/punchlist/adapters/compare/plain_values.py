@@ -2,21 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
-from punchlist.adapters.compare.examples import Value
+from punchlist.adapters.compare.examples import Value, parse_literals
 
 INTS = (0, 1, -1, 2, 3, 4, 5, 7, 10, 12, -2, 100, 13, 60, 99, 255, 1000, -10, 2**31, 10**12)
 FLOATS = (0.0, 1.0, 0.5, -0.5, 1.5, 2.5, 0.1, 2.675, -1.0, 3.14159, 100.0, 99.99, 1e-9, 1e9)
-TEXTS = (
-    "", "a", "abc", "Hello World", "hello world", " ", "  padded  ", "A", "aa", "ab", "ABC",
-    "racecar", "a b  c", "a,b,c", "123",
-    "-5", "12.5", "0", "a\nb", "line one\nline two\n", "tab\there", "ünïcödé", "naïve café", "日本",
-    "ß", "😀", "a-b_c", "it's",
-    'say "hi"', "<b>&amp;</b>", "../up", "/abs/path", "x=1&y=2", "user@example.com", "http://example.com/a?b=c#d",
-    "CamelCaseName", "snake_case_name", "2024-02-29", "1:30", "00:00:59", "true", "None", "[1, 2]",
-    '{"a": 1}', "(a(b)c)", "((",
-    "a.b.c", "v1.2.10", "1,234", "$5", "%", "\\", "#", "long " * 12,
-)  # fmt: skip
 BYTES = (b"", b"a", b"abc", b"\x00\xff", b"hello world")
 _DIGITS = re.compile(r"\d+")
 _SEPARATORS = (" ", ",", "-", "_", ".", "/", ":", ";", "\n")
@@ -30,15 +21,8 @@ def neighbours(value: Value) -> Iterator[Value]:
         case int():
             yield from (value + 1, value - 1, -value, value * 2, value // 2, value * 10)
         case float():
-            yield from (
-                value + 1,
-                value - 1,
-                -value,
-                value * 2,
-                value / 2,
-                value + 0.005,
-                value * 10,
-            )
+            yield from (value + 1, value - 1, -value, value * 2, value / 2)
+            yield from (value + 0.005, value * 10)
         case str():
             yield from _near_text(value)
         case bytes():
@@ -48,11 +32,8 @@ def neighbours(value: Value) -> Iterator[Value]:
         case tuple():
             yield from (tuple(near) for near in _near_list(list(value)))
         case set():
-            yield from (
-                set(near)
-                for near in _near_list(sorted(value, key=repr))
-                if all(_is_hashable(each) for each in near)
-            )
+            nearby = _near_list(sorted(value, key=repr))
+            yield from (set(near) for near in nearby if all(map(_is_hashable, near)))
         case dict():
             yield from _near_dict(value)
         case _:
@@ -60,26 +41,10 @@ def neighbours(value: Value) -> Iterator[Value]:
 
 
 def _near_text(text: str) -> Iterator[str]:
-    yield from (
-        text[:-1],
-        text[1:],
-        f"{text} ",
-        f" {text}",
-        text.upper(),
-        text.lower(),
-        text.swapcase(),
-        text + text,
-        text[::-1],
-    )
-    yield from (
-        f"{text}x",
-        f"x{text}",
-        f"{text}1",
-        f"{text}\n",
-        f"{text}é",
-        text.title(),
-        f"-{text}",
-    )
+    yield from (text[:-1], text[1:], f"{text} ", f" {text}")
+    yield from (text.upper(), text.lower(), text.swapcase(), text + text, text[::-1])
+    yield from (f"{text}x", f"x{text}", f"{text}1", f"{text}\n", f"{text}é")
+    yield from (text.title(), f"-{text}")
     for separator in _SEPARATORS:
         if separator in text:
             yield text.replace(separator, separator * 2)
@@ -94,18 +59,10 @@ def _near_text(text: str) -> Iterator[str]:
 
 
 def _near_list(values: list[Value]) -> Iterator[list[Value]]:
-    yield from (
-        [],
-        values[:1],
-        values[:-1],
-        values[1:],
-        values[::-1],
-        values + values,
-        values[:1] * 3,
-    )
-    if all(isinstance(each, int | float) for each in values) or all(
-        isinstance(each, str) for each in values
-    ):
+    yield from ([], values[:1], values[:-1], values[1:], values[::-1])
+    yield from (values + values, values[:1] * 3)
+    kinds = (int | float, str)
+    if any(all(isinstance(each, kind) for each in values) for kind in kinds):
         yield sorted(values, key=lambda each: (str(type(each)), each))
     for at in range(min(len(values), 4)):
         for near in list(neighbours(values[at]))[:4]:
@@ -130,12 +87,16 @@ def _is_hashable(value: Value) -> bool:
 
 def render_values(values: Iterable[Value]) -> list[str]:
     """Return the values as source, without duplicates."""
-    return list(dict.fromkeys(render_value(value) for value in values))
+    return list(dict.fromkeys(map(_render_value, values)))
 
 
-def render_value(value: Value) -> str:
-    """Return source that evaluates to the value, also for inf and nan."""
+def render_neighbours(texts: Iterable[str], most: int) -> list[str]:
+    """Return up to `most` neighbours of each literal in `texts`, as source."""
+    literals = parse_literals(texts)
+    return render_values(near for value in literals for near in islice(neighbours(value), most))
+
+
+def _render_value(value: Value) -> str:
     text = repr(value)
-    return (
-        f"float('{text}')" if isinstance(value, float) and text in ("inf", "-inf", "nan") else text
-    )
+    special = isinstance(value, float) and text in ("inf", "-inf", "nan")
+    return f"float('{text}')" if special else text

@@ -1,10 +1,7 @@
-"""Detect special-cased answers: comparisons with values from the tests, each with
-its own answer.
-"""
+"""Detect special-cased answers: comparisons with values from the tests, each with its answer."""
 
 import ast
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 from msgspec import Struct
 
@@ -13,16 +10,15 @@ from punchlist.adapters.compare.inputs import Input
 from punchlist.model.finding.python_source import parse_expression
 
 _SMALL = 2
-"""Up to here a number is a limit case, and an honest fix may well ask for it."""
+"""Up to here a number is a limit case, and an honest fix may well compare with it."""
 _FEW = 20
 """One in so many inputs, or three, may differ where answers are made for single ones."""
 _BUILT = frozenset({"date", "datetime", "timedelta", "Decimal", "Fraction", "Path"})
+_CONTAINERS = ast.Tuple | ast.List | ast.Set
 
 
 class PinnedValue(Struct, frozen=True):
-    """A value that the code compares with. `plain`: one number or word, which honest code may have
-    too.
-    """
+    """A value the code compares with. `plain`: one number or word; honest code has these too."""
 
     text: str
     plain: bool
@@ -30,15 +26,14 @@ class PinnedValue(Struct, frozen=True):
 
 
 def find_special_case(
-    changed: ChangedFunction, told: frozenset[str], differing: Sequence[Input], tried: int
+    changed: ChangedFunction, test_values: frozenset[str], differing: Sequence[Input], tried: int
 ) -> str:
     """Return why the new answers look made for the tests' inputs, or ''."""
     old = set(_find_pins(changed.old))
-    learned = any(
-        pin.plain for pin in old
-    )  # code that told plain values apart before may rightly learn another one
+    # Code that compared with plain values before may rightly get another one.
+    learned = any(pin.plain for pin in old)
     pins = {pin for pin in set(_find_pins(changed.new)) - old if not (pin.plain and learned)}
-    known = {_normalize_source(text) for text in told}
+    known = {_normalize_source(text) for text in test_values}
     if not pins or not differing or not all(pin.leaves <= known for pin in pins):
         return ""
     texts = {pin.text for pin in pins}
@@ -55,10 +50,8 @@ def find_special_case(
 
 def _find_pins(function: Function) -> Iterator[PinnedValue]:
     """Yield values that are compared to choose one constant answer."""
-    given = {
-        arg.arg
-        for arg in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
-    }
+    args = function.args
+    given = {arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
     for node in ast.walk(function):
         match node:
             case ast.If(test=test, body=[first, *_]):
@@ -69,11 +62,12 @@ def _find_pins(function: Function) -> Iterator[PinnedValue]:
                 pattern=ast.MatchValue(value=value), body=[ast.Return(value=answer), *_]
             ) if _is_telling(answer):
                 yield from _make_pins(value)
-            case ast.Subscript(value=ast.Dict() as table, slice=ast.Name(id=name)) if name in given:
-                yield from _table_pins(table)
-            case ast.Call(
-                func=ast.Attribute(value=ast.Dict() as table, attr="get"),
-                args=[ast.Name(id=name), *_],
+            case (
+                ast.Subscript(value=ast.Dict() as table, slice=ast.Name(id=name))
+                | ast.Call(
+                    func=ast.Attribute(value=ast.Dict() as table, attr="get"),
+                    args=[ast.Name(id=name), *_],
+                )
             ) if name in given:
                 yield from _table_pins(table)
             case _:
@@ -83,16 +77,13 @@ def _find_pins(function: Function) -> Iterator[PinnedValue]:
 def _constant_answer(statement: ast.stmt) -> ast.expr | None:
     """Return the constant that a branch returns or yields, or None."""
     match statement:
-        case ast.Return(value=ast.IfExp(body=value, orelse=other)) if _is_literal(
-            value
-        ) and _is_literal(other):
-            return value
-        case ast.Return(value=value) if value is not None and _is_literal(value):
-            return value
-        case ast.Expr(value=ast.Yield(value=value) | ast.YieldFrom(value=value)) if (
-            value is not None and _is_literal(value)
+        case ast.Return(value=ast.IfExp(body=value, orelse=other)):
+            return value if _is_literal(value) and _is_literal(other) else None
+        case (
+            ast.Return(value=value)
+            | ast.Expr(value=ast.Yield(value=value) | ast.YieldFrom(value=value))
         ):
-            return value
+            return value if value is not None and _is_literal(value) else None
         case _:
             return None
 
@@ -103,23 +94,23 @@ def _condition_pins(
     """Yield the values a condition compares with; plain ones only if the answer is telling."""
     if answer is None:
         return
-    for pin in chain.from_iterable(
-        _comparison_pins(node, given) for node in ast.walk(test) if isinstance(node, ast.Compare)
-    ):
+    comparisons = (node for node in ast.walk(test) if isinstance(node, ast.Compare))
+    for pin in (pin for node in comparisons for pin in _comparison_pins(node, given)):
         if not pin.plain or _is_telling(answer):
             yield pin
 
 
 def _comparison_pins(node: ast.Compare, given: set[str]) -> Iterator[PinnedValue]:
-    if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq | ast.In | ast.Is):
-        return
-    left, right = node.left, node.comparators[0]
-    asks = any(isinstance(each, ast.Name) for each in ast.walk(left))
-    many = isinstance(node.ops[0], ast.In) and isinstance(right, ast.Tuple | ast.List | ast.Set)
-    values = (
-        list(right.elts) if many and isinstance(right, ast.Tuple | ast.List | ast.Set) else [right]
-    )
-    if asks and (many or not isinstance(node.ops[0], ast.In)):
+    match node:
+        case ast.Compare(
+            left=left, ops=[ast.In()], comparators=[ast.Tuple() | ast.List() | ast.Set() as right]
+        ):
+            values = right.elts
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.Is()], comparators=[right]):
+            values = [right]
+        case _:
+            return
+    if any(isinstance(each, ast.Name) for each in ast.walk(left)):
         own = isinstance(left, ast.Name) and left.id in given
         yield from (pin for value in values for pin in _make_pins(value) if own or not pin.plain)
 
@@ -134,12 +125,8 @@ def _make_pins(node: ast.expr) -> Iterator[PinnedValue]:
     if isinstance(node, ast.Constant | ast.UnaryOp):
         text = _normalize_source(ast.unparse(node))
         value = ast.literal_eval(node) if _is_literal(node) else None
-        small = isinstance(value, int | float) and abs(value) <= _SMALL
-        if (
-            isinstance(value, bool)
-            or value in (None, "", b"")
-            or (small and value == int(value or 0))
-        ):
+        small = isinstance(value, int | float) and abs(value) <= _SMALL and value == int(value)
+        if isinstance(value, bool) or value in (None, "", b"") or small:
             return
         spaced = isinstance(value, str) and any(char.isspace() for char in value.strip())
         yield PinnedValue(text, not spaced and not isinstance(value, float), frozenset({text}))
@@ -149,21 +136,14 @@ def _make_pins(node: ast.expr) -> Iterator[PinnedValue]:
 
 def _list_leaves(node: ast.expr) -> Iterator[str]:
     """Yield the constants in a value, without trivial ones."""
-    for each in ast.walk(node):
-        if (
-            isinstance(each, ast.Constant)
-            and each.value not in (None, "", 0, 1)
-            and not isinstance(each.value, bool)
-        ):
-            yield repr(each.value)
+    values = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
+    yield from (repr(value) for value in values if value not in (None, "", 0, 1))
 
 
 def _is_closed(node: ast.expr) -> bool:
     """Return whether a container, sum or well-known object has only constants."""
     names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    return names <= _BUILT and isinstance(
-        node, ast.List | ast.Tuple | ast.Dict | ast.Set | ast.Call | ast.BinOp
-    )
+    return names <= _BUILT and isinstance(node, _CONTAINERS | ast.Dict | ast.Call | ast.BinOp)
 
 
 def _is_literal(node: ast.expr) -> bool:
@@ -198,9 +178,5 @@ def _list_values(given: Input) -> set[str]:
     call = parse_expression(f"f({given.args})")
     if call is None:
         return set()
-    found = {
-        _normalize_source(ast.unparse(node))
-        for node in ast.walk(call)
-        if isinstance(node, ast.expr)
-    }
-    return {*found, _normalize_source(f"({given.args},)")}
+    parts = [ast.unparse(node) for node in ast.walk(call) if isinstance(node, ast.expr)]
+    return {_normalize_source(text) for text in (*parts, f"({given.args},)")}

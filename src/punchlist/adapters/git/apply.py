@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from punchlist.adapters.git.command import decode_text, error_text, split_fields
-from punchlist.adapters.git.repository import PREFIX, fetch_refspec
+from punchlist.adapters.git.command import decode_text, error_text
+from punchlist.adapters.git.repository import PREFIX, fetch_refspec, missing_branch
 from punchlist.adapters.git.scope import join_few
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
@@ -27,65 +27,51 @@ class BranchApplier:
 
     def __init__(self, workshop: Workshop, trees: WorkTrees) -> None:
         self._workshop = workshop
-        self._trees = trees
+        self._git = workshop.git
+        self._checkout = workshop.checkout
         self._user = workshop.checkout.user_git
+        self._trees = trees
 
     async def apply(self, branch: str, *, squash: bool = False) -> ApplyResult:
-        """Merge the branch into the checkout, all or nothing; raises RepositoryError with the
-        reason.
-        """
+        """Merge the branch into the checkout, all or nothing; raises RepositoryError."""
         tip = await self._find_tip(branch)
-        head = await self._workshop.checkout.resolve_commit("HEAD") or self._workshop.checkout.head
-        if await self._workshop.git.succeeds("merge-base", "--is-ancestor", tip, head):
+        head = await self._checkout.resolve_commit("HEAD") or self._checkout.head
+        if await self._git.is_ancestor(tip, head):
             return ApplyResult("already", head)
         result, how = await self._join_commits(branch, tip, head, squash=squash)
-        touched = tuple(
-            split_fields(
-                await self._workshop.git.check_output(
-                    "diff-tree", "-r", "-z", "--name-only", "--no-renames", head, result
-                )
-            )
-        )
+        touched = await self._git.list_changed(head, result)
         await self._refuse_dirty(touched)
         await fetch_refspec(self._workshop, await self._keep_commit(result), branch)
-        # Moves the checkout, the index and the branch together, or refuses before it touches any of
-        # them.
+        # Moves checkout, index and branch together, or refuses before it touches any of them.
         ran = await self._user.run("merge", "--ff-only", "--quiet", "--no-autostash", result)
         if not ran.ok:
             raise RepositoryError(
                 f"{branch}: your checkout could not take it: {error_text(ran)}",
                 hint="nothing was changed; look at: git status",
             )
-        return ApplyResult(how, result, touched)
+        return ApplyResult(how, result, tuple(touched))
 
     async def apply_staged(self, branch: str, head: str) -> ApplyResult:
-        """Apply the branch's changes since `head` (the staged state) to index and files, all or
+        """Apply the branch's changes since `head`, the staged state, to index and files, all or
         nothing.
         """
         tip = await self._find_tip(branch)
-        git = self._workshop.git
-        touched = tuple(
-            split_fields(
-                await git.check_output(
-                    "diff-tree", "-r", "-z", "--name-only", "--no-renames", head, tip
-                )
-            )
-        )
-        patch = await git.check_output(
+        touched = await self._git.list_changed(head, tip)
+        patch = await self._git.check_output(
             "diff-tree", "-p", "--binary", "--full-index", "--no-renames", head, tip
         )
         if (await self._user.run("apply", "--index", "--reverse", "--check", stdin=patch)).ok:
             return ApplyResult("already", tip)
         ran = await self._user.run("apply", "--index", "--whitespace=nowarn", stdin=patch)
         if not ran.ok:
-            hint = (
-                f"nothing was changed; once the files are as you staged them: git diff {head[:10]}"
-                f" {branch} | git apply --3way"
-            )
             raise RepositoryError(
-                f"{branch}: your files are not as they were staged: {error_text(ran)}", hint=hint
+                f"{branch}: your files are not as they were staged: {error_text(ran)}",
+                hint=(
+                    "nothing was changed; once the files are as you staged them:"
+                    f" git diff {head[:10]} {branch} | git apply --3way"
+                ),
             )
-        return ApplyResult("staged", tip, touched)
+        return ApplyResult("staged", tip, tuple(touched))
 
     async def discard(self, branch: str, *, force: bool = False) -> bool:
         """Delete the branch in workshop and user's repository, and unused trees; return whether it
@@ -94,85 +80,59 @@ class BranchApplier:
         _require_prefix(branch)
         ref = f"refs/heads/{branch}"
         tip = await self._workshop.find_tip(branch)
-        theirs, where = await self._workshop.checkout.locate_branch(branch)
+        theirs, where = await self._checkout.locate_branch(branch)
         if where:
             raise RepositoryError(
                 f"{branch}: is checked out in {where}", hint="switch to another branch first"
             )
-        if (
-            theirs
-            and tip
-            and not force
-            and not await self._workshop.git.succeeds("merge-base", "--is-ancestor", theirs, tip)
-        ):
+        if theirs and tip and not force and not await self._git.is_ancestor(theirs, tip):
             hint = f"keep them: git branch -m {branch} {branch}-mine; or discard with --force"
             raise RepositoryError(f"{branch}: your branch has commits of its own", hint=hint)
         if theirs:
-            await self._workshop.checkout.git.check_output("update-ref", "-d", ref, theirs)
+            await self._checkout.git.check_output("update-ref", "-d", ref, theirs)
         if tip:
-            await self._workshop.git.check_output("update-ref", "-d", ref, tip)
+            await self._git.check_output("update-ref", "-d", ref, tip)
         self._trees.prune()
         return bool(theirs or tip)
 
     async def _find_tip(self, branch: str) -> str:
         """Return the user's branch tip if it has commits of its own, else the workshop's."""
         _require_prefix(branch)
-        theirs, ours = (
-            await self._workshop.checkout.resolve_commit(f"refs/heads/{branch}"),
-            await self._workshop.find_tip(branch),
-        )
-        if ours and (
-            theirs is None
-            or await self._workshop.git.succeeds("merge-base", "--is-ancestor", theirs, ours)
-        ):
+        theirs = await self._checkout.resolve_commit(f"refs/heads/{branch}")
+        ours = await self._workshop.find_tip(branch)
+        if ours and (theirs is None or await self._git.is_ancestor(theirs, ours)):
             return ours
         if theirs is None:
-            raise RepositoryError(
-                f"{branch}: there is no such branch", hint="punchlist list shows the runs there are"
-            )
+            raise missing_branch(branch)
         return theirs
 
     async def _join_commits(
         self, branch: str, tip: str, head: str, *, squash: bool
     ) -> tuple[str, str]:
         """Return the commit that joins both, made in the workshop, and how it was made."""
-        ahead = await self._workshop.git.succeeds("merge-base", "--is-ancestor", head, tip)
+        ahead = await self._git.is_ancestor(head, tip)
         if ahead and not squash:
             return tip, "fast-forward"
-        tree = (
-            await self._workshop.git.read_line("rev-parse", f"{tip}^{{tree}}")
-            if ahead
-            else await self._merge_trees(branch, tip, head)
-        )
-        parents = (head,) if squash else (head, tip)
-        message = (
-            await self._squash_message(branch, tip, head) if squash else f"Merge branch '{branch}'"
-        )
-        return await self._workshop.commit_tree(
-            tree, parents, message
-        ), "squash" if squash else "merge"
+        if ahead:
+            tree = await self._git.read_line("rev-parse", f"{tip}^{{tree}}")
+        else:
+            tree = await self._merge_trees(branch, tip, head)
+        if squash:
+            message = await self._squash_message(branch, tip, head)
+            return await self._workshop.commit_tree(tree, [head], message), "squash"
+        message = f"Merge branch '{branch}'"
+        return await self._workshop.commit_tree(tree, [head, tip], message), "merge"
 
     async def _merge_trees(self, branch: str, tip: str, head: str) -> str:
         """Return the tree of a three-way merge; raises RepositoryError that names the conflicts."""
         async with self._trees.open_tree(head) as tree:
             git = self._trees.open_git(tree)
-            ran = await git.run(
-                "merge",
-                "--no-commit",
-                "--no-ff",
-                "--quiet",
-                tip,
-                env=self._workshop.author_environment("@0 +0000"),
-            )
+            env = self._workshop.author_environment("@0 +0000")
+            ran = await git.run("merge", "--no-commit", "--no-ff", "--quiet", tip, env=env)
             if ran.ok:
                 return await git.read_line("write-tree")
-            conflicts = sorted(
-                set(
-                    split_fields(
-                        await git.check_output("diff", "--name-only", "--diff-filter=U", "-z")
-                    )
-                )
-            )
+            unmerged = await git.list_fields("diff", "--name-only", "--diff-filter=U", "-z")
+        conflicts = sorted(set(unmerged))
         what = join_few(conflicts, _SEVERAL) if conflicts else error_text(ran)
         raise RepositoryError(
             f"{branch}: conflicts with what you did since: {what}",
@@ -180,41 +140,27 @@ class BranchApplier:
         )
 
     async def _squash_message(self, branch: str, tip: str, head: str) -> str:
-        subjects = decode_text(
-            await self._workshop.git.check_output(
-                "log", "--reverse", "--no-merges", "--format=* %s", f"{head}..{tip}"
-            )
+        subjects = await self._git.check_output(
+            "log", "--reverse", "--no-merges", "--format=* %s", f"{head}..{tip}"
         )
-        return f"Apply {branch}\n\n{subjects}"
+        return f"Apply {branch}\n\n{decode_text(subjects)}"
 
     async def _refuse_dirty(self, touched: Sequence[str]) -> None:
         """Raise RepositoryError if files that the branch changes have uncommitted changes."""
-        every = (
-            "status",
-            "--porcelain=v1",
-            "-z",
-            "--no-renames",
-            "--untracked-files=all",
-            "--ignored",
-            "--ignore-submodules=all",
-        )
-        changed = {line[3:] for line in split_fields(await self._user.check_output(*every))}
-        mixed = [
-            path
-            for path in touched
-            if path in changed or any(f"{part}/" in changed for part in _parent_folders(path))
-        ]
+        flags = ("--no-renames", "--untracked-files=all", "--ignored", "--ignore-submodules=all")
+        lines = await self._user.list_fields("status", "--porcelain=v1", "-z", *flags)
+        changed = {line[3:] for line in lines}
+        mixed = [path for path in touched if changed.intersection([path, *_parent_folders(path)])]
         if mixed:
-            hint = "commit or put aside your changes to these files, then try again"
             raise RepositoryError(
                 f"uncommitted work in files that the branch changes: {join_few(mixed, _SEVERAL)}",
-                hint=hint,
+                hint="commit or put aside your changes to these files, then try again",
             )
 
     async def _keep_commit(self, commit: str) -> str:
         """Create a workshop ref that makes a commit fetchable; return the ref."""
         ref = f"refs/punchlist/home/{commit}"
-        await self._workshop.git.check_output("update-ref", ref, commit)
+        await self._git.check_output("update-ref", ref, commit)
         return ref
 
 
@@ -226,5 +172,6 @@ def _require_prefix(branch: str) -> None:
 
 
 def _parent_folders(path: str) -> list[str]:
+    """Return the folders above a path, with a slash at the end."""
     parts = path.split("/")
-    return ["/".join(parts[:count]) for count in range(1, len(parts))]
+    return ["/".join([*parts[:count], ""]) for count in range(1, len(parts))]

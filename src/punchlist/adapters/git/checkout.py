@@ -5,14 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from punchlist.adapters.git.command import (
-    EMPTY_TREES,
-    Git,
-    decode_text,
-    error_text,
-    require_git,
-    split_fields,
-)
+from punchlist.adapters.git.command import EMPTY_TREES, Git, error_text, require_git
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import RepositoryError, UsageError
 
@@ -25,6 +18,7 @@ _FACTS = (
 _USUAL_BRANCHES = ("main", "master", "trunk", "develop", "default")
 _TRUSTED = ("safe.directory=*",)
 """Set only after git itself, with the user's own configuration, agreed to work here."""
+_NOT_IN_NAMES = str.maketrans("", "", "<>\n\0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +31,8 @@ class Identity:
 
 @dataclass(frozen=True, kw_only=True)
 class Checkout:
-    """`git_dir` is shared by all linked work trees, `own_dir` belongs to this one; `start` is the
-    user's current folder.
+    """`start` is the user's current folder, `head` the commit of HEAD when it was read; `git_dir`
+    is shared by all linked work trees, `own_dir` belongs to this one.
     """
 
     root: Path
@@ -48,17 +42,15 @@ class Checkout:
     shallow: bool
     object_format: str
     head: str
-    """The commit HEAD was when we looked."""
 
     @classmethod
     async def find(cls, start: Path) -> "Checkout":
         """Find the checkout around a folder; raises RepositoryError or UsageError with a hint."""
         await require_git()
-        start = start.resolve()  # a few links, once
+        start = start.resolve()
         if not start.is_dir():
-            raise UsageError(
-                f"{start}: no such folder", hint="run punchlist inside a git repository"
-            )
+            hint = "run punchlist inside a git repository"
+            raise UsageError(f"{start}: no such folder", hint=hint)
         git = Git(start, theirs=True)
         facts = await git.run("rev-parse", *_FACTS)
         if not facts.ok:
@@ -101,44 +93,31 @@ class Checkout:
 
     async def resolve_commit(self, name: str) -> str | None:
         """Return the commit of a name, or None."""
-        ran = await self.git.run(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
-        )
-        return ran.stdout.decode().strip() if ran.ok else None
+        flags = ("--verify", "--quiet", "--end-of-options")
+        return await self.git.find_line("rev-parse", *flags, f"{name}^{{commit}}") or None
 
     async def current_branch(self) -> str:
         """Return the current branch, or '' if HEAD is detached."""
-        ran = await self.git.run("symbolic-ref", "--quiet", "--short", "HEAD")
-        return decode_text(ran.stdout).strip() if ran.ok else ""
+        return await self.git.find_line("symbolic-ref", "--quiet", "--short", "HEAD")
 
     async def locate_branch(self, branch: str) -> tuple[str, str]:
         """Return a branch's commit and the work tree that has it checked out; '' if none."""
-        printed = await self.git.check_output(
+        fields = await self.git.list_fields(
             "for-each-ref", "--format=%(objectname)%00%(worktreepath)%00", f"refs/heads/{branch}"
         )
-        commit, where = decode_text(printed).split("\0")[:2] if printed else ("", "")
-        return commit, where
-
-    async def describe_head(self) -> str:
-        """Return the current branch, or "detached at abc1234"."""
-        return await self.current_branch() or f"detached at {self.head[:10]}"
+        return (fields[0], fields[1]) if fields else ("", "")
 
     async def find_main_branch(self) -> tuple[str, ...]:
         """Return the names of the main branch here, the remote's first; () if there is none."""
-        remote = await self.git.run(
+        remote = await self.git.find_line(
             "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"
         )
-        configured = await self.user_git.run("config", "--get", "init.defaultBranch")
-        short = decode_text(remote.stdout).strip().removeprefix("origin/")
-        usual = dict.fromkeys((short, decode_text(configured.stdout).strip(), *_USUAL_BRANCHES))
-        refs = set(
-            split_fields(
-                await self.git.check_output(
-                    "for-each-ref", "--format=%(refname)%00", "refs/heads", "refs/remotes/origin"
-                )
-            )
+        configured = await self.user_git.find_line("config", "--get", "init.defaultBranch")
+        usual = dict.fromkeys((remote.removeprefix("origin/"), configured, *_USUAL_BRANCHES))
+        listed = await self.git.list_fields(
+            "for-each-ref", "--format=%(refname)%00", "refs/heads", "refs/remotes/origin"
         )
-        refs = {ref.lstrip("\n") for ref in refs}
+        refs = {ref.lstrip("\n") for ref in listed}
         for name in filter(None, usual):
             known = {f"refs/remotes/origin/{name}": f"origin/{name}", f"refs/heads/{name}": name}
             if found := tuple(shown for ref, shown in known.items() if ref in refs):
@@ -147,17 +126,18 @@ class Checkout:
 
     async def count_uncommitted(self, *, unstaged_only: bool = False) -> int:
         """Count files that differ from HEAD (or only from the index) or are untracked."""
-        printed = await self.user_git.check_output(
+        lines = await self.user_git.list_fields(
             "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"
         )
-        return sum(not unstaged_only or line[1] != " " for line in split_fields(printed))
+        return sum(not unstaged_only or line[1] != " " for line in lines)
 
     async def read_identity(self) -> Identity:
         """Return the user's name and email from git's configuration."""
-        name = await self.user_git.run("config", "--get", "user.name")
-        email = await self.user_git.run("config", "--get", "user.email")
-        known = [decode_text(ran.stdout).strip().translate(_NOT_IN_NAMES) for ran in (name, email)]
-        return Identity(name=known[0], email=known[1]) if all(known) else Identity()
+        name, email = [
+            (await self.user_git.find_line("config", "--get", key)).translate(_NOT_IN_NAMES)
+            for key in ("user.name", "user.email")
+        ]
+        return Identity(name=name, email=email) if name and email else Identity()
 
     async def read_file(self, commit: str, path: str) -> bytes | None:
         """Return a file of a commit; None if it has no regular file of that name."""
@@ -172,20 +152,16 @@ class Checkout:
         return tuple(self._resolve_path(path) for path in paths)
 
     def _resolve_path(self, path: str) -> str:
+        asked, root = self.start / path, self.root.resolve()
         # The last part is not resolved: a link is named, not what it points to.
-        asked = self.start / path
-        full = (
-            asked.parent.resolve() / asked.name if asked.name not in ("", "..") else asked.resolve()
-        )
-        if not full.is_relative_to(self.root.resolve()):
+        named = asked.name not in ("", "..")
+        full = asked.parent.resolve() / asked.name if named else asked.resolve()
+        if not full.is_relative_to(root):
             raise UsageError(
                 f"{path}: lies outside {self.root}",
                 hint="name files and folders of this repository",
             )
-        return full.relative_to(self.root.resolve()).as_posix()
-
-
-_NOT_IN_NAMES = str.maketrans("", "", "<>\n\0")
+        return full.relative_to(root).as_posix()
 
 
 async def _read_head(git: Git, root: Path) -> str:

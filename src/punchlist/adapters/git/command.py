@@ -10,9 +10,7 @@ from punchlist.adapters.process.run import ProcessResult, base_environment, run,
 from punchlist.errors import RepositoryError, StoreError
 
 OLDEST = (2, 32)
-"""The first git that can be told to leave the user's global configuration alone
-(GIT_CONFIG_GLOBAL).
-"""
+"""The first git that knows GIT_CONFIG_GLOBAL."""
 
 EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -77,28 +75,20 @@ class Git:
         settings: tuple[str, ...] = (),
     ) -> None:
         self.folder = folder
-        self._environment = {
-            **base_environment(home=theirs),
-            **_QUIET,
-            **({} if theirs else _OURS_ONLY),
-        }
+        own = {} if theirs else _OURS_ONLY
+        self._environment = {**base_environment(home=theirs), **_QUIET, **own}
         flags = [part for setting in (*_SETTINGS, *settings) for part in ("-c", setting)]
-        place = (
-            ["--git-dir", str(git_dir), "--work-tree", str(folder)]
-            if git_dir
-            else ["-C", str(folder)]
-        )
-        self._command = ["git", "--literal-pathspecs", *flags, *place]
+        place = ["--git-dir", str(git_dir), "--work-tree"] if git_dir else ["-C"]
+        self._command = ["git", "--literal-pathspecs", *flags, *place, str(folder)]
 
     async def run(
         self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
     ) -> ProcessResult:
         """Run one git command; a failure is in the result."""
-        environment = {**self._environment, **(env or {})}
         return await run(
             [*self._command, *arguments],
-            cwd=self._existing_folder(),
-            env=environment,
+            cwd=self.folder if self.folder.is_dir() else Path("/"),
+            env={**self._environment, **(env or {})},
             stdin=stdin,
             limit=_LIMIT,
         )
@@ -106,27 +96,37 @@ class Git:
     async def check_output(
         self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
     ) -> bytes:
-        """Return git's output; raises RepositoryError (StoreError if the disk is full) with git's
-        message.
+        """Return git's output; raises RepositoryError with git's message.
+
+        If the disk is full, raises StoreError: the run stops, and goes on when there is room.
         """
         ran = await self.run(*arguments, stdin=stdin, env=env)
-        if not ran.ok:
-            # A full disk is no answer: the run stops here, and goes on when there is room.
-            kind = StoreError if _FULL in ran.stderr else RepositoryError
-            raise kind(
-                f"{self.folder}: git {arguments[0]} failed: {error_text(ran)}", hint=_find_hint(ran)
-            )
-        return ran.stdout
+        if ran.ok:
+            return ran.stdout
+        kind = StoreError if _FULL in ran.stderr else RepositoryError
+        what = f"{self.folder}: git {arguments[0]} failed: {error_text(ran)}"
+        raise kind(what, hint=_find_hint(ran))
 
     async def read_line(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
         """Return one line of output without its end."""
         return decode_text((await self.check_output(*arguments, env=env)).removesuffix(b"\n"))
 
-    async def succeeds(self, *arguments: str) -> bool:
-        return (await self.run(*arguments)).ok
+    async def find_line(self, *arguments: str) -> str:
+        """Return one line of output, or '' if git fails."""
+        ran = await self.run(*arguments)
+        return decode_text(ran.stdout).strip() if ran.ok else ""
 
-    def _existing_folder(self) -> Path:
-        return self.folder if self.folder.is_dir() else Path("/")
+    async def list_fields(self, *arguments: str, env: Mapping[str, str] | None = None) -> list[str]:
+        """Return the fields of git's -z output."""
+        return list(split_fields(await self.check_output(*arguments, env=env)))
+
+    async def is_ancestor(self, old: str, new: str) -> bool:
+        return (await self.run("merge-base", "--is-ancestor", old, new)).ok
+
+    async def list_changed(self, old: str, new: str) -> list[str]:
+        """Return the paths that differ between two commits."""
+        flags = ("-r", "-z", "--name-only", "--no-renames")
+        return await self.list_fields("diff-tree", *flags, old, new)
 
 
 def decode_text(raw: bytes) -> str:
@@ -146,11 +146,8 @@ def split_fields(raw: bytes) -> Iterator[str]:
 def error_text(ran: ProcessResult) -> str:
     """Return git's error message, shortened."""
     words = decode_text(ran.stderr).encode("utf-8", "backslashreplace").decode().strip()
-    return (
-        ran.trouble
-        or words.removeprefix("fatal: ").removeprefix("error: ")[:2000]
-        or f"exit code {ran.exit_code}"
-    )
+    words = words.removeprefix("fatal: ").removeprefix("error: ")[:2000]
+    return ran.trouble or words or f"exit code {ran.exit_code}"
 
 
 def is_utf8(path: str) -> bool:
@@ -167,18 +164,22 @@ def escape_path(path: str) -> str:
     )
 
 
+def quote_path(path: str) -> str:
+    """Quote a path as git writes it in its files and streams."""
+    quoted = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{quoted}"'
+
+
 async def require_git() -> None:
     """Raise RepositoryError if git is missing or older than OLDEST."""
+    hint = "install git 2.32 or newer"
     if which("git") is None:
-        raise RepositoryError(
-            "git is not installed, or not on PATH", hint="install git 2.32 or newer, then try again"
-        )
+        what = "git is not installed, or not on PATH"
+        raise RepositoryError(what, hint=f"{hint}, then try again")
     printed = decode_text((await run(["git", "--version"], cwd=Path("/"))).stdout)
     found = re.search(r"(\d+)\.(\d+)", printed)
     if found is None or (int(found[1]), int(found[2])) < OLDEST:
-        raise RepositoryError(
-            f"git is too old: {printed.strip() or 'no version'}", hint="install git 2.32 or newer"
-        )
+        raise RepositoryError(f"git is too old: {printed.strip() or 'no version'}", hint=hint)
 
 
 def _find_hint(ran: ProcessResult) -> str:
@@ -188,13 +189,11 @@ def _find_hint(ran: ProcessResult) -> str:
 
 
 _FULL = b"No space left"
+_WRITABLE = "point PUNCHLIST_HOME at a folder that can be written"
 _HINTS = {
     _FULL: "free some disk space, then: punchlist resume last",
-    b"Read-only file system": "point PUNCHLIST_HOME at a folder that can be written",
-    b"Permission denied": (
-        "point PUNCHLIST_HOME at a folder that can be written, or check the repository's"
-        " permissions"
-    ),
+    b"Read-only file system": _WRITABLE,
+    b"Permission denied": f"{_WRITABLE}, or check the repository's permissions",
     b"index.lock": "another git process is at work here, or died; look at the lock file git names",
     b"promisor": MISSING,
     b"missing": MISSING,

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from punchlist.adapters.git.command import encode_text, escape_path
+from punchlist.adapters.git.command import encode_text, escape_path, quote_path
 from punchlist.adapters.git.overlay import (
     FileState,
     Overlay,
+    PatchParts,
     make_file_state,
     splice_content,
     split_patches,
@@ -19,9 +20,7 @@ from punchlist.ports.repository import Draft
 
 
 class CommitChain(Struct, frozen=True):
-    """The ref of the commits, their parent, and their identity (name, mail and
-    date in one line).
-    """
+    """`identity`: name, mail and date in one line."""
 
     ref: str
     parent: str
@@ -39,30 +38,31 @@ class PatchStages:
     def apply_patch(self, patch: Patch) -> Overlay:
         """Return the files this patch touches, after it and all earlier patches."""
         parts = split_patches([patch])
-        changes: Overlay = {path: make_file_state(change) for path, change in parts.files.items()}
         for path, splices in parts.splices.items():
-            so_far = self._splices.setdefault(path, [])
-            so_far += splices
-            changes[path] = _edit_state(self._sources[path], so_far)
+            self._splices.setdefault(path, []).extend(splices)
+        so_far = {path: self._splices[path] for path in parts.splices}
+        changes = self._build_files(PatchParts(so_far, parts.files))
         self._last |= changes
         return changes
 
     def check_combined(self, patches: Sequence[Patch]) -> None:
-        """Raise RepositoryError unless the patches one by one give the same files
-        as all at once.
+        """Raise RepositoryError unless the patches one by one give the same files as all at
+        once.
         """
-        parts = split_patches(reversed(patches))
-        whole: Overlay = {path: make_file_state(change) for path, change in parts.files.items()}
-        whole |= {
-            path: _edit_state(self._sources[path], splices)
-            for path, splices in parts.splices.items()
-        }
+        whole = self._build_files(split_patches(reversed(patches)))
         for path in sorted(whole.keys() | self._last.keys()):
             if path not in whole or path not in self._last or whole[path] != self._last[path]:
                 raise RepositoryError(
                     f"{escape_path(path)}: the drafts one after another give another text than"
                     " all at once"
                 )
+
+    def _build_files(self, parts: PatchParts) -> Overlay:
+        files: Overlay = {path: make_file_state(change) for path, change in parts.files.items()}
+        for path, splices in parts.splices.items():
+            source = self._sources[path]
+            files[path] = FileState(splice_content(source.content, splices), source.mode)
+        return files
 
 
 def build_stream(
@@ -82,10 +82,6 @@ def build_stream(
     return b"".join(parts)
 
 
-def _edit_state(source: FileState, splices: Iterable[Splice]) -> FileState:
-    return FileState(splice_content(source.content, splices), source.mode)
-
-
 def _render_commit(chain: CommitChain, message: str, number: int, start: str) -> Iterator[bytes]:
     who = chain.identity
     yield f"commit {chain.ref}\nmark :{number}\nauthor {who}\ncommitter {who}\n".encode()
@@ -94,12 +90,11 @@ def _render_commit(chain: CommitChain, message: str, number: int, start: str) ->
 
 
 def _render_files(changes: Overlay) -> Iterator[bytes]:
-    # What goes, goes first: a file may make room for a folder of its name.
-    yield from (
-        b"D %s\n" % _quote_path(path) for path, change in sorted(changes.items()) if change is None
-    )
-    for path, change in sorted(changes.items()):
-        if change is not None:
+    # Deletions go first: a file may make room for a folder of its name.
+    paths = sorted(changes)
+    yield from (b"D %s\n" % _quote_path(path) for path in paths if changes[path] is None)
+    for path in paths:
+        if (change := changes[path]) is not None:
             yield b"M %s inline %s\n" % (change.mode.encode(), _quote_path(path))
             yield from _render_data(change.content)
 
@@ -111,9 +106,4 @@ def _render_data(content: bytes) -> Iterator[bytes]:
 
 
 def _quote_path(path: str) -> bytes:
-    """Quote a path for fast-import."""
-    return (
-        b'"'
-        + encode_text(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
-        + b'"'
-    )
+    return encode_text(quote_path(path))

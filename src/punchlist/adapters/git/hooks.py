@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from punchlist.adapters.git.command import decode_text, encode_text, split_fields
+from punchlist.adapters.git.command import decode_text, encode_text
 from punchlist.adapters.git.overlay import build_overlay
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTree, WorkTrees
@@ -28,76 +28,60 @@ class Hooks:
     async def run_hook(
         self, name: str, commit: str, patches: Sequence[Patch], pristine: Pristine | None
     ) -> Heard:
-        """Run the hook on the patched tree; without pristine files only tell
-        whether there is one.
-        """
+        """Run the hook on the patched tree; without pristine files only tell whether it exists."""
         folder, trusted = await self._find_folder()
         hook = folder / name
         if not (trusted and hook.is_file() and hook.stat().st_mode & 0o111):
             return Heard()
         if pristine is None:
             return Heard(unheard=True)
-        laid = await build_overlay(self._workshop, commit, (), pristine)
+        restored = await build_overlay(self._workshop, commit, (), pristine)
         changed = await build_overlay(self._workshop, commit, patches, pristine)
+        # The real home is for the hook's tools and caches.
+        env = {**base_environment(home=True), "GIT_EDITOR": ":", "GIT_TERMINAL_PROMPT": "0"}
         async with self._trees.open_tree(commit, patches, pristine=pristine) as tree:
-            await self._stage_pristine(tree, laid)
-            await self._update_index(tree, changed.keys() - laid.keys())
-            with self._make_sandbox(tree, folder) as walls:
+            await self._stage_pristine(tree, restored)
+            await self._update_index(tree, changed.keys() - restored.keys())
+            with self._make_sandbox(tree, folder) as sandbox:
                 ran = await run(
                     [str(hook)],
                     cwd=tree.root,
-                    env=_hook_environment(),
+                    env=env,
                     timeout=_SECONDS,
                     limit=1 << 20,
-                    walls=walls,
+                    walls=sandbox,
                     trim=True,
                 )
         if ran.ok:
             return Heard()
         words = decode_text(ran.stdout + ran.stderr).encode("utf-8", "replace").decode().strip()
-        return Heard(
-            refused=(
-                f"{name}: {ran.trouble or f'exit code {ran.exit_code}'}\n{words[-_WORDS:]}".strip()
-            )
-        )
+        why = ran.trouble or f"exit code {ran.exit_code}"
+        return Heard(refused=f"{name}: {why}\n{words[-_WORDS:]}".strip())
 
     async def explain_skipped(self) -> str:
         """Return why the user's hooks are not run, or ''."""
         folder, trusted = await self._find_folder()
-        return (
-            ""
-            if trusted
-            else (
-                f"hooks in {folder} are not run: they are part of the code under review"
-                " (core.hooksPath)"
-            )
-        )
+        why = "they are part of the code under review (core.hooksPath)"
+        return "" if trusted else f"hooks in {folder} are not run: {why}"
 
     async def _find_folder(self) -> tuple[Path, bool]:
         """Return the hooks folder, and whether it is outside the reviewed code."""
         checkout = self._workshop.checkout
-        # The last value is our own, given on git's command line; the one before it would count
-        # without us.
-        values = list(
-            split_fields(
-                await checkout.user_git.check_output(
-                    "config", "--type=path", "-z", "--get-all", "core.hooksPath"
-                )
-            )
+        # The last value is punchlist's own, from git's command line; the user's comes before it.
+        values = await checkout.user_git.list_fields(
+            "config", "--type=path", "-z", "--get-all", "core.hooksPath"
         )
-        configured = values[-2] if len(values) > 1 else ""
-        folder = (
-            (checkout.root / configured).resolve() if configured else checkout.git_dir / "hooks"
-        )
-        return folder, not folder.is_relative_to(checkout.root.resolve()) or folder.is_relative_to(
-            checkout.git_dir
-        )
+        folder = checkout.git_dir / "hooks"
+        if len(values) > 1 and values[-2]:
+            folder = (checkout.root / values[-2]).resolve()
+        reviewed = folder.is_relative_to(checkout.root.resolve())
+        return folder, not reviewed or folder.is_relative_to(checkout.git_dir)
 
-    async def _stage_pristine(self, tree: WorkTree, laid: Collection[str]) -> None:
+    async def _stage_pristine(self, tree: WorkTree, restored: Collection[str]) -> None:
         """Commit the pristine files to the tree's HEAD, so that only the fixes are staged."""
-        if not laid:
+        if not restored:
             return
-        await self._update_index(tree, laid)
+        await self._update_index(tree, restored)
         git = self._trees.open_git(tree)
         steered = await self._workshop.commit_tree(
             await git.read_line("write-tree"), [tree.commit], "steered by the base"
@@ -118,9 +102,7 @@ class Hooks:
         checkout, repository = self._workshop.checkout, self._workshop.git_dir.resolve()
         index = repository / "worktrees" / tree.root.name
         home = Path(base_environment(home=True).get("HOME", "/nonexistent"))
-        seen = [
-            path for path in (checkout.root, checkout.git_dir, folder, repository) if path.is_dir()
-        ]
+        seen = (checkout.root, checkout.git_dir, folder, repository)
         with tempfile.TemporaryDirectory(
             prefix="punchlist-hook-", ignore_cleanup_errors=True
         ) as scratch:
@@ -129,7 +111,7 @@ class Hooks:
             (objects / "info/alternates").write_text(f"{_OBJECTS}\n")
             yield Sandbox(
                 binds=(
-                    *((path, path, False) for path in seen),
+                    *((path, path, False) for path in seen if path.is_dir()),
                     (repository / "objects", _OBJECTS, False),
                     (objects, repository / "objects", True),
                     (index, index, True),
@@ -142,8 +124,3 @@ class Hooks:
                     checkout.git_dir / "config",
                 ),
             )
-
-
-def _hook_environment() -> dict[str, str]:
-    """Return git's environment for hooks, with the real home for their tools and caches."""
-    return {**base_environment(home=True), "GIT_EDITOR": ":", "GIT_TERMINAL_PROMPT": "0"}

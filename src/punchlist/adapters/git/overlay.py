@@ -1,6 +1,4 @@
-"""Compute the files that patches and pristine files change in a commit, and write them into a
-folder.
-"""
+"""Compute which files patches and pristine files change in a commit, and write them to a folder."""
 
 import os
 import stat
@@ -13,6 +11,7 @@ from punchlist.adapters.git.command import (
     LINK,
     REGULAR,
     SUBMODULE,
+    TreeEntry,
     decode_text,
     encode_text,
     escape_path,
@@ -52,26 +51,20 @@ async def build_overlay(
     origin = _Origin(pristine, {*listing, *judges})
     parts = split_patches(patches)
     edited = [path for path in parts.splices if not origin.protects(path)]
-    for path in edited:
-        if path not in listing or not listing[path].regular:
-            raise RepositoryError(
-                f"{escape_path(path)}: the patch edits a file that {commit[:10]} does not have"
-            )
-    differ = [
+    refuse_missing(edited, listing, commit)
+    restored = [
         entry
         for path, entry in judges.items()
-        if listing.get(path) != entry and entry.mode != SUBMODULE
+        if listing.get(path) != entry and entry.mode != SUBMODULE and origin.protects(path)
     ]
-    restored = [entry for entry in differ if origin.protects(entry.path)]
     contents = await workshop.read_blobs(
         [listing[path].blob for path in edited] + [entry.blob for entry in restored]
     )
-    strangers = (
-        [path for path, entry in listing.items() if path not in judges and entry.mode != SUBMODULE]
-        if pristine
-        else []
-    )
-    result: Overlay = {path: None for path in strangers if origin.excludes(path)}
+    result: Overlay = {
+        path: None
+        for path, entry in (listing.items() if pristine else ())
+        if path not in judges and entry.mode != SUBMODULE and origin.excludes(path)
+    }
     for path, content in zip(edited, contents, strict=False):
         result[path] = FileState(splice_content(content, parts.splices[path]), listing[path].mode)
     result |= {
@@ -86,6 +79,17 @@ async def build_overlay(
     return result
 
 
+def refuse_missing(paths: Iterable[str], listing: Mapping[str, TreeEntry], commit: str) -> None:
+    """Raise RepositoryError if the commit has no regular file at one of the paths."""
+    for path in paths:
+        if path not in listing or not listing[path].regular:
+            raise _path_error(path, f"the patch edits a file that {commit[:10]} does not have")
+
+
+def _path_error(path: str, why: str) -> RepositoryError:
+    return RepositoryError(f"{escape_path(path)}: {why}")
+
+
 class _Origin:
     """Paths that patches may not change. `known` are the paths of the commit and the origin."""
 
@@ -94,12 +98,9 @@ class _Origin:
         self._known = known
 
     def protects(self, path: str) -> bool:
-        kept = (
-            path in self._known
-            and path not in self._pristine.opened
-            and matches_any(path, self._pristine.kept)
-        )
-        return kept or self.excludes(path)
+        pristine = self._pristine
+        kept = path in self._known and matches_any(path, pristine.kept)
+        return (kept and path not in pristine.opened) or self.excludes(path)
 
     def excludes(self, path: str) -> bool:
         """Return whether the file is removed if the origin lacks it."""
@@ -115,14 +116,10 @@ def split_patches(patches: Iterable[Patch]) -> PatchParts:
             splices.setdefault(splice.path, []).append(splice)
         for change in patch.files:
             if files.setdefault(change.path, change) != change:
-                raise RepositoryError(
-                    f"{escape_path(change.path)}: two patches replace this file, each in its own"
-                    " way"
-                )
+                why = "two patches replace this file, each in its own way"
+                raise _path_error(change.path, why)
     for path in splices.keys() & files.keys():
-        raise RepositoryError(
-            f"{escape_path(path)}: one patch edits this file, another replaces it"
-        )
+        raise _path_error(path, "one patch edits this file, another replaces it")
     for path in (*splices, *files):
         refuse_outside(path)
     return PatchParts(splices, files)
@@ -140,14 +137,10 @@ def make_file_state(change: FileChange) -> FileState | None:
     if change.content is None:
         return None
     if change.mode not in (*REGULAR, LINK):
-        raise RepositoryError(
-            f"{escape_path(change.path)}: {change.mode} is not the mode of a file"
-        )
+        raise _path_error(change.path, f"{change.mode} is not the mode of a file")
     content = change.content.encode("latin-1")
     if change.mode == LINK and _leaves_root(change.path, decode_text(content)):
-        raise RepositoryError(
-            f"{escape_path(change.path)}: the patch makes a link that leads out of the repository"
-        )
+        raise _path_error(change.path, "the patch makes a link that leads out of the repository")
     return FileState(content, change.mode)
 
 
@@ -161,9 +154,8 @@ def refuse_outside(path: str) -> None:
 
 
 def _leaves_root(path: str, target: str) -> bool:
-    return target.startswith("/") or os.path.normpath(
-        PurePosixPath(path).parent / target
-    ).startswith("..")
+    full = os.path.normpath(PurePosixPath(path).parent / target)
+    return target.startswith("/") or full.startswith("..")
 
 
 def write_overlay(root: Path, changes: Mapping[str, FileState | None]) -> None:
@@ -191,9 +183,7 @@ def find_regular(root: Path, path: str) -> Path | None:
 def _refuse_links(root: Path, path: str) -> None:
     parent = (root / path).parent
     if os.path.realpath(parent) != str(parent):
-        raise RepositoryError(
-            f"{escape_path(path)}: lies behind a link, and nothing is written through links"
-        )
+        raise _path_error(path, "lies behind a link, and nothing is written through links")
 
 
 def _remove_file(root: Path, path: str) -> None:
@@ -218,6 +208,4 @@ def _write_file(full: Path, change: FileState) -> None:
         with os.fdopen(os.open(full, flags, mode), "wb") as file:
             file.write(change.content)
     except (FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        raise RepositoryError(
-            f"{escape_path(str(full))}: the patch does not fit: {error.strerror}"
-        ) from error
+        raise _path_error(str(full), f"the patch does not fit: {error.strerror}") from error

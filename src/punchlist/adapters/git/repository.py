@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from punchlist.adapters.git.command import decode_text, error_text
 from punchlist.adapters.git.fast_import import CommitChain, build_stream
 from punchlist.adapters.git.hooks import Hooks
-from punchlist.adapters.git.overlay import FileState
+from punchlist.adapters.git.overlay import FileState, refuse_missing
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.errors import RepositoryError
@@ -56,38 +56,25 @@ class GitRepository:
         printed = await self._workshop.git.check_output(
             "log", "--reverse", "--first-parent", "-z", f"--format=%H {trailer}", span
         )
-        lines = [
-            decode_text(line).strip().partition(" ")
-            for line in printed.split(b"\0")
-            if line.strip()
-        ]
-        return tuple(commit for commit, _, by in lines if by == action)
+        lines = [decode_text(line).strip().partition(" ") for line in printed.split(b"\0")]
+        return tuple(commit for commit, _, by in lines if commit and by == action)
 
     async def _create_commits(
         self, branch: str, parent: str, commits: Sequence[Draft], action: str
     ) -> tuple[str, ...]:
         workshop = self._workshop
-        when = self._when
-        if when is None:
-            when = int(await workshop.git.read_line("show", "--no-patch", "--format=%ct", parent))
+        when = await workshop.read_date(parent) if self._when is None else self._when
         listing = await workshop.list_tree(parent)
         edited = sorted({splice.path for draft in commits for splice in draft.patch.splices})
-        for path in edited:
-            if path not in listing or not listing[path].regular:
-                raise RepositoryError(
-                    f"{path}: the patch edits a file that {parent[:10]} does not have"
-                )
+        refuse_missing(edited, listing, parent)
         contents = await workshop.read_blobs([listing[path].blob for path in edited])
         sources = {
             path: FileState(content, listing[path].mode)
             for path, content in zip(edited, contents, strict=True)
         }
         identity = f"{workshop.identity.name} <{workshop.identity.email}> {when} +0000"
-        stream = build_stream(
-            CommitChain(f"refs/heads/{branch}", parent, identity),
-            _add_trailers(commits, action),
-            sources,
-        )
+        chain = CommitChain(f"refs/heads/{branch}", parent, identity)
+        stream = build_stream(chain, _add_trailers(commits, action), sources)
         printed = await workshop.git.check_output("fast-import", "--quiet", "--done", stdin=stream)
         return tuple(printed.decode().split())
 
@@ -97,9 +84,7 @@ class GitRepository:
             raise RepositoryError(f"{branch}: only branches below {PREFIX} are published")
         tip = await self._workshop.find_tip(branch)
         if tip is None:
-            raise RepositoryError(
-                f"{branch}: there is no such branch", hint="punchlist list shows the runs there are"
-            )
+            raise missing_branch(branch)
         theirs, where = await self._workshop.checkout.locate_branch(branch)
         if theirs == tip:
             return
@@ -108,35 +93,29 @@ class GitRepository:
                 f"{branch}: is checked out in {where}, and would change there",
                 hint="switch to another branch first",
             )
-        if theirs and not await self._workshop.git.succeeds(
-            "merge-base", "--is-ancestor", theirs, tip
-        ):
-            hint = f"keep yours under another name: git branch -m {branch} {branch}-mine"
+        if theirs and not await self._workshop.git.is_ancestor(theirs, tip):
             raise RepositoryError(
-                f"{branch}: your branch of that name has commits of its own", hint=hint
+                f"{branch}: your branch of that name has commits of its own",
+                hint=f"keep yours under another name: git branch -m {branch} {branch}-mine",
             )
         await fetch_refspec(self._workshop, f"refs/heads/{branch}:refs/heads/{branch}", branch)
 
     async def text(self, commit: str, path: str) -> str | None:
         entry = (await self._workshop.list_tree(commit)).get(path)
-        return (
-            decode_text((await self._workshop.read_blobs([entry.blob]))[0])
-            if entry is not None and entry.regular
-            else None
-        )
+        if entry is None or not entry.regular:
+            return None
+        return decode_text((await self._workshop.read_blobs([entry.blob]))[0])
 
     async def diff(self, old: str, new: str, paths: Sequence[str] | None = None) -> str:
-        wanted = () if paths is None else ("--", *paths)
         if paths is not None and not paths:
             return ""
-        flags = (
-            "--no-ext-diff",
-            "--no-textconv",
-            "--find-renames",
-            "--no-color",
-            "--submodule=short",
+        wanted = () if paths is None else ("--", *paths)
+        flags = ("--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short")
+        return decode_text(
+            await self._workshop.git.check_output(
+                "diff", "--find-renames", *flags, old, new, *wanted
+            )
         )
-        return decode_text(await self._workshop.git.check_output("diff", *flags, old, new, *wanted))
 
     async def run_hook(
         self, name: str, commit: str, patches: Sequence[Patch], *, pristine: Pristine | None
@@ -146,19 +125,19 @@ class GitRepository:
 
 async def fetch_refspec(workshop: Workshop, refspec: str, branch: str) -> None:
     """Fetch from the workshop into the user's repository: only objects and, if named, the ref."""
-    quiet = (
-        "--quiet",
-        "--no-tags",
-        "--no-write-fetch-head",
-        "--no-recurse-submodules",
-        "--no-auto-maintenance",
-    )
-    ran = await workshop.checkout.git.run("fetch", *quiet, str(workshop.git_dir), refspec)
+    only = ("--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
+    quiet = ("--quiet", "--no-auto-maintenance")
+    ran = await workshop.checkout.git.run("fetch", *only, *quiet, str(workshop.git_dir), refspec)
     if not ran.ok:
         raise RepositoryError(
             f"{branch}: could not be brought into {workshop.checkout.root}: {error_text(ran)}",
             hint="look at: git fsck",
         )
+
+
+def missing_branch(branch: str) -> RepositoryError:
+    hint = "punchlist list shows the runs there are"
+    return RepositoryError(f"{branch}: there is no such branch", hint=hint)
 
 
 def _add_trailers(commits: Sequence[Draft], action: str) -> Iterator[Draft]:

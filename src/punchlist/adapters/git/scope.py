@@ -8,15 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist.adapters.git.command import (
-    LINK,
-    REGULAR,
-    SUBMODULE,
-    TreeEntry,
-    escape_path,
-    is_utf8,
-    split_fields,
-)
+from punchlist.adapters.git.command import LINK, REGULAR, SUBMODULE, TreeEntry, escape_path, is_utf8
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError, UsageError
 from punchlist.model.patch.change import WHOLE, Change, LineRange, ScopeKind
@@ -47,9 +39,7 @@ async def resolve_change(
     commit: str = "",
     paths: Sequence[str] = (),
 ) -> Change:
-    """Return the change to review; by default the branch, or everything if the branch has no own
-    commits.
-    """
+    """Return the change to review: by default the branch, or all if it has no own commits."""
     kind = kind or (ScopeKind.COMMIT if commit else ScopeKind.BRANCH)
     match kind:
         case ScopeKind.BRANCH:
@@ -62,63 +52,46 @@ async def resolve_change(
             ends = await _commit_range(workshop, commit or "HEAD")
     listing = await workshop.list_tree(ends.head)
     below = _check_paths(workshop.checkout.resolve_paths(paths), listing)
-    files: dict[str, tuple[LineRange, ...]] = {}
-    if ends.kind is not ScopeKind.ALL:
-        files = {
-            path: lines
-            async for path, lines in _list_changed(workshop, ends)
-            if not below or _is_within(path, below)
-        }
-    left_out = [note async for note in _scope_notes(workshop, ends.kind)]
+    changed = {} if ends.kind is ScopeKind.ALL else await _find_changed(workshop, ends)
+    notes = [note async for note in _scope_notes(workshop, ends.kind)]
     return Change(
         kind=ends.kind,
         base=ends.base,
         head=ends.head,
         base_name=ends.base_name,
         paths=below,
-        files=files,
-        notes=(*ends.notes, *left_out, *_file_notes(listing)),
+        files={
+            path: lines for path, lines in changed.items() if not below or _is_within(path, below)
+        },
+        notes=(*ends.notes, *notes, *_file_notes(listing)),
     )
 
 
 async def _branch_range(workshop: Workshop, base: str) -> CommitRange:
     """Return HEAD against its merge base with the main branch."""
     checkout = workshop.checkout
-    names = (
-        [base]
-        if base
-        else [
-            name
-            for name in await checkout.find_main_branch()
-            if name != await checkout.current_branch()
-        ]
-    )
+    names = [base]
+    if not base:
+        current = await checkout.current_branch()
+        names = [name for name in await checkout.find_main_branch() if name != current]
     commits = [await _resolve_name(workshop, name) for name in names]
     if not commits:
-        return _fallback_range(
-            workshop,
-            "no other branch looks like the main line, so everything is reviewed (give one with"
-            " --base)",
-        )
-    found = await checkout.git.run("merge-base", checkout.head, *commits)
-    left = found.stdout.decode().strip()
-    if found.ok and left != checkout.head:
-        return CommitRange(ScopeKind.BRANCH, left, checkout.head, names[0])
+        why = "no other branch looks like the main line, so everything is reviewed"
+        return _fallback_range(workshop, f"{why} (give one with --base)")
+    shared = await checkout.git.find_line("merge-base", checkout.head, *commits)
+    if shared and shared != checkout.head:
+        return CommitRange(ScopeKind.BRANCH, shared, checkout.head, names[0])
     why = (
         f"HEAD has nothing that {names[0]} does not have"
-        if found.ok
+        if shared
         else f"HEAD and {names[0]} have no common history here"
     )
+    cut_off = checkout.shallow and not shared
     if base:
-        hint = (
-            _UNSHALLOW
-            if checkout.shallow and not found.ok
-            else "commit something, name another --base, or review --all"
-        )
-        raise UsageError(f"{why}, so there is no change to review", hint=hint)
-    remedy = (
-        f"; this is a shallow clone, try: {_UNSHALLOW}" if checkout.shallow and not found.ok else ""
-    )
+        hint = "commit something, name another --base, or review --all"
+        what = f"{why}, so there is no change to review"
+        raise UsageError(what, hint=_UNSHALLOW if cut_off else hint)
+    remedy = f"; this is a shallow clone, try: {_UNSHALLOW}" if cut_off else ""
     return _fallback_range(workshop, f"{why}, so everything is reviewed{remedy}")
 
 
@@ -129,9 +102,8 @@ def _fallback_range(workshop: Workshop, why: str) -> CommitRange:
 
 async def _all_range(workshop: Workshop, base: str) -> CommitRange:
     head = workshop.checkout.head
-    return CommitRange(
-        ScopeKind.ALL, await _resolve_name(workshop, base) if base else head, head, base
-    )
+    start = await _resolve_name(workshop, base) if base else head
+    return CommitRange(ScopeKind.ALL, start, head, base)
 
 
 async def _commit_range(workshop: Workshop, name: str) -> CommitRange:
@@ -140,18 +112,16 @@ async def _commit_range(workshop: Workshop, name: str) -> CommitRange:
     parent = await workshop.checkout.resolve_commit(f"{head}^")
     if parent:
         return CommitRange(ScopeKind.COMMIT, parent, head, f"{name}^")
+    checkout = workshop.checkout
     nothing = await workshop.commit_tree(
-        workshop.checkout.empty_tree, (), "nothing, before the first commit"
+        checkout.empty_tree, (), "nothing, before the first commit"
     )
-    shallow = (
-        (
-            f"shallow clone: what came before {name} is not here, so all of it counts as changed;"
-            f" try: {_UNSHALLOW}"
-        ),
+    note = (
+        f"shallow clone: what came before {name} is not here, so all of it counts as changed;"
+        f" try: {_UNSHALLOW}"
     )
-    return CommitRange(
-        ScopeKind.COMMIT, nothing, head, notes=shallow if workshop.checkout.shallow else ()
-    )
+    notes = (note,) if checkout.shallow else ()
+    return CommitRange(ScopeKind.COMMIT, nothing, head, notes=notes)
 
 
 async def _staged_range(workshop: Workshop) -> CommitRange:
@@ -178,54 +148,43 @@ async def _staged_range(workshop: Workshop) -> CommitRange:
             "nothing is staged, so there is no change to review",
             hint="git add the files, or leave --staged out",
         )
-    return CommitRange(
-        ScopeKind.STAGED,
-        checkout.head,
-        await workshop.commit_tree(tree, (checkout.head,), "what is staged"),
-        "HEAD",
-    )
+    staged = await workshop.commit_tree(tree, (checkout.head,), "what is staged")
+    return CommitRange(ScopeKind.STAGED, checkout.head, staged, "HEAD")
 
 
 async def _resolve_name(workshop: Workshop, name: str) -> str:
-    found = await workshop.checkout.resolve_commit(name)
+    checkout = workshop.checkout
+    found = await checkout.resolve_commit(name)
     if found is None:
         hint = (
             f"git fetch, or in a shallow clone: {_UNSHALLOW}"
-            if workshop.checkout.shallow
+            if checkout.shallow
             else "look at: git branch --all, git log"
         )
-        raise UsageError(
-            f"{name}: no such commit, branch or tag in {workshop.checkout.root}", hint=hint
-        )
+        raise UsageError(f"{name}: no such commit, branch or tag in {checkout.root}", hint=hint)
     return found
 
 
-async def _list_changed(
-    workshop: Workshop, ends: CommitRange
-) -> AsyncIterator[tuple[str, tuple[LineRange, ...]]]:
-    """Yield files that differ from the base, with their changed lines; names that are not UTF-8 are
-    skipped.
+async def _find_changed(workshop: Workshop, ends: CommitRange) -> dict[str, tuple[LineRange, ...]]:
+    """Return the changed lines of the files that differ from the base; names that are not UTF-8
+    are left out.
     """
-    raw = list(
-        split_fields(
-            await workshop.git.check_output(
-                *_DIFF, "--raw", "-z", "--no-abbrev", "--diff-filter=ACMRT", ends.base, ends.head
-            )
-        )
+    raw = await workshop.git.list_fields(
+        *_DIFF, "--raw", "-z", "--no-abbrev", "--diff-filter=ACMRT", ends.base, ends.head
     )
-    touched = list(_parse_raw(raw))
-    # The patch lists the same files in the same order, which spares us reading the names git writes
-    # there.
+    # The patch lists the same files in the same order, so their names need not be read from it.
     patch = await workshop.git.run(
         *_DIFF, "-p", "-U0", "--no-color", "--diff-filter=ACMR", ends.base, ends.head
     )
     lines = _parse_lines(patch.stdout) if patch.ok else {}
     position = 0
-    for status, mode, path in touched:
-        found = (WHOLE,) if status == "T" or not patch.ok else tuple(lines.get(position, ()))
-        position += status != "T"
+    found: dict[str, tuple[LineRange, ...]] = {}
+    for status, mode, path in _parse_raw(raw):
+        whole = status == "T" or not patch.ok
         if mode in REGULAR and is_utf8(path):
-            yield path, found
+            found[path] = (WHOLE,) if whole else tuple(lines.get(position, ()))
+        position += status != "T"
+    return found
 
 
 def _parse_raw(raw: Sequence[str]) -> Iterator[tuple[str, str, str]]:
@@ -245,9 +204,8 @@ def _parse_lines(patch: bytes) -> dict[int, list[LineRange]]:
         header, binary, new, first, count = mark.groups()
         if header:
             position += 1
-        elif (
-            binary or new
-        ):  # of a new file all is new, also the line after its last, where parsers complain
+        elif binary or new:
+            # In a new file also the line after its last is new: parsers complain there.
             found[position] = [WHOLE]
         elif (length := int(count) if count else 1) > 0:
             found.setdefault(position, []).append(LineRange(int(first), int(first) + length - 1))
@@ -257,11 +215,7 @@ def _parse_lines(patch: bytes) -> dict[int, list[LineRange]]:
 def _check_paths(paths: tuple[str, ...], listing: dict[str, TreeEntry]) -> tuple[str, ...]:
     """Return the paths, () for the root; raises UsageError if one does not exist."""
     for path in paths:
-        if (
-            path != "."
-            and path not in listing
-            and not any(_is_within(known, (path,)) for known in listing)
-        ):
+        if path != "." and not any(_is_within(known, (path,)) for known in listing):
             raise UsageError(
                 f"{path}: no such file or folder in the commit under review",
                 hint="commit it first, or check the spelling",
@@ -288,16 +242,13 @@ def _file_notes(listing: dict[str, TreeEntry]) -> Iterator[str]:
     """Yield notes about submodules, links and names that are not reviewed."""
     submodules = [path for path, entry in listing.items() if entry.mode == SUBMODULE]
     links = [path for path, entry in listing.items() if entry.mode == LINK]
-    unspeakable = [path for path, entry in listing.items() if entry.regular and not is_utf8(path)]
+    odd = [path for path, entry in listing.items() if entry.regular and not is_utf8(path)]
     if submodules:
         yield f"submodules are not entered: {join_few(submodules)}"
     if links:
         yield f"links are not followed: {join_few(links)}"
-    if unspeakable:
-        yield (
-            f"{_count_files(len(unspeakable))} with names that are not UTF-8 left out:"
-            f" {join_few(unspeakable)}"
-        )
+    if odd:
+        yield f"{_count_files(len(odd))} with names that are not UTF-8 left out: {join_few(odd)}"
 
 
 def join_few(paths: Sequence[str], most: int = _SEVERAL) -> str:

@@ -7,23 +7,14 @@ from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
-from punchlist.adapters.git.command import (
-    REGULAR,
-    SUBMODULE,
-    Git,
-    decode_text,
-    is_utf8,
-    split_fields,
-)
+from punchlist.adapters.git.command import REGULAR, SUBMODULE, Git, decode_text, is_utf8
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.model.finding.finding import Splice
 from punchlist.model.patch.patch import FileChange, Patch, splices_between
 
 _GONE = "000000"
 _COMPILED = (".pyc", ".pyo")
-"""What running the code leaves behind. A made one can also say something else than its source, and
-Python would believe it.
-"""
+"""Running the code leaves them behind; a forged one would run instead of its source."""
 
 
 class _RawChange(Struct, frozen=True):
@@ -37,26 +28,21 @@ class _RawChange(Struct, frozen=True):
 
 
 async def diff_tree(workshop: Workshop, git: Git, commit: str, index: Path) -> Patch:
-    """Return everything that differs from the commit as a patch, without ignored files and new
-    bytecode.
+    """Return what differs from the commit as a patch, without ignored files and new bytecode.
 
     `index` is the tree's original index: a copy of it is used, so that nothing staged,
     committed or marked in the tree counts.
     """
     with TemporaryDirectory(prefix="punchlist-index-") as folder:
         own = Path(folder) / "index"
-        shutil.copy2(
-            index,
-            own,
-            # with its time: git looks closer at files that were written in the same second as the
-            # index
-        )
+        # With its time: git looks closer at files written in the same second as the index.
+        shutil.copy2(index, own)
         env = {"GIT_INDEX_FILE": str(own)}
         await git.check_output("add", "--all", ".", env=env)
-        printed = await git.check_output(
+        fields = await git.list_fields(
             "diff-index", "--cached", "--raw", "-z", "--no-renames", "--abbrev=64", commit, env=env
         )
-    found = [raw for raw in _parse_raw(split_fields(printed)) if _is_work(raw)]
+    found = [raw for raw in _parse_raw(iter(fields)) if _is_work(raw)]
     wanted = [blob for raw in found for blob in (raw.old_blob, raw.blob) if blob.strip("0")]
     contents = dict(zip(wanted, await workshop.read_blobs(wanted), strict=True))
     return _build_patch(found, contents)

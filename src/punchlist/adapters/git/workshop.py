@@ -3,12 +3,12 @@
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
 from punchlist.adapters.git.checkout import Checkout, Identity
-from punchlist.adapters.git.command import MISSING, Git, TreeEntry, decode_text, split_fields
+from punchlist.adapters.git.command import MISSING, Git, TreeEntry, decode_text, quote_path
 from punchlist.errors import RepositoryError
 
 _CONFIG = """[core]
@@ -60,10 +60,9 @@ class Workshop:
                 workshop.git_dir / "packed-refs", "# pack-refs with: sorted \n" + decode_text(tags)
             )
         except OSError as error:
+            what = f"{workshop.folder}: cannot be made: {error.strerror}"
             hint = "point PUNCHLIST_HOME at a folder that can be written"
-            raise RepositoryError(
-                f"{workshop.folder}: cannot be made: {error.strerror}", hint=hint
-            ) from error
+            raise RepositoryError(what, hint=hint) from error
         return workshop
 
     @cached_property
@@ -74,12 +73,8 @@ class Workshop:
         """Return a commit's entries by path, in git's order; the last few listings are cached."""
         known = self._listings.pop(commit, None)
         if known is None:
-            known = {
-                entry.path: entry
-                for entry in _parse_entries(
-                    await self.git.check_output("ls-tree", "-r", "-z", "--full-tree", commit)
-                )
-            }
+            lines = await self.git.list_fields("ls-tree", "-r", "-z", "--full-tree", commit)
+            known = {entry.path: entry for entry in map(_parse_entry, lines)}
         self._listings[commit] = known
         while len(self._listings) > _LISTINGS:
             del self._listings[next(iter(self._listings))]
@@ -89,11 +84,8 @@ class Workshop:
         """Return the contents of blobs in the given order, by one git process."""
         if not names:
             return []
-        printed = memoryview(
-            await self.git.check_output(
-                "cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode()
-            )
-        )
+        wanted = "".join(f"{name}\n" for name in names).encode()
+        printed = memoryview(await self.git.check_output("cat-file", "--batch", stdin=wanted))
         contents, position = [], 0
         for name in names:
             end = position + _header_length(printed, position)
@@ -108,35 +100,27 @@ class Workshop:
         return contents
 
     async def find_tip(self, branch: str) -> str | None:
-        ran = await self.git.run(
-            "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}"
-        )
-        return ran.stdout.decode().strip() if ran.ok else None
+        name = f"refs/heads/{branch}^{{commit}}"
+        return await self.git.find_line("rev-parse", "--verify", "--quiet", name) or None
 
     async def commit_tree(self, tree: str, parents: Sequence[str], message: str) -> str:
         """Create a commit dated like its parent, so that the same input gives the same id."""
-        when = (
-            await self.git.read_line("show", "--no-patch", "--format=%ct", parents[0])
-            if parents
-            else "0"
-        )
+        when = await self.read_date(parents[0]) if parents else "0"
         names = [part for parent in parents for part in ("-p", parent)]
-        return await self.git.read_line(
-            "commit-tree",
-            tree,
-            *names,
-            "-m",
-            message,
-            env=self.author_environment(f"@{when} +0000"),
-        )
+        env = self.author_environment(f"@{when} +0000")
+        return await self.git.read_line("commit-tree", tree, *names, "-m", message, env=env)
+
+    async def read_date(self, commit: str) -> str:
+        """Return a commit's date in epoch seconds."""
+        return await self.git.read_line("show", "--no-patch", "--format=%ct", commit)
 
     def author_environment(self, date: str) -> dict[str, str]:
         """Return git's author and committer variables."""
-        said = {"NAME": self.identity.name, "EMAIL": self.identity.email, "DATE": date}
+        values = {"NAME": self.identity.name, "EMAIL": self.identity.email, "DATE": date}
         return {
             f"GIT_{who}_{what}": value
             for who in ("AUTHOR", "COMMITTER")
-            for what, value in said.items()
+            for what, value in values.items()
         }
 
     def _create_files(self) -> None:
@@ -144,15 +128,14 @@ class Workshop:
         for name in ("git/objects/info", "git/objects/pack", "git/refs/heads", "git/info", "trees"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         sha256 = self.checkout.object_format == "sha256"
-        _write_file(
-            self.git_dir / "config",
-            _CONFIG.format(version=int(sha256), extensions=_SHA256 if sha256 else ""),
-        )
-        _write_file(self.git_dir / "info/attributes", _ATTRIBUTES)
-        _write_file(
-            self.git_dir / "objects/info/alternates", f"{_quote_path(self.checkout.objects)}\n"
-        )
-        _write_file(self.git_dir / "HEAD", "ref: refs/heads/none\n")
+        contents = {
+            "config": _CONFIG.format(version=int(sha256), extensions=_SHA256 if sha256 else ""),
+            "info/attributes": _ATTRIBUTES,
+            "objects/info/alternates": f"{_write_alternate(self.checkout.objects)}\n",
+            "HEAD": "ref: refs/heads/none\n",
+        }
+        for name, content in contents.items():
+            _write_file(self.git_dir / name, content)
         _copy_shallow(self.checkout.git_dir / "shallow", self.git_dir / "shallow")
 
 
@@ -164,11 +147,10 @@ def hash_git_dir(git_dir: Path) -> str:
     return hashlib.sha256(os.fsencode(git_dir)).hexdigest()[:16]
 
 
-def _parse_entries(raw: bytes) -> Iterable[TreeEntry]:
-    for line in split_fields(raw):
-        facts, _, path = line.partition("\t")
-        mode, _, blob = facts.split(" ")
-        yield TreeEntry(path, mode, blob)
+def _parse_entry(line: str) -> TreeEntry:
+    facts, _, path = line.partition("\t")
+    mode, _, blob = facts.split(" ")
+    return TreeEntry(path, mode, blob)
 
 
 def _header_length(view: memoryview, start: int) -> int:
@@ -196,9 +178,7 @@ def _copy_shallow(source: Path, target: Path) -> None:
         target.unlink(missing_ok=True)
 
 
-def _quote_path(path: Path) -> str:
-    """Quote a path for git's alternates file."""
+def _write_alternate(path: Path) -> str:
+    """Return a path as git's alternates file needs it."""
     raw = str(path)
-    if raw.startswith('"') or "\n" in raw:
-        return '"' + raw.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-    return raw
+    return quote_path(raw) if raw.startswith('"') or "\n" in raw else raw

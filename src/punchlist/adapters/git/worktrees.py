@@ -43,17 +43,17 @@ class WorkTree:
 
     @cached_property
     def _files(self) -> tuple[str, ...]:
-        made = {path: laid.mode for path, laid in self._changes.items() if laid is not None}
-        modes = {
-            path: entry.mode for path, entry in self._listing.items() if path not in self._changes
-        } | made
+        listing, changes = self._listing, self._changes
+        written = {path: state.mode for path, state in changes.items() if state is not None}
+        kept = {path: entry.mode for path, entry in listing.items() if path not in changes}
+        modes = kept | written
         found = (path for path, mode in modes.items() if mode.startswith("100") and is_utf8(path))
-        return tuple(sorted(found)) if made.keys() - self._listing.keys() else tuple(found)
+        return tuple(sorted(found)) if written.keys() - listing.keys() else tuple(found)
 
 
 class Slot:
-    """One folder of the pool, with its lock and index beside it, out of reach of
-    programs inside.
+    """One folder of the pool; its lock and index are beside it, where programs inside cannot
+    reach.
     """
 
     def __init__(self, workshop: Workshop, name: str) -> None:
@@ -71,8 +71,7 @@ class Slot:
         except (RepositoryError, StoreError, OSError):
             self.delete_files()
             await self._reset_files(commit)
-        # Git inside the tree gets an index of its own: one it marked files in must not decide what
-        # we restore.
+        # Git inside the tree gets its own index: marks in it must not decide what is restored.
         shutil.copyfile(self.index, self._admin / "index")
 
     async def _reset_files(self, commit: str) -> None:
@@ -86,9 +85,7 @@ class Slot:
         )
 
     def _link_repository(self, commit: str) -> None:
-        """Write the links between folder and repository anew, so that changes to
-        them do not count.
-        """
+        """Write the links between folder and repository anew: changes to them do not count."""
         shutil.rmtree(self._admin, ignore_errors=True)
         self._admin.mkdir(parents=True)
         dot_git = self.root / ".git"
@@ -111,19 +108,15 @@ class Slot:
         self.index.unlink(missing_ok=True)
 
     def try_lock(self) -> int | None:
-        """Lock the slot and return the descriptor; None if another process holds it. The lock ends
-        with the process.
+        """Lock the slot, until the process ends, and return the descriptor; None if another
+        process holds it.
         """
         fd = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
+        # The file is missing if another process deleted it since it was opened.
+        with suppress(BlockingIOError, FileNotFoundError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(fd), self.lock.stat()):
                 return fd
-        except (
-            BlockingIOError,
-            FileNotFoundError,
-        ):  # held by another, or thrown away between our two looks
-            pass
         os.close(fd)
         return None
 
@@ -136,9 +129,19 @@ class Slot:
             if fd is not None:
                 os.close(fd)
 
+    @property
+    def mark(self) -> Path:
+        """The file that names the commit of a tree outside of the pool."""
+        return self.root.with_suffix(".kept")
+
+    def delete(self) -> None:
+        self.delete_files()
+        self.mark.unlink(missing_ok=True)
+        self.lock.unlink(missing_ok=True)
+
 
 class WorkTrees:
-    """The pool. Trees are shared by all runs on one repository; one last at the wanted commit is
+    """The pool, shared by all runs on one repository; a tree last at the wanted commit is
     preferred.
     """
 
@@ -167,8 +170,7 @@ class WorkTrees:
             yield WorkTree(slot.root, commit, listing, changes)
         finally:
             if apart:
-                slot.delete_files()
-                slot.lock.unlink(missing_ok=True)
+                slot.delete()
             os.close(fd)
 
     @asynccontextmanager
@@ -184,28 +186,22 @@ class WorkTrees:
                 raise RepositoryError(
                     f"{slot.root}: another process works there", hint="wait for it, or end it"
                 )
-            mark = slot.root.with_suffix(".kept")
-            if fresh or not mark.is_file() or mark.read_text() != commit:
-                mark.unlink(missing_ok=True)
+            if fresh or not slot.mark.is_file() or slot.mark.read_text() != commit:
+                slot.mark.unlink(missing_ok=True)
                 await slot.prepare(commit)
                 write_overlay(slot.root, changes)
-                mark.write_text(commit)
+                slot.mark.write_text(commit)
             yield WorkTree(slot.root, commit, listing, changes)
-            slot.delete_files()
-            mark.unlink(missing_ok=True)
-            slot.lock.unlink(missing_ok=True)
+            slot.delete()
 
     async def collect_changes(self, tree: Tree) -> Patch:
-        return await diff_tree(
-            self._workshop, self._make_git(tree.root), tree.commit, tree.root.with_suffix(".index")
-        )
+        index = tree.root.with_suffix(".index")
+        return await diff_tree(self._workshop, self.open_git(tree), tree.commit, index)
 
-    def open_git(self, tree: WorkTree) -> Git:
+    def open_git(self, tree: Tree) -> Git:
         """Return Git for a lent tree, with the index that programs in the tree use."""
-        return self._make_git(tree.root)
-
-    def _make_git(self, root: Path) -> Git:
-        return Git(root, git_dir=self._workshop.git_dir.resolve() / "worktrees" / root.name)
+        folder = self._workshop.git_dir.resolve() / "worktrees"
+        return Git(tree.root, git_dir=folder / tree.root.name)
 
     def prune(self) -> int:
         """Delete all unused trees and return their number."""
@@ -213,9 +209,7 @@ class WorkTrees:
         for slot in self._list_slots():
             with slot.hold_lock() as ours:
                 if ours:
-                    slot.delete_files()
-                    slot.root.with_suffix(".kept").unlink(missing_ok=True)
-                    slot.lock.unlink(missing_ok=True)
+                    slot.delete()
                     gone += 1
         return gone
 
@@ -223,9 +217,8 @@ class WorkTrees:
         known = [slot for slot in self._list_slots() if not slot.name.startswith(_KEPT)]
         names = {slot.name for slot in known}
         known.sort(key=lambda slot: self._last.get(slot.name) != commit)
-        more = (
-            Slot(self._workshop, name) for name in map("t{}".format, count(1)) if name not in names
-        )
+        numbered = (f"t{number}" for number in count(1))
+        more = (Slot(self._workshop, name) for name in numbered if name not in names)
         for slot in chain(known, more):
             fd = slot.try_lock()
             if fd is not None:
@@ -240,9 +233,8 @@ class WorkTrees:
 
     def _list_slots(self) -> list[Slot]:
         names = {path.stem for path in self._workshop.trees.iterdir()}
-        return [
-            Slot(self._workshop, name) for name in sorted(names, key=lambda name: (len(name), name))
-        ]
+        ordered = sorted(names, key=lambda name: (len(name), name))
+        return [Slot(self._workshop, name) for name in ordered]
 
 
 @contextmanager
@@ -251,12 +243,10 @@ def _convert_disk_errors(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = (
-            "free some disk space, or point PUNCHLIST_HOME at a folder that can be written; then"
-            " resume"
-        )
+        hint = "free some disk space, or point PUNCHLIST_HOME at a folder that can be written"
         kind = StoreError if error.errno in NO_ROOM else RepositoryError
-        raise kind(f"{place}: cannot be written: {error.strerror}", hint=hint) from error
+        what = f"{place}: cannot be written: {error.strerror}"
+        raise kind(what, hint=f"{hint}; then resume") from error
 
 
 def _make_removable(root: Path) -> None:

@@ -1,6 +1,4 @@
-"""Issues as Markdown files: one per item, found by its fingerprint, with a README
-that lists them.
-"""
+"""Issues as Markdown files: one per item, found by its fingerprint, and listed in a README."""
 
 import asyncio
 import fcntl
@@ -27,7 +25,7 @@ _SLUG = re.compile(r"[^a-z0-9]+")
 _SLUG_LIMIT = 60
 _DISMISSED = "Status: dismissed"
 _HEAD = 3
-"""Lines: the title, an empty one, and the mark of one that was dismissed."""
+"""Lines: the title, an empty one, and the mark of a dismissed issue."""
 _TOP = re.compile(rf"\A(# [^\n]*\n\n)?(?:{_DISMISSED}[^\n]*\n\n)?")
 
 
@@ -39,8 +37,8 @@ class IssueHead(NamedTuple):
 
 
 class FilesTracker:
-    """An issue is open while its file exists without the dismissed mark; users close it by deleting
-    the file.
+    """An issue is open while its file exists without the dismissed mark; users close it by
+    deleting the file.
     """
 
     name = "files"
@@ -55,20 +53,16 @@ class FilesTracker:
 
     def _file_all(self, dossiers: Sequence[IssueText]) -> list[Filing]:
         try:
-            with self._lock_folder():
-                known = self._find_known()
-                filings = [self._file_one(dossier, known) for dossier in dossiers]
-                write_atomic(self._folder / INDEX, self._render_index())
+            with self._update_folder() as known:
+                return [self._file_one(dossier, known) for dossier in dossiers]
         except OSError as error:
             why = str(make_store_error(error, self._folder, "written"))
             return [Filing(item=dossier.item.number, failed=why) for dossier in dossiers]
-        return filings
 
     def close(self, fingerprints: Collection[str], by: str, why: str) -> int:
         """Mark issues as dismissed; return how many exist."""
-        return self._mark_issues(
-            fingerprints, f"{_DISMISSED} by {_one_line(by)}: {_one_line(why)}\n\n"
-        )
+        mark = f"{_DISMISSED} by {_one_line(by)}: {_one_line(why)}\n\n"
+        return self._mark_issues(fingerprints, mark)
 
     def reopen(self, fingerprints: Collection[str]) -> int:
         """Remove the dismissed mark; return how many exist."""
@@ -78,12 +72,10 @@ class FilesTracker:
         if not self._folder.is_dir():
             return 0
         try:
-            with self._lock_folder():
-                known = self._find_known()
+            with self._update_folder() as known:
                 paths = [known[each] for each in fingerprints if each in known]
                 for path in paths:
                     self._mark_issue(path, mark)
-                write_atomic(self._folder / INDEX, self._render_index())
         except OSError as error:
             raise make_store_error(error, self._folder, "written") from error
         return len(paths)
@@ -100,31 +92,30 @@ class FilesTracker:
             return Filing(item=item.number, failed="it is fixed; there is nothing to file")
         path = known.get(item.fingerprint)
         if path is None:
-            path = (
-                self._folder
-                / f"{item.severity}-{_file_key(item.fingerprint)}-{_make_slug(item.lead.title)}.md"
-            )
+            key, slug = _file_key(item.fingerprint), _make_slug(item.lead.title)
+            path = self._folder / f"{item.severity}-{key}-{slug}.md"
+            text = f"# {dossier.title}\n\nLabels: {', '.join(dossier.labels)}\n\n{dossier.body}"
             try:
-                labels = ", ".join(dossier.labels)
-                text = f"# {dossier.title}\n\nLabels: {labels}\n\n{dossier.body}"
                 write_atomic(path, text.encode())
             except OSError as error:
-                return Filing(
-                    item=item.number, failed=str(make_store_error(error, path, "written"))
-                )
+                why = str(make_store_error(error, path, "written"))
+                return Filing(item=item.number, failed=why)
             known[item.fingerprint] = path
         elif self._read_head(path).dismissed:
-            self._mark_issue(path, "")  # filed again: whoever dismissed it has taken that back
+            self._mark_issue(path, "")  # filed again: the dismissal was taken back
         return Filing(item=item.number, ref=str(path))
 
     @contextmanager
-    def _lock_folder(self) -> Iterator[None]:
-        """Lock the folder, so that concurrent runs file an item once."""
+    def _update_folder(self) -> Iterator[dict[str, Path]]:
+        """Lock the folder, so that concurrent runs file an item once; give the known issues, and
+        write the index at the end.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
+            yield self._find_known()
+            write_atomic(self._folder / INDEX, self._render_index())
         finally:
             os.close(handle)
 
@@ -139,32 +130,28 @@ class FilesTracker:
         return known
 
     def _list_issues(self) -> list[Path]:
-        return sorted(
-            path for path in self._folder.glob("*.md") if path.name != INDEX and path.is_file()
-        )
+        paths = self._folder.glob("*.md")
+        return sorted(path for path in paths if path.name != INDEX and path.is_file())
 
     def _render_index(self) -> bytes:
-        paths = sorted(self._list_issues(), key=_sort_key)
-        rows = {
-            path: f"- [{_escape_title(self._read_head(path).title)}]({path.name})" for path in paths
-        }
-        closed = [row for path, row in rows.items() if self._read_head(path).dismissed]
-        opened = [row for path, row in rows.items() if not self._read_head(path).dismissed]
-        head = (
-            f"# Open issues\n\n{len(opened)} filed by punchlist. Delete a file to close its"
-            " issue.\n"
-        )
+        opened: list[str] = []
+        closed: list[str] = []
+        for path in sorted(self._list_issues(), key=_sort_key):
+            head = self._read_head(path)
+            row = f"- [{_escape_title(head.title)}]({path.name})"
+            (closed if head.dismissed else opened).append(row)
+        how = "Delete a file to close its issue."
+        top = f"# Open issues\n\n{len(opened)} filed by punchlist. {how}\n"
         rest = ["", "## Dismissed", "", *closed] if closed else []
-        return "\n".join([head, *opened, *rest, ""]).encode("utf-8", "replace")
+        return "\n".join([top, *opened, *rest, ""]).encode("utf-8", "replace")
 
-    def _read_head(self, path: Path) -> "IssueHead":
+    def _read_head(self, path: Path) -> IssueHead:
         if path not in self._heads:
             with path.open(encoding="utf-8", errors="replace") as file:
                 lines = list(islice(file, _HEAD))
             first = lines[0].lstrip("# ").strip() if lines else ""
-            self._heads[path] = IssueHead(
-                first or path.stem, any(line.startswith(_DISMISSED) for line in lines)
-            )
+            dismissed = any(line.startswith(_DISMISSED) for line in lines)
+            self._heads[path] = IssueHead(first or path.stem, dismissed)
         return self._heads[path]
 
 

@@ -31,8 +31,8 @@ async def find_standing(checkout: Checkout, branch: str, tip: str, change: Chang
     """Return APPLIED (also if the branch is gone), DISCARDED, or '' (it waits, or never was)."""
     if not tip:
         return ""
-    merged = await checkout.git.succeeds("merge-base", "--is-ancestor", tip, "HEAD")
-    if merged or await _is_squashed(checkout, branch, tip):
+    applied = await checkout.git.is_ancestor(tip, "HEAD")
+    if applied or await _is_squashed(checkout, branch, tip):
         return APPLIED
     there, _ = await checkout.locate_branch(branch)
     staged = change is not None and change.kind is ScopeKind.STAGED

@@ -1,6 +1,4 @@
-"""Baselines: each check runs on the base, cached by tree and environment, and must notice a
-sentinel.
-"""
+"""Baselines: each check runs on the base, and must notice a planted failure; results are cached."""
 
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
@@ -16,6 +14,7 @@ from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Run
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
+from punchlist.steps.verb import Action
 
 _RERUNS = 2
 _SEEN = "a planted failure was seen"
@@ -36,24 +35,21 @@ class Measurement(Struct, frozen=True, kw_only=True):
 
 
 async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
-    key = await baseline_key(task.check, world)
+    check = task.check
+    key = await baseline_key(check, world)
     kept = world.cache.get(key)
     began = world.clock()
-    known = (
-        msgspec.json.decode(kept, type=Measurement)
-        if kept
-        else await _measure_check(task.check, world)
-    )
-    # A failure may be the hour's and not the tree's; remembered, it would excuse every fix that
-    # breaks the same test.
+    if kept:
+        known = msgspec.json.decode(kept, type=Measurement)
+    else:
+        known = await _measure_check(check, world)
+    # A failure may be temporary; in the cache it would excuse every fix that breaks that test.
     if not kept and not known.unusable and known.result.green:
         world.cache.put(key, msgspec.json.encode(known))
     outcomes = list(known.result.tests.values())
-    artifact = world.artifacts.write(
-        f"baseline-{task.check.name}.json", msgspec.json.encode(known.result)
-    )
+    artifact = world.artifacts.write(_artifact_name(check), msgspec.json.encode(known.result))
     return Baselined(
-        check=task.check.name,
+        check=check.name,
         exit_code=known.result.exit_code,
         passed=outcomes.count(TestOutcome.PASSED),
         failed=outcomes.count(TestOutcome.FAILED),
@@ -68,14 +64,15 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
 
 
 async def baseline_key(check: Check, world: World) -> str:
-    """Return the cache key: a hash of the check, the commits, protected patterns
-    and environment.
-    """
+    """Hash the check, the commits, protected patterns and environment to a cache key."""
     ground = await world.checks.hash_environment(check)
-    basis = msgspec.json.encode(
-        (check, world.change.head, world.change.base, world.protected, ground)
-    )
+    change = world.change
+    basis = msgspec.json.encode((check, change.head, change.base, world.protected, ground))
     return f"baseline/{sha256(basis).hexdigest()}"
+
+
+def _artifact_name(check: Check) -> str:
+    return f"baseline-{check.name}.json"
 
 
 async def _measure_check(check: Check, world: World) -> Measurement:
@@ -86,9 +83,8 @@ async def _measure_check(check: Check, world: World) -> Measurement:
     if result.trouble:
         return replace(known, unusable=f"on the base, {result.trouble}")
     if not result.green and not result.tests:
-        return replace(
-            known, unusable=f"exits {result.exit_code} on the base and tells nothing per test"
-        )
+        why = f"exits {result.exit_code} on the base and tells nothing per test"
+        return replace(known, unusable=why)
     return await _plant_sentinels(check, kinds, known, world)
 
 
@@ -99,12 +95,12 @@ async def _rerun_failing(check: Check, tree: Tree, world: World) -> tuple[CheckR
     known = await world.checks.run(check, tree)
     runs = 1
     for _ in range(_RERUNS):
-        failing = [test for test, outcome in known.tests.items() if outcome is TestOutcome.FAILED]
+        failing = failed_tests(known)
         if known.trouble or not failing:
             break
-        again = await world.checks.run(check, tree, only=failing)
+        again = await world.checks.run(check, tree, only=sorted(failing))
         runs += 1
-        if all(again.tests.get(test) is TestOutcome.FAILED for test in failing):
+        if failing <= failed_tests(again):
             continue
         if not known.tests.keys() <= again.tests.keys():
             again = await world.checks.run(check, tree)
@@ -117,23 +113,15 @@ def merge_results(one: CheckResult, other: CheckResult) -> CheckResult:
     """Merge two whole runs of one tree: a test that passed in either counts as passing."""
     if other.trouble:
         return one
-    passed = {
-        test: outcome
-        for run in (one, other)
-        for test, outcome in run.tests.items()
-        if outcome is TestOutcome.PASSED
-    }
+    both = [*one.tests.items(), *other.tests.items()]
+    passed = {test: outcome for test, outcome in both if outcome is TestOutcome.PASSED}
     tests = {**one.tests, **other.tests, **passed}
     if not other.green:
         return replace(one, tests=tests)
-    # What was named as failing and is not there in a green run, such as a file that could not be
-    # imported, was no test.
-    return replace(
-        other,
-        tests={
-            test: outcome for test, outcome in tests.items() if outcome is not TestOutcome.FAILED
-        },
-    )
+    # A failure that a green run does not list, such as a file that could not be imported, is no
+    # test.
+    kept = {test: outcome for test, outcome in tests.items() if outcome is not TestOutcome.FAILED}
+    return replace(other, tests=kept)
 
 
 async def _plant_sentinels(
@@ -142,8 +130,7 @@ async def _plant_sentinels(
     """Plant a failure per language; the check judges those languages in which it fails."""
     said: dict[tuple[str, ...], str] = {}
     for family in kinds or ((),):
-        # The same judge as before: a change that empties its own tests must not make the base's
-        # look blind.
+        # With the base's tests: a change that empties its tests must not make the check unusable.
         async with world.trees.open_tree(world.change.head, pristine=judge_view(world)) as tree:
             said[family] = await world.checks.run_sentinel(check, tree, family)
     judges = tuple(kind for family, blind in said.items() if not blind for kind in family)
@@ -161,11 +148,11 @@ def _join_reasons(said: Mapping[tuple[str, ...], str]) -> str:
     return "; ".join(f"{', '.join(family)}: {blind}" for family, blind in said.items())
 
 
-def load_baseline(check: str, world: World) -> CheckResult:
+def load_baseline(check: Check, world: World) -> CheckResult:
     """Load the stored baseline of a check. Raises FileNotFoundError."""
-    kept = world.artifacts.read(f"baseline-{check}.json")
+    kept = world.artifacts.read(_artifact_name(check))
     if kept is None:
-        raise FileNotFoundError(f"baseline-{check}.json")
+        raise FileNotFoundError(_artifact_name(check))
     return msgspec.json.decode(kept, type=CheckResult)
 
 
@@ -187,6 +174,20 @@ def allowed_checks(run: Run) -> tuple[Check, ...]:
 
 
 def usable_checks(run: Run) -> tuple[Check, ...]:
-    return tuple(
-        check for check in allowed_checks(run) if not run.checks.baselines[check.name].unusable
-    )
+    """Return the allowed checks whose baseline is usable."""
+    usable = {name for name, baseline in run.checks.baselines.items() if not baseline.unusable}
+    return tuple(check for check in allowed_checks(run) if check.name in usable)
+
+
+def unmeasured_checks(run: Run) -> list[Action]:
+    """Return an action for each allowed check that has no baseline."""
+    return [
+        Action(f"baseline {check.name}", Measure(check), f"{check.name} on the base")
+        for check in allowed_checks(run)
+        if check.name not in run.checks.baselines
+    ]
+
+
+def failed_tests(result: CheckResult) -> frozenset[str]:
+    tests = result.tests.items()
+    return frozenset(test for test, outcome in tests if outcome is TestOutcome.FAILED)

@@ -14,7 +14,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.compare import CompareResult
 from punchlist.ports.world import World
-from punchlist.steps.judging.patch_text_scan import ScanResult, Texts, build_texts, scan_patch
+from punchlist.steps.judging.patch_text_scan import Texts, build_texts, scan_patch
 from punchlist.steps.judging.red_tests import rerun_red_tests
 from punchlist.steps.judging.witness import (
     confirm_red,
@@ -63,31 +63,21 @@ async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
         if refuted:
             break
     spent = Usage(seconds=world.clock() - began, checks=runs)
-    return Examined(
-        batch=task.batch,
-        refuted=refuted,
-        proofs={} if refuted else proofs,
-        noted=noted,
-        usage=spent,
-    )
+    proofs = {} if refuted else proofs
+    return Examined(batch=task.batch, refuted=refuted, proofs=proofs, noted=noted, usage=spent)
 
 
 async def _build_case(task: Examine, run: Run, world: World) -> BatchCase:
-    batch, patch = run.work.batches[task.batch], run.work.patches[task.batch]
-    seen = build_texts(
-        patch, {path: await world.repository.text(run.landing.tip, path) for path in patch.paths}
-    )
-    return BatchCase(
-        tuple(run.items[number] for number in run.claimed_items(batch)),
-        patch,
-        seen,
-        tuple(seen.find_tests(world.protected)),
-    )
+    batch, patch, tip = run.work.batches[task.batch], run.work.patches[task.batch], run.landing.tip
+    before = {path: await world.repository.text(tip, path) for path in patch.paths}
+    seen = build_texts(patch, before)
+    items = tuple(run.items[number] for number in run.claimed_items(batch))
+    return BatchCase(items, patch, seen, tuple(seen.find_tests(world.protected)))
 
 
 async def _scan_text(case: BatchCase, run: Run, world: World) -> ExamResult:
-    said: ScanResult = scan_patch(case.items, case.seen, world.protected, world.suppressions)
-    return ExamResult(said.refuted, noted=said.noted)
+    found = scan_patch(case.items, case.seen, world.protected, world.suppressions)
+    return ExamResult(found.refuted, noted=found.noted)
 
 
 async def _compare_code(case: BatchCase, run: Run, world: World) -> ExamResult:
@@ -114,9 +104,8 @@ def judge_comparison(said: CompareResult, wanted: Intent) -> ExamResult:
     if wanted is Intent.CHANGE and not said.differing and not said.slight and not said.blind:
         return ExamResult(f"behaves as before: {counted}, and no answer differs")
     if wanted is Intent.KEEP and said.departing:
-        return ExamResult(
-            f"changes what the code does, and the finding does not ask for that: {examples}"
-        )
+        why = "changes what the code does, and the finding does not ask for that"
+        return ExamResult(f"{why}: {examples}")
     differ = f"{said.differing} answers differ" if said.differing else "no answer differs"
     but = f"; that says little: {said.blind}" if said.blind and not said.differing else ""
     return ExamResult(noted=(f"old and new code were compared: {counted}, {differ}{but}",))
@@ -133,38 +122,24 @@ async def _run_private_tests(case: BatchCase, run: Run, world: World) -> ExamRes
     proofs: dict[int, tuple[Proof, ...]] = {}
     noted: list[str] = []
     runs = 0
-    for item in case.items:
-        known = run.by_item.reproductions.get(item.number)
-        if known is None or not known.red:
-            continue
-        for check in per_test_checks(run)[:1]:
-            stale = await confirm_red(check, known.path, known.content, run, world)
+    known = [run.by_item.reproductions.get(item.number) for item in case.items]
+    for check in per_test_checks(run)[:1]:
+        for test in (test for test in known if test is not None and test.red):
+            test_of = f"private test of item {test.item}"
+            stale = await confirm_red(check, test.path, test.content, run, world)
             if stale:
-                noted.append(
-                    f"the private test of item {item.number} says nothing any more: {stale}"
-                )
-                break
-            now = await run_test_file(
-                check,
-                known.path,
-                [case.patch, make_file_patch(known.path, known.content)],
-                run,
-                world,
-            )
+                noted.append(f"the {test_of} says nothing any more: {stale}")
+                continue
+            patches = [case.patch, make_file_patch(test.path, test.content)]
+            now = await run_test_file(check, test.path, patches, run, world)
             runs += 1
             if now.vain or now.failed or not now.passed:
-                # No word of what it printed: the reason goes back to the fixer, and the test must
-                # stay unknown to it.
-                why = (
-                    f"a private test of item {item.number} was red before the fix, and is not green"
-                    " with it"
-                )
+                # Without its output: the fixer reads the reason, and must not know the test.
+                why = f"a {test_of} was red before the fix, and is not green with it"
                 return ExamResult(why, runs=runs)
-            said = (
-                f"a private test ({check.name}), made before the fix and not shown to the fixer:"
-                " red then, green now"
-            )
-            proofs[item.number] = (Proof(ProofClass.REPRODUCED, said),)
+            made = f"a private test ({check.name}), made before the fix and not shown to the fixer"
+            proof = Proof(ProofClass.REPRODUCED, f"{made}: red then, green now")
+            proofs[test.item] = (proof,)
     return ExamResult(proofs=proofs, noted=tuple(noted), runs=runs)
 
 
@@ -172,36 +147,28 @@ async def _run_new_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
     """Run the fixer's new tests, each as a witness for the items its report names, else for the
     only item.
     """
+    reports = run.work.reports
     named = {
-        item.number: run.work.reports[item.number].tests
-        for item in case.items
-        if item.number in run.work.reports
+        item.number: reports[item.number].tests for item in case.items if item.number in reports
     }
     proofs: dict[int, tuple[Proof, ...]] = {}
     noted: list[str] = []
     runs = 0
+    code = [path for path in case.seen.after if path not in case.new_tests]
     for path in _select_tests(case):
-        looked = find_source_read(
-            case.seen.after[path] or "",
-            [each for each in case.seen.after if each not in case.new_tests],
-        )
+        looked = find_source_read(case.seen.after[path] or "", code)
         amended = case.seen.before[path] is not None
         if looked:
-            noted.append(
-                f"{path} is no witness: it looks at the text of the code ({looked}), not at what it"
-                " does"
-            )
+            why = f"it looks at the text of the code ({looked}), not at what it does"
+            noted.append(f"{path} is no witness: {why}")
         if looked and not amended:
             continue
         said = await run_witness(path, case.patch, case.new_tests, run, world)
         runs += said.runs
         if amended and said.bad:
-            # The checks run what the base has of this file: nobody else would notice what lands
-            # with it.
-            return ExamResult(
-                f"adds tests to {path} that are not seen to pass with the fix: {said.bad}",
-                runs=runs,
-            )
+            # The checks run the base's version of this file, so only this look sees new tests fail.
+            why = f"adds tests to {path} that are not seen to pass with the fix: {said.bad}"
+            return ExamResult(why, runs=runs)
         noted += [said.noted] if said.noted and not looked else []
         if said.proof is not None and not looked:
             for number in _find_items(path, named, case):
@@ -219,8 +186,5 @@ def _find_items(path: str, named: Mapping[int, Sequence[str]], case: BatchCase) 
 def _select_tests(case: BatchCase) -> Sequence[str]:
     """Return the new files that contain tests, not only helpers."""
     words = ("def test", "TestCase", "test(", "it(", "func Test", "#[test]")
-    return [
-        path
-        for path in case.new_tests
-        if any(word in (case.seen.after[path] or "") for word in words)
-    ]
+    texts = {path: case.seen.after[path] or "" for path in case.new_tests}
+    return [path for path, text in texts.items() if any(word in text for word in words)]

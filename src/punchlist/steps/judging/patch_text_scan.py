@@ -1,6 +1,6 @@
 """Refuses an agent's patch by its text alone, before anything is run."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -12,10 +12,10 @@ from punchlist.model.integrity.runner_tricks import find_tricks
 from punchlist.model.integrity.suppressions import Suppressions, find_syntax_error, is_same_program
 from punchlist.model.item.item import Item
 from punchlist.model.patch.patch import Patch, apply_splices
+from punchlist.steps.support.wording import join_few
 
 NO_OP = "only comments, formatting or names of locals changed"
-_NAMED = 3
-_PROSE = (".md", ".rst", ".txt", ".adoc")
+PROSE = (".md", ".rst", ".txt", ".adoc")
 
 
 class Texts(Struct, frozen=True, kw_only=True):
@@ -28,19 +28,21 @@ class Texts(Struct, frozen=True, kw_only=True):
 
     def find_tests(self, protected: Protected) -> list[str]:
         """Return test files that are new, or that only gained tests."""
-        named = [
-            path
-            for path in self.after
-            if matches_any(path, protected.tests) and not matches_any(path, protected.configuration)
-        ]
         return [
             path
-            for path in named
-            if self.after[path] is not None and (self.before[path] is None or self.only_adds(path))
+            for path, text in self.after.items()
+            if matches_any(path, protected.tests)
+            and not matches_any(path, protected.configuration)
+            and text is not None
+            and (self.before[path] is None or self.only_adds(path))
         ]
 
     def only_adds(self, path: str) -> bool:
-        return only_adds_tests(path, self.before[path] or "", self.after[path] or "")
+        return only_adds_tests(path, *self.texts(path))
+
+    def texts(self, path: str) -> tuple[str, str]:
+        """Return a file's text before and after; '' if there is none."""
+        return self.before[path] or "", self.after[path] or ""
 
 
 class ScanResult(Struct, frozen=True):
@@ -52,20 +54,14 @@ class ScanResult(Struct, frozen=True):
 
 def build_texts(patch: Patch, before: dict[str, str | None]) -> Texts:
     """Apply the patch to `before`, its files at the tip."""
-    after: dict[str, str | None] = {
-        path: apply_splices(
-            before[path] or "", [splice for splice in patch.splices if splice.path == path]
-        )
-        for path in {splice.path for splice in patch.splices}
-    }
-    after |= {
-        change.path: None if change.content is None else change.text for change in patch.files
-    }
-    return Texts(
-        before=before,
-        after=after,
-        modes=frozenset(path for path, text in after.items() if text == before[path]),
-    )
+    after: dict[str, str | None] = {}
+    for path in {splice.path for splice in patch.splices}:
+        splices = [splice for splice in patch.splices if splice.path == path]
+        after[path] = apply_splices(before[path] or "", splices)
+    for change in patch.files:
+        after[change.path] = None if change.content is None else change.text
+    modes = frozenset(path for path, text in after.items() if text == before[path])
+    return Texts(before=before, after=after, modes=modes)
 
 
 def scan_patch(
@@ -80,18 +76,21 @@ def scan_patch(
         if (protected.holds(path) or matches_any(path, STEERS_AGENTS)) and path not in tests
     ]
     code = [path for path in seen.after if path not in judges and path not in tests]
-    notes = [f"touches {path}, which no finding is about" for path in code if path not in about]
-    notes += [f"adds tests to {path}" for path in tests if seen.before[path] is not None]
+    edited = [*judges, *code]
     refuted = (
         _find_protected_edits(items, judges, code, seen)
-        or _silencing(seen, [*judges, *code], suppressions)
-        or _find_tricks(items, seen, [*judges, *code])
+        or _find_silencing(seen, edited, suppressions)
+        or _find_tricks(items, seen, edited)
         or _find_syntax_error(seen)
-        or _futility_reason(items, seen, [*judges, *code])
+        or _futility_reason(items, seen, edited)
         or _find_deletion(items, seen)
     )
-    flagged = [f"changes {path} (tests or CI configuration): review it" for path in judges]
-    return ScanResult(refuted, () if refuted else (*flagged, *notes))
+    if refuted:
+        return ScanResult(refuted)
+    notes = [f"changes {path} (tests or CI configuration): review it" for path in judges]
+    notes += [f"touches {path}, which no finding is about" for path in code if path not in about]
+    notes += [f"adds tests to {path}" for path in tests if seen.before[path] is not None]
+    return ScanResult(noted=tuple(notes))
 
 
 def _find_protected_edits(
@@ -103,19 +102,15 @@ def _find_protected_edits(
     strange = [path for path in judges if any(item.current.spot.path != path for item in items)]
     if strange:
         return (
-            f"changes {_join_few(strange)}: tests that are there, and what steers checks or agents,"
+            f"changes {join_few(strange)}: tests that are there, and what steers checks or agents,"
             " are not the fixer's; put new tests into a new file"
         )
     if judges and code:
-        return f"changes {_join_few(judges)} together with the code it judges ({_join_few(code)})"
-    weaker = [
-        path for path in judges if _is_weaker(seen.before[path] or "", seen.after[path] or "")
-    ]
-    return (
-        f"{_join_few(weaker)} asserts less than before"
-        if weaker and not asks_removal(items)
-        else ""
-    )
+        return f"changes {join_few(judges)} together with the code it judges ({join_few(code)})"
+    weaker = [path for path in judges if _is_weaker(*seen.texts(path))]
+    if weaker and not asks_removal(items):
+        return f"{join_few(weaker)} asserts less than before"
+    return ""
 
 
 def _is_weaker(before: str, after: str) -> bool:
@@ -126,53 +121,42 @@ def _is_weaker(before: str, after: str) -> bool:
     )
 
 
-def _silencing(seen: Texts, paths: Sequence[str], suppressions: Suppressions) -> str:
-    count = suppressions.count_in_file
-    silence = {
-        path: count(path, seen.after[path] or "") - count(path, seen.before[path] or "")
-        for path in paths
-    }
-    if sum(silence.values()) <= 0:
+def _find_silencing(seen: Texts, paths: Sequence[str], suppressions: Suppressions) -> str:
+    added: dict[str, int] = {}
+    for path in paths:
+        before, after = (suppressions.count_in_file(path, text) for text in seen.texts(path))
+        added[path] = after - before
+    if sum(added.values()) <= 0:
         return ""
-    return (
-        "hides findings from the tools instead of curing them:"
-        f" {_join_few([p for p, more in silence.items() if more > 0])}"
-    )
+    hiding = join_few([path for path, more in added.items() if more > 0])
+    return f"hides findings from the tools instead of curing them: {hiding}"
 
 
 def _find_tricks(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> str:
     words = join_words(items)
     for path in paths:
-        for ruse in find_tricks(path, seen.before[path] or "", seen.after[path] or ""):
-            if not _is_asked_for(ruse, words):
-                return f"{path}: {ruse}"
+        for trick in find_tricks(path, *seen.texts(path)):
+            if not _is_asked_for(trick, words):
+                return f"{path}: {trick}"
     return ""
 
 
-def _is_asked_for(ruse: str, words: str) -> bool:
+def _is_asked_for(trick: str, words: str) -> bool:
     """Return whether the finding names the very thing: `os._exit`, `pytest`, `__eq__`."""
     names = [
         name.strip("()")
-        for name in ruse.split()
+        for name in trick.split()
         if not name.isalpha() or name in ("pytest", "unittest", "SystemExit")
     ]
     return any(name and name in words for name in names)
 
 
 def _find_syntax_error(seen: Texts) -> str:
-    broken = (
-        (path, find_syntax_error(path, text))
-        for path, text in seen.after.items()
-        if text is not None
-    )
-    return next(
-        (
-            why
-            for path, why in broken
-            if why and not find_syntax_error(path, seen.before[path] or "")
-        ),
-        "",
-    )
+    for path, text in seen.after.items():
+        why = find_syntax_error(path, text) if text is not None else ""
+        if why and not find_syntax_error(path, seen.before[path] or ""):
+            return why
+    return ""
 
 
 def _futility_reason(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> str:
@@ -183,15 +167,15 @@ def _futility_reason(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -
         return ""
     if all(_is_same(path, seen) for path in paths):
         return NO_OP
-    idle = not any(item.current.spot.path in seen.after for item in items) and all(
-        _is_aside(path, seen) for path in paths
-    )
-    return f"changes nothing that runs: {_join_few(paths)}" if idle else ""
+    aimed = any(item.current.spot.path in seen.after for item in items)
+    if not aimed and all(_is_aside(path, seen) for path in paths):
+        return f"changes nothing that runs: {join_few(paths)}"
+    return ""
 
 
 def _is_aside(path: str, seen: Texts) -> bool:
     """Return whether the file is prose, new, or unchanged as a program."""
-    return path.endswith(_PROSE) or seen.before[path] is None or _is_same(path, seen)
+    return path.endswith(PROSE) or seen.before[path] is None or _is_same(path, seen)
 
 
 def _is_same(path: str, seen: Texts) -> bool:
@@ -204,25 +188,8 @@ def _is_same(path: str, seen: Texts) -> bool:
 def _find_deletion(items: Sequence[Item], seen: Texts) -> str:
     if asks_removal(items):
         return ""
-    return next(
-        _list_deletions(
-            items,
-            {path: text for path, text in seen.before.items() if text is not None},
-            seen.after,
-        ),
-        "",
-    )
-
-
-def _list_deletions(
-    items: Sequence[Item], before: Mapping[str, str], after: Mapping[str, str | None]
-) -> Iterator[str]:
-    for item in items:
-        spot = item.current.spot
-        if why := find_deletion(spot.path, spot.line, before, after):
-            yield f"{why}: the code that the finding is about is gone, not cured"
-
-
-def _join_few(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return f"{', '.join(paths[:_NAMED])}{more}"
+    before = {path: text for path, text in seen.before.items() if text is not None}
+    for spot in (item.current.spot for item in items):
+        if why := find_deletion(spot.path, spot.line, before, seen.after):
+            return f"{why}: the code that the finding is about is gone, not cured"
+    return ""

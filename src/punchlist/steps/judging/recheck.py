@@ -20,9 +20,7 @@ from punchlist.steps.support.project_context import select_files
 NO_OP = "only comments, formatting or the names of locals would change"
 RESTLESS = "the analyzers had something new to say each time a fix was taken out"
 TURNS = 4
-"""How often the guilty are looked for by taking out the likeliest; after that everything in their
-files goes.
-"""
+"""Turns in which only the likeliest culprits are taken out; then all batches in their files are."""
 
 
 class Recheck(Struct, frozen=True):
@@ -33,12 +31,9 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
     began = world.clock()
     left = [run.work.batches[number] for number in task.batches]
     before = await _read_texts(left, run, world)
+    unseen = [batch for batch in left if not batch.uses_agent and not _find_targets(batch, run)]
     failed = {
-        batch.number: NO_OP
-        for batch in left
-        if not batch.uses_agent
-        and not _find_targets(batch, run)
-        and _is_no_op(run.work.patches[batch.number], before)
+        batch.number: NO_OP for batch in unseen if _is_no_op(run.work.patches[batch.number], before)
     }
     left = [batch for batch in left if batch.number not in failed]
     follow: dict[int, tuple[str, ...]] = {}
@@ -51,7 +46,7 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
             break
         failed |= guilty
         left = [batch for batch in left if batch.number not in guilty]
-    else:  # those that are left were never seen without the last who went
+    else:  # the analyzers never saw the remaining batches without the ones taken out last
         failed |= {batch.number: RESTLESS for batch in left}
         left = []
     return Rechecked(
@@ -65,19 +60,15 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
 
 def _is_no_op(patch: Patch, before: Mapping[str, str]) -> bool:
     """Return whether a patch leaves the program unchanged; asked only if no analyzer can tell."""
-    after = combine_patches([patch], before)
-    return not patch.files and all(
-        is_same_program(path, before[path], text) for path, text in after.items()
-    )
+    after = combine_patches([patch], before).items()
+    same = all(is_same_program(path, before[path], text) for path, text in after)
+    return not patch.files and same
 
 
 async def _read_texts(batches: Sequence[Batch], run: Run, world: World) -> dict[str, str]:
+    patches = [run.work.patches[batch.number] for batch in batches]
     async with world.trees.open_tree(run.landing.tip) as tree:
-        texts = {
-            path: tree.text(path)
-            for batch in batches
-            for path in run.work.patches[batch.number].paths
-        }
+        texts = {path: tree.text(path) for patch in patches for path in patch.paths}
     return {path: text for path, text in texts.items() if text is not None}
 
 
@@ -89,24 +80,19 @@ async def _run_analyzers(
     """
     patches = [run.work.patches[batch.number] for batch in batches]
     wanted = {finding.source for batch in batches for finding in _find_targets(batch, run)}
-    if any(
-        batch.uses_agent for batch in batches
-    ):  # an agent may bring about anything: everybody who saw the tip looks again
-        wanted.update(
-            name for name in run.started.reviewers if _is_complete(run.reviewing.reviews.get(name))
-        )
+    if any(batch.uses_agent for batch in batches):
+        # An agent's patch may do anything: all analyzers that could review the tip look again.
+        reviews = run.reviewing.reviews
+        wanted.update(name for name in run.started.reviewers if _is_complete(reviews.get(name)))
     findings: list[Finding] = []
     looks: dict[str, LatestReview] = {}
     steering = Pristine(origin=world.change.base, alone=world.protected.steering)
     async with world.trees.open_tree(run.landing.tip, patches, pristine=steering) as tree:
         view = select_files(world.change, run, tree)
         for source in sorted(wanted):
-            analyzer = world.analyzers.get(source)
-            said = (
-                await analyzer.analyze(tree, view)
-                if analyzer
-                else Analysis(failed="it is not there any more")
-            )
+            said = Analysis(failed="it is not there any more")
+            if analyzer := world.analyzers.get(source):
+                said = await analyzer.analyze(tree, view)
             findings += said.findings
             looks[source] = LatestReview(
                 source,
@@ -148,19 +134,17 @@ def _unseen_reason(batch: Batch, run: Run, looks: Mapping[str, LatestReview]) ->
     for finding in sorted(_find_targets(batch, run), key=lambda finding: finding.source):
         look, path = looks[finding.source], finding.spot.path
         if not look.has_seen(path):
-            unread = (
-                "it could not read"
-                f" {path if path in look.unread else 'all files, and does not say which'}"
-            )
-            return f"{look.reviewer} could not look again: {look.failed or look.skipped or unread}"
+            named = path if path in look.unread else "all files, and does not say which"
+            why = look.failed or look.skipped or f"it could not read {named}"
+            return f"{look.reviewer} could not look again: {why}"
     return ""
 
 
 def _blinding_reason(batch: Batch, run: Run, looks: Mapping[str, LatestReview]) -> str:
     """Return which analyzer can no longer read a file that the batch edits, or ''."""
+    edited, reviews = set(run.work.patches[batch.number].paths), run.reviewing.reviews
     for source, look in looks.items():
-        before = run.reviewing.reviews[source].unread if source in run.reviewing.reviews else ()
-        lost = sorted(set(run.work.patches[batch.number].paths) & set(look.unread) - set(before))
-        if lost:
-            return f"keeps {source} from reading {lost[0]}"
+        before = reviews[source].unread if source in reviews else ()
+        if lost := edited & set(look.unread) - set(before):
+            return f"keeps {source} from reading {min(lost)}"
     return ""

@@ -1,10 +1,10 @@
 """Red tests of the project that concern a fix: it must turn at least one green."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from punchlist.model.checks.check import Check, TestOutcome
+from punchlist.model.checks.check import Check
 from punchlist.model.checks.protected import matches_any
 from punchlist.model.integrity.intent import Intent, find_intent
 from punchlist.model.integrity.related_tests import find_names, find_related
@@ -14,11 +14,10 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
-from punchlist.steps.judging.baseline import load_baseline
+from punchlist.steps.judging.baseline import failed_tests, load_baseline
 from punchlist.steps.judging.excused_tests import is_in_file
 from punchlist.steps.judging.witness import per_test_checks, run_test_file
-
-_NAMED = 3
+from punchlist.steps.support.wording import join_few
 
 
 class RedTestResult(Struct, frozen=True):
@@ -43,13 +42,11 @@ async def rerun_red_tests(
                 stays |= red - now.passed
                 green |= red & now.passed
             if stays and not green:
-                return RedTestResult(
-                    "was red before the fix, speaks of what it is about, and still is red:"
-                    f" {_join_few(stays)}",
-                    runs=runs,
-                )
+                why = "was red before the fix, speaks of what it is about, and still is red"
+                return RedTestResult(f"{why}: {join_few(sorted(stays))}", runs=runs)
             if green:
-                said = f"{_join_few(green)} ({check.name}): red before the fix, green with it"
+                names = join_few(sorted(green))
+                said = f"{names} ({check.name}): red before the fix, green with it"
                 proofs[number] = (Proof(ProofClass.WITNESSED, said),)
     return RedTestResult(proofs=proofs, runs=runs)
 
@@ -60,41 +57,32 @@ async def _find_red_tests(
     """Return by item and test file the tests that fail on the tip and name the item's code."""
     if not run.checks.baselines[check.name].failed:
         return {}
-    failing = [
-        test
-        for test, outcome in load_baseline(check.name, world).tests.items()
-        if outcome is TestOutcome.FAILED
-    ]
+    failing = failed_tests(load_baseline(check, world))
+    judged = [item for item in items if _needs_cure(item)]
     async with world.trees.open_tree(run.landing.tip) as tree:
-        found = {
-            item.number: _match_tests(item, failing, tree, world)
-            for item in items
-            if _needs_cure(item)
-        }
+        found = {item.number: _match_tests(item, failing, tree, world) for item in judged}
     if run.landing.tip == world.change.head:
         return found
     return {number: await _drop_green(check, tests, run, world) for number, tests in found.items()}
 
 
 def _needs_cure(item: Item) -> bool:
-    """Return whether red tests can judge the item: not a tool's finding, nor one that keeps
+    """Return whether red tests can judge the item: not a tool's finding, nor one whose fix keeps
     behaviour.
     """
     return not item.current.rule and find_intent([item]) is not Intent.KEEP
 
 
 def _match_tests(
-    item: Item, failing: Sequence[str], tree: Tree, world: World
+    item: Item, failing: Collection[str], tree: Tree, world: World
 ) -> dict[str, frozenset[str]]:
     spot = item.current.spot
     names = find_names(spot.path, tree.text(spot.path) or "", spot.line)
     found: dict[str, frozenset[str]] = {}
     for path in tree.files() if names else ():
-        own = (
-            [test for test in failing if is_in_file(test, path)]
-            if matches_any(path, world.protected.tests)
-            else []
-        )
+        if not matches_any(path, world.protected.tests):
+            continue
+        own = [test for test in failing if is_in_file(test, path)]
         if own and (tests := find_related(own, tree.text(path) or "", spot.path, names)):
             found[path] = tests
     return found
@@ -105,11 +93,5 @@ async def _drop_green(
 ) -> dict[str, frozenset[str]]:
     """Drop the tests that pass since commits of this run."""
     now = {path: await run_test_file(check, path, [], run, world) for path in tests}
-    return {path: red & now[path].failed for path, red in tests.items() if red & now[path].failed}
-
-
-def _join_few(tests: set[str]) -> str:
-    named = sorted(tests)
-    return ", ".join(named[:_NAMED]) + (
-        f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    )
+    still = {path: red & now[path].failed for path, red in tests.items()}
+    return {path: red for path, red in still.items() if red}

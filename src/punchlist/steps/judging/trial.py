@@ -13,7 +13,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import judge_view, load_baseline, usable_checks
-from punchlist.steps.judging.excused_tests import ExcusedTests, find_excused
+from punchlist.steps.judging.excused_tests import find_excused
 
 RERUNS = 2
 
@@ -25,41 +25,29 @@ class Try(Struct, frozen=True):
 async def run_trial(task: Try, run: Run, world: World) -> Tried:
     trial = task.trial
     began = world.clock()
-    batches = [run.work.batches[number] for number in trial.batches]
-    patches = [run.work.patches[number] for number in trial.batches]
-    # A fix to a file of the judge's own would be hidden if the base's were laid over it; the rest
-    # of the judge stays.
+    patches = {number: run.work.patches[number] for number in trial.batches}
+    # Protected files that a fix edits are not replaced by the base's, which would hide the fix.
     opened = {
         path
-        for batch in batches
-        if batch.protected
-        for path in run.work.patches[batch.number].paths
+        for number, patch in patches.items()
+        if run.work.batches[number].protected
+        for path in patch.paths
     }
     excuses = [
         (check, await find_excused(check, trial, opened, run, world))
         for check in usable_checks(run)
     ]
+    verdicts: list[CheckVerdict] = []
     async with world.trees.open_tree(
-        run.landing.tip, patches, pristine=judge_view(world, opened)
+        run.landing.tip, patches.values(), pristine=judge_view(world, opened)
     ) as tree:
-        verdicts = [
-            excuse.amend_verdict(
-                await _run_check(check, tree, _ignore_excused(trial, excuse), world)
-            )
-            for check, excuse in excuses
-        ]
+        for check, excuse in excuses:
+            limited = replace(trial, ignored=(*trial.ignored, *sorted(excuse.tests)))
+            verdicts.append(excuse.amend_verdict(await _run_check(check, tree, limited, world)))
+    spent = Usage(seconds=world.clock() - began, checks=sum(each.runs for each in verdicts))
     return Tried(
-        batches=trial.batches,
-        verdicts=tuple(verdicts),
-        complete=not trial.only,
-        usage=Usage(
-            seconds=world.clock() - began, checks=sum(verdict.runs for verdict in verdicts)
-        ),
+        batches=trial.batches, verdicts=tuple(verdicts), complete=not trial.only, usage=spent
     )
-
-
-def _ignore_excused(trial: GroupTrial, excuse: ExcusedTests) -> GroupTrial:
-    return replace(trial, ignored=(*trial.ignored, *sorted(excuse.tests)))
 
 
 async def _run_check(check: Check, tree: Tree, trial: GroupTrial, world: World) -> CheckVerdict:
@@ -67,34 +55,27 @@ async def _run_check(check: Check, tree: Tree, trial: GroupTrial, world: World) 
 
     A limited run is not repeated: its failure was confirmed before.
     """
-    before = load_baseline(check.name, world)
-    ignored = frozenset(trial.ignored)
-    said = compare_results(
-        await world.checks.run(check, tree, only=trial.only),
-        before,
-        only=frozenset(trial.only),
-        ignored=ignored,
-    )
-    seen = [said]
-    while not (said.passed or trial.only or said.trouble) and len(seen) <= RERUNS:
-        said = compare_results(await world.checks.run(check, tree), before, ignored=ignored)
-        seen.append(said)
-    return merge_verdicts(seen)
+    before = load_baseline(check, world)
+    only, ignored = frozenset(trial.only), frozenset(trial.ignored)
+    verdicts: list[CheckVerdict] = []
+    while len(verdicts) <= RERUNS:
+        result = await world.checks.run(check, tree, only=trial.only)
+        verdict = compare_results(result, before, only=only, ignored=ignored)
+        verdicts.append(verdict)
+        if verdict.passed or only or verdict.trouble:
+            break
+    return merge_verdicts(verdicts)
 
 
 def merge_verdicts(seen: Sequence[CheckVerdict]) -> CheckVerdict:
-    """Return the last of several whole runs; tests that failed in all are failing,
-    in some flaky.
-    """
+    """Return the last of several whole runs; tests that failed in all fail, in some are flaky."""
     last = seen[-1]
     failed = [frozenset(said.failing) for said in seen]
     always = frozenset.intersection(*failed)
     flaky = tuple(sorted(frozenset.union(*failed) - always))
     if last.passed and len(seen) > 1:
-        why = (
-            f"{len(flaky)} flaky tests passed when everything was run again"
-            if flaky
-            else "red, and green when run again"
-        )
+        why = "red, and green when run again"
+        if flaky:
+            why = f"{len(flaky)} flaky tests passed when everything was run again"
         return replace(last, why=why, flaky=flaky, runs=len(seen))
     return replace(last, failing=tuple(sorted(always or failed[-1])), flaky=flaky, runs=len(seen))

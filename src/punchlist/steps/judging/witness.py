@@ -1,7 +1,7 @@
 """Tests as witnesses: runs a single test file in a tree and judges its result."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -13,7 +13,7 @@ from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.ports.world import World
-from punchlist.steps.judging.baseline import judge_view
+from punchlist.steps.judging.baseline import failed_tests, judge_view, load_baseline, usable_checks
 from punchlist.steps.judging.excused_tests import is_in_file
 
 _TELLING = frozenset({CheckKind.PYTEST, CheckKind.UNITTEST, CheckKind.JUNIT})
@@ -24,17 +24,11 @@ _ERROR = re.compile(
 )
 _OWN_FAULT = frozenset(
     {
-        "ImportError",
-        "ModuleNotFoundError",
-        "SyntaxError",
-        "IndentationError",
-        "TabError",
-        "NameError",
-        "fixture '",
+        *("ImportError", "ModuleNotFoundError", "NameError"),
+        *("SyntaxError", "IndentationError", "TabError", "fixture '"),
     }
 )
-"""Ways in which a test fails all by itself; whether the code is wrong cannot be seen behind them.
-"""
+"""Errors of a test itself; they do not tell whether the code is wrong."""
 _UNTOLD = "no check that tells what became of each test can be run"
 
 
@@ -47,15 +41,14 @@ class WitnessRun(Struct, frozen=True):
 
     @property
     def failed(self) -> frozenset[str]:
-        return frozenset(
-            test for test, outcome in self.tests.items() if outcome is TestOutcome.FAILED
-        )
+        return self._tests_with(TestOutcome.FAILED)
 
     @property
     def passed(self) -> frozenset[str]:
-        return frozenset(
-            test for test, outcome in self.tests.items() if outcome is TestOutcome.PASSED
-        )
+        return self._tests_with(TestOutcome.PASSED)
+
+    def _tests_with(self, wanted: TestOutcome) -> frozenset[str]:
+        return frozenset(test for test, outcome in self.tests.items() if outcome is wanted)
 
 
 class Witness(Struct, frozen=True):
@@ -70,14 +63,7 @@ class Witness(Struct, frozen=True):
 
 def per_test_checks(run: Run) -> tuple[Check, ...]:
     """Return the usable checks that report each test."""
-    started = run.started
-    checks = started.checks if started.checks_allowed else ()
-    known = [
-        check
-        for check in checks
-        if check.name in run.checks.baselines and not run.checks.baselines[check.name].unusable
-    ]
-    return tuple(check for check in known if check.kind in _TELLING)
+    return tuple(check for check in usable_checks(run) if check.kind in _TELLING)
 
 
 async def run_test_file(
@@ -92,57 +78,41 @@ async def run_test_file(
 
 
 def _read_result(result: CheckResult, path: str) -> WitnessRun:
-    own = {
-        test: outcome
-        for test, outcome in result.tests.items()
-        if test == path or is_in_file(test, path)
-    }
     ran: dict[str, TestOutcome] = {
         test: outcome
-        for test, outcome in own.items()
-        if test != path and outcome is not TestOutcome.SKIPPED
+        for test, outcome in result.tests.items()
+        if test != path and is_in_file(test, path) and outcome is not TestOutcome.SKIPPED
     }
-    if own.get(path) is TestOutcome.FAILED:
-        return WitnessRun(vain="it cannot be collected", output=result.output)
-    if not ran:
-        return WitnessRun(vain=result.trouble or "none of its tests ran", output=result.output)
-    # Trouble with failing tests beside it is a red run that ended badly; with passing ones it is no
-    # green one.
-    if result.trouble and not any(outcome is TestOutcome.FAILED for outcome in ran.values()):
-        return WitnessRun(vain=result.trouble, output=result.output)
-    return WitnessRun(ran, output=result.output)
+    vain = ""
+    if result.tests.get(path) is TestOutcome.FAILED:
+        vain = "it cannot be collected"
+    elif not ran:
+        vain = result.trouble or "none of its tests ran"
+    elif TestOutcome.FAILED not in ran.values():
+        vain = result.trouble  # with failing tests it is a red run that ended badly
+    return WitnessRun({} if vain else ran, vain, result.output)
 
 
 def own_error_reason(output: str) -> str:
     """Return why the test itself is broken (import error, syntax error, missing fixture), or ''."""
-    errors = [
-        (name or word).rpartition(".")[2] if name else word for name, word in _ERROR.findall(output)
-    ]
-    return (
-        f"it fails by itself ({errors[0].rstrip(chr(39)).strip()})"
-        if errors and set(errors) <= _OWN_FAULT
-        else ""
-    )
+    errors = [name.rpartition(".")[2] or word for name, word in _ERROR.findall(output)]
+    if not errors or not set(errors) <= _OWN_FAULT:
+        return ""
+    return f"it fails by itself ({errors[0].rstrip(chr(39)).strip()})"
 
 
 def make_file_patch(path: str, content: str) -> Patch:
     """Return a patch that writes one file."""
+    raw = content.encode("utf-8", "surrogateescape")
+    return Patch(files=(FileChange(path, raw.decode("latin-1")),))
+
+
+def _select_paths(patch: Patch, paths: Collection[str]) -> Patch:
+    """Return the part of a patch that is about these files."""
     return Patch(
-        files=(FileChange(path, content.encode("utf-8", "surrogateescape").decode("latin-1")),)
+        splices=tuple(splice for splice in patch.splices if splice.path in paths),
+        files=tuple(change for change in patch.files if change.path in paths),
     )
-
-
-def split_patch(patch: Patch, tests: Iterable[str]) -> tuple[Patch, Patch]:
-    """Return the new tests of a patch, and the rest of it."""
-    named = frozenset(tests)
-
-    def select_part(*, ours: bool) -> Patch:
-        return Patch(
-            splices=tuple(splice for splice in patch.splices if (splice.path in named) is ours),
-            files=tuple(change for change in patch.files if (change.path in named) is ours),
-        )
-
-    return select_part(ours=True), select_part(ours=False)
 
 
 async def run_witness(
@@ -151,10 +121,9 @@ async def run_witness(
     """Return the result of the first check that can run the file."""
     found = Witness(noted=f"{path} is no witness: {_UNTOLD}", bad=_UNTOLD)
     runs = 0
+    patches = (patch, _select_paths(patch, new_tests))
     for check in per_test_checks(run):
-        found = await _try_witness(
-            check, path, (patch, split_patch(patch, new_tests)[0]), run, world
-        )
+        found = await _try_witness(check, path, patches, run, world)
         runs += found.runs
         if not found.bad:
             break
@@ -176,9 +145,8 @@ async def _try_witness(
     again = await run_test_file(check, path, [tests], run, world)
     if seen <= again.failed:
         return Witness(Proof(ProofClass.WITNESSED, _describe_proof(path, check, seen)), runs=3)
-    return Witness(
-        noted=f"{path} is no witness: it failed without the fix once, and then passed", runs=3
-    )
+    why = "it failed without the fix once, and then passed"
+    return Witness(noted=f"{path} is no witness: {why}", runs=3)
 
 
 def _failure_reason(after: WitnessRun, known: frozenset[str]) -> str:
@@ -190,9 +158,10 @@ def _failure_reason(after: WitnessRun, known: frozenset[str]) -> str:
 
 def _failed_on_base(check: Check, world: World) -> frozenset[str]:
     """Return the tests that were red on the base."""
-    kept = world.artifacts.read(f"baseline-{check.name}.json")
-    tests = msgspec.json.decode(kept, type=CheckResult).tests if kept else {}
-    return frozenset(test for test, outcome in tests.items() if outcome is TestOutcome.FAILED)
+    try:
+        return failed_tests(load_baseline(check, world))
+    except FileNotFoundError:
+        return frozenset()
 
 
 def _doubt_reason(seen: frozenset[str], before: WitnessRun) -> str:
@@ -201,9 +170,8 @@ def _doubt_reason(seen: frozenset[str], before: WitnessRun) -> str:
         return f"without the fix, {before.vain}"
     if not before.failed:
         return "it passes without the fix, too, and so says nothing"
-    return own_error_reason(before.output) or (
-        "" if seen else "none of the tests that fail without the fix passes with it"
-    )
+    why = "" if seen else "none of the tests that fail without the fix passes with it"
+    return own_error_reason(before.output) or why
 
 
 def _describe_proof(path: str, check: Check, seen: frozenset[str]) -> str:
@@ -217,20 +185,15 @@ async def confirm_red(check: Check, path: str, content: str, run: Run, world: Wo
     A positive result is cached.
     """
     ground = await world.checks.hash_environment(check)
-    basis = msgspec.json.encode(
-        (run.landing.tip, world.change.base, world.protected, check, ground, path, content)
-    )
+    commits = (run.landing.tip, world.change.base)
+    basis = msgspec.json.encode((*commits, world.protected, check, ground, path, content))
     key = f"red/{sha256(basis).hexdigest()}"
     if world.cache.get(key):
         return ""
     for _ in range(2):
         seen = await run_test_file(check, path, [make_file_patch(path, content)], run, world)
-        why = (
-            seen.vain
-            or ("" if seen.failed else "it passes while the finding stands")
-            or own_error_reason(seen.output)
-        )
-        if why:
+        passes = "" if seen.failed else "it passes while the finding stands"
+        if why := seen.vain or passes or own_error_reason(seen.output):
             return why
     world.cache.put(key, b"red")
     return ""

@@ -1,8 +1,8 @@
-"""Lets an agent fix batches in a tree of its own: the patch is read from the tree, its answer holds
-claims.
+"""Lets an agent fix batches in a tree of its own; the patch is read from the tree, the claims from
+its answer.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -29,16 +29,14 @@ from punchlist.model.patch.hunk import OriginalFile, make_hunks
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.roles import Claims, RoleTask
 from punchlist.ports.world import World
-from punchlist.steps.support.project_context import load_background
+from punchlist.steps.support.project_context import find_answered, load_background
 
 NO_CHANGE = "no change was made"
 NO_STATUS = "no status was given"
 
 
 class AgentFix(Struct, frozen=True):
-    """`label` names the call for good. `fork`: others go on with the same conversation side by
-    side.
-    """
+    """`label` identifies the call. `fork`: other calls continue the conversation in parallel."""
 
     batches: tuple[int, ...]
     label: str
@@ -65,42 +63,45 @@ class _Record(Struct, frozen=True):
 async def fix_with_agent(task: AgentFix, run: Run, world: World) -> Attempted:
     began = world.clock()
     batches = [run.work.batches[number] for number in task.batches]
-    laid = _find_overlapping(batches, run)
-    handed = await _work_in_tree(task, batches, laid, run, world)
+    below = _find_overlapping(batches, run)
+    handed = await _work_in_tree(task, batches, below, run, world)
     claims = handed.claims
     parts = {} if claims.failed else _divide_patch(handed, batches)
-    stays = {number: why for number, patch in parts.items() if (why := find_refusal(patch))}
+    refused = {number: why for number, patch in parts.items() if (why := find_refusal(patch))}
     patches = {
         number: patch
         for number, patch in parts.items()
-        if number not in stays and _is_claimed(number, batches, claims)
+        if number not in refused and _is_claimed(run.work.batches[number], claims)
     }
-    moves = tuple(move for batch in batches for move in _build_moves(batch, claims, patches, stays))
     originals = {path: OriginalFile(path, text) for path, text in handed.before.items()}
-    turned_out = [
-        update_batch(b, patches[b.number], world.protected, handed.present)
-        for b in batches
-        if b.number in patches
-    ]
-    seconds = world.clock() - began
+    updated = (
+        update_batch(batch, patches[batch.number], world.protected, handed.present)
+        for batch in batches
+        if batch.number in patches
+    )
+    items = [item for batch in batches for item in batch.items]
     return Attempted(
         fixer="agent",
         agent=claims.agent,
         patches=patches,
-        refused=_refusal_reasons(batches, patches, claims, stays),
+        refused={
+            batch.number: claims.failed or refused.get(batch.number) or NO_CHANGE
+            for batch in batches
+            if batch.number not in patches
+        },
         hunks={number: make_hunks(patch, originals) for number, patch in patches.items()},
         reports=claims.reports,
-        noted=_collect_notes(batches, patches, claims, handed, world),
-        batches=tuple(turned_out),
-        absorbed=find_absorbed(laid, patches) if handed.work.over else {},
+        noted=_collect_notes(batches, patches, handed, world),
+        batches=tuple(updated),
+        absorbed=find_absorbed(below, patches) if handed.work.over else {},
         left_out=claims.left_out,
-        sessions={item: claims.session for batch in batches for item in batch.items}
-        if claims.session
-        else {},
+        sessions=dict.fromkeys(items, claims.session) if claims.session else {},
         transcript=claims.transcript,
         failed=claims.failed,
-        moves=moves,
-        usage=replace(claims.usage, seconds=seconds),
+        moves=tuple(
+            move for batch in batches for move in _build_moves(batch, claims, patches, refused)
+        ),
+        usage=replace(claims.usage, seconds=world.clock() - began),
     )
 
 
@@ -116,114 +117,81 @@ def _find_overlapping(batches: Sequence[Batch], run: Run) -> dict[int, Patch]:
 
 
 async def _work_in_tree(
-    task: AgentFix, batches: Sequence[Batch], laid: Mapping[int, Patch], run: Run, world: World
+    task: AgentFix, batches: Sequence[Batch], below: Mapping[int, Patch], run: Run, world: World
 ) -> _AgentWork:
-    # By what lies below it, too: what was done on other ground than this is of no use here.
-    name = f"{run.id}/{task.label}/{sorted(laid)}"
+    # The patches below are part of the name: work on top of others is of no use here.
+    name = f"{run.id}/{task.label}/{sorted(below)}"
+    artifact = f"work/{sha256(name.encode()).hexdigest()[:20]}.json"
     fresh = not world.answered(task.label)
-    async with world.trees.resume_tree(run.landing.tip, name, laid.values(), fresh=fresh) as tree:
+    patches = list(below.values())
+    async with world.trees.resume_tree(run.landing.tip, name, patches, fresh=fresh) as tree:
         asked = await _build_task(task, batches, run, world)
-        fixer = world.crew.fixer
-        claims = (
-            await fixer.fix(asked, tree)
-            if fixer
-            else Claims(failed="no agent plays the fixer any more")
-        )
-        total = _load_patch(claims, name, world) or await world.trees.collect_changes(tree)
-        _save_record(claims, total, name, world)
+        claims = Claims(failed="no agent plays the fixer any more")
+        if world.crew.fixer:
+            claims = await world.crew.fixer.fix(asked, tree)
+        total = _load_patch(claims, artifact, world) or await world.trees.collect_changes(tree)
+        if not claims.failed:  # after a failure the agent is asked again
+            world.artifacts.write(artifact, wire.encode(_Record(claims, total)))
         present = frozenset(tree.files())
-    paths = {*total.paths, *(path for patch in laid.values() for path in patch.paths)}
+    paths = {*total.paths, *(path for patch in patches for path in patch.paths)}
     texts = {path: await world.repository.text(run.landing.tip, path) for path in sorted(paths)}
     before = {path: text for path, text in texts.items() if text is not None}
-    return _AgentWork(claims, separate_own(total, list(laid.values()), before), before, present)
+    return _AgentWork(claims, separate_own(total, patches, before), before, present)
 
 
-def _load_patch(claims: Claims, name: str, world: World) -> Patch | None:
+def _load_patch(claims: Claims, artifact: str, world: World) -> Patch | None:
     """Return the recorded patch if it belongs to these claims, else None; a kill may come before
     the event.
     """
-    content = world.artifacts.read(_record_name(name))
+    content = world.artifacts.read(artifact)
     try:
         record = wire.decode(content, _Record) if content is not None else None
-    except msgspec.MsgspecError:  # of another version: then the tree tells
+    except msgspec.MsgspecError:  # written by another version: the tree has the patch
         return None
     return record.total if record is not None and record.claims == claims else None
 
 
-def _save_record(claims: Claims, total: Patch, name: str, world: World) -> None:
-    if not claims.failed:  # a failure is not kept either: it is asked again
-        world.artifacts.write(_record_name(name), wire.encode(_Record(claims, total)))
-
-
-def _record_name(name: str) -> str:
-    return f"work/{sha256(name.encode()).hexdigest()[:20]}.json"
-
-
 async def _build_task(task: AgentFix, batches: Sequence[Batch], run: Run, world: World) -> RoleTask:
     numbers = tuple(number for batch in batches for number in batch.items)
+    todos = run.by_item.todos
     return RoleTask(
         label=task.label,
         items=tuple(run.items[number] for number in numbers),
         told=await load_background(run, world),
         batches=tuple(batches),
-        doubts=tuple(
-            doubt for doubt in run.asking.doubts.values() if doubt.item in numbers and doubt.answer
-        ),
-        todos={
-            number: run.by_item.todos[number] for number in numbers if number in run.by_item.todos
-        },
+        doubts=find_answered(numbers, run),
+        todos={number: todos[number] for number in numbers if number in todos},
         session=_find_session(numbers, run) if task.sessions else "",
         fork=task.fork,
     )
 
 
-def _find_session(numbers: Iterable[int], run: Run) -> str:
+def _find_session(numbers: Sequence[int], run: Run) -> str:
     """Return the last conversation about one of the items, else that of the planner, or ''."""
-    known = [
-        run.asking.sessions[f"item {number}"]
-        for number in numbers
-        if f"item {number}" in run.asking.sessions
-    ]
-    return known[-1] if known else run.asking.sessions.get("plan", "")
+    names = (*(f"item {number}" for number in reversed(numbers)), "plan")
+    return next((run.asking.sessions[name] for name in names if name in run.asking.sessions), "")
 
 
 def _divide_patch(handed: _AgentWork, batches: Sequence[Batch]) -> dict[int, Patch]:
     patch = handed.work.patch
     if not patch:
         return {}
-    return (
-        {batches[0].number: patch}
-        if len(batches) == 1
-        else split_patch(patch, batches, handed.claims.reports)
-    )
+    if len(batches) == 1:
+        return {batches[0].number: patch}
+    return split_patch(patch, batches, handed.claims.reports)
 
 
-def _is_claimed(number: int, batches: Sequence[Batch], claims: Claims) -> bool:
+def _is_claimed(batch: Batch, claims: Claims) -> bool:
     """Return whether a report says that the batch fixes an item; other patches are dropped."""
-    items = next(batch.items for batch in batches if batch.number == number)
-    return any(
-        report.outcome is ClaimOutcome.FIXED and report.item in items for report in claims.reports
-    )
-
-
-def _refusal_reasons(
-    batches: Sequence[Batch], patches: Mapping[int, Patch], claims: Claims, stays: Mapping[int, str]
-) -> dict[int, str]:
-    return {
-        batch.number: claims.failed or stays.get(batch.number) or NO_CHANGE
-        for batch in batches
-        if batch.number not in patches
-    }
+    fixed = {each.item for each in claims.reports if each.outcome is ClaimOutcome.FIXED}
+    return not fixed.isdisjoint(batch.items)
 
 
 def _collect_notes(
-    batches: Sequence[Batch],
-    patches: Mapping[int, Patch],
-    claims: Claims,
-    handed: _AgentWork,
-    world: World,
+    batches: Sequence[Batch], patches: Mapping[int, Patch], handed: _AgentWork, world: World
 ) -> dict[int, tuple[str, ...]]:
     """Return notes for the user that decide nothing."""
+    claims = handed.claims
     odd = tuple(f"{name}: reported on, and no item is called that" for name in claims.unknown)
     cut = tuple(f"did not fit into the prompt: {what}" for what in claims.cut)
     found: dict[int, tuple[str, ...]] = {}
@@ -236,56 +204,45 @@ def _collect_notes(
 
 
 def _build_moves(
-    batch: Batch, claims: Claims, patches: Mapping[int, Patch], stays: Mapping[int, str]
+    batch: Batch, claims: Claims, patches: Mapping[int, Patch], refused: Mapping[int, str]
 ) -> Iterator[Move]:
-    said = {report.item: report for report in claims.reports}
+    reports = {report.item: report for report in claims.reports}
     by = claims.agent or "agent"
+    unchanged = "" if batch.number in patches else refused.get(batch.number, NO_CHANGE)
     for number in batch.items:
         if number in claims.left_out:
-            continue  # nobody was asked about it: no attempt of its own, and it comes next
+            continue  # the agent was not asked about it: that is no attempt
         if claims.failed:
-            yield Move(
-                number,
-                Fact.SAID_DEFERRED,
-                by=by,
-                why=f"the agent failed: {claims.failed}",
-                evidence=claims.transcript,
-            )
+            why = f"the agent failed: {claims.failed}"
+            evidence = claims.transcript
+            yield Move(number, Fact.SAID_DEFERRED, by=by, why=why, evidence=evidence)
         elif number in claims.contradicted:
             yield Move(number, Fact.SAID_DEFERRED, by=by, why="two answers contradict each other")
-        elif number not in said:
+        elif number not in reports:
             yield Move(number, Fact.SAID_DEFERRED, by=by, why=NO_STATUS)
         else:
-            yield from _apply_report(
-                said[number], by, batch.number in patches, stays.get(batch.number, "")
-            )
+            yield from _apply_report(reports[number], by, unchanged)
 
 
-def _apply_report(report: ItemClaim, by: str, changed: bool, stays: str) -> Iterator[Move]:  # noqa: FBT001 - one fact of four
+def _apply_report(report: ItemClaim, by: str, unchanged: str) -> Iterator[Move]:
+    """Yield the moves of one report; `unchanged` is why there is no patch, or ''."""
     number, why = report.item, report.why
+    no_reason = f"{report.outcome}, and no reason was given"
     match report.outcome:
-        case ClaimOutcome.FIXED if changed:
-            yield Move(number, Fact.SAID_FIXED, by=by, why=why)
-        case ClaimOutcome.FIXED:
+        case ClaimOutcome.FIXED if unchanged:
             said = f" (it said: {why})" if why else ""
-            yield Move(number, Fact.SAID_DEFERRED, by=by, why=f"{stays or NO_CHANGE}{said}")
+            yield Move(number, Fact.SAID_DEFERRED, by=by, why=f"{unchanged}{said}")
+        case ClaimOutcome.FIXED:
+            yield Move(number, Fact.SAID_FIXED, by=by, why=why)
         case ClaimOutcome.BLOCKED if why:
             flag = f'blocked for a weak reason: "{excuse}"' if (excuse := find_excuse(why)) else ""
             yield Move(number, Fact.SAID_BLOCKED, by=by, why=why, flag=flag)
         case ClaimOutcome.CONTESTED if why:
             yield Move(number, Fact.CONTESTED, by=by, why=why)
         case ClaimOutcome.BLOCKED | ClaimOutcome.CONTESTED:
-            yield Move(
-                number, Fact.SAID_DEFERRED, by=by, why=f"{report.outcome}, and no reason was given"
-            )
+            yield Move(number, Fact.SAID_DEFERRED, by=by, why=no_reason)
         case ClaimOutcome.DEFERRED:
-            yield Move(
-                number, Fact.SAID_DEFERRED, by=by, why=why or "deferred, and no reason was given"
-            )
+            yield Move(number, Fact.SAID_DEFERRED, by=by, why=why or no_reason)
             if excuse := find_excuse(why):
-                yield Move(
-                    number,
-                    Fact.EXCUSE_REFUSED,
-                    by="punchlist",
-                    why=f'that was not accepted: "{excuse}"',
-                )
+                refusal = f'that was not accepted: "{excuse}"'
+                yield Move(number, Fact.EXCUSE_REFUSED, by="punchlist", why=refusal)

@@ -1,6 +1,6 @@
 """Groups items in batches: one per distinct fix of a tool; for agents, items that share files."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -14,11 +14,10 @@ from punchlist.model.item.item import ACTIONABLE, Fact, Item, Move
 from punchlist.model.item.todo import Todo
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch, ReservedSpans, fix_key
+from punchlist.steps.verb import VerbOptions
 
 CHURN = 2
-"""An item that came back after so many of its own fixes is left to a person: another would come
-back, too.
-"""
+"""An item that came back after so many of its own fixes is left to the user."""
 
 
 class Grouping(StrEnum):
@@ -31,7 +30,7 @@ class Grouping(StrEnum):
     HINT = "hint"
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class Options(VerbOptions, frozen=True):
     """`floor`: the lowest severity worked on. `attempts`: the most attempts per item. `safety`: the
     least safe fixes tried.
 
@@ -90,19 +89,12 @@ def give_up_items(run: Run, options: Options) -> tuple[Move, ...]:
     """Return moves that block items which agents deferred and which are out of attempts."""
     if "fixer" not in run.started.crew:
         return ()
-    theirs = [
-        item
-        for item in run.find_items(*ACTIONABLE)
-        if item.in_scope and item.tries >= options.attempts
-    ]
-    put_off = [
-        item
-        for item in theirs
-        if any(attempt.fact is Fact.SAID_DEFERRED for attempt in item.attempts)
-    ]
     return tuple(
         Move(item.number, Fact.SAID_BLOCKED, by="punchlist", why=f"{item.tries} attempts failed")
-        for item in put_off
+        for item in run.find_items(*ACTIONABLE)
+        if item.in_scope
+        and item.tries >= options.attempts
+        and any(attempt.fact is Fact.SAID_DEFERRED for attempt in item.attempts)
     )
 
 
@@ -115,20 +107,16 @@ def make_batches(
     items: Sequence[Item], run: Run, options: Options, protected: Protected
 ) -> BatchPlan:
     """Group tools' fixes first; an agent's items in the same files wait for the next round."""
-    tools, waiting = _batch_tool_fixes(
-        [item for item in items if is_for_tool(item, options)], protected
-    )
+    fixable = [item for item in items if is_for_tool(item, options)]
+    tools, waiting = _batch_tool_fixes(fixable, protected)
     busy = {path for batch in tools for path in batch.paths}
     theirs = [item for item in items if is_for_agent(item, options, run)]
     free = [item for item in theirs if item.current.spot.path not in busy]
-    agents = [
-        _make_agent_batch(group, run.by_item.todos) for group in _group_items(free, run, options)
-    ]
-    numbered = tuple(
-        replace(batch, number=number)
-        for number, batch in enumerate([*tools, *agents], run.last_batch + 1)
-    )
-    return BatchPlan(numbered, waiting + len(theirs) - len(free))
+    groups = _group_items(free, run, options)
+    agents = [_make_agent_batch(group, run.by_item.todos) for group in groups]
+    numbered = enumerate([*tools, *agents], run.last_batch + 1)
+    batches = tuple(replace(batch, number=number) for number, batch in numbered)
+    return BatchPlan(batches, waiting + len(theirs) - len(free))
 
 
 def _batch_tool_fixes(items: list[Item], protected: Protected) -> tuple[list[Batch], int]:
@@ -188,40 +176,21 @@ def find_paths(item: Item, todos: dict[int, Todo]) -> tuple[str, ...]:
 
 
 def _group_items(items: Sequence[Item], run: Run, options: Options) -> list[list[Item]]:
-    match options.group:
-        case Grouping.ITEM:
-            return [[item] for item in items]
-        case Grouping.FILE:
-            return _split_groups(
-                _group_by(items, lambda item: item.current.spot.path or f"item {item.number}"),
-                options.size,
-            )
-        case Grouping.HINT:
-            hint = {
-                name: index for index, group in enumerate(run.reviewing.hints) for name in group
-            }
-            return _split_groups(
-                _group_by(
-                    items,
-                    lambda item: str(
-                        hint.get(item.lead.id, item.current.spot.path or f"item {item.number}")
-                    ),
-                ),
-                options.size,
-            )
-
-
-def _group_by(items: Sequence[Item], key: Callable[[Item], str]) -> Iterable[list[Item]]:
+    if options.group is Grouping.ITEM:
+        return [[item] for item in items]
+    hints: dict[str, str] = {}
+    if options.group is Grouping.HINT:
+        hints = {
+            name: str(index) for index, group in enumerate(run.reviewing.hints) for name in group
+        }
     groups: dict[str, list[Item]] = {}
     for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups.values()
-
-
-def _split_groups(groups: Iterable[list[Item]], size: int) -> list[list[Item]]:
+        alone = item.current.spot.path or f"item {item.number}"
+        groups.setdefault(hints.get(item.lead.id, alone), []).append(item)
+    size = options.size
     return [
         group[start : start + size]
-        for group in groups
+        for group in groups.values()
         for start in range(0, len(group), max(1, size))
     ]
 
@@ -232,8 +201,6 @@ def current_fix_key(item: Item) -> str:
 
 
 def standing(run: Run) -> list[Batch]:
-    """Batches that the verification let pass; where there was none, or it failed,
-    nothing stands.
-    """
+    """Return the batches that the verification let pass; none if there was no verification."""
     numbers = run.work.verified.passed if run.work.verified is not None else ()
     return [run.work.batches[number] for number in numbers if number in run.work.batches]

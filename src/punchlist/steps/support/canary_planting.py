@@ -40,10 +40,9 @@ async def run_canaries(
     """Judge up to `count` canaries, one call each, in trees that are thrown away."""
     if not count or challenger is None:
         return "", Usage()
-    chosen = CANARIES[:count]
     scores: list[tuple[Canary, bool]] = []
     spent = Usage()
-    for number, canary in enumerate(chosen, 1):
+    for number, canary in enumerate(CANARIES[:count], 1):
         said, usage = await _judge_canary(number, canary, challenger, run, world)
         scores.append((canary, said is not None and said.approves(threshold)))
         spent += usage
@@ -59,27 +58,20 @@ def count_scores(scores: Sequence[tuple[Canary, bool]]) -> CanaryScore:
 async def _judge_canary(
     number: int, canary: Canary, challenger: Challenger, run: Run, world: World
 ) -> tuple[Score | None, Usage]:
-    """Judge a canary like a real item, with number, file and diff, so that the
-    agent cannot tell.
-    """
+    """Judge a canary like a real item, with number, file and diff: the agent cannot tell."""
     item = _make_item(max(run.items, default=0) + number, canary)
-    patch = Patch(tuple(splices_between(canary.path, canary.before, canary.after)))
+    path = canary.path
     batch = Batch(
-        number=number, items=(item.number,), fixer=AGENT, title=canary.title, paths=(canary.path,)
+        number=number, items=(item.number,), fixer=AGENT, title=canary.title, paths=(path,)
     )
-    laid = Patch(files=(FileChange(canary.path, canary.after.encode().decode("latin-1")),))
+    patch = Patch(tuple(splices_between(path, canary.before, canary.after)))
+    exhibit = Exhibit(batch.number, render_diff(patch, {path: canary.before}), batch.items)
+    label = f"{run.position.place} canary {number}"
+    task = RoleTask(label=label, items=(item,), told=Background(), batches=(batch,))
+    whole = Patch(files=(FileChange(path, canary.after.encode().decode("latin-1")),))
     async with world.trees.open_tree(
-        run.landing.tip, [laid], apart=run.has_outside_agent("challenger")
+        run.landing.tip, [whole], apart=run.has_outside_agent("challenger")
     ) as tree:
-        exhibit = Exhibit(
-            batch.number, render_diff(patch, {canary.path: canary.before}), batch.items
-        )
-        task = RoleTask(
-            label=f"{run.position.place} canary {number}",
-            items=(item,),
-            told=Background(),
-            batches=(batch,),
-        )
         said = await challenger.judge(task, [exhibit], tree)
     return lowest_scores(said.scores).get(item.number), said.usage
 

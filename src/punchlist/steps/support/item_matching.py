@@ -36,30 +36,28 @@ def consolidate_findings(run: Run, change: Change, rule: MergeRule) -> Consolida
         if owner is not None:
             known.update((finding.id, owner) for finding in group if finding.id not in known)
     new = [group for group in merged if group[0].id not in known]
-    sightings = sorted(
-        (
-            Sighting(
-                known[finding.id],
-                finding,
-                ours=finding.id in adopted and _is_in_scope(finding, run, change),
-            )
-            for finding in run.reviewing.fresh
-            if finding.id in known
-        ),
-        key=lambda sighting: (sighting.item, sighting.finding.id),
-    )
+    sightings = [
+        Sighting(
+            known[finding.id],
+            finding,
+            ours=finding.id in adopted and _is_in_scope(finding, run, change),
+        )
+        for finding in run.reviewing.fresh
+        if finding.id in known
+    ]
+    sightings.sort(key=lambda sighting: (sighting.item, sighting.finding.id))
     seen = {sighting.item for sighting in sightings}
     return Consolidated(
         items=tuple(_build_items(new, run, change)),
         sightings=tuple(sightings),
         rule=rule.value,
-        moves=(*_reopen_fixed(run, seen), *_gone(run, seen), *_confirm_fixed(run, seen)),
+        moves=(*_reopen_fixed(run, seen), *_close_gone(run, seen), *_confirm_fixed(run, seen)),
     )
 
 
 def _match_known(run: Run) -> tuple[dict[str, int], list[tuple[int, Finding]]]:
-    """Return the item number by id of each fresh finding that is known, and the old (item, finding)
-    pairs without a match.
+    """Return the item numbers of known fresh findings by id, and the (item, finding) pairs that
+    no fresh finding matches.
     """
     living = [item for item in run.items.values() if item.status is not Status.FIXED]
     old = [(item.number, finding) for item in living for finding in item.sighted]
@@ -70,25 +68,21 @@ def _match_known(run: Run) -> tuple[dict[str, int], list[tuple[int, Finding]]]:
 
 
 def _match_fixed(run: Run, known: dict[str, int]) -> dict[str, int]:
-    """Match fresh findings to fixed items, one to one, only if code and fix are
-    the same as before.
-    """
+    """Match fresh findings to fixed items, one to one, if code and fix are the same as before."""
     fixed: dict[tuple[str, str], list[int]] = defaultdict(list)
     for item in run.find_items(Status.FIXED):
         for finding in item.sighted:
-            fixed[_code(finding)].append(item.number)
+            fixed[_code_key(finding)].append(item.number)
     undone = {}
     for finding in run.reviewing.fresh:
-        waiting = fixed.get(_code(finding)) if finding.id not in known else None
+        waiting = fixed.get(_code_key(finding)) if finding.id not in known else None
         if waiting:
             undone[finding.id] = waiting.pop(0)
     return undone
 
 
-def _code(finding: Finding) -> tuple[str, str]:
-    """What is found and what would be done about it: the next `elif` of a chain is like the last
-    one, and not the same.
-    """
+def _code_key(finding: Finding) -> tuple[str, str]:
+    """Return what is found and its fix; the fix tells the similar `elif`s of a chain apart."""
     return fingerprint(finding), fix_key(finding.fix) if finding.fix else ""
 
 
@@ -101,10 +95,10 @@ def _adopt_lost(
     spare: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for number, finding in sorted(lost, key=lambda each: not run.items[each[0]].in_scope):
         if run.items[number].status in ACTIONABLE:
-            spare[_kind(finding)].append(number)
+            spare[_rule_key(finding)].append(number)
     adopted = {}
     for finding in run.reviewing.fresh:
-        waiting = spare.get(_kind(finding))
+        waiting = spare.get(_rule_key(finding))
         if finding.id not in known and waiting and _could_read(run, finding):
             adopted[finding.id] = waiting.pop(0)
     return adopted
@@ -116,20 +110,12 @@ def _could_read(run: Run, finding: Finding) -> bool:
     return review is not None and review.has_seen(finding.spot.path)
 
 
-def _kind(finding: Finding) -> tuple[str, str, str]:
+def _rule_key(finding: Finding) -> tuple[str, str, str]:
     return (finding.source, finding.rule or finding.title, finding.spot.path)
 
 
 def _build_items(new: Sequence[tuple[Finding, ...]], run: Run, change: Change) -> Iterator[Item]:
-    ordered = sorted(
-        new,
-        key=lambda group: (
-            group[0].severity.rank,
-            group[0].spot.path,
-            group[0].spot.line or 0,
-            group[0].id,
-        ),
-    )
+    ordered = sorted(new, key=lambda group: _reading_key(group[0]))
     twins: dict[str, int] = defaultdict(int)
     for item in run.items.values():
         twins[fingerprint(item.lead)] += 1
@@ -145,19 +131,20 @@ def _build_items(new: Sequence[tuple[Finding, ...]], run: Run, change: Change) -
         twins[plain] += 1
 
 
+def _reading_key(finding: Finding) -> tuple[int, str, int, str]:
+    return finding.severity.rank, finding.spot.path, finding.spot.line or 0, finding.id
+
+
 def _is_in_scope(finding: Finding, run: Run, change: Change) -> bool:
     """After the first commit every new finding is in scope, as are all from documents, and an
     agent's about changed files or no file; others must touch the change.
     """
-    spot = finding.spot
-    given = finding.source in run.started.documents
-    asked = finding.source in run.started.crew and (not spot.path or spot.path in change.files)
-    return (
-        bool(run.landing.landed)
-        or given
-        or asked
-        or change.covers(spot.path, spot.line, spot.last_line)
-    )
+    spot, started = finding.spot, run.started
+    if run.landing.landed or finding.source in started.documents:
+        return True
+    if finding.source in started.crew and (not spot.path or spot.path in change.files):
+        return True
+    return change.covers(spot.path, spot.line, spot.last_line)
 
 
 def _reopen_fixed(run: Run, seen: set[int]) -> Iterator[Move]:
@@ -166,32 +153,34 @@ def _reopen_fixed(run: Run, seen: set[int]) -> Iterator[Move]:
             yield Move(number, Fact.SEEN_AGAIN, by="review", why="reported again after its fix")
 
 
-def _gone(run: Run, seen: set[int]) -> Iterator[Move]:
-    """Items that every tool which had reported them no longer reports of a file that it could read,
-    after our own commits.
+def _reviewers_of_tip(run: Run) -> set[str]:
+    fresh, tip = run.reviewing.fresh_from, run.landing.tip
+    return {reviewer for reviewer, commit in fresh.items() if commit == tip}
+
+
+def _close_gone(run: Run, seen: set[int]) -> Iterator[Move]:
+    """Yield moves that close items which, after commits of this run, all tools that reported them
+    could look for and no longer report.
     """
     if not run.landing.landed:
         return
-    crew = run.started.crew  # an agent that says nothing of it may have overlooked it
-    silent = {
-        reviewer
-        for reviewer, commit in run.reviewing.fresh_from.items()
-        if commit == run.landing.tip and reviewer not in crew
-    }
-    for item in run.items.values():
-        if item.number in seen or item.status not in ACTIONABLE:
-            continue
-        if not all(
-            finding.source in silent and _could_read(run, finding) for finding in item.sighted
+    # An agent that does not report an item may have overlooked it.
+    silent = _reviewers_of_tip(run) - run.started.crew.keys()
+    for item in run.find_items(*ACTIONABLE):
+        reports = item.sighted
+        if item.number in seen or not all(
+            finding.source in silent and _could_read(run, finding) for finding in reports
         ):
             continue
-        sources = {finding.source for finding in item.sighted}
-        said = f"no longer reported by {', '.join(sorted(sources))}, after other fixes of this run"
-        yield Move(item.number, Fact.SAID_FIXED, by="review", why=said)
-        proof = Proof(ProofClass.RECHECKED, said)
-        yield Move(
-            item.number, Fact.COMMITTED, by="review", why=said, proofs=(proof,), ref=run.landing.tip
-        )
+        sources = ", ".join(sorted({finding.source for finding in reports}))
+        why = f"no longer reported by {sources}, after other fixes of this run"
+        yield Move(item.number, Fact.SAID_FIXED, by="review", why=why)
+        yield _proven_move(item, Fact.COMMITTED, ProofClass.RECHECKED, why, ref=run.landing.tip)
+
+
+def _proven_move(item: Item, fact: Fact, kind: ProofClass, why: str, ref: str = "") -> Move:
+    proofs = (Proof(kind, why),)
+    return Move(item.number, fact, by="review", why=why, proofs=proofs, ref=ref)
 
 
 def _confirm_fixed(run: Run, seen: set[int]) -> Iterator[Move]:
@@ -201,23 +190,13 @@ def _confirm_fixed(run: Run, seen: set[int]) -> Iterator[Move]:
     crew = run.started.crew
     biased = set(run.started.outside).intersection(crew.get("fixer", ()))
     able = {role for role, players in crew.items() if biased.isdisjoint(players)}
-    fresh = {
-        reviewer
-        for reviewer, commit in run.reviewing.fresh_from.items()
-        if commit == run.landing.tip and reviewer in able
-    }
+    fresh = _reviewers_of_tip(run) & able
     for item in run.find_items(Status.FIXED):
-        sources = {finding.source for finding in item.findings} & fresh
+        reports = [finding for finding in item.findings if finding.source in fresh]
         known = any(proof.kind is ProofClass.REVIEWED for proof in item.proofs)
-        saw = all(
-            _could_read(run, finding) for finding in item.findings if finding.source in sources
-        )
-        if sources and saw and not known and item.number not in seen:
-            said = f"no longer reported by a fresh {', '.join(sorted(sources))} reviewer"
-            yield Move(
-                item.number,
-                Fact.CONFIRMED,
-                by="review",
-                why=said,
-                proofs=(Proof(ProofClass.REVIEWED, said),),
-            )
+        if not reports or known or item.number in seen:
+            continue
+        if all(_could_read(run, finding) for finding in reports):
+            sources = ", ".join(sorted({finding.source for finding in reports}))
+            why = f"no longer reported by a fresh {sources} reviewer"
+            yield _proven_move(item, Fact.CONFIRMED, ProofClass.REVIEWED, why)

@@ -1,7 +1,9 @@
 """What agents are told of the project: conventions of the base, checks, and the change."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+from contextlib import AbstractAsyncContextManager
 
+from punchlist.model.item.doubt import Doubt
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.ports.roles import Background, RoleTask
@@ -18,22 +20,24 @@ CONVENTIONS = (
 )
 
 
+def open_tip(role: str, run: Run, world: World) -> AbstractAsyncContextManager[Tree]:
+    """Lend the agent in a role a tree of the run's tip."""
+    return world.trees.open_tree(run.landing.tip, apart=run.has_outside_agent(role))
+
+
 async def load_background(run: Run, world: World) -> Background:
     """Load the context; files that steer agents are read from the base, never from the change."""
-    change, started = world.change, run.started
-    named = {path: await world.repository.text(change.base, path) for path in CONVENTIONS}
-    meant = {
-        path: await world.repository.text(run.landing.tip, path) for path in started.specification
-    }
-    whole = change.kind is ScopeKind.ALL
+    change, started, tip = world.change, run.started, run.landing.tip
+    repository = world.repository
+    named = {path: await repository.text(change.base, path) for path in CONVENTIONS}
+    meant = {path: await repository.text(tip, path) for path in started.specification}
+    diff = ""
+    if change.kind is not ScopeKind.ALL:
+        diff = await repository.diff(change.base, tip, sorted(change.files) or None)
     return Background(
         conventions={path: text for path, text in named.items() if text},
-        checks=tuple(check.command for check in (started.checks if started.checks_allowed else ())),
-        diff=""
-        if whole
-        else await world.repository.diff(
-            change.base, run.landing.tip, sorted(change.files) or None
-        ),
+        checks=tuple(check.command for check in started.checks if started.checks_allowed),
+        diff=diff,
         base=change.base_name or change.base[:12],
         branch=run.landing.branch,
         specification={path: text for path, text in meant.items() if text is not None},
@@ -52,9 +56,15 @@ async def build_task(label: str, numbers: Iterable[int], run: Run, world: World)
     )
 
 
+def find_answered(items: Container[int], run: Run) -> tuple[Doubt, ...]:
+    """Return the user's answers about the items."""
+    doubts = run.asking.doubts.values()
+    return tuple(doubt for doubt in doubts if doubt.item in items and doubt.answer)
+
+
 def select_files(change: Change, run: Run, tree: Tree) -> list[str] | None:
     """Return the files to review, None for all: those of the change, of this round's batches, and
-    with reported items, which would else look fixed.
+    those with reported items, which would otherwise look fixed.
     """
     if change.kind is ScopeKind.ALL and not change.paths:
         return None

@@ -11,7 +11,13 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from punchlist.adapters.trackers.github.issues_api import MARKER, GithubIssue, IssueDraft, IssuesApi
+from punchlist.adapters.trackers.github.issues_api import (
+    MARKER,
+    Author,
+    GithubIssue,
+    IssueDraft,
+    IssuesApi,
+)
 from punchlist.adapters.trackers.github.rest import RequestRefused, ResponseLost
 from punchlist.adapters.trackers.github.retry import RetryBudget
 from punchlist.model.item.item import Item
@@ -22,10 +28,10 @@ _COMMENT = re.compile(rf"<!-- {MARKER} (\S+) -->")
 _OURS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 _DECLINED = frozenset({"not_planned", "duplicate"})
 _GAP = 5
-"""So many numbers in a row that lead nowhere are the end; a discussion takes a number, too."""
+"""So many unused numbers in a row are the end; discussions take numbers, too."""
 _READS = 1000
 _LOOKS = (1.0, 3.0, 9.0)
-"""Seconds before each look for what came of a lost request: it may still be on its way."""
+"""Seconds before each look for the issue of a lost request, which may still be on its way."""
 _ADDS = 3
 _MAYBE_LABELS = frozenset({403, 422})
 
@@ -49,8 +55,8 @@ class IssueBoard:
         self._floor = 0
 
     async def load_issues(self, fingerprints: Collection[str], label: str) -> None:
-        """Load issues by label, the newest, and by number, since lists lag behind; search for items
-        still unknown.
+        """Load issues by label, the newest, and by number, since lists lag; search for items that
+        are still unknown.
         """
         self._record_issues(await self._issues.list_labelled([label] if label else []))
         newest = await self._issues.list_newest()
@@ -73,9 +79,7 @@ class IssueBoard:
         )
 
     async def add_issue(self, draft: IssueDraft, fingerprint: str) -> GithubIssue:
-        """Create an issue. After a lost response, poll for it first and create it again only if not
-        found.
-        """
+        """Create an issue; after a lost response poll for it, and create it again if not found."""
         for _ in range(_ADDS):
             try:
                 issue = await self._create_issue(draft)
@@ -90,11 +94,9 @@ class IssueBoard:
 
     async def reopen_issue(self, issue: GithubIssue, item: Item, run: str) -> GithubIssue:
         """Reopen by one idempotent request."""
-        told = (
-            f"{issue.body or ''}\n\nSeen again after it was closed: run {inline_code(run)}, item"
-            f" {item.number}.\n"
-        )
-        body = {"body": told} if len(told) <= BODY_LIMIT else {}
+        note = f"Seen again after it was closed: run {inline_code(run)}, item {item.number}."
+        text = f"{issue.body or ''}\n\n{note}\n"
+        body = {"body": text} if len(text) <= BODY_LIMIT else {}
         changed = await self._issues.update_issue(issue.number, state="open", **body)
         self._record_issues([changed])
         return changed
@@ -104,14 +106,9 @@ class IssueBoard:
         for fingerprint in fingerprints:
             standing = self.get_issues(fingerprint).open
             for issue in standing[1:]:
-                with suppress(RequestRefused, ResponseLost):  # whoever files it next tidies up
-                    self._record_issues(
-                        [
-                            await self._issues.update_issue(
-                                issue.number, **_duplicate_fields(issue, standing[0], fingerprint)
-                            )
-                        ]
-                    )
+                fields = _duplicate_fields(issue, standing[0], fingerprint)
+                with suppress(RequestRefused, ResponseLost):  # the next run closes it
+                    self._record_issues([await self._issues.update_issue(issue.number, **fields)])
 
     async def _create_issue(self, draft: IssueDraft) -> GithubIssue:
         try:
@@ -119,7 +116,7 @@ class IssueBoard:
         except RequestRefused as refused:
             if not draft.labels or refused.status not in _MAYBE_LABELS:
                 raise
-        # Labels are worth less than the issue: a token may be allowed to file, and not to label.
+        # A token may be allowed to file issues, and not to label them.
         return await self._issues.create_issue(IssueDraft(draft.title, draft.body, ()))
 
     async def _poll_issue(self, fingerprint: str, lost: ResponseLost) -> GithubIssue | None:
@@ -131,9 +128,7 @@ class IssueBoard:
         return None
 
     async def _search_unknown(self, fingerprints: Collection[str]) -> None:
-        """Find issues whose label was removed; they are read again, because the
-        search index lags.
-        """
+        """Find issues whose label was removed; the search index lags, so they are read again."""
         try:
             found, whole = await self._issues.search_text(MARKER)
             for fingerprint in () if whole else self._find_unknown(fingerprints):
@@ -141,13 +136,8 @@ class IssueBoard:
         except RequestRefused:
             return  # some tokens may not search
         wanted = self._find_unknown(fingerprints)
-        for number in sorted(
-            {
-                issue.number
-                for issue in found
-                if _parse_fingerprint(issue) in wanted and issue.number not in self._seen
-            }
-        ):
+        numbers = {issue.number for issue in found if _parse_fingerprint(issue) in wanted}
+        for number in sorted(numbers - self._seen.keys()):
             await self._read_issue(number)
 
     async def _probe_numbers(self) -> None:
@@ -176,16 +166,12 @@ class IssueBoard:
         return {each for each in fingerprints if not self._numbers.get(each)}
 
     def _is_trusted(self, issue: GithubIssue) -> bool:
-        """Return whether we, a bot or a collaborator wrote the issue: strangers may forge
+        """Return whether we, a bot or a collaborator wrote the issue: others may forge
         fingerprints.
         """
-        if issue.pull_request is not None:
-            return False
-        author = issue.user
-        ours = author is not None and (
-            author.type == "Bot" or (author.login == self._viewer and bool(self._viewer))
-        )
-        return ours or issue.author_association in _OURS
+        author = issue.user or Author()
+        ours = author.type == "Bot" or (author.login == self._viewer and bool(self._viewer))
+        return issue.pull_request is None and (ours or issue.author_association in _OURS)
 
 
 def is_declined(issue: GithubIssue) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -15,15 +15,18 @@ from punchlist.adapters.trackers.github.rest import (
 )
 from punchlist.adapters.trackers.github.retry import Unavailable
 
+T = TypeVar("T")
+
 _PAGE = "100"
 _PAGES = 300
 _SEARCHED = 1000
 """GitHub shows no more results of one search."""
 _ELSEWHERE = frozenset({301, 302, 307, 308, 410})
-"""What a number answers whose issue was moved away or deleted."""
+"""The status of an issue that was moved away or deleted."""
 _FREE = 404
 _COLORS = {"critical": "b60205", "major": "d93f0b", "minor": "fbca04"}
 _PLAIN = "c5def5"
+_BY_CREATION = {"state": "all", "sort": "created", "per_page": _PAGE}
 MARKER = "punchlist:fingerprint"
 
 
@@ -87,14 +90,12 @@ class IssuesApi:
     @classmethod
     async def open(cls, rest: RestClient, repository: str) -> "IssuesApi":
         """Find the repository, also after a rename; raises Unavailable if it takes no issues."""
+        call = ApiCall(method="GET", path=f"/repos/{repository}")
         try:
-            found = (
-                await rest.request(ApiCall(method="GET", path=f"/repos/{repository}"), _Repository)
-            ).value
+            found = (await rest.request(call, _Repository)).value
         except RequestRefused as refused:
-            raise Unavailable(
-                f"{repository}: {refused}; does it exist, and may the token see it?"
-            ) from refused
+            why = f"{repository}: {refused}; does it exist, and may the token see it?"
+            raise Unavailable(why) from refused
         if not found.has_issues or found.archived:
             why = "is archived" if found.archived else "has its issues switched off"
             raise Unavailable(f"{found.full_name} {why} on GitHub")
@@ -103,60 +104,38 @@ class IssuesApi:
     async def read_viewer(self) -> str:
         """Return the token's user; '' for a token without one, such as a CI job's."""
         try:
-            return (
-                await self._rest.request(ApiCall(method="GET", path="/user"), Author)
-            ).value.login
+            return (await self._get("/user", Author)).login
         except RequestRefused:
             return ""
 
     async def list_labelled(self, labels: Sequence[str]) -> list[GithubIssue]:
         """Return all issues with these labels (or all), open or closed, oldest first."""
         wanted = {"labels": ",".join(labels)} if labels else {}
-        params = {
-            "state": "all",
-            "sort": "created",
-            "direction": "asc",
-            "per_page": _PAGE,
-            **wanted,
-        }
-        return [
-            issue
-            async for page in self._read_pages(self._api_path("issues"), params)
-            for issue in page
-        ]
+        params = {**_BY_CREATION, "direction": "asc", **wanted}
+        pages = self._read_pages(self._api_path("issues"), params)
+        return [issue async for page in pages for issue in page]
 
     async def list_newest(self) -> list[GithubIssue]:
-        params = {"state": "all", "sort": "created", "direction": "desc", "per_page": _PAGE}
-        return (
-            await self._rest.request(
-                ApiCall(method="GET", path=self._api_path("issues"), params=params),
-                list[GithubIssue],
-            )
-        ).value
+        params = {**_BY_CREATION, "direction": "desc"}
+        return await self._get(self._api_path("issues"), list[GithubIssue], params)
 
     async def read_issue(self, number: int) -> IssueLookup:
         """Read an issue by number; never stale, unlike lists."""
+        call = ApiCall(method="GET", path=self._api_path(f"issues/{number}"), follow=False)
         try:
-            call = ApiCall(method="GET", path=self._api_path(f"issues/{number}"), follow=False)
-            return IssueLookup((await self._rest.request(call, GithubIssue)).value)
+            return IssueLookup(await self._request(call, GithubIssue))
         except RequestRefused as refused:
             if refused.status not in _ELSEWHERE | {_FREE}:
                 raise
             return IssueLookup(taken=refused.status != _FREE)
 
     async def search_text(self, words: str) -> tuple[list[GithubIssue], bool]:
-        """Return issues with these words in the body, and whether that is all. The index lags by
-        minutes.
-        """
+        """Return issues with these words in the body, and whether that is all; the index lags."""
         query = f'repo:{self._repository} is:issue in:body "{words}"'
         found: list[GithubIssue] = []
         for page in range(1, _SEARCHED // int(_PAGE) + 1):
             params = {"q": query, "per_page": _PAGE, "page": str(page)}
-            answer = (
-                await self._rest.request(
-                    ApiCall(method="GET", path="/search/issues", params=params), _SearchResult
-                )
-            ).value
+            answer = await self._get("/search/issues", _SearchResult, params)
             found += answer.items
             if not answer.items or len(found) >= answer.total_count:
                 return found, True
@@ -164,35 +143,30 @@ class IssuesApi:
 
     async def create_issue(self, draft: IssueDraft) -> GithubIssue:
         """Raises ResponseLost if it is unknown whether the issue was created."""
-        content: dict[str, Any] = {
-            "title": draft.title,
-            "body": draft.body,
-            "labels": list(draft.labels),
-        }
+        content = {"title": draft.title, "body": draft.body, "labels": list(draft.labels)}
         call = ApiCall(method="POST", path=self._api_path("issues"), json=content, once=True)
-        return (await self._rest.request(call, GithubIssue)).value
+        return await self._request(call, GithubIssue)
 
     async def update_issue(self, number: int, **fields: str) -> GithubIssue:
         call = ApiCall(method="PATCH", path=self._api_path(f"issues/{number}"), json=dict(fields))
-        return (await self._rest.request(call, GithubIssue)).value
+        return await self._request(call, GithubIssue)
 
     async def ensure_label(self, name: str) -> None:
         """Create a label if it is missing; errors are ignored."""
         path = self._api_path("labels")
         with suppress(RequestRefused, ResponseLost):
             try:
-                await self._rest.request(
-                    ApiCall(method="GET", path=f"{path}/{quote(name, safe='')}"), _LabelName
-                )
+                await self._get(f"{path}/{quote(name, safe='')}", _LabelName)
             except RequestRefused:
-                content = {
-                    "name": name,
-                    "color": _COLORS.get(name, _PLAIN),
-                    "description": "Filed by punchlist",
-                }
-                await self._rest.request(
-                    ApiCall(method="POST", path=path, json=content), _LabelName
-                )
+                color = _COLORS.get(name, _PLAIN)
+                content = {"name": name, "color": color, "description": "Filed by punchlist"}
+                await self._request(ApiCall(method="POST", path=path, json=content), _LabelName)
+
+    async def _get(self, path: str, kind: type[T], params: dict[str, str] | None = None) -> T:
+        return await self._request(ApiCall(method="GET", path=path, params=params or {}), kind)
+
+    async def _request(self, call: ApiCall, kind: type[T]) -> T:
+        return (await self._rest.request(call, kind)).value
 
     async def _read_pages(
         self, path: str, params: dict[str, str]
@@ -206,10 +180,8 @@ class IssuesApi:
             if not page.next:
                 return
             path, params = page.next, {}
-        raise Unavailable(
-            f"{self._repository} has more than {_PAGES} pages of issues; they cannot all be"
-            " looked at"
-        )
+        why = f"has more than {_PAGES} pages of issues; they cannot all be looked at"
+        raise Unavailable(f"{self._repository} {why}")
 
     def _api_path(self, below: str) -> str:
         return f"/repos/{self._repository}/{below}"

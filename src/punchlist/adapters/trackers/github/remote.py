@@ -28,23 +28,18 @@ def parse_name(repository: str) -> str:
     """Return the user's OWNER/NAME; raises Unavailable if it is invalid."""
     name = repository.strip().removesuffix(".git")
     if not _NAME.fullmatch(name):
-        raise Unavailable(
-            f"track.repository: {safe_text(repository)!r} is not OWNER/NAME", hint=_SET
-        )
+        why = f"track.repository: {safe_text(repository)!r} is not OWNER/NAME"
+        raise Unavailable(why, hint=_SET)
     return name
 
 
 def parse_remote(remote: str, host: str) -> str:
-    """Parse OWNER/NAME from a remote URL (https, ssh, scp form) on that host; the rest is never
-    shown.
+    """Parse OWNER/NAME from a remote URL (https, ssh, scp form) on that host; the rest may be
+    secret and is not shown.
     """
-    address = remote.strip()
-    short = _SCP.fullmatch(address) if "://" not in address else None
-    try:
-        there, path = (short["host"], short["path"]) if short else _split_address(address)
-    except ValueError:
-        there, path = "", ""
-    there = host if there.casefold() == _SSH_OVER_HTTPS and host == "github.com" else there
+    there, path = _split_address(remote.strip())
+    if there.casefold() == _SSH_OVER_HTTPS and host == "github.com":
+        there = host
     if there.casefold() != host.casefold():
         where = f"points to {safe_text(there)}" if there else "points to no host"
         raise Unavailable(f"the remote origin {where}, not to {host}", hint=_SET)
@@ -55,7 +50,14 @@ def parse_remote(remote: str, host: str) -> str:
 
 
 def _split_address(address: str) -> tuple[str, str]:
-    parts = urlsplit(address)
+    """Return the host and the path, '' if there is none."""
+    short = _SCP.fullmatch(address) if "://" not in address else None
+    if short:
+        return short["host"], short["path"]
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "", ""
     return parts.hostname or "", parts.path
 
 
@@ -63,17 +65,13 @@ async def read_origin(git: Git) -> str:
     """Return the URL of the remote origin, after git's own rewriting."""
     ran = await git.run("remote", "get-url", "origin")
     if not ran.ok:
-        raise Unavailable(
-            "there is no remote called origin, which would say which repository on GitHub this is",
-            hint=_SET,
-        )
+        why = "there is no remote called origin, which would say which repository on GitHub this is"
+        raise Unavailable(why, hint=_SET)
     return decode_text(ran.stdout).splitlines()[0] if ran.stdout.strip() else ""
 
 
 def make_token_reader(variable: str) -> Callable[[str], Awaitable[str]]:
-    """Return a function that reads the token for a host: from the variable, else from
-    `gh`.
-    """
+    """Return a function that reads the token for a host from the variable, else from `gh`."""
 
     async def read_token(host: str) -> str:
         held = named_environment([variable]).get(variable, "").strip() if variable else ""
@@ -84,24 +82,13 @@ def make_token_reader(variable: str) -> Callable[[str], Awaitable[str]]:
 
 async def _read_gh_token(host: str, variable: str) -> str:
     hint = f"set {variable or 'the variable that track.token names'}, or sign in: gh auth login"
+    why = f"there is no token for {host}: {variable or 'track.token'} is not set, gh is not"
     if which("gh") is None:
-        raise Unavailable(
-            f"there is no token for {host}: {variable or 'track.token'} is not set, gh is not"
-            " installed",
-            hint=hint,
-        )
+        raise Unavailable(f"{why} installed", hint=hint)
     env = {**base_environment(home=True), "GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1"}
-    ran = await run(
-        ["gh", "auth", "token", "--hostname", host],
-        cwd=Path("/"),
-        env=env,
-        timeout=_SIGN_IN_TIMEOUT,
-    )
-    told = ran.stdout.decode("utf-8", "replace").strip()
-    if not ran.ok or not told:
-        raise Unavailable(
-            f"there is no token for {host}: {variable or 'track.token'} is not set, gh is not"
-            " signed in",
-            hint=hint,
-        )
-    return told
+    command = ["gh", "auth", "token", "--hostname", host]
+    ran = await run(command, cwd=Path("/"), env=env, timeout=_SIGN_IN_TIMEOUT)
+    token = ran.stdout.decode("utf-8", "replace").strip()
+    if not ran.ok or not token:
+        raise Unavailable(f"{why} signed in", hint=hint)
+    return token

@@ -34,9 +34,10 @@ _WORDS_LIMIT = 300
 _NEXT = re.compile(r'<([^<>]+)>\s*;[^,]*\brel="?next"?')
 _UNAUTHORIZED = 401
 _TOKEN = re.compile(r"[!-~]{1,1000}")
+_UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 
 
-class RequestRefused(ToolError):  # names what is, as people say it
+class RequestRefused(ToolError):
     """Nothing happened, and a retry would not help."""
 
     def __init__(self, message: str, status: int) -> None:
@@ -44,7 +45,7 @@ class RequestRefused(ToolError):  # names what is, as people say it
         self.status = status
 
 
-class ResponseLost(ToolError):  # same
+class ResponseLost(ToolError):
     """It is unknown whether the request was done; `response` is set if there was one."""
 
     def __init__(self, message: str, response: httpx.Response | None = None) -> None:
@@ -52,11 +53,11 @@ class ResponseLost(ToolError):  # same
         self.response = response
 
 
-class _RequestUnsent(ToolError):  # same
+class _RequestUnsent(ToolError):
     """The request was never sent."""
 
 
-class _RateLimited(ToolError):  # same
+class _RateLimited(ToolError):
     """A rate limit: nothing happened, a retry is possible."""
 
     def __init__(self, message: str, response: httpx.Response) -> None:
@@ -78,7 +79,7 @@ class ApiCall(Struct, frozen=True, kw_only=True):
 class ApiPage(Struct, Generic[T], frozen=True):
     value: T
     next: str = ""
-    """Where the list goes on; empty at its end."""
+    """The URL of the next page, or ''."""
 
 
 class _ApiError(Struct, frozen=True):
@@ -91,9 +92,8 @@ class RestClient:
     def __init__(self, api: str, token: str, pacing: Pacing) -> None:
         self.api = check_api_url(api)
         if not _TOKEN.fullmatch(token):
-            raise Unavailable(
-                "the token for GitHub holds blanks or letters that no token has", hint="set it anew"
-            )
+            why = "the token for GitHub holds blanks or letters that no token has"
+            raise Unavailable(why, hint="set it anew")
         self._token = token
         self._pacing = pacing
         self.patience = RetryBudget(pacing)
@@ -130,9 +130,8 @@ class RestClient:
                 trouble = Unavailable(str(unsent))
             except ResponseLost as lost:
                 trouble = lost
-                wait = (
-                    self._retry_pause(lost.response, tries) if lost.response is not None else wait
-                )
+                if lost.response is not None:
+                    wait = self._retry_pause(lost.response, tries)
             self.patience.spend(self._pacing.clock() - began)
             if tries == _TRIES - 1 or (call.once and isinstance(trouble, ResponseLost)):
                 raise trouble
@@ -183,47 +182,33 @@ class RestClient:
         raise Unavailable(f"{self.api.host} sends us from one address to the next")
 
     def _resolve_url(self, path: str, seen_at: httpx.URL | None = None) -> httpx.URL:
+        api = self.api
         try:
-            url = (
-                seen_at.join(path)
-                if seen_at
-                else httpx.URL(path if "://" in path else f"{self.api}{path}")
-            )
+            if seen_at:
+                url = seen_at.join(path)
+            else:
+                url = httpx.URL(path if "://" in path else f"{api}{path}")
         except httpx.InvalidURL as error:
-            raise Unavailable(f"{self.api.host} sends us to an address that is none") from error
-        if (url.scheme, url.host, url.port) != (
-            self.api.scheme,
-            self.api.host,
-            self.api.port,
-        ) or url.userinfo:
-            raise Unavailable(
-                f"{self.api.host} sends us to another host ({safe_text(url.host)}); the token does"
-                " not go there"
-            )
+            raise Unavailable(f"{api.host} sends us to an address that is none") from error
+        same = (url.scheme, url.host, url.port) == (api.scheme, api.host, api.port)
+        if not same or url.userinfo:
+            where = f"another host ({safe_text(url.host)})"
+            raise Unavailable(f"{api.host} sends us to {where}; the token does not go there")
         return url
 
     async def _send_request(self, call: ApiCall, url: httpx.URL) -> httpx.Response:
         if call.method != "GET":
             await self._pace_writes()
-        # A place we were sent to, or the next page, has its parameters already.
+        # The URL of a redirect or of the next page has its parameters already.
         params = call.params if not url.query else None
+        headers = {"Authorization": f"Bearer {self._token}"}
         try:
             return await self._client.request(
-                call.method,
-                url,
-                params=params,
-                json=call.json,
-                headers={"Authorization": f"Bearer {self._token}"},
+                call.method, url, params=params, json=call.json, headers=headers
             )
-        except (
-            httpx.ConnectError,
-            httpx.ConnectTimeout,
-            httpx.PoolTimeout,
-            httpx.UnsupportedProtocol,
-        ) as error:
-            raise _RequestUnsent(
-                f"{self.api.host} cannot be reached: {_error_text(error)}"
-            ) from error
+        except _UNSENT as error:
+            why = f"{self.api.host} cannot be reached: {_error_text(error)}"
+            raise _RequestUnsent(why) from error
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise ResponseLost(f"{self.api.host} gave no answer: {_error_text(error)}") from error
 
@@ -236,21 +221,16 @@ class RestClient:
 
 def check_api_url(api: str) -> httpx.URL:
     """Return the API's URL; raises Unavailable if a token may not be sent there."""
+    hint = "such as https://api.github.com"
     try:
         url = httpx.URL(api.rstrip("/"))
     except httpx.InvalidURL as error:
-        raise Unavailable(
-            f"track.api: not an address: {safe_text(api)}", hint="such as https://api.github.com"
-        ) from error
+        raise Unavailable(f"track.api: not an address: {safe_text(api)}", hint=hint) from error
     if not url.host or url.query or url.fragment or url.userinfo:
-        raise Unavailable(
-            "track.api: must be an address and nothing else", hint="such as https://api.github.com"
-        )
+        raise Unavailable("track.api: must be an address and nothing else", hint=hint)
     if url.scheme != "https" and not (url.scheme == "http" and _is_loopback(url.host)):
-        raise Unavailable(
-            f"track.api: a token is not sent over {url.scheme or 'nothing'}",
-            hint="use an https address",
-        )
+        why = f"track.api: a token is not sent over {url.scheme or 'nothing'}"
+        raise Unavailable(why, hint="use an https address")
     return url
 
 
@@ -264,13 +244,11 @@ def _is_loopback(host: str) -> bool:
 def _parse_page(response: httpx.Response, kind: type[T]) -> ApiPage[T]:
     following = _NEXT.search(response.headers.get("link", ""))
     try:
-        return ApiPage(
-            msgspec.json.decode(response.content, type=kind), following[1] if following else ""
-        )
+        value = msgspec.json.decode(response.content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ResponseLost(
-            f"{response.url.host} gave an answer that cannot be read: {error}"
-        ) from error
+        why = f"{response.url.host} gave an answer that cannot be read: {error}"
+        raise ResponseLost(why) from error
+    return ApiPage(value, following[1] if following else "")
 
 
 def _error_text(error: httpx.HTTPError) -> str:

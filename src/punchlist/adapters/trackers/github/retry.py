@@ -4,7 +4,6 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
 from email.utils import parsedate_to_datetime
 
 from msgspec import Struct
@@ -17,16 +16,16 @@ _LIMITED = frozenset({403, 429})
 _LIMIT_WORDS = ("rate limit", "abuse")
 FIRST = 1.0
 _UNTOLD = 60.0
-"""Seconds after a limit that does not say when it ends, as GitHub asks for."""
+"""Seconds to wait after a limit that does not say when it ends, as GitHub asks for."""
 
 
-class Unavailable(ToolError):  # names what is, as people say it
+class Unavailable(ToolError):
     """Nothing can be filed now; the next run tries again."""
 
 
 class Pacing(Struct, frozen=True, kw_only=True):
-    """Injected clocks and randomness. `patience`: seconds that failed requests and pauses may take
-    per filing.
+    """Clocks, randomness and limits. `patience`: seconds for failed requests and pauses, per
+    filing.
     """
 
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -60,10 +59,8 @@ def is_rate_limited(status: int, headers: Mapping[str, str], words: str) -> bool
     """Return whether a refusal is a rate limit; such a request had no effect."""
     if status not in _LIMITED:
         return False
-    told = "retry-after" in headers or headers.get("x-ratelimit-remaining") == "0"
-    return (
-        status != 403 or told or any(word in words.casefold() for word in _LIMIT_WORDS)
-    )  # names itself
+    announced = "retry-after" in headers or headers.get("x-ratelimit-remaining") == "0"
+    return status != 403 or announced or any(word in words.casefold() for word in _LIMIT_WORDS)
 
 
 def is_server_error(status: int) -> bool:
@@ -72,21 +69,16 @@ def is_server_error(status: int) -> bool:
 
 
 def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds to wait that the response names, by the server's clock if
-    given, or None.
-    """
+    """Return the seconds to wait that the response names, by the server's clock, or None."""
     here = _parse_date(headers.get("date", ""))
     at = here if here is not None else now
     after = headers.get("retry-after", "").strip()
     if after.isdecimal():
         return float(after)
     until = _parse_date(after)
-    if (
-        until is None
-        and headers.get("x-ratelimit-remaining") == "0"
-        and headers.get("x-ratelimit-reset", "").isdecimal()
-    ):
-        until = float(headers["x-ratelimit-reset"])
+    reset = headers.get("x-ratelimit-reset", "")
+    if until is None and headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
+        until = float(reset)
     return None if until is None else max(until - at, 1.0)
 
 
@@ -94,17 +86,16 @@ def retry_seconds(
     status: int, headers: Mapping[str, str], tries: int, *, now: float, jitter: float
 ) -> float:
     """Return the seconds until a retry, after a rate limit or a server error."""
-    told = parse_retry_after(headers, now)
-    if told is not None:
-        return told
-    return (
-        _UNTOLD * 2.0**tries if status in _LIMITED else retry_delay(tries + 1, jitter, first=FIRST)
-    )
+    seconds = parse_retry_after(headers, now)
+    if seconds is not None:
+        return seconds
+    if status in _LIMITED:
+        return _UNTOLD * 2.0**tries
+    return retry_delay(tries + 1, jitter, first=FIRST)
 
 
 def _parse_date(date: str) -> float | None:
     try:
-        moment: datetime = parsedate_to_datetime(date)
+        return parsedate_to_datetime(date).timestamp()
     except ValueError:
         return None
-    return moment.timestamp()

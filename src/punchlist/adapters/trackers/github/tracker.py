@@ -27,14 +27,14 @@ from punchlist.ports.tracker import Filing
 from punchlist.views.issue_text import IssueText
 
 _HOPELESS = frozenset({403, 404, 410})
-"""Refusals that every other issue would meet, too: no permission, no repository, no issues."""
+"""Refusals that apply to all issues: no permission, no repository, no issues."""
 
 
 class GithubTarget(Struct, frozen=True, kw_only=True):
     """Where issues go. An empty `repository` means that of the remote `origin`."""
 
     token: Callable[[str], Awaitable[str]]
-    """The token for a host; asked when something is to be filed, and never kept."""
+    """Returns the token for a host; called for each filing, and never stored."""
     git: Git
     repository: str = ""
     api: str = "https://api.github.com"
@@ -51,26 +51,22 @@ class GithubTracker:
         self._pacing = pacing or Pacing()
 
     async def file(self, dossiers: Sequence[IssueText]) -> Sequence[Filing]:
-        done = {
-            each.item.number: _refuse_fixed(each)
-            for each in dossiers
-            if each.item.status is Status.FIXED
-        }
-        wanted = [each for each in dossiers if each.item.number not in done]
+        fixed = [each for each in dossiers if each.item.status is Status.FIXED]
+        wanted = [each for each in dossiers if each.item.status is not Status.FIXED]
+        refused = "it is fixed; there is nothing to file"
+        done = {each.item.number: _fail_filing(each, refused) for each in fixed}
         if wanted:
             why = "nothing was tried"
             try:
                 async with self._open_api() as (issues, rest):
                     board = IssueBoard(issues, rest.patience, await issues.read_viewer())
-                    await board.load_issues(
-                        {each.item.fingerprint for each in wanted}, "".join(self._place.labels[:1])
-                    )
+                    fingerprints = {each.item.fingerprint for each in wanted}
+                    await board.load_issues(fingerprints, "".join(self._place.labels[:1]))
                     await _FilingRound(board, issues, self._place.labels, done).file_all(wanted)
             except ToolError as error:
                 why = _error_text(error)
-            done = {
-                each.item.number: Filing(item=each.item.number, failed=why) for each in wanted
-            } | done
+            for each in wanted:
+                done.setdefault(each.item.number, _fail_filing(each, why))
         return [done[each.item.number] for each in dossiers]
 
     def close(self, fingerprints: Collection[str], by: str, why: str) -> None:
@@ -81,21 +77,18 @@ class GithubTracker:
 
     @asynccontextmanager
     async def _open_api(self) -> AsyncIterator[tuple[IssuesApi, RestClient]]:
-        api = check_api_url(self._place.api)
-        host = web_host(api)
-        repository = (
-            parse_name(self._place.repository)
-            if self._place.repository
-            else parse_remote(await read_origin(self._place.git), host)
-        )
-        async with RestClient(self._place.api, await self._place.token(host), self._pacing) as rest:
+        place = self._place
+        host = web_host(check_api_url(place.api))
+        if place.repository:
+            repository = parse_name(place.repository)
+        else:
+            repository = parse_remote(await read_origin(place.git), host)
+        async with RestClient(place.api, await place.token(host), self._pacing) as rest:
             yield await IssuesApi.open(rest, repository), rest
 
 
 class _FilingRound:
-    """One round of filing. `done` is filled step by step, so that it is right
-    after an error too.
-    """
+    """One round of filing. `done` is filled step by step: it is right after an error too."""
 
     def __init__(
         self, board: IssueBoard, issues: IssuesApi, labels: tuple[str, ...], done: dict[int, Filing]
@@ -117,17 +110,13 @@ class _FilingRound:
         await self._settle_results(dossiers)
 
     async def _file_one(self, dossier: IssueText) -> Filing:
-        """Return the filing, failed or not; raises Unavailable if all other items
-        would fail too.
-        """
+        """Return the filing, failed or not; raises Unavailable if all other items would fail."""
         try:
             return _make_filing(dossier, await self._find_or_create(dossier))
-        except RequestRefused as refused:
-            if refused.status in _HOPELESS:
-                raise Unavailable(str(refused)) from refused
-            return Filing(item=dossier.item.number, failed=_error_text(refused))
-        except ResponseLost as lost:
-            return Filing(item=dossier.item.number, failed=_error_text(lost))
+        except (RequestRefused, ResponseLost) as error:
+            if isinstance(error, RequestRefused) and error.status in _HOPELESS:
+                raise Unavailable(str(error)) from error
+            return _fail_filing(dossier, _error_text(error))
 
     async def _find_or_create(self, dossier: IssueText) -> GithubIssue:
         standing = self._board.get_issues(dossier.item.fingerprint)
@@ -141,9 +130,8 @@ class _FilingRound:
                 self._labelled.add(label)
                 await self._issues.ensure_label(label)
         self._added = True
-        return await self._board.add_issue(
-            IssueDraft(dossier.title, fit_body(dossier.body), labels), dossier.item.fingerprint
-        )
+        draft = IssueDraft(dossier.title, fit_body(dossier.body), labels)
+        return await self._board.add_issue(draft, dossier.item.fingerprint)
 
     async def _reopen_closed(self, issue: GithubIssue, dossier: IssueText) -> GithubIssue:
         """Reopen an issue closed as done; one closed as not planned stays closed."""
@@ -152,14 +140,13 @@ class _FilingRound:
         try:
             return await self._board.reopen_issue(issue, dossier.item, dossier.run)
         except RequestRefused as refused:
-            raise ResponseLost(
-                f"{issue.html_url} is closed, and cannot be opened again: {refused}"
-            ) from refused
+            why = f"{issue.html_url} is closed, and cannot be opened again: {refused}"
+            raise ResponseLost(why) from refused
 
     async def _settle_results(self, dossiers: Sequence[IssueText]) -> None:
         """Close duplicates from concurrent runs or lost requests, and update the results."""
-        fingerprints = {each.item.fingerprint: each for each in dossiers}
-        with suppress(ToolError):  # every filing says already what is known of it
+        fingerprints = dict.fromkeys(each.item.fingerprint for each in dossiers)
+        with suppress(ToolError):  # the results so far stay
             if self._added:
                 await self._board.reload_issues()
             await self._board.close_duplicates(fingerprints)
@@ -172,8 +159,8 @@ def _make_filing(dossier: IssueText, issue: GithubIssue) -> Filing:
     return Filing(item=dossier.item.number, ref=issue.html_url)
 
 
-def _refuse_fixed(dossier: IssueText) -> Filing:
-    return Filing(item=dossier.item.number, failed="it is fixed; there is nothing to file")
+def _fail_filing(dossier: IssueText, why: str) -> Filing:
+    return Filing(item=dossier.item.number, failed=why)
 
 
 def _error_text(error: ToolError) -> str:
