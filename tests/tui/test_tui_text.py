@@ -27,7 +27,7 @@ from punchlist.tui.board import (
 from punchlist.tui.item_text import item_lines
 from punchlist.tui.text import block, fit_text, line
 from punchlist.tui.virtual_list import Rows
-from punchlist.views.item_filter import ItemFilter
+from punchlist.views.item_list import ItemFilter
 from punchlist.views.words import clock
 
 HOSTILE = "[red]not red[/red] \x1b]0;owned\x07\x1b[2J [@click=app.exit]here[/] \u202egnp.exe \x9b31m $text-error"

@@ -13,7 +13,7 @@ from punchlist.model.item.score import Score
 from punchlist.model.ledger.run import Question
 from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.hunk import Diff
-from punchlist.views.item_head import ItemHead
+from punchlist.views.item_list import ItemHead
 from punchlist.views.run_state import State
 from punchlist.views.summary import Gap, Numbers
 

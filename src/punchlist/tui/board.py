@@ -18,7 +18,7 @@ from punchlist.tui.text import (
     format_place,
     line,
 )
-from punchlist.views.item_filter import ItemFilter, matches_filter
+from punchlist.views.item_list import ItemFilter, matches_filter
 from punchlist.views.item_words import NO_FIX, format_proofs, unfixed_reason
 
 _NUMBER = 6

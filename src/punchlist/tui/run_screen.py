@@ -34,7 +34,7 @@ from punchlist.tui.run_text import (
 from punchlist.tui.scroll_page import TextPage
 from punchlist.tui.text import MUTED, line, page
 from punchlist.tui.virtual_list import Rows
-from punchlist.views.item_filter import ItemFilter
+from punchlist.views.item_list import ItemFilter
 from punchlist.views.run_state import State
 
 VIEWS = ("items", "running", "log", "checks")

@@ -5,6 +5,7 @@ What is said of a finding is not made safe here: each surface does that in its o
 
 from punchlist.model.finding.finding import Finding
 from punchlist.model.item.usage import Usage
+from punchlist.model.patch.change import Change, ScopeKind
 
 _MINUTE = 60
 _HOUR = 3600
@@ -61,3 +62,15 @@ def headline(finding: Finding) -> str:
     """Return the title, after the rule where the title does not name it."""
     named = not finding.rule or finding.rule in finding.title
     return finding.title if named else f"{finding.rule} {finding.title}"
+
+
+def describe_scope(change: Change) -> str:
+    """Return in words what was under review."""
+    base, head = change.base_name or change.base[:9], change.head[:9]
+    said = {
+        ScopeKind.ALL: f"everything at {head}",
+        ScopeKind.BRANCH: f"the branch at {head} against {base}",
+        ScopeKind.STAGED: f"what is staged, against {base}",
+        ScopeKind.COMMIT: f"the commit {head}",
+    }[change.kind]
+    return f"{said}, below {', '.join(change.paths)}" if change.paths else said

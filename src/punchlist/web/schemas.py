@@ -9,7 +9,7 @@ from punchlist.model.item.item import Status
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.run import Question
 from punchlist.model.patch.change import ScopeKind
-from punchlist.views.item_head import ItemHead
+from punchlist.views.item_list import ItemHead
 from punchlist.views.request_fields import RUN_ID, Below, Name, Number, Revision
 from punchlist.views.summary import Gap, Numbers
 

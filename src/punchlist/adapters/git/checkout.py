@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from punchlist.adapters.git.command import EMPTY_TREES, Git, error_text, require_git
+from punchlist.adapters.git.command import (
+    EMPTY_TREES,
+    Git,
+    decode_text,
+    error_text,
+    require_git,
+    split_fields,
+)
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import RepositoryError, UsageError
 
@@ -15,6 +22,8 @@ _FACTS = (
     "--is-shallow-repository",
     "--show-object-format",
 )
+_FOLDERS = ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
+_HEAD = "HEAD^{commit}"
 _USUAL_BRANCHES = ("main", "master", "trunk", "develop", "default")
 _TRUSTED = ("safe.directory=*",)
 """Set only after git itself, with the user's own configuration, agreed to work here."""
@@ -52,25 +61,31 @@ class Checkout:
             hint = "run punchlist inside a git repository"
             raise UsageError(f"{start}: no such folder", hint=hint)
         git = Git(start, theirs=True)
-        facts = await git.run("rev-parse", *_FACTS)
-        if not facts.ok:
+        facts = await git.run("rev-parse", *_FACTS, *_FOLDERS, _HEAD)
+        lines = decode_text(facts.stdout).splitlines()
+        if len(lines) < len(_FACTS):
             raise _explain_refusal(start, facts)
-        bare, inside, shallow, object_format = facts.stdout.decode().split()
+        bare, inside, shallow, object_format = lines[: len(_FACTS)]
         if bare == "true" or inside == "false":
             what = "a bare repository" if bare == "true" else "inside git's own folder"
             raise RepositoryError(
                 f"{start}: {what}, there are no files to work on",
                 hint="clone it, or go to its work tree",
             )
-        root = Path(await git.read_line("rev-parse", "--show-toplevel"))
+        if facts.ok and len(lines) == len((*_FACTS, *_FOLDERS, _HEAD)):
+            *folders, head = lines[len(_FACTS) :]
+        else:  # there is no HEAD, or a folder has a line break in its name
+            folders = [await git.read_line("rev-parse", folder) for folder in _FOLDERS]
+            head = await _read_head(git, Path(folders[0]))
+        root, git_dir, own_dir = folders
         return cls(
-            root=root,
+            root=Path(root),
             start=start,
-            git_dir=(start / await git.read_line("rev-parse", "--git-common-dir")).resolve(),
-            own_dir=(start / await git.read_line("rev-parse", "--absolute-git-dir")).resolve(),
+            git_dir=(start / git_dir).resolve(),
+            own_dir=(start / own_dir).resolve(),
             shallow=shallow == "true",
             object_format=object_format,
-            head=await _read_head(git, root),
+            head=head,
         )
 
     @cached_property
@@ -133,11 +148,12 @@ class Checkout:
 
     async def read_identity(self) -> Identity:
         """Return the user's name and email from git's configuration."""
-        name, email = [
-            (await self.user_git.find_line("config", "--get", key)).translate(_NOT_IN_NAMES)
-            for key in ("user.name", "user.email")
-        ]
-        return Identity(name=name, email=email) if name and email else Identity()
+        found = await self.user_git.run("config", "-z", "--get-regexp", r"^user\.(name|email)$")
+        known = {}
+        for entry in split_fields(found.stdout):
+            key, _, value = entry.partition("\n")
+            known[key.removeprefix("user.")] = value.strip().translate(_NOT_IN_NAMES)
+        return Identity(**known) if all(map(known.get, ("name", "email"))) else Identity()
 
     async def read_file(self, commit: str, path: str) -> bytes | None:
         """Return a file of a commit; None if it has no regular file of that name."""
@@ -165,7 +181,7 @@ class Checkout:
 
 
 async def _read_head(git: Git, root: Path) -> str:
-    found = await git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    found = await git.run("rev-parse", "--verify", "--quiet", _HEAD)
     if found.ok:
         return found.stdout.decode().strip()
     if (await git.run("rev-parse", "--verify", "--quiet", "HEAD")).ok:

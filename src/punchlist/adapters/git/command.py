@@ -170,16 +170,23 @@ def quote_path(path: str) -> str:
     return f'"{quoted}"'
 
 
+_NEW_ENOUGH: set[str] = set()
+
+
 async def require_git() -> None:
-    """Raise RepositoryError if git is missing or older than OLDEST."""
+    """Raise RepositoryError if git is missing or older than OLDEST; each program is asked once."""
     hint = "install git 2.32 or newer"
-    if which("git") is None:
+    program = which("git")
+    if program is None:
         what = "git is not installed, or not on PATH"
         raise RepositoryError(what, hint=f"{hint}, then try again")
+    if program in _NEW_ENOUGH:
+        return
     printed = decode_text((await run(["git", "--version"], cwd=Path("/"))).stdout)
     found = re.search(r"(\d+)\.(\d+)", printed)
     if found is None or (int(found[1]), int(found[2])) < OLDEST:
         raise RepositoryError(f"git is too old: {printed.strip() or 'no version'}", hint=hint)
+    _NEW_ENOUGH.add(program)
 
 
 def _find_hint(ran: ProcessResult) -> str:
@@ -190,6 +197,9 @@ def _find_hint(ran: ProcessResult) -> str:
 
 _FULL = b"No space left"
 _WRITABLE = "point PUNCHLIST_HOME at a folder that can be written"
+_COMMIT_GONE = (
+    "the commit under review is gone from the repository (git gc after a rebase?); start a new run"
+)
 _HINTS = {
     _FULL: "free some disk space, then: punchlist resume last",
     b"Read-only file system": _WRITABLE,
@@ -198,9 +208,7 @@ _HINTS = {
     b"promisor": MISSING,
     b"missing": MISSING,
     b"unable to read": MISSING,
-    b"Not a valid commit": (
-        "the commit under review is gone from the repository (git gc after a rebase?); start a"
-        " new run"
-    ),
+    b"Not a valid commit": _COMMIT_GONE,
+    b"Could not parse object": _COMMIT_GONE,
     b"corrupt": "the repository is damaged; look at: git fsck",
 }

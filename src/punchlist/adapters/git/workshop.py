@@ -31,6 +31,8 @@ _SHA256 = "\tobjectFormat = sha256\n"
 # whatever .gitattributes says.
 _ATTRIBUTES = "* -text !eol -ident -filter !working-tree-encoding\n"
 _LISTINGS = 8
+_BLOBS = 256
+_BLOB_BYTES = 8 << 20
 
 
 class Workshop:
@@ -43,6 +45,7 @@ class Workshop:
         self.git_dir = folder / "git"
         self.trees = folder / "trees"
         self._listings: dict[str, dict[str, TreeEntry]] = {}
+        self._blobs: dict[str, bytes] = {}
 
     @classmethod
     async def open(cls, checkout: Checkout, home: Path) -> "Workshop":
@@ -81,12 +84,23 @@ class Workshop:
         return known
 
     async def read_blobs(self, names: Sequence[str]) -> list[bytes]:
-        """Return the contents of blobs in the given order, by one git process."""
-        if not names:
-            return []
+        """Return the contents of blobs in the given order, by one git process at most; the last
+        ones read are cached.
+        """
+        missing = [name for name in dict.fromkeys(names) if name not in self._blobs]
+        fresh = await self._cat_files(missing) if missing else {}
+        contents = [fresh[name] if name in fresh else self._blobs[name] for name in names]
+        if len(fresh) <= _BLOBS:
+            self._blobs |= fresh
+            size = sum(map(len, self._blobs.values()))
+            while size > _BLOB_BYTES or len(self._blobs) > _BLOBS:
+                size -= len(self._blobs.pop(next(iter(self._blobs))))
+        return contents
+
+    async def _cat_files(self, names: Sequence[str]) -> dict[str, bytes]:
         wanted = "".join(f"{name}\n" for name in names).encode()
         printed = memoryview(await self.git.check_output("cat-file", "--batch", stdin=wanted))
-        contents, position = [], 0
+        contents, position = {}, 0
         for name in names:
             end = position + _header_length(printed, position)
             header = bytes(printed[position:end]).split()
@@ -95,7 +109,7 @@ class Workshop:
                     f"{self.checkout.root}: git has no object {name}", hint=MISSING
                 )
             size = int(header[2])
-            contents.append(bytes(printed[end + 1 : end + 1 + size]))
+            contents[name] = bytes(printed[end + 1 : end + 1 + size])
             position = end + size + 2
         return contents
 

@@ -17,8 +17,7 @@ from punchlist.views.escaping import escape_controls
 from punchlist.views.item_words import PROOF_WORDS
 from punchlist.views.run_state import OUTCOME_WORDS
 from punchlist.views.summary import summarize_run
-from punchlist.views.wording import describe_scope
-from punchlist.views.words import format_duration
+from punchlist.views.words import describe_scope, format_duration
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -27,7 +27,7 @@ from punchlist.mcp.views import (
 )
 from punchlist.model.item.item import Item
 from punchlist.model.ledger.run import Run
-from punchlist.views.item_filter import ItemFilter, filter_items
+from punchlist.views.item_list import ItemFilter, filter_items
 from punchlist.views.summary import find_gaps
 
 _PROVEN = "a user merges it with `punchlist apply`; so does apply_run, where the role is admin"

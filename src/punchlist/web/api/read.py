@@ -20,7 +20,7 @@ from punchlist.app.after.reports import (
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.run import Run
-from punchlist.views.item_filter import ItemFilter
+from punchlist.views.item_list import ItemFilter
 from punchlist.views.report_document import ItemPart, make_item_part
 from punchlist.web.api.artifacts import list_artifacts, read_artifact
 from punchlist.web.api.routes import AnyRequest, App, access_checker, read_route

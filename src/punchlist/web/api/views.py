@@ -6,7 +6,7 @@ from msgspec.structs import asdict
 from punchlist.model.item.item import Item
 from punchlist.model.ledger.run import Run
 from punchlist.views import run_line as views
-from punchlist.views.item_filter import ItemFilter, filter_items
+from punchlist.views.item_list import ItemFilter, filter_items
 from punchlist.views.run_state import State
 from punchlist.views.summary import summarize_run
 from punchlist.web.schemas import ItemLine, ItemPage, RunLine, RunPart

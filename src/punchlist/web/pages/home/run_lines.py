@@ -11,7 +11,7 @@ from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.store import Store
-from punchlist.views.wording import describe_scope
+from punchlist.views.words import describe_scope
 from punchlist.web.pages.run.views import StatusShare, compute_shares, outcome_word
 
 _KEPT = 2000

@@ -12,7 +12,7 @@ from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.item.proof import ProofClass, strongest_proof
 from punchlist.model.ledger.run import Run
 from punchlist.views.issue_text import format_place
-from punchlist.views.item_filter import ItemFilter, matches_filter
+from punchlist.views.item_list import ItemFilter, matches_filter
 from punchlist.web.pages.words import fit_page, link, parse_page
 
 PAGE = 50

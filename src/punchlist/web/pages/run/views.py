@@ -20,7 +20,7 @@ from punchlist.views.escaping import escape_controls
 from punchlist.views.report_document import CheckPart, list_checks
 from punchlist.views.run_state import State
 from punchlist.views.summary import Gap, Numbers, summarize_run
-from punchlist.views.wording import describe_scope
+from punchlist.views.words import describe_scope
 from punchlist.web.pages.words import fit_page
 
 MOMENTS = 30
