@@ -8,14 +8,8 @@ import msgspec
 import pytest
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import (
-    AgentCall,
-    AgentSetup,
-    CliAgent,
-    ParsedReply,
-    make_filename,
-    subtract_usage,
-)
+from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent, make_filename, subtract_usage
+from punchlist.adapters.agents.dialect import AgentCall, ParsedReply
 from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.json_lines import parse_events
 from punchlist.adapters.agents.registry import build_agents

@@ -27,17 +27,13 @@ class _WaitResult(Struct, frozen=True):
 class OutsideAgent:
     """`silence` limits the seconds a task waits untaken, `timeout` the seconds it is taken.
 
-    Cancelled, it leaves the task in place: the agent may work on, and its answer counts after a
-    resume.
+    Cancelled, it leaves the task: the agent may work on, and its answer counts after a resume.
     """
 
-    def __init__(self, seat: AgentSetup) -> None:
-        self._seat = seat
-        self._box = Mailbox(seat.place.mail) if seat.place.mail is not None else None
-
-    @property
-    def name(self) -> str:
-        return self._seat.name
+    def __init__(self, setup: AgentSetup) -> None:
+        self.name = setup.name
+        self._settings = setup.settings
+        self._box = Mailbox(setup.place.mail) if setup.place.mail is not None else None
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         if self._box is None:
@@ -74,26 +70,21 @@ class OutsideAgent:
         return _WaitResult(answer)
 
     def _check_limits(self, idle: float, busy: float) -> _WaitResult | None:
-        settings = self._seat.settings
-        if settings.silence and idle > settings.silence:
-            return _WaitResult(
-                failed=f"silent: no client worked on the task for {settings.silence:g} s",
-                trouble=AgentTrouble.SILENT,
-            )
-        if settings.timeout and busy > settings.timeout:
-            return _WaitResult(
-                failed=f"timed out: taken, and not answered in {settings.timeout:g} s",
-                trouble=AgentTrouble.TIMEOUT,
-            )
+        silence, timeout = self._settings.silence, self._settings.timeout
+        if silence and idle > silence:
+            failed = f"silent: no client worked on the task for {silence:g} s"
+            return _WaitResult(failed=failed, trouble=AgentTrouble.SILENT)
+        if timeout and busy > timeout:
+            failed = f"timed out: taken, and not answered in {timeout:g} s"
+            return _WaitResult(failed=failed, trouble=AgentTrouble.TIMEOUT)
         return None
 
 
 def _make_task(name: str, ask: Ask) -> Task:
-    whole = msgspec.json.encode(
-        (name, ask.label, ask.role, ask.prompt, ask.writes, ask.schema), order="deterministic"
-    )
+    question = (name, ask.label, ask.role, ask.prompt, ask.writes, ask.schema)
+    digest = sha256(msgspec.json.encode(question, order="deterministic")).hexdigest()
     return Task(
-        id=sha256(whole).hexdigest()[:12],
+        id=digest[:12],
         agent=name,
         role=ask.role,
         label=ask.label,
