@@ -112,14 +112,7 @@ class CliAgent:
         line = [program, *command[1:], *call.arguments]
         sandbox = self._build_sandbox(ask, call, [program, *command[1:], which("node") or ""])
         if not sandbox and (trouble := _exposure_reason(call, ask.folder)):
-            return ProcessResult(
-                command=tuple(line),
-                exit_code=None,
-                stdout=b"",
-                stderr=b"",
-                seconds=0,
-                trouble=trouble,
-            )
+            return ProcessResult(command=tuple(line), trouble=trouble)
         return await run(
             line,
             cwd=call.cwd or ask.folder,

@@ -4,6 +4,7 @@ import asyncio
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,17 +55,18 @@ class _Probes(NamedTuple):
 
 async def _detect_agent(name: str, settings: AgentSettings, probes: _Probes) -> Presence:
     kind = settings.kind or name
+    missing = partial(Presence, name=name, found=False)
     if kind not in AGENTS:
-        return Presence(name=name, found=False, note=f"there is no kind of agent called {kind!r}")
+        return missing(note=f"there is no kind of agent called {kind!r}")
     if kind in _WITHOUT_PROGRAM:
         return _check_builtin(name, kind, settings)
     command = settings.command or ((kind,) if kind in KNOWN else ())
     if not command:
-        return Presence(name=name, found=False, note=f"agent.{name}.command names no program")
+        return missing(note=f"agent.{name}.command names no program")
     program = which(command[0])
     if program is None:
         note = f"{command[0]} is not on PATH" if settings.command else "not installed"
-        return Presence(name=name, found=False, note=note)
+        return missing(note=note)
     line = (program, *command[1:])
     if kind in _OF_THE_USER:
         return Presence(name=name, found=True, note=" ".join(line))

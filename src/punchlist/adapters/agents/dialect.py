@@ -49,7 +49,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
 class StdioClient(Protocol):
     """Talks with a program that needs more than one message on stdin."""
 
-    def begin(self, voice: ChildInput) -> None: ...
+    def begin(self, stdin: ChildInput) -> None: ...
 
     def hear(self, piece: bytes) -> None: ...
 
@@ -113,6 +113,13 @@ def option(name: str, value: str) -> tuple[str, ...]:
 
 def schema_option(name: str, ask: Ask) -> tuple[str, ...]:
     return () if ask.schema is None else (name, encode_json(ask.schema))
+
+
+def read_usage(event: JsonEvent) -> Usage:
+    usage = event.get("usage")
+    return Usage(
+        input_tokens=usage.count("input_tokens"), output_tokens=usage.count("output_tokens")
+    )
 
 
 def require_text(reply: ParsedReply) -> ParsedReply:

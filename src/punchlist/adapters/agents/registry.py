@@ -1,6 +1,6 @@
 """Registry of the kinds of agents, and how agents are built from settings."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
 from msgspec.structs import replace
@@ -17,13 +17,11 @@ from punchlist.adapters.agents.dialects.gemini import Gemini
 from punchlist.adapters.agents.dialects.opencode import Opencode
 from punchlist.adapters.agents.dialects.qwen import Qwen
 from punchlist.adapters.agents.dry_run import DryAgent
-from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.outside.agent import OutsideAgent
 from punchlist.adapters.agents.scripted.agent import ScriptedAgent
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
 from punchlist.errors import SettingsError
 from punchlist.ports.agent import OUTSIDE, Agent
-from punchlist.ports.artifacts import Artifacts
 
 Make = Callable[[AgentSetup], Agent]
 
@@ -71,17 +69,3 @@ def merge_settings(
         timeout=settings.timeout or shared.timeout,
         silence=settings.silence or shared.silence,
     )
-
-
-def build_agents(
-    names: Iterable[str],
-    own: Mapping[str, AgentSettings],
-    shared: AgentsSettings,
-    place: AgentPlace,
-    artifacts: Artifacts,
-) -> dict[str, Agent]:
-    """Build the named agents, in order."""
-    return {
-        name: build_agent(AgentSetup(name, merge_settings(name, own, shared), place, artifacts))
-        for name in names
-    }

@@ -55,9 +55,7 @@ class ReportParser(Protocol):
 
 
 def report_parser(name: str) -> Callable[[Callable[[bytes, Sources, str], Analysis]], ReportParser]:
-    """Decorator: make a ReportParser of a reader that raises msgspec.DecodeError; `name` is the
-    default tool.
-    """
+    """Decorate a reader that raises msgspec.DecodeError; `name` is the default tool."""
 
     def wrap_reader(read: Callable[[bytes, Sources, str], Analysis]) -> ReportParser:
         @wraps(read)
@@ -73,10 +71,10 @@ def report_parser(name: str) -> Callable[[Callable[[bytes, Sources, str], Analys
 
 
 def _fail_report(tool: str, output: bytes, error: Exception) -> Analysis:
-    said = output[:200].decode("utf-8", "replace").strip()
-    if not said:
+    start = output[:200].decode("utf-8", "replace").strip()
+    if not start:
         return Analysis(failed=f"{tool}: it wrote no report")
-    why = f"its report could not be read ({error}); it begins with {said!r}"
+    why = f"its report could not be read ({error}); it begins with {start!r}"
     return Analysis(failed=f"{tool}: {why}")
 
 
@@ -100,7 +98,7 @@ def collect_findings(
             findings.append(sources.make_finding(tool, len(findings) + 1, note))
     if not refused:
         return Analysis(findings=tuple(findings))
-    # Where nothing at all can be read, the format is not the one we know: that is no clean answer.
+    # If nothing can be read, it is another format, and not a clean answer.
     why = f"none of its {len(refused)} entries could be read ({refused[0].reason})"
     return Analysis(
         findings=tuple(findings),
@@ -126,9 +124,7 @@ def collect_entries(
 def list_unread(
     tool: str, stderr: bytes, pattern: re.Pattern[str], sources: Sources
 ) -> Iterator[tuple[RefusedEntry, str]]:
-    """Yield the files that the tool says on stderr it could not read; `pattern` has the groups
-    `line` and `file`.
-    """
+    """Yield the files that it could not read, by lines of stderr with the groups `line`, `file`."""
     for found in pattern.finditer(stderr.decode("utf-8", "replace")):
         refused = RefusedEntry(tool, found["line"], f"{tool} could not read the file")
         yield refused, sources.parse_path(found["file"])

@@ -105,22 +105,21 @@ def build_analyzers(
     kit = replace(kit or Kit(), timeout=settings.timeout)
     own = {tool.name: Custom(tool) for tool in settings.custom}
     for name in own.keys() & ANALYZERS.keys():
-        raise SettingsError(
-            f"analyzers.custom: {name!r} is the name of a built-in analyzer",
-            hint="choose another name",
-        )
+        problem = f"analyzers.custom: {name!r} is the name of a built-in analyzer"
+        raise SettingsError(problem, hint="choose another name")
     if names is None:
         names = _found(settings, kit, own) if settings.enabled == "auto" else settings.enabled
         unknown = frozenset[str]()
     else:
         names = tuple(names)
         unknown = frozenset(names) - own.keys() - ANALYZERS.keys()
-    return {
-        name: UnknownAnalyzer(name)
-        if name in unknown
-        else CommandAnalyzer(_make_tool(name, settings, kit), kit)
-        for name in names
-    }
+
+    def build(name: str) -> Analyzer:
+        if name in unknown:
+            return UnknownAnalyzer(name)
+        return CommandAnalyzer(own.get(name) or _make_builtin(name, settings, kit), kit)
+
+    return {name: build(name) for name in names}
 
 
 async def detect_analyzers(
@@ -137,11 +136,6 @@ def _found(settings: AnalyzerSettings, kit: Kit, own: Iterable[str]) -> list[str
     ruled = {"ast-grep": settings.ast_grep or settings.ast_grep_rules, "semgrep": settings.semgrep}
     usable = [name for name in ANALYZERS if ruled.get(name, True)]
     return [*(name for name in usable if ANALYZERS[name](settings, kit).find_program(kit)), *own]
-
-
-def _make_tool(name: str, settings: AnalyzerSettings, kit: Kit) -> AnalyzerTool:
-    custom = next((tool for tool in settings.custom if tool.name == name), None)
-    return Custom(custom) if custom else _make_builtin(name, settings, kit)
 
 
 def _make_builtin(name: str, settings: AnalyzerSettings, kit: Kit) -> AnalyzerTool:

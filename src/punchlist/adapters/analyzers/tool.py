@@ -154,8 +154,8 @@ class CommandAnalyzer:
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
         tool = self._tool
         tracked = tree.files()
-        asked = frozenset(tracked if paths is None else paths)
-        files = [path for path in tracked if path in asked and tool.wants_file(path, tree)]
+        wanted = frozenset(tracked if paths is None else paths)
+        files = [path for path in tracked if path in wanted and tool.wants_file(path, tree)]
         if not files:
             return Analysis(skipped="no files it looks at")
         if idle := tool.skip_reason(tree):
@@ -165,10 +165,8 @@ class CommandAnalyzer:
             hint = "install it, or leave it out of the enabled analyzers"
             return Analysis(failed=f"{tool.name} is not installed; {hint}")
         if self._kit.is_tracked(program[0], tracked):
-            refusal = (
-                f"the repository carries its own {tool.name}, and a program of the code under"
-                " review is not run"
-            )
+            why = "a program of the code under review is not run"
+            refusal = f"the repository carries its own {tool.name}, and {why}"
             return Analysis(failed=refusal) if tool.asked else Analysis(skipped=refusal)
         return await self._run_tool(tree, program, files, whole=paths is None)
 
@@ -181,9 +179,8 @@ class CommandAnalyzer:
         with self._lend_folders(tree):
             commands = [tool.add_files(head, portion) for portion in self._share_files(files)]
             parts = await self._run_commands(commands, tree, sources)
-        answer = join_analyses(tool.name, parts)
-        kept = answer if whole or not tool.whole else _keep_files(answer, frozenset(files))
-        return replace(kept, looked_at=len(files))
+        answer = replace(join_analyses(tool.name, parts), looked_at=len(files))
+        return _keep_files(answer, {"", *files}) if tool.whole and not whole else answer
 
     def _share_files(self, files: Sequence[str]) -> list[list[str]]:
         if self._tool.whole:
@@ -281,11 +278,11 @@ def find_files(tree: Tree, *names: str) -> list[str]:
     return [path for path in tree.files() if PurePosixPath(path).name in wanted]
 
 
-def _keep_files(analysis: Analysis, files: frozenset[str]) -> Analysis:
-    findings = tuple(f for f in analysis.findings if f.spot.path in files or not f.spot.path)
-    return replace(analysis, findings=findings)
+def _keep_files(analysis: Analysis, files: set[str]) -> Analysis:
+    kept = tuple(finding for finding in analysis.findings if finding.spot.path in files)
+    return replace(analysis, findings=kept)
 
 
 def _output_tail(ran: ProcessResult) -> str:
-    said = (ran.stderr.strip() or ran.stdout.strip()).decode("utf-8", "replace")
-    return f": {said[-600:]}" if said else ""
+    output = (ran.stderr.strip() or ran.stdout.strip()).decode("utf-8", "replace")
+    return f": {output[-600:]}" if output else ""

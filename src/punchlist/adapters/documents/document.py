@@ -4,6 +4,7 @@ import asyncio
 import codecs
 import stat
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -95,9 +96,9 @@ def _detect_object(fields: dict[str, msgspec.Raw]) -> Read | None:
     if "diagnostics" in fields:
         return rdjson.parse
     if "groups" in fields:
-        return _read_groups
+        return partial(_read_fields, keys=("groups", "findings"))
     if any(name in fields for name in LISTS):
-        return _read_object
+        return partial(_read_fields, keys=LISTS)
     if rdjson.is_diagnostic(fields):
         return rdjson.parse_lines
     return _read_lines if _is_finding(fields) else None
@@ -123,15 +124,7 @@ def _read_list(content: bytes, sources: Sources, name: str) -> Analysis:
     return collect_findings(name, entries, decode_entry, sources)
 
 
-def _read_object(content: bytes, sources: Sources, name: str) -> Analysis:
-    return _read_fields(content, LISTS, sources, name)
-
-
-def _read_groups(content: bytes, sources: Sources, name: str) -> Analysis:
-    return _read_fields(content, ("groups", "findings"), sources, name)
-
-
-def _read_fields(content: bytes, keys: Iterable[str], sources: Sources, name: str) -> Analysis:
+def _read_fields(content: bytes, sources: Sources, name: str, keys: Iterable[str]) -> Analysis:
     """Read the lists under those keys, in their order."""
     fields = msgspec.json.decode(content, type=_RAW_FIELDS)
     entries: list[msgspec.Raw] = []

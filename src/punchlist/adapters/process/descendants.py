@@ -124,8 +124,8 @@ class ProcessFamily:
             return True
         if session == os.getsid(0) or started < self._since - 0.02 or pid == _start_guardian()[0]:
             return False
-        # Also a daemon that emptied its environment; one that has nearly all of ours was started
-        # by other means, such as a browser.
+        # A daemon may have emptied its environment; one with nearly all of ours was not started by
+        # `run`, such as a browser.
         marked = any(entry.startswith(f"{MARK}=".encode()) for entry in environment)
         inherited = len(environment & _own_environment()) >= 0.75 * len(_own_environment())
         return not marked and not inherited and self._living == {self}

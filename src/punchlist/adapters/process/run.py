@@ -39,10 +39,10 @@ class ProcessResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Result of a child. `trouble` says why its exit code and output do not count."""
 
     command: tuple[str, ...]
-    exit_code: int | None
-    stdout: bytes
-    stderr: bytes
-    seconds: float
+    exit_code: int | None = None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    seconds: float = 0
     trouble: str = ""
     cut: bool = False
     """Some of the output is missing; a line in it says how much."""
@@ -105,12 +105,12 @@ def which(name: str) -> str | None:
     return shutil.which(name)
 
 
-async def run(  # noqa: PLR0913  # one child is described in full where it is started
+async def run(  # noqa: PLR0913  # all that describes one child
     command: Sequence[str],
     *,
     cwd: Path,
     env: Mapping[str, str] | None = None,
-    timeout: float = 600,  # noqa: ASYNC109  # ending the child in time is the point of this function
+    timeout: float = 600,  # noqa: ASYNC109  # it ends the child in time
     stdin: bytes = b"",
     limit: int = 64 << 20,
     walls: Sandbox | None = None,
@@ -173,7 +173,7 @@ class _Child(asyncio.SubprocessProtocol):
         self._signal = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101  # asyncio's own promise, told to the type checker
+        assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101  # asyncio's promise
         self._transport = transport
         self._family.register_root(transport.get_pid())
 
@@ -252,7 +252,7 @@ class ChildInput:
         self._child.dismiss(self._grace)
 
 
-async def _start_child(  # noqa: PLR0913  # the parts of one child, from the one place that starts it
+async def _start_child(  # noqa: PLR0913  # the parts of one child
     child: _Child,
     command: Sequence[str],
     *,

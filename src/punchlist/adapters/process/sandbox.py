@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-PRIVATE = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))  # noqa: S108  # these are replaced in the sandbox, not used
+PRIVATE = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))  # noqa: S108  # replaced in the sandbox
 HOME = Path("/tmp/home")  # noqa: S108  # inside the sandbox, where /tmp is the child's own
 SECRETS = """
     .ssh .aws .azure .gnupg .kube .docker .netrc .git-credentials .npmrc .pypirc .password-store

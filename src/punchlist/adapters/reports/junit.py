@@ -81,12 +81,12 @@ def _item_case(item: Item, run: Run) -> ET.Element:
 
 
 def _describe_history(item: Item) -> str:
-    said = [
+    findings = [
         f"{format_place(finding)}: {finding.source}: {finding.title}\n{finding.detail}".strip()
         for finding in item.findings
     ]
     tried = [f"{describe_attempt(each)}\n{each.evidence}".strip() for each in item.attempts]
-    return "\n\n".join((*said, *tried))
+    return "\n\n".join((*findings, *tried))
 
 
 def _review_case(review: LatestReview) -> ET.Element:

@@ -35,11 +35,11 @@ class AcpClient:
         self._root = ask.folder.resolve()
         self._lines = LineBuffer()
         self._session = ""
-        self._voice: ChildInput | None = None
+        self._stdin: ChildInput | None = None
         self._alarm: asyncio.TimerHandle | None = None
 
-    def begin(self, voice: ChildInput) -> None:
-        self._voice = voice
+    def begin(self, stdin: ChildInput) -> None:
+        self._stdin = stdin
         if self._patience:
             loop = asyncio.get_running_loop()
             self._alarm = loop.call_later(self._patience, self._cancel_session)
@@ -161,14 +161,14 @@ class AcpClient:
         self._send({"id": number, "method": method, "params": params})
 
     def _send(self, message: Mapping[str, Any]) -> None:
-        if self._voice:
-            self._voice.send(msgspec.json.encode({"jsonrpc": "2.0", **message}) + b"\n")
+        if self._stdin:
+            self._stdin.send(msgspec.json.encode({"jsonrpc": "2.0", **message}) + b"\n")
 
     def _hang_up(self) -> None:
         if self._alarm:
             self._alarm.cancel()
-        if self._voice:
-            self._voice.close_input()
+        if self._stdin:
+            self._stdin.close_input()
 
 
 def choose_mode(session: JsonEvent, *, writes: bool) -> Mapping[str, str]:

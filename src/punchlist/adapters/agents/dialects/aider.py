@@ -34,16 +34,14 @@ _TOKENS = re.compile(
     re.MULTILINE,
 )
 _ERROR = re.compile(r"^litellm\.(\w+)", re.MULTILINE)
+_OVERLOADED = ("InternalServerError", "ServiceUnavailableError", "APIConnectionError", "Timeout")
 _TROUBLES = {
     "AuthenticationError": AgentTrouble.AUTH,
     "PermissionDeniedError": AgentTrouble.AUTH,
     "RateLimitError": AgentTrouble.RATE_LIMIT,
     "ContextWindowExceededError": AgentTrouble.TOO_LONG,
     "BudgetExceededError": AgentTrouble.LIMIT,
-    "InternalServerError": AgentTrouble.OVERLOADED,
-    "ServiceUnavailableError": AgentTrouble.OVERLOADED,
-    "APIConnectionError": AgentTrouble.OVERLOADED,
-    "Timeout": AgentTrouble.OVERLOADED,
+    **dict.fromkeys(_OVERLOADED, AgentTrouble.OVERLOADED),
 }
 _LAST_WORDS = 600
 
@@ -81,10 +79,10 @@ class Aider:
         return parse_transcript(ran.stdout.decode(errors="replace"), errors)
 
 
-def parse_transcript(said: str, errors: str = "") -> ParsedReply:
+def parse_transcript(output: str, errors: str = "") -> ParsedReply:
     """Parse aider's output; a good call ends in a token line, an error follows the last one."""
-    counted = list(_TOKENS.finditer(said))
-    after = said[counted[-1].end() :] if counted else said
+    counted = list(_TOKENS.finditer(output))
+    after = output[counted[-1].end() :] if counted else output
     usage = Usage(
         input_tokens=sum(_parse_count(found[1], found[2]) for found in counted),
         output_tokens=sum(_parse_count(found[3], found[4]) for found in counted),
@@ -92,7 +90,7 @@ def parse_transcript(said: str, errors: str = "") -> ParsedReply:
     )
     found = list(_ERROR.finditer(after))
     if counted and not found:
-        return ParsedReply(text=_model_text(said[: counted[-1].start()]), usage=usage)
+        return ParsedReply(text=_model_text(output[: counted[-1].start()]), usage=usage)
     text = errors.strip() or after.strip() or "it said nothing"
     name = ""
     if found:  # it gave up on the last error; after those before, it tried again
@@ -106,9 +104,9 @@ def parse_transcript(said: str, errors: str = "") -> ParsedReply:
     )
 
 
-def _model_text(said: str) -> str:
+def _model_text(output: str) -> str:
     """Return the model's text, without the header block that begins with aider's name."""
-    head, found, rest = said.partition("\nAider v")
+    head, found, rest = output.partition("\nAider v")
     return (rest.partition("\n\n")[2] if found else head).strip()
 
 

@@ -29,11 +29,8 @@ _QUIET = {
 
 class Claude:
     program = "claude"
-    keys = (
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "CLAUDE_CODE_OAUTH_TOKEN",
-        "ANTHROPIC_BASE_URL",
+    keys = tuple(
+        "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN ANTHROPIC_BASE_URL".split()
     )
     cumulative = ("input_tokens", "output_tokens", "dollars")
 

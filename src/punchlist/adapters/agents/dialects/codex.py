@@ -14,10 +14,10 @@ from punchlist.adapters.agents.dialect import (
     ParsedReply,
     encode_json,
     option,
+    read_usage,
 )
 from punchlist.adapters.agents.json_lines import JsonEvent, find_last, parse_events
 from punchlist.adapters.process.run import ProcessResult
-from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Ask
 
 _OFF = (
@@ -94,13 +94,14 @@ class Codex:
             return ParsedReply(
                 session=session, opened=opened, failed=failed, trouble=trouble, retry_after=wait
             )
-        usage = Usage(
-            input_tokens=end.count("usage", "input_tokens"),
-            output_tokens=end.count("usage", "output_tokens"),
-        )
         failed, _ = troubles.explain_exit(ran)
-        text = "" if failed else _last_message(found)
-        return ParsedReply(text=text, session=session, usage=usage, opened=opened, failed=failed)
+        return ParsedReply(
+            text="" if failed else _last_message(found),
+            session=session,
+            usage=read_usage(end),
+            opened=opened,
+            failed=failed,
+        )
 
 
 def _last_message(found: Sequence[JsonEvent]) -> str:

@@ -60,10 +60,10 @@ class CommandDialect:
         if ran.trouble:
             return ParsedReply()  # CliAgent reports the trouble
         if ran.exit_code:
-            said = (ran.stderr.strip() or ran.stdout.strip()).decode(errors="replace")
-            # Only stderr is classified: what it printed as an answer is not its error channel.
+            output = (ran.stderr.strip() or ran.stdout.strip()).decode(errors="replace")
+            # Only stderr is classified: stdout is its answer.
             errors = ran.stderr.decode(errors="replace")[-_LAST_WORDS:]
-            text = said[-_LAST_WORDS:] or "it said nothing"
+            text = output[-_LAST_WORDS:] or "it said nothing"
             return ParsedReply(
                 failed=f"ended with exit code {ran.exit_code}: {text}",
                 trouble=troubles.classify_error(errors),

@@ -10,8 +10,7 @@ from punchlist.ports.agent import AgentTrouble, Ask
 
 _KEY = "COPILOT_PROVIDER_API_KEY"
 _TOKEN = "COPILOT_GITHUB_TOKEN"  # noqa: S105  # the name of a variable
-# The project's instructions for agents are in the prompt, from the base commit. The commands that
-# it runs do not get its keys.
+# The project's instructions are in the prompt; the commands that it runs do not get its keys.
 _ALWAYS = (
     "--output-format json --no-color --no-ask-user --no-auto-update --no-custom-instructions"
     " --disable-builtin-mcps --no-remote --disable-client-telemetry"

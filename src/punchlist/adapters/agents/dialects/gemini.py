@@ -61,12 +61,9 @@ _PATHS = ("file_path", "absolute_path")
 
 class Gemini:
     program = "gemini"
-    keys = (
-        "GEMINI_API_KEY",
-        "GOOGLE_API_KEY",
-        "GOOGLE_GEMINI_BASE_URL",
-        "GOOGLE_CLOUD_PROJECT",
-        "GOOGLE_CLOUD_LOCATION",
+    keys = tuple(
+        "GEMINI_API_KEY GOOGLE_API_KEY GOOGLE_GEMINI_BASE_URL GOOGLE_CLOUD_PROJECT"
+        " GOOGLE_CLOUD_LOCATION".split()
     )
     cumulative = ()
 
@@ -158,13 +155,13 @@ def _read_usage(result: JsonEvent) -> Usage:
 
 def _last_message(found: Sequence[JsonEvent]) -> str:
     """Return the text after the last tool result."""
-    said: list[str] = []
+    pieces: list[str] = []
     for event in found:
         if event.type == "tool_result":
-            said.clear()
+            pieces.clear()
         elif event.type == "message" and event.text("role") == "assistant":
-            said.append(event.text("content"))
-    return "".join(said)
+            pieces.append(event.text("content"))
+    return "".join(pieces)
 
 
 def _opened_files(found: Sequence[JsonEvent]) -> Iterator[str]:

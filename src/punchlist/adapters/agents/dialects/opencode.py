@@ -60,13 +60,9 @@ _WAITS = (("retry-after-ms", 0.001), ("retry-after", 1.0))
 
 class Opencode:
     program = "opencode"
-    keys = (
-        "OPENCODE_API_KEY",
-        "ANTHROPIC_API_KEY",
-        "OPENAI_API_KEY",
-        "GOOGLE_GENERATIVE_AI_API_KEY",
-        "OPENROUTER_API_KEY",
-        "OPENCODE_CONFIG_CONTENT",
+    keys = tuple(
+        "OPENCODE_API_KEY ANTHROPIC_API_KEY OPENAI_API_KEY GOOGLE_GENERATIVE_AI_API_KEY"
+        " OPENROUTER_API_KEY OPENCODE_CONFIG_CONTENT".split()
     )
     cumulative = ()
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.dialect import ParsedReply
+from punchlist.adapters.agents.dialect import ParsedReply, read_usage
 from punchlist.adapters.agents.json_lines import JsonEvent, find_last, first_text, parse_events
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
@@ -53,7 +53,7 @@ def parse_output(ran: ProcessResult, ask: Ask, answer: Sequence[str]) -> ParsedR
     return ParsedReply(
         text="" if failed else next(filter(None, structured), "") or result.text("result"),
         session=session,
-        usage=_sum_usage(result) if result.values("modelUsage") else _read_usage(result),
+        usage=_sum_usage(result) if result.values("modelUsage") else read_usage(result),
         failed=failed,
         trouble=problem,
         retry_after=troubles.parse_retry_delay(failed),
@@ -73,13 +73,6 @@ def _explain_failure(result: JsonEvent, ran: ProcessResult) -> tuple[str, AgentT
         return f"{subtype}: {message}", AgentTrouble.LIMIT
     trouble = troubles.classify_error(message, result.count("api_error_status"))
     return message or "an error without a message", trouble
-
-
-def _read_usage(result: JsonEvent) -> Usage:
-    return Usage(
-        input_tokens=result.count("usage", "input_tokens"),
-        output_tokens=result.count("usage", "output_tokens"),
-    )
 
 
 def _sum_usage(result: JsonEvent) -> Usage:

@@ -5,23 +5,15 @@ import time
 from hashlib import sha256
 
 import msgspec
-from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.agents.cli_agent import AgentSetup
-from punchlist.adapters.agents.outside.mailbox import MailAnswer, Mailbox
+from punchlist.adapters.agents.outside.mailbox import Mailbox
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply, Task
 
 NO_MAILBOX = "it is asked in a run only: it comes for its tasks by itself (punchlist mcp)"
 _PAUSE = 0.2
-
-
-class _WaitResult(Struct, frozen=True):
-    """The answer, or why there is none."""
-
-    answer: MailAnswer | None = None
-    failed: str = ""
-    trouble: AgentTrouble | None = None
 
 
 class OutsideAgent:
@@ -41,18 +33,11 @@ class OutsideAgent:
         began = time.monotonic()
         task = _make_task(self.name, ask)
         with self._box.post_task(task):
-            waited = await self._wait_answer(self._box, task, hear)
-        answer = waited.answer
-        return Reply(
-            agent=self.name,
-            text=answer.text if answer else "",
-            usage=Usage(seconds=time.monotonic() - began),
-            failed=waited.failed,
-            trouble=waited.trouble,
-            transcript=self._box.answer_name(task.id) if answer else "",
-        )
+            reply = await self._wait_answer(self._box, task, hear)
+        return replace(reply, usage=Usage(seconds=time.monotonic() - began))
 
-    async def _wait_answer(self, box: Mailbox, task: Task, hear: Hear) -> _WaitResult:
+    async def _wait_answer(self, box: Mailbox, task: Task, hear: Hear) -> Reply:
+        """Return the answer, or a failure at the time limit."""
         idle = busy = 0.0
         last, who = time.monotonic(), ""
         hear(f"task {task.id} waits for {self.name}")
@@ -63,20 +48,22 @@ class OutsideAgent:
             if holder and holder.run != who:
                 hear(f"task {task.id} was taken by {holder.run}")
             who = holder.run if holder else ""
-            if failed := self._check_limits(idle, busy):
-                answer = box.withdraw(task.id, failed.failed)
-                return _WaitResult(answer) if answer else failed
+            if failure := self._check_limits(idle, busy):
+                answer = box.withdraw(task.id, failure.failed)
+                if answer is None:
+                    return failure
+                break
             await asyncio.sleep(_PAUSE)
-        return _WaitResult(answer)
+        return Reply(agent=self.name, text=answer.text, transcript=box.answer_name(task.id))
 
-    def _check_limits(self, idle: float, busy: float) -> _WaitResult | None:
+    def _check_limits(self, idle: float, busy: float) -> Reply | None:
         silence, timeout = self._settings.silence, self._settings.timeout
         if silence and idle > silence:
             failed = f"silent: no client worked on the task for {silence:g} s"
-            return _WaitResult(failed=failed, trouble=AgentTrouble.SILENT)
+            return Reply(agent=self.name, failed=failed, trouble=AgentTrouble.SILENT)
         if timeout and busy > timeout:
             failed = f"timed out: taken, and not answered in {timeout:g} s"
-            return _WaitResult(failed=failed, trouble=AgentTrouble.TIMEOUT)
+            return Reply(agent=self.name, failed=failed, trouble=AgentTrouble.TIMEOUT)
         return None
 
 

@@ -59,7 +59,8 @@ class Mailbox:
         names = [
             name
             for name in self._task_names()
-            if not (self._folder / name / _ANSWER).exists() and self._is_awaited(name)
+            if not (self._folder / name / _ANSWER).exists()
+            and find_path_holder(self._folder / name / _ASKING)
         ]
         found = (task for task in map(self.find, names) if task and task.agent == agent)
         return tuple(sorted(found, key=lambda task: task.label))
@@ -120,9 +121,6 @@ class Mailbox:
     def answer_name(self, name: str) -> str:
         """Return the answer's path relative to the run's folder."""
         return f"{self._folder.name}/{name}/{_ANSWER}"
-
-    def _is_awaited(self, name: str) -> bool:
-        return find_path_holder(self._folder / name / _ASKING) is not None
 
     def _task_names(self) -> list[str]:
         return sorted(path.parent.name for path in self._folder.glob(f"*/{_TASK}"))

@@ -42,8 +42,7 @@ class ScriptedAgent:
         self._lines = script.lines
         self._log = log
         self._timeout = timeout
-        # By role, because every role has an agent of its own; from the log, because a run that was
-        # killed may go on.
+        # By role: each has its own agent. From the log: a run that was killed may go on.
         calls = read_calls(log) if log else []
         self._used = Counter((call.role, call.line) for call in calls if call.agent == name)
 
@@ -81,13 +80,10 @@ class ScriptedAgent:
     def _find_line(self, ask: Ask) -> int:
         """Return the number of the first line that matches and is not used up, or -1."""
         for number, line in enumerate(self._lines):
-            if self._is_free(number, ask) and is_match(line, ask):
+            free = not line.times or self._used[ask.role, number] < line.times
+            if free and is_match(line, ask):
                 return number
         return -1
-
-    def _is_free(self, number: int, ask: Ask) -> bool:
-        times = self._lines[number].times
-        return not times or self._used[ask.role, number] < times
 
     async def _try_line(self, number: int, ask: Ask, hear: Hear) -> Reply:
         self._used[ask.role, number] += 1

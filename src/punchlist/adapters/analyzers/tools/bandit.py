@@ -5,6 +5,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.entries import (
     collect_entries,
@@ -98,16 +99,13 @@ def _make_note(result: BanditResult, sources: Sources) -> RawFinding:
 
 def _refuse_file(tool: str, raw: bytes, sources: Sources) -> tuple[RefusedEntry, str]:
     """Return the refusal and the tracked file, '' if unknown."""
-    reason = "bandit could not look at this file"
-    path = ""
+    refused = RefusedEntry(tool, shorten_raw(raw), "bandit could not look at this file")
     try:
         entry = decode_json(raw, BanditError)
     except msgspec.MsgspecError:
-        pass
-    else:
-        reason = f"{reason}: {' '.join(entry.reason.split())}"
-        path = sources.tracked_path(entry.filename)
-    return RefusedEntry(tool, shorten_raw(raw), reason), path
+        return refused, ""
+    reason = f"{refused.reason}: {' '.join(entry.reason.split())}"
+    return replace(refused, reason=reason), sources.tracked_path(entry.filename)
 
 
 class Bandit(AnalyzerTool):

@@ -11,8 +11,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
-# Its columns count characters, the byte order mark too, and its suggestions are the parts of one
-# fix.
+# Its columns count characters, with the byte order mark; its suggestions are parts of one fix.
 DIALECT = rdjson.RdjsonDialect(
     bytewise=False, one_fix=True, ranks={"error": Severity.MAJOR, "warning": Severity.MINOR}
 )

@@ -101,8 +101,8 @@ class Custom(AnalyzerTool):
     def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         analysis = FORMATS[self._settings.format](ran.stdout, sources, self.name)
         if not analysis.findings and ran.exit_code and not analysis.failed:
-            said = f"{self.name}: exit code {ran.exit_code}, and nothing in its report to read"
-            return replace(analysis, failed=said)
+            failed = f"{self.name}: exit code {ran.exit_code}, and nothing in its report to read"
+            return replace(analysis, failed=failed)
         if not self._settings.severity:
             return analysis
         severity, _ = parse_severity(self._settings.severity)

@@ -83,23 +83,18 @@ def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """Parse the results; what it could not scan becomes a refusal."""
     report = decode_json(output, SemgrepReport)
     analysis = collect_entries(tool, report.results, SemgrepResult, _make_note, sources)
-    refused = (
-        (
-            RefusedEntry(tool, shorten_raw(raw), "semgrep could not scan this"),
-            _unscanned_file(raw, sources),
-        )
-        for raw in map(bytes, report.errors)
-    )
-    return with_unread(analysis, refused)
+    return with_unread(analysis, (_refuse_part(tool, bytes(raw), sources) for raw in report.errors))
 
 
-def _unscanned_file(raw: bytes, sources: Sources) -> str:
+def _refuse_part(tool: str, raw: bytes, sources: Sources) -> tuple[RefusedEntry, str]:
+    """Return the refusal and the tracked file, '' if unknown."""
+    refused = RefusedEntry(tool, shorten_raw(raw), "semgrep could not scan this")
     try:
         trouble = decode_json(raw, SemgrepError)
     except msgspec.MsgspecError:
-        return ""
+        return refused, ""
     span = next(iter(trouble.spans or ()), SemgrepSpan())
-    return sources.tracked_path(trouble.path or span.file)
+    return refused, sources.tracked_path(trouble.path or span.file)
 
 
 def _make_note(result: SemgrepResult, sources: Sources) -> RawFinding:
@@ -153,12 +148,9 @@ class Semgrep(AnalyzerTool):
     env = MappingProxyType({"SEMGREP_ENABLE_VERSION_CHECK": "0", "SEMGREP_SEND_METRICS": "off"})
 
     def __init__(self, rules: Sequence[str], args: Sequence[str] = ()) -> None:
-        for rule in rules:
-            if _REMOTE.match(rule):
-                raise SettingsError(
-                    f"semgrep: rules are files or folders on disk, not {rule!r}",
-                    hint="download the rules and name their path",
-                )
+        for rule in filter(_REMOTE.match, rules):
+            problem = f"semgrep: rules are files or folders on disk, not {rule!r}"
+            raise SettingsError(problem, hint="download the rules and name their path")
         self._rules = tuple(rules)
         self.inputs = tuple(Path(rule) for rule in rules)
         super().__init__(args)
